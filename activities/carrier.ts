@@ -1,6 +1,6 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
-import { createPlaces } from '../src/platform/egress/places.js';
+import { createBulkhead } from '../src/platform/egress/bulkhead.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Mode } from '../src/kernel/ids.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
@@ -20,18 +20,22 @@ interface Deps {
   bindings: CarrierBindings;
 }
 
-/** Longest wait for a dial slot inside the activity. With the carrier's 10 s it stays below the activity's timeout. */
+/**
+ * Longest wait for a dial slot inside the activity. Together with the 10 s timeout of the carrier request it stays
+ * below the activity's timeout.
+ */
 const SLOT_WAIT_MS = 3_000;
 
 /**
- * Limits of concurrent test dials in this process, in all and per account. The callee's side of a test call may hang
- * for the client's 10 s, and test dials must leave the worker capacity for live calls.
+ * Limits of concurrent test dials in this process: in total and per account. A test dial may take up to the 10 s
+ * timeout of its HTTP request, and test dials must leave the worker capacity for live calls.
  */
 const TEST_DIALS = 20;
 const TEST_DIALS_OF_ACCOUNT = 4;
 
 /**
- * Result of a dial. With `afterMs` the worker had no capacity: nothing was sent, and the dial is to be repeated then.
+ * Result of a dial. `throttled` with `afterMs` means that the worker had no capacity: nothing was sent to the carrier,
+ * and the workflow should dial again after that time.
  */
 export type Dialed = Exclude<DialOutcome, { outcome: 'throttled' }> | { outcome: 'throttled'; afterMs?: number };
 
@@ -40,11 +44,11 @@ interface DialInput {
   mode: Mode;
   ringTimeoutSeconds: number;
   timeLimitSeconds: number;
-  /** The call's dial slot, if the carrier limits calls per second; in ms of the database server's clock. */
+  /** Time of the call's dial slot, in ms of the database server's clock; absent if the carrier has no rate limit. */
   slotAt?: number;
 }
 
-interface OrderedCall {
+interface CarrierCallTarget {
   mode: Mode;
   carrierSid: string;
 }
@@ -52,35 +56,35 @@ interface OrderedCall {
 /** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
 export function createCarrierActivities(deps: Deps) {
   const { config, carriers, dialGate, pacing, requests, bindings } = deps;
-  const each = TEST_DIALS_OF_ACCOUNT;
-  const testDials = createPlaces({ total: TEST_DIALS, each, ofAccount: each });
+  const perReceiver = TEST_DIALS_OF_ACCOUNT;
+  const testDials = createBulkhead({ total: TEST_DIALS, perReceiver, perAccount: perReceiver });
 
   const canChangeTimeLimit = (mode: Mode) => carriers[mode].capabilities.canChangeTimeLimit;
 
-  async function requestOf(callId: string) {
+  async function requireRequest(callId: string) {
     const request = await requests.find(callId);
     if (!request) throw new CallRequestMissing();
     return request;
   }
 
   /** Waits for the call's dial slot. False if the slot has passed and the next one is too far away. */
-  async function isItsTurn(mode: Mode, slotAt: number | undefined): Promise<boolean> {
+  async function waitForDialSlot(mode: Mode, slotAt: number | undefined): Promise<boolean> {
     const { carrierAccountId, callsPerSecond } = config.carriers[mode];
     if (slotAt === undefined || callsPerSecond === undefined) return true;
-    return pacing.awaitSlot({ carrierAccountId, callsPerSecond }, slotAt, SLOT_WAIT_MS);
+    return pacing.waitForSlot({ carrierAccountId, callsPerSecond }, slotAt, SLOT_WAIT_MS);
   }
 
-  async function dialFor(request: CallRequestDocument, input: DialInput): Promise<DialOutcome> {
+  async function dialRequest(request: CallRequestDocument, input: DialInput): Promise<DialOutcome> {
     const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
     try {
       // The request was checked when it was accepted. Check again, so that no emergency service is ever dialed.
       if (await dialGate.isNeverDialed(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
       const { toPhoneNumber, accountId } = request;
-      if (await dialGate.isNumberOfAnother(request.fromPhoneNumber, request)) {
+      if (await dialGate.isNumberOfAnotherAccount(request.fromPhoneNumber, request)) {
         return { outcome: 'refused', endReason: 'rejected' };
       }
-      if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
-      // Enforces the limit of attempts per number when several accepted requests compete for the last ones.
+      if (!(await waitForDialSlot(mode, input.slotAt))) return { outcome: 'throttled' };
+      // Several accepted requests may compete for a number's last allowed attempts, so enforce the limit here, too.
       const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
       if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
     } catch {
@@ -94,7 +98,7 @@ export function createCarrierActivities(deps: Deps) {
       to,
       from,
       ringTimeoutSeconds,
-      // Where the limit cannot be changed later, set it for the whole call; our own timer ends the call earlier.
+      // If the carrier cannot change the limit later, set it for the whole call. Our timer ends the call when it must.
       timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
       ...(machineDetection === undefined ? {} : { machineDetection }),
     });
@@ -110,17 +114,17 @@ export function createCarrierActivities(deps: Deps) {
     async dialCallee(input: DialInput): Promise<Dialed> {
       let request;
       try {
-        request = await requestOf(input.callId);
+        request = await requireRequest(input.callId);
       } catch {
         return { outcome: 'unreachable' };
       }
-      if (input.mode === 'live') return dialFor(request, input);
-      const place = testDials.take({ accountId: request.accountId, host: '' });
-      if ('afterMs' in place) return { outcome: 'throttled', afterMs: place.afterMs };
+      if (input.mode === 'live') return dialRequest(request, input);
+      const slot = testDials.tryAcquire({ accountId: request.accountId, host: '' });
+      if ('retryAfterMs' in slot) return { outcome: 'throttled', afterMs: slot.retryAfterMs };
       try {
-        return await dialFor(request, input);
+        return await dialRequest(request, input);
       } finally {
-        place.giveBack();
+        slot.release();
       }
     },
 
@@ -132,7 +136,7 @@ export function createCarrierActivities(deps: Deps) {
       const { callId, mode, since } = input;
       const bound = await bindings.find(callId);
       if (bound) return bound.closed ? {} : { carrierSid: bound.carrierSid };
-      const { toPhoneNumber: to, fromPhoneNumber: from } = await requestOf(callId);
+      const { toPhoneNumber: to, fromPhoneNumber: from } = await requireRequest(callId);
       const placed = await carriers[mode].findPlaced({ to, from, since });
       const unbound = [];
       for (const { carrierSid } of placed) {
@@ -150,18 +154,18 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    async hangUpCall({ mode, carrierSid }: OrderedCall): Promise<void> {
+    async hangUpCall({ mode, carrierSid }: CarrierCallTarget): Promise<void> {
       await carriers[mode].hangUp(carrierSid);
     },
 
     /** Changes the carrier's time limit of the call, in seconds after the answer, if the carrier supports that. */
-    async limitCall({ mode, carrierSid, seconds }: OrderedCall & { seconds: number }): Promise<void> {
+    async limitCall({ mode, carrierSid, seconds }: CarrierCallTarget & { seconds: number }): Promise<void> {
       if (!canChangeTimeLimit(mode)) return;
       await carriers[mode].limitTo(carrierSid, seconds);
     },
 
     /** The carrier's record of a call; null if there is none. */
-    async fetchCarrierCall({ mode, carrierSid }: OrderedCall) {
+    async fetchCarrierCall({ mode, carrierSid }: CarrierCallTarget) {
       return (await carriers[mode].fetch(carrierSid)) ?? null;
     },
   };

@@ -1,7 +1,7 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { CarrierApis, CarrierCall } from '../src/telephony/port.js';
 import type { RunState } from '../src/calls/runs.js';
-import { outcomeOf, outcomeWithoutCarrier } from '../src/calls/call-outcome.js';
+import { decideOutcome, decideOutcomeWithoutCarrier } from '../src/calls/call-outcome.js';
 import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/kernel/call-state.js';
 import { ownerOfLedgerAccount, type Mode } from '../src/kernel/ids.js';
 import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
@@ -15,7 +15,7 @@ import type { CallRequestDocument } from '../src/calls/call-request-model.js';
 import type { ConversationResultDocument } from '../src/voice/results/model.js';
 import type { CallProjection } from '../src/calls/projection.js';
 import type { Recordings } from '../src/voice/recordings/recordings.js';
-import { collectedFields, mediaEndOf } from './conversation.js';
+import { collectedFields, toMediaEnd } from './conversation.js';
 
 export interface ClosedCallDeps {
   carriers: CarrierApis;
@@ -29,8 +29,8 @@ export interface ClosedCallDeps {
   recordings: Recordings;
 }
 
-/** A carrier record may lag behind its call, so this many checks must not find it before the call counts as unknown. */
-export const DENIALS_NEEDED = 3;
+/** Number of checks that must find no carrier record before the call counts as unknown. A record may appear late. */
+export const NOT_FOUND_CHECKS_NEEDED = 3;
 
 /** Stored records of a call whose workflow did not end it. */
 interface Facts {
@@ -43,13 +43,19 @@ interface Facts {
  * Ends a call whose workflow no longer can (an operator terminated it, or Temporal lost it), as the workflow would
  * have: settles it by the carrier's duration, releases its concurrency slot and writes its final status. A call still
  * in progress is hung up if its run is known to be closed or it is `overdue`, and ends in a later round.
- * @param p.denials number of earlier checks in which the carrier had no record of the call
+ * @param p.notFoundChecks number of earlier checks in which the carrier had no record of the call
  * @returns whether the call has ended
  * @throws when the carrier or the ledger is unavailable
  */
 export async function endClosedCall(
   deps: ClosedCallDeps,
-  p: { callId: string; ledgerAccountId: string; run: Exclude<RunState, 'running'>; overdue: boolean; denials: number },
+  p: {
+    callId: string;
+    ledgerAccountId: string;
+    run: Exclude<RunState, 'running'>;
+    overdue: boolean;
+    notFoundChecks: number;
+  },
 ): Promise<boolean> {
   const { callId, ledgerAccountId } = p;
   const { accountId, mode } = ownerOfLedgerAccount(ledgerAccountId);
@@ -59,14 +65,14 @@ export async function endClosedCall(
     deps.results.find(callId),
   ]);
   const facts: Facts = { request, call: call?.accountId === undefined ? null : call, result };
-  const carrierSid = await carrierSidOf(deps, mode, callId, request);
+  const carrierSid = await findCarrierSid(deps, mode, callId, request);
   const record = carrierSid === undefined ? undefined : await deps.carriers[mode].fetch(carrierSid);
-  if (carrierSid !== undefined && record === undefined && p.denials < DENIALS_NEEDED) return false;
-  if (carrierSid !== undefined && record !== undefined && endOf(record, 0) === undefined) {
+  if (carrierSid !== undefined && record === undefined && p.notFoundChecks < NOT_FOUND_CHECKS_NEEDED) return false;
+  if (carrierSid !== undefined && record !== undefined && toCarrierEnd(record, 0) === undefined) {
     if (p.run === 'closed' || p.overdue) await deps.carriers[mode].hangUp(carrierSid);
     return false;
   }
-  const outcome = outcomeOfClosed(facts, record);
+  const outcome = decideClosedOutcome(facts, record);
   const { billedSeconds, billedMicros } = await deps.ledger.settle({
     ledgerAccountId,
     callId,
@@ -74,7 +80,7 @@ export async function endClosedCall(
     estimated: outcome.estimated,
   });
   await deps.leases.release({ accountId, mode, callId });
-  if (outcome.status === 'COMPLETED' || billedSeconds > 0) await deps.dialGate.answered(callId);
+  if (outcome.status === 'COMPLETED' || billedSeconds > 0) await deps.dialGate.markAnswered(callId);
   await writeEnd(deps, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
   // A call without a read model cannot be found and erased by its account, so its personal data is erased here.
   if (facts.call === null && billedMicros === 0) await deps.requests.erase(callId);
@@ -82,55 +88,57 @@ export async function endClosedCall(
   return true;
 }
 
-/** The bound carrier call. Afterwards no other can be bound: a late one is hung up. */
-async function carrierSidOf(
+/** Returns the carrier call bound to the call. From then on no other can be bound: one that appears late is hung up. */
+async function findCarrierSid(
   { bindings, carriers }: ClosedCallDeps,
   mode: Mode,
   callId: string,
   request: CallRequestDocument | null,
 ): Promise<string | undefined> {
-  // The carrier cannot look up an id in another format: such a call ends as one that was never placed.
-  const isKnowable = (text: string) => carriers[mode].isCallId(text);
+  // The carrier cannot look up an id in another format, so such a call ends like one that was never placed.
+  const isCallId = (text: string) => carriers[mode].isCallId(text);
   const sid = request?.carrierSid;
   const row =
-    sid !== undefined && isKnowable(sid)
+    sid !== undefined && isCallId(sid)
       ? await bindings.bind(callId, sid, carriers[mode])
       : await bindings.close(callId);
-  return row.closed || !isKnowable(row.carrierSid) ? undefined : row.carrierSid;
+  return row.closed || !isCallId(row.carrierSid) ? undefined : row.carrierSid;
 }
 
 /**
- * COMPLETED if the carrier's record, or else the stored conversation, proves one; otherwise FAILED as our own error.
+ * Returns COMPLETED if the carrier's record, or else the stored result, proves that there was a conversation. Otherwise
+ * returns FAILED with an internal error.
  */
-function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOutcome {
-  const state = stateOf(facts);
+function decideClosedOutcome(facts: Facts, record: CarrierCall | undefined): CallOutcome {
+  const state = rebuildState(facts);
   const endedAt = record?.endedAt ?? state.mediaEnd?.at ?? facts.call?.updatedAt.getTime() ?? Date.now();
-  const end = record && endOf(record, endedAt);
-  const outcome = end ? outcomeOf(state, end) : state.mediaEnd && outcomeWithoutCarrier(state, endedAt);
+  const end = record && toCarrierEnd(record, endedAt);
+  const outcome = end ? decideOutcome(state, end) : state.mediaEnd && decideOutcomeWithoutCarrier(state, endedAt);
   if (outcome?.status === 'COMPLETED') return outcome;
   return { status: 'FAILED', endReason: 'internal_error', endedAt, billableSeconds: 0, estimated: false };
 }
 
 /** Rebuilds the call's state from its records. Without another known reason, the end is an internal error. */
-function stateOf({ request, call, result }: Facts): CallState {
-  const mediaEnd = result === null ? undefined : mediaEndOf(result);
-  const talkedOut = mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';
+function rebuildState({ request, call, result }: Facts): CallState {
+  const mediaEnd = result === null ? undefined : toMediaEnd(result);
+  const hasOwnEndReason =
+    mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';
   return {
     ...newCall(request?.direction ?? call?.direction ?? 'outbound'),
     ...(call?.startTime === undefined ? {} : { answeredAt: call.startTime.getTime() }),
     ...(result === null ? {} : { mediaStartedAt: result.startedAt.getTime() }),
     ...(mediaEnd === undefined ? {} : { mediaEnd }),
-    ...(talkedOut ? {} : { hangUpCause: 'internal_error' }),
+    ...(hasOwnEndReason ? {} : { hangUpCause: 'internal_error' }),
   };
 }
 
 /** The end according to the carrier's record; undefined while the call is in progress. */
-function endOf({ status, durationSeconds }: CarrierCall, at: number): CarrierEnd | undefined {
+function toCarrierEnd({ status, durationSeconds }: CarrierCall, at: number): CarrierEnd | undefined {
   if (status === 'queued' || status === 'ringing' || status === 'in-progress') return undefined;
   return { status, at, ...(durationSeconds === undefined ? {} : { durationSeconds }) };
 }
 
-/** Writes the final status. The figures come from the settlement, which the workflow may have made earlier. */
+/** Writes the final status. Duration and cost come from the settlement, which the workflow may have made earlier. */
 async function writeEnd(
   { projection, recordings }: ClosedCallDeps,
   p: {
@@ -145,7 +153,7 @@ async function writeEnd(
   const { callId, outcome, billedSeconds, billedMicros } = p;
   const { call, result } = p.facts;
   if (call === null) {
-    if (billedMicros === 0) await projection.bury(callId);
+    if (billedMicros === 0) await projection.writeTombstone(callId);
     return;
   }
   if (isFinalStatus(call.status)) return;

@@ -27,7 +27,7 @@ export function createConversationActivities({ bindings, results, projection, re
       const { callId } = input;
       const [result, binding] = await Promise.all([results.findHead(callId), bindings.find(callId)]);
       const givenUpAt = input.givenUpAt ?? binding?.givenUpAt?.getTime();
-      const end = (result ? mediaEndOf(result) : undefined) ?? endOfGivenUp(result, givenUpAt);
+      const end = (result ? toMediaEnd(result) : undefined) ?? givenUpMediaEnd(result, givenUpAt);
       return {
         ...(result ? { startedAt: result.startedAt.getTime() } : {}),
         ...(end === undefined ? {} : { end }),
@@ -46,7 +46,7 @@ export function createConversationActivities({ bindings, results, projection, re
  * How the audio of an ended call ended. If the stream was lost before the agent was heard, that is our failure. If it
  * was lost later, the reason is unknown (undefined), and the carrier's status decides.
  */
-export function mediaEndOf(result: ResultHead): MediaEnd | undefined {
+export function toMediaEnd(result: ResultHead): MediaEnd | undefined {
   const { startedAt, endedAt, endReason, agentAudioPlayed } = result;
   if (endedAt !== undefined && endReason !== undefined) {
     return { reason: endReason, at: endedAt.getTime(), agentAudioPlayed };
@@ -55,14 +55,14 @@ export function mediaEndOf(result: ResultHead): MediaEnd | undefined {
 }
 
 /** End of the audio of a call that we gave up: our failure, even if the agent was heard before. */
-function endOfGivenUp(result: ResultHead | null, givenUpAt: number | undefined): MediaEnd | undefined {
+function givenUpMediaEnd(result: ResultHead | null, givenUpAt: number | undefined): MediaEnd | undefined {
   if (givenUpAt === undefined) return undefined;
   return { reason: 'media_failed', at: givenUpAt, agentAudioPlayed: result?.agentAudioPlayed ?? false };
 }
 
 /**
- * The read model's fields of a conversation that may never be finished. Seals its recording, so that the stored part is
- * readable.
+ * Returns the read model's fields for a conversation that the media server may never finish. Seals the recording, so
+ * that the part stored so far can be played.
  */
 export async function collectedFields(
   recordings: Recordings,
@@ -73,7 +73,7 @@ export async function collectedFields(
   return conversationFields({ ...result, hasRecording: await recordings.seal(callId) });
 }
 
-/** The read model's fields of a conversation's result. */
+/** Converts a conversation's result to fields of the read model. */
 export function conversationFields(result: ConversationResultDocument | null): Partial<CallDocument> {
   if (!result) return { summary: 'The call was answered; its conversation could not be recovered.' };
   const { turns, outputParameters, hasRecording, engine, answeredBy, latencies, usage, resumptions } = result;

@@ -37,14 +37,14 @@ import { createWebhookActivities } from './webhooks.js';
 export type Activities = ReturnType<typeof createActivities>;
 
 /**
- * All activities of the workflows. Each is idempotent, because Temporal may run it more than once; except `dialCallee`.
+ * All activities of the workflows. Each except `dialCallee` is idempotent, because Temporal may run it more than once.
  */
 export function createActivities(deps: {
   config: Config;
   database: Database;
   carriers: CarrierApis;
   logger: Logger;
-  /** Already loaded, so that the first dial does not wait. The default loads its rules on first use. */
+  /** A dial gate whose rules are loaded, so that the first dial does not wait. The default loads them on first use. */
   dialGate?: DialGate;
   /** Clock of the dial slots; by default the database server's. Tests that move time replace it. */
   clock?: ServerClock;

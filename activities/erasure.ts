@@ -19,7 +19,9 @@ interface Deps {
 /** Erases a call's personal data. Ledger entries contain none and stay. */
 export function createErasureActivities(deps: Deps) {
   return {
-    /** Erases it everywhere, the read model last, so that the call is not marked erased until everything else is. */
+    /**
+     * Erases the data everywhere. The read model is last, so that a call marked as erased has no data left anywhere.
+     */
     async eraseCall({ callId }: { callId: string }): Promise<void> {
       const now = new Date();
       await deps.requests.erase(callId);

@@ -27,33 +27,33 @@ interface Extension extends CallOfAccount {
   maxDurationSeconds: number;
   windows?: readonly number[];
   carrierSid?: string;
-  /** Delay before the window is held; absent: now. */
+  /** Delay in ms before the window is held; if absent, it is held at once. */
   holdInMs?: number;
-  /** Read model writes of the second at which the call will be forced to end: as forecast, and as decided. */
+  /** Read model writes that say when the call will be forced to end: `forecast` before the hold, `decided` after it. */
   forecast: ProjectedChange;
   decided: ProjectedChange;
 }
 
-/** Activities that hold money for more of a call in progress. */
+/** Activities that hold money so that a call in progress can continue. */
 export function createExtensionActivities({ config, accounts, requests, ledger, carriers, projection }: Deps) {
-  async function dailySpendCapOf({ accountId, mode }: Extension): Promise<Micros | undefined> {
+  async function readDailySpendCap({ accountId, mode }: Extension): Promise<Micros | undefined> {
     const account = await accounts.find(accountId);
     return account ? limitsOf(account, mode, config.calls.liveLimits).dailySpendCapMicros : undefined;
   }
 
-  /** The call's price. The ledger uses it only if it has no first window of the call, whose price applies otherwise. */
-  async function priceOf(callId: string): Promise<Micros> {
+  /** Reads the call's price per second. The ledger uses it only if no first hold has already set the call's price. */
+  async function readPrice(callId: string): Promise<Micros> {
     return rateOf((await requests.find(callId)) ?? {});
   }
 
-  /** Writes the end that the present balance or daily limit will force, so that the agent can wrap up in time. */
+  /** Writes when the current balance or daily limit will end the call, so that the agent can wrap up in time. */
   async function showForecast(input: Extension): Promise<void> {
     const { callId, accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
     const account = ledgerAccountId(accountId, mode);
     const [{ availableMicros }, cap, microsPerSecond] = await Promise.all([
       ledger.balance(account),
-      dailySpendCapOf(input),
-      priceOf(callId),
+      readDailySpendCap(input),
+      readPrice(callId),
     ]);
     const unspentMicros = cap === undefined ? Infinity : Math.max(0, cap - (await ledger.spentToday(account)));
     const spendableMicros = Math.min(availableMicros, unspentMicros);
@@ -64,11 +64,12 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
 
   return {
     /**
-     * Holds the next window, then raises the carrier's time limit to match: in this order, so that the carrier never
-     * continues an unpaid call. Where the carrier cannot change the limit, only the workflow's timer ends the call.
-     * Writes a forced end to the read model. With `holdInMs`, the first attempt writes the forecast and fails with the
-     * delay of the second, which adds no event to the history; if a crash loses it, the second attempt holds some
-     * seconds early.
+     * Holds the next window, and only then raises the carrier's time limit, so that the carrier never continues an
+     * unpaid call. If the carrier cannot change the limit, only the workflow's timer ends the call. Also writes to the
+     * read model whether the call will be forced to end.
+     *
+     * With `holdInMs`, the first attempt only writes the forecast and fails, and Temporal retries after that delay. The
+     * second attempt holds the window, a few seconds early if a crash lost the delay. A retry adds no history event.
      */
     async extendHold(input: Extension) {
       const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdInMs } = input;
@@ -76,10 +77,10 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
       if (holdInMs !== undefined && attempt === 1) {
         // A failed forecast must not prevent the hold.
         await showForecast(input).catch(() => undefined);
-        // Subtract the time spent waiting for a worker. A wrong clock can only make the hold early.
+        // Subtract the time that the activity waited for a worker. A wrong clock can only make the hold earlier.
         throw new NotYetHeld(holdInMs - Math.max(0, Date.now() - scheduledTimestampMs));
       }
-      const [dailySpendCapMicros, microsPerSecond] = await Promise.all([dailySpendCapOf(input), priceOf(callId)]);
+      const [dailySpendCapMicros, microsPerSecond] = await Promise.all([readDailySpendCap(input), readPrice(callId)]);
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,

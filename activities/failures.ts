@@ -1,8 +1,8 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { PermanentError, RetryLaterError } from '../src/kernel/errors.js';
 
-/** Converts domain errors to Temporal failures: permanent, or with a delay. Others are retried by the retry policy. */
-export function failureOf(error: unknown): unknown {
+/** Converts domain errors to permanent or delayed Temporal failures. The retry policy handles all other errors. */
+export function toTemporalFailure(error: unknown): unknown {
   if (error instanceof PermanentError) return ApplicationFailure.nonRetryable(error.message, error.name);
   if (error instanceof RetryLaterError) {
     return ApplicationFailure.create({
@@ -23,7 +23,7 @@ export function withFailures<T extends Record<string, (input: never) => Promise<
       try {
         return await activity(input);
       } catch (error) {
-        throw failureOf(error);
+        throw toTemporalFailure(error);
       }
     },
   ]);

@@ -31,7 +31,7 @@ export interface CallOfAccount {
 }
 
 /**
- * Activities after the reservation that change money or concurrency slots, each together with its read model write.
+ * Activities that run after the reservation and change money or concurrency slots. Each also updates the read model.
  */
 export function createMoneyActivities(deps: Deps) {
   const { dialGate, requests, ledger, leases, projection, results, recordings, bindings } = deps;
@@ -39,7 +39,7 @@ export function createMoneyActivities(deps: Deps) {
     /** Writes a change of the call to the read model. */
     async projectCall(change: ProjectedChange): Promise<void> {
       await projection.apply(change);
-      if (change.startTime !== undefined) await dialGate.answered(change.callId);
+      if (change.startTime !== undefined) await dialGate.markAnswered(change.callId);
     },
 
     /**
@@ -52,7 +52,7 @@ export function createMoneyActivities(deps: Deps) {
         billableSeconds: number;
         estimated: boolean;
         conversation: 'none' | 'stored' | 'awaited';
-        /** The call provably never reached the carrier. */
+        /** True if the request to dial provably never reached the carrier. */
         notDialed?: boolean;
         change: ProjectedChange;
       },
@@ -77,9 +77,9 @@ export function createMoneyActivities(deps: Deps) {
         await dialGate.countWaived({ accountId, mode, callId });
       }
       await requests.dropTools(callId);
-      if (change.startTime !== undefined) await dialGate.answered(callId);
-      else if (input.notDialed === true) await dialGate.notDialed(callId);
-      else if (await hasHardlyRung(bindings, change)) await dialGate.hardlyRang(callId);
+      if (change.startTime !== undefined) await dialGate.markAnswered(callId);
+      else if (input.notDialed === true) await dialGate.markNotDialed(callId);
+      else if (await hasHardlyRung(bindings, change)) await dialGate.markHardlyRung(callId);
       return { billedSeconds: settled.billedSeconds };
     },
   };

@@ -16,8 +16,8 @@ interface Deps {
 export function createPacingActivities({ config, pacing, projection }: Deps) {
   return {
     /**
-     * Takes a dial slot. While none is free, the attempt fails with the delay of the next one, which adds no event to
-     * the history, and the call shows as IDLE.
+     * Takes a dial slot. While none is free, the call is IDLE, and the attempt fails with the delay after which
+     * Temporal retries it. A retry adds no event to the history.
      * @param input.waitedMs how long the call has waited before
      * @param input.shown read model writes: `waiting` when the call must wait, `dialing` when the wait is over
      * @returns the slot's time, ms of the database server's clock; null if the carrier has no limit
@@ -30,7 +30,7 @@ export function createPacingActivities({ config, pacing, projection }: Deps) {
       const { carrierAccountId, callsPerSecond } = config.carriers[mode];
       if (callsPerSecond === undefined) return { slotAt: null };
       const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = Context.current().info;
-      const answer = await pacing.ask({ carrierAccountId, callsPerSecond }, { callId, accountId });
+      const answer = await pacing.requestSlot({ carrierAccountId, callsPerSecond }, { callId, accountId });
       if (answer.granted) {
         if (shown && attempt > 1) await projection.apply({ ...shown.dialing, status: 'RINGING' });
         return { slotAt: answer.slotAt };
@@ -39,7 +39,7 @@ export function createPacingActivities({ config, pacing, projection }: Deps) {
       const leftMs = LONGEST_DIAL_WAIT_MS - waitedMs - (currentAttemptScheduledTimestampMs - scheduledTimestampMs);
       if (leftMs <= 0) throw new DialSlotTooLate();
       if (shown) await projection.apply({ ...shown.waiting, status: 'IDLE', waitingFor: 'dial_slot' });
-      throw new DialSlotTaken(answer.ahead, Math.min(answer.askAgainAt - answer.now, leftMs));
+      throw new DialSlotTaken(answer.ahead, Math.min(answer.retryAt - answer.now, leftMs));
     },
   };
 }

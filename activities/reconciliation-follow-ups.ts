@@ -11,7 +11,7 @@ import type { ReconciliationChecks } from '../src/calls/reconciliation/checks.js
 import type { ReconciliationWalks } from '../src/calls/reconciliation/walks.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { endClosedCall, type ClosedCallDeps } from './closed-call.js';
-import type { createLeftWebhooks } from './left-webhooks.js';
+import type { createUnfinishedWebhooks } from './unfinished-webhooks.js';
 
 export interface ReconciliationDeps extends ClosedCallDeps {
   database: Database;
@@ -27,10 +27,10 @@ export interface ReconciliationDeps extends ClosedCallDeps {
 
 interface FollowUpDeps extends ReconciliationDeps {
   report: (finding: Finding) => Promise<boolean>;
-  runOf: (callId: string) => Promise<RunState>;
+  readRun: (callId: string) => Promise<RunState>;
   readSwept: (call: { callId: string; ledgerAccountId: string }) => Promise<CallBill | undefined>;
   compareAgain: (call: { callId: string; ledgerAccountId: string }) => Promise<void>;
-  leftWebhooks: ReturnType<typeof createLeftWebhooks>;
+  unfinishedWebhooks: ReturnType<typeof createUnfinishedWebhooks>;
 }
 
 /** Result of checking one call. `over`: no further check is needed. */
@@ -42,24 +42,24 @@ interface FollowUp {
 }
 
 const CHECKS_PER_ROUND = 200;
-/** Time limit of one round: requests are slow while the carrier is unavailable, and the next round continues. */
+/** Time limit of one round, because requests are slow while the carrier is unavailable. The next round continues. */
 const BUDGET_MS = 30_000;
-/** A carrier that has not reported a duration by then never will, so the estimate stays. */
-const ESTIMATE_STANDS_AFTER_MS = 3 * 24 * 60 * 60_000;
+/** If the carrier has not reported a call's duration after this time, the estimated bill stays. */
+const ESTIMATE_FINAL_AFTER_MS = 3 * 24 * 60 * 60_000;
 const CORRECTION_REASON = 'The carrier counted fewer seconds than our clocks.';
 
 /** Follows up the calls for which the walks scheduled a check. */
 export function createReconciliationFollowUps(deps: FollowUpDeps) {
-  const { bindings, carriers, checks, database, findings, ledger, logger, requests, report, runOf, readSwept } = deps;
-  const { leftWebhooks } = deps;
+  const { bindings, carriers, checks, database, findings, ledger, logger, requests, report, readRun, readSwept } = deps;
+  const { unfinishedWebhooks } = deps;
 
-  /** Ends a call that its workflow did not. @returns whether it is over, and whether its webhook may be unsent */
-  async function followEnding(check: CheckDocument): Promise<{ over: boolean; ended: boolean; notify: boolean }> {
+  /** Ends a call that its workflow did not end. @returns whether it is over, and whether its webhook may be unsent */
+  async function checkEnding(check: CheckDocument): Promise<{ over: boolean; ended: boolean; notify: boolean }> {
     const { callId, ledgerAccountId, attempts } = check;
     const request = await requests.find(callId);
-    const run = await runOf(callId);
+    const run = await readRun(callId);
     const bill = await readSwept(check);
-    // Refused and expired calls have neither a read model nor a webhook.
+    // Rejected and expired calls have neither a read model nor a webhook.
     const notify = run !== 'running' && request?.webhookUrl !== undefined && bill?.call !== null;
     if (bill !== undefined && !isUnfinished(bill)) return { over: true, ended: false, notify };
     if (run === 'running') {
@@ -68,11 +68,11 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
       return { over, ended: false, notify: false };
     }
     const overdue = isOverdue(check, request);
-    if (!(await endClosedCall(deps, { callId, ledgerAccountId, run, overdue, denials: attempts }))) {
+    if (!(await endClosedCall(deps, { callId, ledgerAccountId, run, overdue, notFoundChecks: attempts }))) {
       await reportOverdue(check);
       return { over: false, ended: false, notify: false };
     }
-    logger.warn({ callId, ledgerAccountId, run }, 'ended a call that its workflow left');
+    logger.warn({ callId, ledgerAccountId, run }, 'unfinished call ended');
     return { over: true, ended: true, notify };
   }
 
@@ -89,18 +89,18 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     return Date.now() - since.getTime() > deps.holdLimitSeconds * 1_000;
   }
 
-  /** Credits what our clocks counted beyond the carrier's duration. @returns whether no further check is needed */
-  async function followEstimate(check: CheckDocument): Promise<{ over: boolean; corrected: boolean }> {
+  /** Credits seconds billed beyond the carrier's duration. @returns whether no further check is needed */
+  async function checkEstimate(check: CheckDocument): Promise<{ over: boolean; corrected: boolean }> {
     const { callId, ledgerAccountId, addedAt } = check;
-    const stands = Date.now() - addedAt.getTime() > ESTIMATE_STANDS_AFTER_MS;
+    const isFinal = Date.now() - addedAt.getTime() > ESTIMATE_FINAL_AFTER_MS;
     const settlement = (await readSwept(check))?.settlement;
     const binding = await bindings.find(callId);
     if (!settlement || !binding || binding.closed) return { over: true, corrected: false };
     const carrier = carriers[ownerOfLedgerAccount(ledgerAccountId).mode];
     if (!carrier.isCallId(binding.carrierSid)) return { over: true, corrected: false };
     const record = await carrier.fetch(binding.carrierSid);
-    const seconds = secondsOf(record);
-    if (seconds === undefined) return { over: stands, corrected: false };
+    const seconds = carrierSeconds(record);
+    if (seconds === undefined) return { over: isFinal, corrected: false };
     const { billedMicros = 0, heldMicros = 0 } = settlement;
     const rate = rateOf(settlement);
     const payableMicros = priceOfSeconds(Math.min(seconds, secondsCovered(heldMicros, rate)), rate);
@@ -109,7 +109,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const amountMicros = billedMicros - creditedMicros - payableMicros;
     if (repeated || amountMicros <= 0) return { over: true, corrected: false };
     await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason: CORRECTION_REASON });
-    logger.info({ callId, ledgerAccountId, seconds }, 'corrected an estimated bill to the figure of the carrier');
+    logger.info({ callId, ledgerAccountId, seconds }, 'estimated bill corrected to the duration of the carrier');
     return { over: true, corrected: true };
   }
 
@@ -125,14 +125,14 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
       for (const check of await checks.due(CHECKS_PER_ROUND)) {
         if (Date.now() > deadline) break;
         try {
-          const { over, ended = false, corrected = false, notify = false } = await follow(check);
+          const { over, ended = false, corrected = false, notify = false } = await runCheck(check);
           done.ended += Number(ended);
           done.corrected += Number(corrected);
           if (notify) done.notify.push(check.callId);
           await (over ? checks.remove(check) : checks.postpone(check));
         } catch (error) {
           // The carrier or the ledger may be unavailable. One call must not delay the others.
-          logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'a call could not be reconciled now');
+          logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'call could not be reconciled');
           await checks.postpone(check);
           if (check.kind === 'ending' && isWellFormed(check)) await reportOverdue(check);
         }
@@ -141,27 +141,27 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     },
   };
 
-  async function follow(check: CheckDocument): Promise<FollowUp> {
+  async function runCheck(check: CheckDocument): Promise<FollowUp> {
     // A malformed call id must not be used as a workflow id.
-    if (!isWellFormed(check)) throw new RangeError('The record of what to look at again is broken.');
+    if (!isWellFormed(check)) throw new RangeError('the check has an invalid call id, ledger account or date');
     switch (check.kind) {
       case 'estimate':
-        return followEstimate(check);
+        return checkEstimate(check);
       case 'webhook':
-        return leftWebhooks.follow(check.callId);
+        return unfinishedWebhooks.followUp(check.callId);
       case 'comparison':
         await deps.compareAgain(check);
         return { over: true };
       case 'ending': {
-        const ending = await followEnding(check);
-        if (ending.over) await closeOverdue(check);
+        const ending = await checkEnding(check);
+        if (ending.over) await resolveOverdue(check);
         return ending;
       }
     }
   }
 
-  /** Resolves `hold_overdue`, the only finding that ends without an operator: the money is no longer held. */
-  async function closeOverdue({ callId, ledgerAccountId }: CheckDocument): Promise<void> {
+  /** Resolves a call's `hold_overdue` finding when its hold is settled. All other findings need an operator. */
+  async function resolveOverdue({ callId, ledgerAccountId }: CheckDocument): Promise<void> {
     const id = findingId({ kind: 'hold_overdue', callId, ledgerAccountId });
     await findings.resolve({ id, by: 'reconciler', reason: 'The call is over and its hold is settled.' });
   }
@@ -172,7 +172,7 @@ function isWellFormed({ callId, ledgerAccountId, addedAt }: CheckDocument): bool
 }
 
 /** The carrier's duration in seconds; undefined while it is not reported, 0 for a call that was never connected. */
-function secondsOf(record: Awaited<ReturnType<FollowUpDeps['carriers']['live']['fetch']>>): number | undefined {
+function carrierSeconds(record: Awaited<ReturnType<FollowUpDeps['carriers']['live']['fetch']>>): number | undefined {
   switch (record?.status) {
     case 'completed':
       return record.durationSeconds;

@@ -1,34 +1,34 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Context } from '@temporalio/activity';
 import { shuffled } from '../src/platform/shuffled.js';
-import { runStateOf, type RunState } from '../src/calls/runs.js';
+import { readRunState, type RunState } from '../src/calls/runs.js';
 import { ledgerAccountId as ledgerAccountOf } from '../src/kernel/ids.js';
 import type { Finding } from '../src/calls/reconciliation/findings.js';
 import { isFreezing } from '../src/calls/reconciliation/model.js';
 import type { LedgerAudit } from '../src/billing/ledger/ledger.js';
 import type { LeaseCount, TakenLease } from '../src/billing/leases.js';
 import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
-import { createLeftRequests } from './left-requests.js';
-import { createLeftWebhooks } from './left-webhooks.js';
+import { createUnstartedRequests } from './unstarted-requests.js';
+import { createUnfinishedWebhooks } from './unfinished-webhooks.js';
 import { tryEach } from '../src/platform/try-each.js';
-import { whileBeating } from './while-beating.js';
+import { withHeartbeats } from './with-heartbeats.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
 
 const ACCOUNTS_AT_ONCE = 100;
-/** Leases checked in one round; with more, a random selection, so that each is checked eventually. */
+/** Maximum leases checked in one round. A larger number is sampled at random, so that each is checked eventually. */
 const LEASES_PER_ROUND = 1_000;
-const QUESTIONS_AT_ONCE = 8;
-/** Added to a call's ring timeout and maximum duration, gives the longest time it can last. */
+const CONCURRENT_CHECKS = 8;
+/** A call can last no longer than its ring timeout, its maximum duration and this margin together. */
 const CALL_MARGIN_SECONDS = 300;
 
 /**
- * The steps of a round of reconciliation. Each compares records, records mismatches as findings, and changes money only
- * through the ledger's own operations. Any number of rounds may run at once.
+ * The activities of a reconciliation round. They compare records, store mismatches as findings, and change money only
+ * through operations of the ledger. Any number of rounds may run at once.
  */
 export function createReconciliationActivities(deps: ReconciliationDeps) {
   const { ledger, leases, requests, findings, checks, walks, logger } = deps;
 
-  /** Records a finding. An open one of a freezing kind stops the account's new calls. @returns whether it is new */
+  /** Records a finding. Some kinds also freeze the account, which stops new calls. @returns whether it is new */
   async function report(finding: Finding): Promise<boolean> {
     const { kind, ledgerAccountId, callId, expected, actual } = finding;
     const state = await findings.record(finding);
@@ -42,32 +42,32 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     return true;
   }
 
-  const runOf = (workflowId: string): Promise<RunState> => runStateOf(Context.current().client, workflowId);
-  const leftWebhooks = createLeftWebhooks({ ...deps, runOf });
+  const readRun = (workflowId: string): Promise<RunState> => readRunState(Context.current().client, workflowId);
+  const unfinishedWebhooks = createUnfinishedWebhooks({ ...deps, readRun });
 
-  const leftRequests = createLeftRequests({ ...deps, runOf });
-  const records = createRecordComparison({ ...deps, report, leftWebhooks });
+  const unstartedRequests = createUnstartedRequests({ ...deps, readRun });
+  const records = createRecordComparison({ ...deps, report, unfinishedWebhooks });
 
   /** @returns whether the lease was released */
   async function checkLease(lease: TakenLease): Promise<boolean> {
     const { callId, accountId, mode } = lease;
-    const run = await runOf(callId);
+    const run = await readRun(callId);
     const request = run === 'running' ? await requests.find(callId) : null;
     const limitSeconds = request && request.ringTimeoutSeconds + request.maxDurationSeconds + CALL_MARGIN_SECONDS;
-    const overlong = limitSeconds !== null && Date.now() - lease.acquiredAt.getTime() > limitSeconds * 1_000;
-    if (run === 'running' && !overlong) return false;
+    const isTooLong = limitSeconds !== null && Date.now() - lease.acquiredAt.getTime() > limitSeconds * 1_000;
+    if (run === 'running' && !isTooLong) return false;
     await leases.release({ accountId, mode, callId });
-    logger.warn({ callId, accountId, mode, run }, 'released the place of a call that is over');
+    logger.warn({ callId, accountId, mode, run }, 'leaked concurrency slot released');
     if (run !== 'running') await checks.add('ending', { callId, ledgerAccountId: ledgerAccountOf(accountId, mode) });
     return true;
   }
 
   const steps = {
-    ...createReconciliationFollowUps({ ...deps, report, runOf, ...records, leftWebhooks }),
+    ...createReconciliationFollowUps({ ...deps, report, readRun, ...records, unfinishedWebhooks }),
 
     /**
-     * Compares ledger accounts with the sums of their operations, while calls continue. An account that does not match
-     * is audited a second time before it is reported.
+     * Compares ledger accounts with the sums of their operations. Calls continue meanwhile, so an account that does not
+     * match is audited again before it is reported.
      */
     async auditLedgerAccounts(): Promise<{ audited: number; found: number }> {
       const deadline = Date.now() + STEP_BUDGET_MS;
@@ -77,7 +77,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         for (const id of step.ids) {
           if (Date.now() >= deadline) break;
           // Advance first, so that an account that cannot be read does not block the others.
-          await step.done(id);
+          await step.advance(id);
           await ledger.sweep(id);
           const balanced = (await ledger.audit(id)).balanced;
           const audit = balanced ? undefined : await ledger.audit(id);
@@ -86,7 +86,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
           }
           audited++;
         }
-        ({ more } = step);
+        more = step.hasMore;
       }
       return { audited, found };
     },
@@ -99,30 +99,31 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
       const oldest = Date.now() - deps.graceSeconds * 1_000;
       const taken: TakenLease[] = [];
       let found = 0;
-      for await (const places of leases.places()) {
-        if (places.count !== places.taken.length) found += Number(await report(miscounted(places)));
-        for (const lease of places.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
+      for await (const leaseCount of leases.allSlots()) {
+        if (leaseCount.count !== leaseCount.taken.length) found += Number(await report(miscounted(leaseCount)));
+        for (const lease of leaseCount.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
       }
-      const asked = shuffled(taken).slice(0, LEASES_PER_ROUND);
-      const released = await countReleased(asked, checkLease, (err, { callId }) =>
-        logger.error({ err, callId }, 'the place of a call could not be checked'),
+      const selected = shuffled(taken).slice(0, LEASES_PER_ROUND);
+      const released = await countReleased(selected, checkLease, (err, { callId }) =>
+        logger.error({ err, callId }, 'concurrency slot could not be checked'),
       );
       return { released, found };
     },
 
     /**
-     * Compares settlements with calls and calls with settlements, finds old unsettled holds, and ends old requests.
+     * Compares settlements with calls and calls with settlements, finds old unsettled holds, and ends old requests
+     * whose workflow never started.
      * @returns `broken`: records that were skipped
      */
     async compareRecords(): Promise<{ compared: number; found: number; broken: number }> {
       const sums = { compared: 0, found: 0, broken: 0 };
       for (const walk of ['settlements', 'calls', 'holds'] as const) add(sums, await records.compareWalk(walk));
-      sums.broken += (await leftRequests.sweep()).broken;
+      sums.broken += (await unstartedRequests.sweep()).broken;
       countBroken(sums.broken);
       return sums;
     },
 
-    /** Number of open findings; also set as a gauge, for alerts. */
+    /** Counts the open findings, and sets a gauge to their number for alerts. */
     async countOpenFindings(): Promise<number> {
       const open = (await findings.list()).length;
       Context.current()
@@ -132,10 +133,10 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     },
   };
   return {
-    auditLedgerAccounts: () => whileBeating(() => steps.auditLedgerAccounts()),
-    releaseLeases: () => whileBeating(() => steps.releaseLeases()),
-    compareRecords: () => whileBeating(() => steps.compareRecords()),
-    followUp: () => whileBeating(() => steps.followUp()),
+    auditLedgerAccounts: () => withHeartbeats(() => steps.auditLedgerAccounts()),
+    releaseLeases: () => withHeartbeats(() => steps.releaseLeases()),
+    compareRecords: () => withHeartbeats(() => steps.compareRecords()),
+    followUp: () => withHeartbeats(() => steps.followUp()),
     countOpenFindings: () => steps.countOpenFindings(),
   };
 }
@@ -153,7 +154,8 @@ function countBroken(broken: number): void {
 }
 
 /**
- * The finding for an unbalanced account. The audit also checks prices and the day's spending, which are not amounts.
+ * Builds the finding for an account that failed its audit. The audit also checks prices and the day's spending, so the
+ * account's amounts may all be right.
  */
 function unbalanced(ledgerAccountId: string, { operations, account, mispriced }: LedgerAudit): Finding {
   const onlySpending = mispriced === 0 && isDeepStrictEqual(operations, account);
@@ -173,17 +175,17 @@ function unbalanced(ledgerAccountId: string, { operations, account, mispriced }:
   };
 }
 
-/** Checks some leases at a time. @returns number of released leases */
+/** Checks leases, eight at a time. @returns number of released leases */
 async function countReleased(
   leases: readonly TakenLease[],
   check: (lease: TakenLease) => Promise<boolean>,
   failed: (error: unknown, lease: TakenLease) => void,
 ): Promise<number> {
   const queue = leases.values();
-  const until = Date.now() + STEP_BUDGET_MS;
-  const worker = () => tryEach(queue, { until, failed, work: check });
-  const answers = await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, worker));
-  return answers.flat().filter(Boolean).length;
+  const deadline = Date.now() + STEP_BUDGET_MS;
+  const worker = () => tryEach(queue, { until: deadline, failed, work: check });
+  const results = await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, worker));
+  return results.flat().filter(Boolean).length;
 }
 
 function miscounted({ accountId, mode, count, taken }: LeaseCount): Finding {

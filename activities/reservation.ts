@@ -1,11 +1,11 @@
-import { reservationRefusal } from '../src/calls/placing/reservation-refusal.js';
+import { reservationRejection } from '../src/calls/placing/reservation-rejection.js';
 import type { Leases } from '../src/billing/leases.js';
 import type { Ledger } from '../src/billing/ledger/ledger.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
-import type { ReservationAnswer } from '../src/kernel/call-signals.js';
+import type { ReservationResult } from '../src/kernel/call-signals.js';
 import { windowRequest } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId } from '../src/kernel/ids.js';
 import { rateOf } from '../src/kernel/money.js';
@@ -35,7 +35,7 @@ interface ReservationInput extends CallOfAccount {
 export function createReservationActivities(deps: Deps) {
   const { config, accounts, requests, ledger, leases, projection } = deps;
 
-  /** Gives up a call whose deadline has passed, unless an earlier attempt has begun it, which its client may know. */
+  /** Gives up a call whose deadline has passed. Keeps it if an earlier attempt has stored it as RINGING. */
   async function isTooLate({ callId, decideBy }: ReservationInput): Promise<boolean> {
     if (decideBy === undefined || (await deps.clock()) <= decideBy) return false;
     return (await projection.giveUp(callId)) === 'given_up';
@@ -56,16 +56,16 @@ export function createReservationActivities(deps: Deps) {
 
   return {
     /**
-     * Takes a concurrency slot and the first hold, then stores the call as RINGING: from then on it goes ahead.
-     * @returns seconds held, or the reason why not; `abandonCall` releases what was taken before that. `expired`: the
-     * deadline has passed, or the API gave the call up.
+     * Takes a concurrency slot and the first hold, then stores the call as RINGING. Once stored, the call goes ahead.
+     * @returns seconds held, or why the call does not go ahead; then `abandonCall` releases the slot and the hold.
+     * `expired`: the deadline has passed, or the API gave the call up.
      */
     async reserveCall(
       input: ReservationInput,
     ): Promise<
       | { outcome: 'granted'; heldSeconds: number }
       | { outcome: 'expired' }
-      | { outcome: 'refused'; refusal: Extract<ReservationAnswer, { outcome: 'refused' }> }
+      | { outcome: 'refused'; refusal: Extract<ReservationResult, { outcome: 'refused' }> }
     > {
       if (await isTooLate(input)) return { outcome: 'expired' };
       const { callId, accountId, mode, change, maxDurationSeconds, windows } = input;
@@ -81,7 +81,7 @@ export function createReservationActivities(deps: Deps) {
         const dayOf = async (capMicros: number) => ({
           day: { spentMicros: await ledger.spentToday(ledgerAccountId(accountId, mode)), capMicros },
         });
-        const refusal = reservationRefusal({
+        const refusal = reservationRejection({
           firstMicros: first.micros,
           full: { limit, current: lease.current },
           ...(dailySpendCapMicros === undefined ? {} : await dayOf(dailySpendCapMicros)),
@@ -99,8 +99,8 @@ export function createReservationActivities(deps: Deps) {
     },
 
     /**
-     * Concludes a reservation whose own step failed or timed out: the call goes ahead if its first document was
-     * written, because its client may know; otherwise it never will.
+     * Decides whether a call goes ahead after `reserveCall` failed or timed out. If `reserveCall` stored the call as
+     * RINGING, it goes ahead, because the API client may have seen that status. Otherwise the call is given up.
      */
     async concludeReservation(
       input: ReservationInput,
@@ -108,17 +108,17 @@ export function createReservationActivities(deps: Deps) {
       if ((await projection.giveUp(input.callId)) === 'given_up') return { outcome: 'expired' };
       const request = await requests.find(input.callId);
       if (!request) throw new CallRequestMissing();
-      // The hold was decided before the first document was written; repeating it returns that decision.
+      // The hold was decided before the call was stored as RINGING. Repeating the hold returns that decision.
       const { heldSeconds } = await firstHold(input, rateOf(request));
       return { outcome: 'granted', heldSeconds };
     },
 
-    /** Releases a call that will never be dialed. A reservation attempt that comes later fails. */
+    /** Releases the slot and hold of a call that will never be dialed. A later attempt to reserve the call fails. */
     async abandonCall(input: CallOfAccount & { expired: boolean }): Promise<void> {
       const { callId, accountId, mode } = input;
       await leases.release({ accountId, mode, callId });
       await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
-      if (input.expired) await projection.bury(callId);
+      if (input.expired) await projection.writeTombstone(callId);
       // A rejected call has no read model, so its account could not erase its personal data later.
       await requests.erase(callId);
     },

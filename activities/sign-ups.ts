@@ -1,7 +1,7 @@
 import { createSignUpExpiry } from '../src/calls/sign-up-expiry.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
-import { whileBeating } from './while-beating.js';
+import { withHeartbeats } from './with-heartbeats.js';
 
 interface Deps {
   database: Database;
@@ -15,9 +15,9 @@ export function createSignUpActivities({ database, logger, eraseCall }: Deps) {
   return {
     /** Deletes sign-ups whose email address was not verified in time. */
     expireSignUps: (): Promise<{ deleted: number }> =>
-      whileBeating(async () => {
+      withHeartbeats(async () => {
         const deleted = await expiry.run();
-        if (deleted > 0) logger.info({ deleted }, 'unverified sign-ups were deleted');
+        if (deleted > 0) logger.info({ deleted }, 'expired sign-ups deleted');
         return { deleted };
       }),
   };

@@ -13,31 +13,31 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
   const role = readFileSync('/proc/1/cmdline', 'utf8').split('\0').filter(Boolean).at(-1) ?? '';
   const check = CHECKS[role];
-  if (check === undefined) throw new Error(`No health check is known for ${role}.`);
+  if (check === undefined) throw new Error(`There is no health check for the role ${role}.`);
   await check(config);
 }
 
 const CHECKS: Readonly<Record<string, (config: Config) => Promise<void>>> = {
-  api: ({ api }) => answers(`http://127.0.0.1:${api.port}/health/live`),
-  media: ({ media }) => answers(`http://127.0.0.1:${media.port}/health`),
-  simulator: ({ simulator }) => answers(`http://127.0.0.1:${simulator.port}/`),
+  api: ({ api }) => requireResponse(`http://127.0.0.1:${api.port}/health/live`),
+  media: ({ media }) => requireResponse(`http://127.0.0.1:${media.port}/health`),
+  simulator: ({ simulator }) => requireResponse(`http://127.0.0.1:${simulator.port}/`),
   // A worker has no port; it is healthy while it can reach the Temporal server.
-  worker: ({ temporal }) => accepts(temporal.address),
+  worker: ({ temporal }) => requireConnection(temporal.address),
 };
 
-async function answers(url: string): Promise<void> {
-  // Satisfies the API's HTTPS requirement.
+async function requireResponse(url: string): Promise<void> {
+  // This header satisfies the API's HTTPS requirement.
   const headers = { 'x-forwarded-proto': 'https' };
   const { status } = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (status >= 500) throw new Error(`It answers ${status}.`);
+  if (status >= 500) throw new Error(`The role responds with status ${status}.`);
 }
 
-function accepts(address: string): Promise<void> {
+function requireConnection(address: string): Promise<void> {
   const { hostname, port } = new URL(`tcp://${address}`);
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), timeout: TIMEOUT_MS });
     socket.once('connect', () => resolve(void socket.destroy()));
-    socket.once('timeout', () => reject(new Error(`No connection to ${address}.`)));
+    socket.once('timeout', () => reject(new Error(`Connecting to ${address} timed out.`)));
     socket.once('error', reject);
   });
 }

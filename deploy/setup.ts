@@ -48,17 +48,17 @@ async function registerSearchAttributes({ temporal }: Config): Promise<void> {
       namespace,
       searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),
     });
-    // Registration takes time to spread; a call that starts earlier would fail.
+    // Temporal needs some time to apply a registration, and a call that starts earlier would fail.
     const unknown = await missing();
     if (unknown.length > 0)
-      throw new Error(`Temporal does not know these search attributes yet: ${unknown.join(', ')}`);
+      throw new Error(`Temporal has not registered these search attributes yet: ${unknown.join(', ')}`);
   } finally {
     await connection.close();
   }
 }
 
 /**
- * Retries until it succeeds, because servers start in any order.
+ * Repeats `attempt` until it succeeds, because servers start in any order.
  * @throws Error after 3 minutes
  */
 async function until(server: string, attempt: () => Promise<void>): Promise<void> {

@@ -12,7 +12,7 @@ import { webhooksModels } from './webhooks/database.js';
 export type Database = CallsDatabase;
 
 /**
- * Connects and makes the models of every collection.
+ * Connects to the database and creates the models of all collections.
  * @throws MongooseServerSelectionError when no server answers within `waitMs`
  */
 export async function openDatabase(uri: string, options: ConnectionOptions = {}): Promise<Database> {

@@ -15,26 +15,26 @@ interface RoleDeps {
 
 /** A role that has started. */
 interface RunningRole {
-  /** Settles when the role ends by itself; absent when it never does. */
+  /** Settles when the role ends without being stopped; absent for roles that never do. */
   ended?: Promise<void>;
-  /** Counts a stall of the event loop where the role has metrics. */
+  /** Counts a stall of the event loop. Present in roles that have metrics. */
   onStall?: () => void;
-  /** Counts writes that were tried again where the role has metrics. */
+  /** Counts the retries of a database write. Present in roles that have metrics. */
   onRetries?: (contention: Contention) => void;
   close(): Promise<void>;
 }
 
-/** An orchestrator's patience is 10 s. */
-const STOP_WITHIN_MS = 8_000;
-const SERVERS_WITHIN_MS = 60_000;
+/** Orchestrators kill a process 10 s after SIGTERM, so stop earlier. */
+const STOP_TIMEOUT_MS = 8_000;
+const SERVERS_TIMEOUT_MS = 60_000;
 const RETRY_MS = 500;
 
-/** Runs one role of the service until SIGTERM or SIGINT, or until the launcher that started it is gone. */
+/** Runs one role of the service until SIGTERM or SIGINT, or until the launcher that started it has exited. */
 async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
-  if (!isRole(role)) throw new Error(`Name one role: ${Object.keys(ROLES).join(', ')}.`);
+  if (!isRole(role)) throw new Error(`Give one role as the first argument: ${Object.keys(ROLES).join(', ')}.`);
   const config = parseConfig(env);
   const logger = createLogger({ role, level: config.logLevel });
-  if (config.temporal.exposed) logger.warn({ variable: 'TEMPORAL_TLS' }, 'Temporal is spoken to without TLS');
+  if (config.temporal.exposed) logger.warn({ variable: 'TEMPORAL_TLS' }, 'Temporal connection is not encrypted');
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort());
@@ -59,7 +59,7 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   process.send?.({ ready: true });
   await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
   const endedByItself = !stopping.signal.aborted;
-  if (endedByItself) logger.error('ended without being asked to');
+  if (endedByItself) logger.error('ended unexpectedly');
   stopping.abort();
   await running.close();
   logger.info('stopped');
@@ -70,15 +70,15 @@ function isRole(name: string | undefined): name is RoleName {
   return name !== undefined && Object.hasOwn(ROLES, name);
 }
 
-/** A connection that will not close must not keep the process. */
+/** Exits even if a connection does not close. */
 function exitLater(logger: Logger): void {
   setTimeout(() => {
-    logger.warn(`not stopped after ${STOP_WITHIN_MS} ms; leaving what is open`);
+    logger.warn('shutdown timed out; exiting with open connections');
     process.exit(1);
-  }, STOP_WITHIN_MS).unref();
+  }, STOP_TIMEOUT_MS).unref();
 }
 
-// Each role loads only its own code: the simulator needs no database driver, the API no speech.
+// Each role loads only its own code. For example, the simulator needs no database driver.
 
 async function startApi(deps: RoleDeps): Promise<RunningRole> {
   const { createApiServer } = await import('./api/server.js');
@@ -90,7 +90,7 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
 
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
   const { createCallMediaServer } = await import('./calls/media.js');
-  const { createConfiguredEngines } = await import('./voice/engines/configured.js');
+  const { createConfiguredEngines } = await import('./voice/engines/configured-engines.js');
   const { config, database, gateway } = await openServices(deps);
   const server = createCallMediaServer({ ...deps, config, database, gateway, engines: createConfiguredEngines(deps) });
   await server.listen();
@@ -127,7 +127,7 @@ async function startSimulator(deps: RoleDeps): Promise<RunningRole> {
   return { close: () => server.close() };
 }
 
-/** The simulator needs the database only for tokens that are not configured. */
+/** Adds the tokens that are not configured. The simulator connects to the database only if it needs them. */
 async function simulatorConfig(deps: RoleDeps): Promise<Config> {
   const { live, test } = deps.config.carriers;
   if (live.unsettled !== true && test.unsettled !== true) return deps.config;
@@ -139,12 +139,13 @@ async function simulatorConfig(deps: RoleDeps): Promise<Config> {
 async function openServices(deps: RoleDeps) {
   const { createCallGateway } = await import('./calls/gateway.js');
   const { database, config } = await openSettled(deps);
-  // Connects when it is first used: with Temporal away, the process starts and says so to who asks.
+  // The gateway connects when it is first used. So the process starts while Temporal is unavailable, and responds with
+  // 503.
   const gateway = await createCallGateway({ config });
   return { config, database, gateway };
 }
 
-/** The database, and the configuration with the deployment's own tokens. */
+/** Opens the database and adds this deployment's tokens to the configuration. */
 async function openSettled(deps: RoleDeps) {
   const { openDatabase } = await import('./database.js');
   const { requireReplicaSet } = await import('./platform/mongo/connection.js');
@@ -154,9 +155,9 @@ async function openSettled(deps: RoleDeps) {
   return { database, config: await withDeploymentTokens(deps.config, database) };
 }
 
-/** Repeats until it succeeds, because servers and roles start in any order. */
+/** Repeats an attempt until it succeeds, because servers and roles start in any order. */
 async function until<T>(server: string, { logger, stop }: RoleDeps, attempt: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + SERVERS_WITHIN_MS;
+  const deadline = Date.now() + SERVERS_TIMEOUT_MS;
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt();

@@ -13,8 +13,8 @@ interface Lane {
 }
 
 /**
- * What runs side by side. Calls in real time mostly wait, so two of them leave most of a core free; but they fail when they
- * have to wait for it, so everything else has a lower priority.
+ * Groups of test projects that run in parallel. Real-time calls mostly wait, so two of them leave most of a CPU core
+ * free. They fail if they have to wait for the core, so all other groups have a lower priority.
  */
 const LANES: Record<string, Lane> = {
   realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
@@ -26,10 +26,10 @@ interface Report {
 }
 
 /**
- * Runs the suite on servers that are started once.
+ * Runs the test suite. All tests share servers, which are started once.
  * @param args further arguments for jest, such as `--testPathPatterns leases`; `--reports=FOLDER` keeps jest's reports
- * @returns the exit code: 0 when every test passed, else 1
- * @throws when the run did not come to its end; the exit code is then 2
+ * @returns the exit code: 0 if every test passed, otherwise 1
+ * @throws if the run cannot be completed; the exit code is then 2
  */
 async function main(args: readonly string[]): Promise<number> {
   const began = Date.now();
@@ -42,7 +42,7 @@ async function main(args: readonly string[]): Promise<number> {
     const codes = await Promise.all(names.map((name) => run(LANES[name]!, join(folder, `${name}.json`), rest)));
     const failed = codes.filter((code) => code !== 0).length;
     const reports = await Promise.all(names.map((name) => reportOf(join(folder, `${name}.json`))));
-    tell(
+    printSummary(
       reports.flatMap(({ testResults }) => testResults),
       Math.round((Date.now() - began) / 1_000),
     );
@@ -57,11 +57,12 @@ async function run({ projects, workers, priority }: Lane, report: string, args: 
   const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...projects, `--maxWorkers=${workers}`];
   const child = spawn(process.execPath, [...jest, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args], {
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-    // No terminal, so that the status lines of the two runs do not overwrite each other; jest's report is in the file.
+    // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Its report is in the
+    // file.
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   if (child.pid !== undefined) setPriority(child.pid, priority);
-  // The servers are stopped when the tests have ended, also those that are interrupted.
+  // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
   child.stderr.pipe(process.stderr, { end: false });
   const [code] = (await once(child, 'exit')) as [number | null];
@@ -72,7 +73,7 @@ async function reportOf(path: string): Promise<Report> {
   return JSON.parse(await readFile(path, 'utf8')) as Report;
 }
 
-function tell(files: Report['testResults'], seconds: number): void {
+function printSummary(files: Report['testResults'], seconds: number): void {
   const tests = files.flatMap(({ assertionResults }) => assertionResults);
   const count = (status: string) => tests.filter((test) => test.status === status).length;
   for (const { name } of files.filter(({ status }) => status === 'failed')) {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
-/** File the build writes the workflow code to and workers load it from. */
+/** The file to which the build writes the workflow code, and from which workers load it. */
 export const WORKFLOW_BUNDLE = path.join(__dirname, 'workflow-bundle.js');
 
 async function buildBundle(): Promise<void> {

@@ -10,7 +10,7 @@ import type { Logger } from '../src/platform/telemetry/logger.js';
 import type { Contention } from '../src/platform/telemetry/contention.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 
-/** Time for running activities to finish after a stop; another worker retries unfinished ones. */
+/** How long running activities may take to finish after a stop. Another worker retries unfinished ones. */
 const SHUTDOWN_GRACE = '4s';
 const SHUTDOWN_FORCE = '7s';
 
@@ -36,7 +36,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop, carriers = createCarriers({ config }) } = deps;
   installRuntime(config, logger);
   const dialGate = createCallGate({ config, database });
-  await dialGate.warm();
+  await dialGate.loadNumberingPlans();
   const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
   const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
   try {
@@ -67,7 +67,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
 export function countRetries({ name, retries }: Contention): void {
   const { metricMeter } = Runtime.instance();
   metricMeter
-    .createCounter('callwright_write_retries', 'retry', 'Guarded writes that other writers overtook')
+    .createCounter('callwright_write_retries', 'retry', 'Writes tried again after a conflict')
     .add(retries, { name });
 }
 
@@ -78,7 +78,8 @@ export function countStall(): void {
 }
 
 /**
- * With a build id, calls stay pinned to the code they started on: old workers must run until their calls have ended.
+ * With a build id, calls stay pinned to the code that they started on, so old workers must run until their calls have
+ * ended.
  */
 function versioning({ worker }: Config) {
   if (worker.buildId === undefined) return {};

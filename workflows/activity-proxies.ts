@@ -1,7 +1,7 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/create-activities.js';
 
-/** Steps that update the ledger and the read model: quick, idempotent, retried without limit. */
+/** Activities that update the ledger and the read model. They are quick and idempotent, and retried without limit. */
 type RecordedStep = 'abandonCall' | 'concludeReservation' | 'projectCall' | 'settleCall' | 'collectResult';
 
 const local = proxyLocalActivities<Pick<Activities, RecordedStep>>({
@@ -19,7 +19,7 @@ const unlimited = proxyActivities<Pick<Activities, RecordedStep>>({
  * as a regular activity with unlimited retries, because a hanging local activity would block the call's timers and
  * signals.
  */
-export async function recorded<Step extends RecordedStep>(
+export async function runRecordedStep<Step extends RecordedStep>(
   step: Step,
   input: Parameters<Activities[Step]>[0],
 ): Promise<Awaited<ReturnType<Activities[Step]>>> {
@@ -31,7 +31,7 @@ export async function recorded<Step extends RecordedStep>(
   }
 }
 
-/** The reservation has no fallback: without a result in time, the call is abandoned. */
+/** The reservation as a local activity without retries. If it fails or times out, the call may be abandoned. */
 export function reserveWithin(timeoutMs: number): Activities['reserveCall'] {
   return proxyLocalActivities<Pick<Activities, 'reserveCall'>>({
     scheduleToCloseTimeout: timeoutMs,
@@ -39,7 +39,7 @@ export function reserveWithin(timeoutMs: number): Activities['reserveCall'] {
   }).reserveCall;
 }
 
-/** While no dial slot is free, the activity fails with the delay of its next attempt. */
+/** Takes a dial slot. While no slot is free, the activity fails with the delay of its next attempt. */
 export function takeDialSlotWithin(timeoutMs: number): Activities['takeDialSlot'] {
   return proxyActivities<Pick<Activities, 'takeDialSlot'>>({
     startToCloseTimeout: '10s',
@@ -49,7 +49,8 @@ export function takeDialSlotWithin(timeoutMs: number): Activities['takeDialSlot'
 }
 
 /**
- * Never retried: a second POST could ring the phone twice. A schedule-to-start timeout proves that no POST was sent.
+ * Dials the callee. Never retried, because a second POST to the carrier could ring the phone twice. A schedule-to-start
+ * timeout proves that no POST was sent.
  */
 export const { dialCallee } = proxyActivities<Pick<Activities, 'dialCallee'>>({
   scheduleToStartTimeout: '60s',
@@ -58,7 +59,7 @@ export const { dialCallee } = proxyActivities<Pick<Activities, 'dialCallee'>>({
 });
 
 /** Carrier requests and reads that are safe to repeat. They fail after 45 s at the latest. */
-export const durable = proxyActivities<
+export const carrierActivities = proxyActivities<
   Pick<Activities, 'hangUpCall' | 'limitCall' | 'fetchCarrierCall' | 'findPlacedCall' | 'readMediaFacts'>
 >({
   startToCloseTimeout: '12s',
@@ -66,13 +67,15 @@ export const durable = proxyActivities<
   retry: { initialInterval: '1s', maximumInterval: '10s' },
 });
 
-/** Before a call may end without a carrier call, its binding must be closed, so this is retried without limit. */
+/**
+ * Closes a call's binding. Retried without limit, because a call may end only if no carrier call can be bound later.
+ */
 export const { closeBinding } = proxyActivities<Pick<Activities, 'closeBinding'>>({
   startToCloseTimeout: '10s',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
 
-/** Holds the next window; retried until the hold would be too late. */
+/** Holds the next window. Retried until the hold would be too late. */
 export function extendWithin(timeoutMs: number): Activities['extendHold'] {
   return proxyActivities<Pick<Activities, 'extendHold'>>({
     startToCloseTimeout: '10s',
@@ -81,13 +84,13 @@ export function extendWithin(timeoutMs: number): Activities['extendHold'] {
   }).extendHold;
 }
 
-/** Each failed attempt sets the delay of the next. A worker crash costs a timeout, but no counted delivery attempt. */
+/** Delivers the webhook. Each failed attempt sets the delay of the next. A worker crash uses up no delivery attempt. */
 export const { deliverWebhook } = proxyActivities<Pick<Activities, 'deliverWebhook'>>({
   startToCloseTimeout: '15s',
   retry: { initialInterval: '1s', maximumInterval: '30s' },
 });
 
-/** Every deletion of it is safe to repeat. */
+/** Erases a call's personal data. It is safe to repeat. */
 export const { eraseCall } = proxyActivities<Pick<Activities, 'eraseCall'>>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '500ms', maximumInterval: '30s' },

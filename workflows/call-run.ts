@@ -3,16 +3,17 @@ import { reduceCall } from '../src/calls/call-reducer.js';
 import { newCall, type CallState } from '../src/kernel/call-state.js';
 import type { CallEffect, CallEvent } from '../src/calls/call-events.js';
 import type { Activities } from '../activities/create-activities.js';
-import type { CallInput, CallResult, ReservationAnswer } from '../src/kernel/call-signals.js';
-import { durable, recorded } from './activity-proxies.js';
+import type { CallInput, CallResult, ReservationResult } from '../src/kernel/call-signals.js';
+import { carrierActivities, runRecordedStep } from './activity-proxies.js';
 import { describeCall } from './details.js';
 
-type HoldAnswer = Awaited<ReturnType<Activities['extendHold']>>;
+type HoldResult = Awaited<ReturnType<Activities['extendHold']>>;
 
 export type CallRun = ReturnType<typeof createCallRun>;
 
 /**
- * State of one workflow run: the call's state, the effects of its events, and the sequence of its read model writes.
+ * Creates the state of one workflow run. Applies events to the call, performs their effects, and numbers the writes to
+ * the read model.
  */
 export function createCallRun(input: CallInput) {
   let state: CallState = newCall(input.direction);
@@ -22,19 +23,19 @@ export function createCallRun(input: CallInput) {
 
   const run = {
     input,
-    reservation: undefined as ReservationAnswer | undefined,
+    reservation: undefined as ReservationResult | undefined,
     /** Seconds of talk held so far. */
     heldSeconds: 0,
-    /** Why the last hold was refused; undefined if none was. */
-    shortOf: undefined as HoldAnswer['refusal'],
+    /** Why the last hold was rejected; undefined if none was. */
+    holdRejection: undefined as HoldResult['refusal'],
     billedSeconds: undefined as number | undefined,
     /** When the current wait for a dial slot began; undefined while the call is not waiting. */
     waitingSince: undefined as number | undefined,
     /** Total time spent waiting to dial. */
     waitedMs: 0,
-    /** The carrier accepted the call or may have, so the callee's phone may have rung. */
+    /** Whether the callee's phone may have rung, because the carrier has accepted the call or may have. */
     mayHaveRung: false,
-    /** The media server reported that the conversation's result is stored. */
+    /** Whether the media server has reported that the conversation's result is stored. */
     resultStored: false,
 
     get state(): CallState {
@@ -49,7 +50,7 @@ export function createCallRun(input: CallInput) {
       run.describe();
     },
 
-    /** Updates the call's details in the Temporal UI; adds no event to the history. */
+    /** Updates the call's details in the Temporal UI. Adds no event to the history. */
     describe(): void {
       setCurrentDetails(describeCall(run));
     },
@@ -86,13 +87,13 @@ export function createCallRun(input: CallInput) {
   }
 
   async function project(): Promise<void> {
-    // The reservation already wrote the first document as RINGING.
+    // The reservation has already stored the call as RINGING.
     if (state.status === 'RINGING') return;
     const { status, answeredAt, answeredBy, carrierSid } = state;
     // A call no longer than its first window has a known end from the start.
     const { maxDurationSeconds } = input;
     const endsAfterSeconds = run.heldSeconds >= maxDurationSeconds ? { endsAfterSeconds: maxDurationSeconds } : {};
-    await recorded('projectCall', {
+    await runRecordedStep('projectCall', {
       ...run.nextChange(),
       status,
       ...(answeredAt === undefined ? {} : { startTime: answeredAt }),
@@ -104,8 +105,8 @@ export function createCallRun(input: CallInput) {
 
   async function hangUp(): Promise<void> {
     if (state.carrierSid === undefined) return;
-    // Ignore a failure: the wait for the call's end asks the carrier again and repeats the hang-up.
-    await durable.hangUpCall({ mode: input.mode, carrierSid: state.carrierSid }).catch(() => undefined);
+    // Ignore a failure, because `waitForEnd` asks the carrier again and repeats the hang-up.
+    await carrierActivities.hangUpCall({ mode: input.mode, carrierSid: state.carrierSid }).catch(() => undefined);
   }
 
   return run;

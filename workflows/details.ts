@@ -1,8 +1,8 @@
 import type { CallState } from '../src/kernel/call-state.js';
-import type { CallInput, ReservationAnswer } from '../src/kernel/call-signals.js';
+import type { CallInput, ReservationResult } from '../src/kernel/call-signals.js';
 
-/** All of these end a call as balance_exhausted. Only this text and the ledger entry of the hold tell them apart. */
-const SHORT_OF = {
+/** Why a hold was rejected. All of these end a call as balance_exhausted; only this text and the ledger differ. */
+const HOLD_REJECTIONS = {
   INSUFFICIENT_BALANCE: 'the balance is used up',
   SPEND_LIMIT_EXCEEDED: 'the spending limit of the account for this day is reached',
   ACCOUNT_FROZEN: 'the account is frozen',
@@ -12,14 +12,14 @@ const SHORT_OF = {
 interface DescribedCall {
   input: CallInput;
   state: CallState;
-  reservation: ReservationAnswer | undefined;
+  reservation: ReservationResult | undefined;
   heldSeconds: number;
-  shortOf: keyof typeof SHORT_OF | undefined;
+  holdRejection: keyof typeof HOLD_REJECTIONS | undefined;
   billedSeconds: number | undefined;
   waitingSince: number | undefined;
 }
 
-/** Describes the call in Markdown for the workflow's page of the Temporal UI. No phone numbers, names or transcript. */
+/** Describes the call in Markdown for the Temporal UI, without phone numbers, names or transcript. */
 export function describeCall(call: DescribedCall): string {
   const { input, state } = call;
   const lines = [
@@ -34,7 +34,7 @@ export function describeCall(call: DescribedCall): string {
     ...(state.refusedStreams === undefined ? [] : [`- streams of these that never started: ${state.refusedStreams}`]),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
-  if (call.shortOf) lines.push(`- no more could be held: ${SHORT_OF[call.shortOf]}`);
+  if (call.holdRejection) lines.push(`- no more could be held: ${HOLD_REJECTIONS[call.holdRejection]}`);
   if (call.waitingSince !== undefined) {
     lines.push(
       `- waiting since ${time(call.waitingSince)} for a dial slot of the carrier account, nothing is dialed yet`,
@@ -42,8 +42,8 @@ export function describeCall(call: DescribedCall): string {
   }
   if (call.reservation?.outcome === 'expired')
     lines.push('- given up: the reservation was not made in time, nothing was dialed');
-  if (call.reservation?.outcome === 'refused') lines.push(`- refused: ${call.reservation.code}, nothing was dialed`);
-  if (state.hangUpCause) lines.push(`- hang-up asked for: ${state.hangUpCause}`);
+  if (call.reservation?.outcome === 'refused') lines.push(`- rejected: ${call.reservation.code}, nothing was dialed`);
+  if (state.hangUpCause) lines.push(`- hang-up requested: ${state.hangUpCause}`);
   if (state.outcome) {
     const billed = call.billedSeconds ?? `${state.outcome.billableSeconds} (not settled yet)`;
     lines.push(`- ended: ${time(state.outcome.endedAt)}`, `- billed seconds: ${billed}`);

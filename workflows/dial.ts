@@ -3,25 +3,25 @@ import { isUnwanted } from '../src/calls/call-outcome.js';
 import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import type { EndReason } from '../src/kernel/call-state.js';
-import { closeBinding, dialCallee, durable } from './activity-proxies.js';
+import { closeBinding, dialCallee, carrierActivities } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
-import { awaitTurn, type DialTurn } from './dial-slot.js';
+import { waitForDialSlot, type DialSlot } from './dial-slot.js';
 
 /** Maximum attempts when the carrier provably placed no call. */
-const MAX_TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Waits before the searches for a carrier call, at 2, 5 and 10 s after an ambiguous attempt. */
 const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 
 /** Dials the call in its dial slot. Repeats an attempt only if it provably did not dial. */
-export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Promise<void> {
-  let turn: DialTurn = firstTurn;
-  for (let tries = 1; ; tries++) {
+export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Promise<void> {
+  let slot: DialSlot = firstSlot;
+  for (let attempt = 1; ; attempt++) {
     // Cancelled while waiting for the next attempt: no call was placed.
     if (isUnwanted(call.state)) return fail(call, 'carrier_unreachable');
-    if (turn === undefined) return fail(call, 'expired');
+    if (slot === undefined) return fail(call, 'expired');
     const dialedAt = Date.now();
-    const outcome = await placeCall(call, turn);
+    const outcome = await requestDial(call, slot);
     switch (outcome.outcome) {
       case 'accepted':
         call.mayHaveRung = true;
@@ -36,21 +36,21 @@ export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Pro
       case 'throttled':
       case 'unreachable':
         if ('afterMs' in outcome && outcome.afterMs !== undefined && patched('places-of-test-dials')) {
-          if (!(await awaitPlace(call, outcome.afterMs))) return fail(call, 'expired');
+          if (!(await waitForCapacity(call, outcome.afterMs))) return fail(call, 'expired');
           // Nothing was sent to the carrier, so this does not count as an attempt.
-          tries--;
-          turn = await awaitTurn(call);
+          attempt--;
+          slot = await waitForDialSlot(call);
           break;
         }
-        if (tries === MAX_TRIES) return fail(call, 'carrier_unreachable');
-        await sleep(1_000 * tries);
-        turn = await awaitTurn(call);
+        if (attempt === MAX_ATTEMPTS) return fail(call, 'carrier_unreachable');
+        await sleep(1_000 * attempt);
+        slot = await waitForDialSlot(call);
     }
   }
 }
 
 /** Waits for the worker's capacity to dial, longer each time. @returns false when the call's total wait is used up */
-async function awaitPlace(call: CallRun, afterMs: number): Promise<boolean> {
+async function waitForCapacity(call: CallRun, afterMs: number): Promise<boolean> {
   const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
   if (leftMs <= 0) return false;
   const askedAt = Date.now();
@@ -59,7 +59,7 @@ async function awaitPlace(call: CallRun, afterMs: number): Promise<boolean> {
   return true;
 }
 
-async function placeCall(call: CallRun, { slotAt }: NonNullable<DialTurn>) {
+async function requestDial(call: CallRun, { slotAt }: NonNullable<DialSlot>) {
   const { callId, mode, ringTimeoutSeconds } = call.input;
   try {
     const timeLimitSeconds = carrierTimeLimit(call.heldSeconds);
@@ -78,15 +78,16 @@ async function placeCall(call: CallRun, { slotAt }: NonNullable<DialTurn>) {
 }
 
 /**
- * Searches for the carrier call of an ambiguous attempt. If it is not found, closes the binding so that it cannot join.
+ * Searches for the carrier call of an ambiguous attempt. If none is found, closes the binding, so that a carrier call
+ * that appears later cannot be bound.
  */
 async function searchPlacedCall(call: CallRun, since: number): Promise<void> {
   const { callId, mode } = call.input;
-  const known = () => call.state.carrierSid !== undefined;
+  const isFound = () => call.state.carrierSid !== undefined;
   for (const waitMs of SEARCH_WAITS_MS) {
-    if (await condition(known, waitMs)) return;
-    const found = await durable.findPlacedCall({ callId, mode, since }).catch(() => undefined);
-    if (known()) return;
+    if (await condition(isFound, waitMs)) return;
+    const found = await carrierActivities.findPlacedCall({ callId, mode, since }).catch(() => undefined);
+    if (isFound()) return;
     if (found?.carrierSid !== undefined) {
       return call.apply({ type: 'dial_accepted', carrierSid: found.carrierSid, now: Date.now() });
     }

@@ -1,36 +1,36 @@
 import { condition } from '@temporalio/workflow';
 import { isFinal } from '../src/kernel/call-state.js';
-import { durable } from './activity-proxies.js';
+import { carrierActivities } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 
 /** Timeout for the media server's report after the carrier's `completed`. */
 const MEDIA_WAIT_MS = 5_000;
 
-/** Waits for the carrier's final status, 3.5 minutes in all. After each one the workflow asks the carrier for it. */
+/** Waits for the carrier's final status, 3.5 minutes in all. After each wait the workflow fetches the status. */
 const CARRIER_WAITS_MS = [15_000, 15_000, 30_000, 30_000, 60_000, 60_000];
 
 /** Waits for the carrier's and the media server's reports of the end, which bring the call to its final state. */
-export async function awaitEnd(call: CallRun): Promise<void> {
-  const carrierSpoke = () => call.state.carrierEnd !== undefined || isFinal(call.state);
-  let unknownToCarrier = 0;
+export async function waitForEnd(call: CallRun): Promise<void> {
+  const hasCarrierEnd = () => call.state.carrierEnd !== undefined || isFinal(call.state);
+  let timesUnknown = 0;
   for (const waitMs of CARRIER_WAITS_MS) {
-    if (await condition(carrierSpoke, waitMs)) break;
-    const record = await askCarrier(call);
-    if (carrierSpoke()) break;
+    if (await condition(hasCarrierEnd, waitMs)) break;
+    const record = await applyCarrierRecord(call);
+    if (hasCarrierEnd()) break;
     // The carrier's record may lag behind the call, so a single "not found" proves nothing.
-    if (record === undefined && ++unknownToCarrier > 1) break;
+    if (record === undefined && ++timesUnknown > 1) break;
     if (record !== undefined) await hangUpAgain(call);
   }
-  if (!carrierSpoke()) return call.apply({ type: 'carrier_lost', now: Date.now() });
-  await awaitMedia(call);
+  if (!hasCarrierEnd()) return call.apply({ type: 'carrier_lost', now: Date.now() });
+  await waitForMedia(call);
 }
 
-async function awaitMedia(call: CallRun): Promise<void> {
+async function waitForMedia(call: CallRun): Promise<void> {
   if (await condition(() => isFinal(call.state), MEDIA_WAIT_MS)) return;
-  // The media server's signals may have been lost while Temporal was unavailable; its stored result was not.
+  // The media server's signals may have been lost while Temporal was unavailable, so read its stored result.
   const { givenUpAt } = call.state;
   const known = givenUpAt === undefined ? {} : { givenUpAt };
-  const facts = await durable.readMediaFacts({ callId: call.input.callId, ...known }).catch(() => undefined);
+  const facts = await carrierActivities.readMediaFacts({ callId: call.input.callId, ...known }).catch(() => undefined);
   const now = Date.now();
   if (facts?.startedAt !== undefined) call.apply({ type: 'media_started', at: facts.startedAt, now });
   if (facts?.end !== undefined) call.apply({ type: 'media_ended', end: facts.end, now });
@@ -41,16 +41,16 @@ async function awaitMedia(call: CallRun): Promise<void> {
  * Fetches the carrier's record of the call and applies it as the corresponding events.
  * @returns the record's status; undefined if there is no record or the request failed
  */
-export async function askCarrier(call: CallRun): Promise<string | undefined> {
+export async function applyCarrierRecord(call: CallRun): Promise<string | undefined> {
   const { carrierSid } = call.state;
   if (carrierSid === undefined) return undefined;
-  const record = await durable.fetchCarrierCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
+  const record = await carrierActivities.fetchCarrierCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
   if (record === undefined || record === null) return undefined;
   const now = Date.now();
   const { status, endedAt, durationSeconds, answeredBy } = record;
   if (status === 'queued' || status === 'ringing') return status;
   if ((status === 'in-progress' || status === 'completed') && call.state.answeredAt === undefined) {
-    // The record has no answer time, but its end and duration give it.
+    // The record has no answer time, so compute it from the end and the duration.
     const at = endedAt === undefined ? now : endedAt - (durationSeconds ?? 0) * 1_000;
     const by = answeredBy === undefined ? {} : { answeredBy };
     call.apply({ type: 'carrier_answered', carrierSid, at, now, ...by });
@@ -65,5 +65,5 @@ export async function askCarrier(call: CallRun): Promise<string | undefined> {
 async function hangUpAgain(call: CallRun): Promise<void> {
   const { carrierSid } = call.state;
   if (carrierSid === undefined) return;
-  await durable.hangUpCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
+  await carrierActivities.hangUpCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 import { condition, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { answerReconnect, type ReconnectAnswer } from '../src/kernel/resumption.js';
+import { decideReconnect, type ReconnectDecision } from '../src/kernel/resumption.js';
 import {
   CARRIER_SIGNAL,
   DETAILS_QUERY,
@@ -13,7 +13,7 @@ import type {
   HangUpSignal,
   MediaSignal,
   ReconnectRequest,
-  ReservationAnswer,
+  ReservationResult,
 } from '../src/kernel/call-signals.js';
 import type { CallRun } from './call-run.js';
 import { describeCall } from './details.js';
@@ -21,8 +21,8 @@ import { describeCall } from './details.js';
 const carrierSignal = defineSignal<[CarrierSignal]>(CARRIER_SIGNAL);
 const mediaSignal = defineSignal<[MediaSignal]>(MEDIA_SIGNAL);
 const hangUpSignal = defineSignal<[HangUpSignal]>(HANG_UP_SIGNAL);
-const reservedUpdate = defineUpdate<ReservationAnswer>(RESERVED_UPDATE);
-const reconnectUpdate = defineUpdate<ReconnectAnswer, [ReconnectRequest]>(RECONNECT_UPDATE);
+const reservedUpdate = defineUpdate<ReservationResult>(RESERVED_UPDATE);
+const reconnectUpdate = defineUpdate<ReconnectDecision, [ReconnectRequest]>(RECONNECT_UPDATE);
 const detailsQuery = defineQuery<string>(DETAILS_QUERY);
 
 /** Registers the handlers that turn signals, updates and queries of the workflow into events of the call. */
@@ -31,8 +31,8 @@ export function receiveEvents(call: CallRun): void {
     const { carrierSid, at, answeredBy } = signal;
     // Ignore signals about a carrier call that is not bound to this call.
     if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
-    const heard = { carrierSid, now: Date.now(), ...(answeredBy === undefined ? {} : { answeredBy }) };
-    if (signal.kind === 'answered') call.apply({ type: 'carrier_answered', at, ...heard });
+    const facts = { carrierSid, now: Date.now(), ...(answeredBy === undefined ? {} : { answeredBy }) };
+    if (signal.kind === 'answered') call.apply({ type: 'carrier_answered', at, ...facts });
     else if (signal.status !== undefined) {
       const { status, durationSeconds, sipCode } = signal;
       const end = {
@@ -41,7 +41,7 @@ export function receiveEvents(call: CallRun): void {
         ...(durationSeconds === undefined ? {} : { durationSeconds }),
         ...(sipCode === undefined ? {} : { sipCode }),
       };
-      call.apply({ type: 'carrier_ended', end, ...heard });
+      call.apply({ type: 'carrier_ended', end, ...facts });
     }
   });
 
@@ -62,7 +62,7 @@ export function receiveEvents(call: CallRun): void {
     call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
   });
 
-  setHandler(reconnectUpdate, ({ carrierSid, at, startedAt, agentAudioPlayed, neverStarted }): ReconnectAnswer => {
+  setHandler(reconnectUpdate, ({ carrierSid, at, startedAt, agentAudioPlayed, neverStarted }): ReconnectDecision => {
     const now = Date.now();
     if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) {
       return { decision: 'hang_up', why: 'over' };
@@ -70,14 +70,14 @@ export function receiveEvents(call: CallRun): void {
     call.apply({ type: 'dial_accepted', carrierSid, now });
     // A media process that crashed early may not have sent its start signal.
     if (startedAt !== undefined) call.apply({ type: 'media_started', at: startedAt, now });
-    const answer = answerReconnect(call.state, neverStarted);
+    const answer = decideReconnect(call.state, neverStarted);
     call.apply({ type: 'stream_lost', at, agentAudioPlayed, ...(neverStarted ? { neverStarted } : {}), now });
     return answer;
   });
 
   setHandler(hangUpSignal, ({ cause }) => call.apply({ type: 'hang_up_requested', cause, now: Date.now() }));
 
-  setHandler(reservedUpdate, async (): Promise<ReservationAnswer> => {
+  setHandler(reservedUpdate, async (): Promise<ReservationResult> => {
     await condition(() => call.reservation !== undefined);
     return call.reservation ?? { outcome: 'expired' };
   });
@@ -85,7 +85,7 @@ export function receiveEvents(call: CallRun): void {
   setHandler(detailsQuery, () => describeCall(call));
 }
 
-/** Ends the call because of our own failure. Ignores signals about a carrier call that is not bound to this call. */
+/** Ends the call because of a failure on our side. Ignores signals about a carrier call that is not bound to this call. */
 function giveUp(call: CallRun, { carrierSid, at }: MediaSignal, now: number): void {
   if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
   call.apply({ type: 'given_up', at, now });

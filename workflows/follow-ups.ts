@@ -2,10 +2,10 @@ import { sleep } from '@temporalio/workflow';
 import type { EraseInput, RedeliverInput } from '../src/calls/follow-ups.js';
 import { deliverWebhook, eraseCall } from './activity-proxies.js';
 
-/** The media server writes recordings and results for at most two minutes after the end. */
+/** Wait before the second erasure. The media server writes for at most two minutes after the end of a call. */
 const LAST_WRITES_MS = 5 * 60_000;
 
-/** Erases a call's personal data, and again once no write can still be in progress. */
+/** Erases a call's personal data, and erases it again when no write to it can be in progress any more. */
 export async function EraseWorkflow(input: EraseInput): Promise<void> {
   await eraseCall(input);
   await sleep(LAST_WRITES_MS);

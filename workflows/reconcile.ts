@@ -4,7 +4,7 @@ import type { Activities } from '../activities/create-activities.js';
 import { notifyWorkflowId, type ReconciliationRound } from '../src/calls/reconciliation/round.js';
 import { deliverWebhook } from './activity-proxies.js';
 
-/** Bounded steps: the next round continues where a step stops. */
+/** The activities of a round. Each has a time limit, and the next round continues where it stopped. */
 const steps = proxyActivities<
   Pick<
     Activities,
@@ -40,9 +40,9 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const leases = await step('leases', steps.releaseLeases());
   const records = await step('records', steps.compareRecords());
   const followUp = await step('follow-up', steps.followUp());
-  await step('webhooks', notifyEach(followUp?.notify ?? []));
+  await step('webhooks', startWebhookWorkflows(followUp?.notify ?? []));
   const openFindings = await step('findings', steps.countOpenFindings());
-  // Added at the end, so that rounds started by older code replay deterministically.
+  // This step was added at the end, so that rounds started by older code replay deterministically.
   const recordings = await step('recordings', steps.sweepRecordings());
   if (patched('expire-sign-ups')) await step('sign-ups', steps.expireSignUps());
   if (failed.length > 0) throw ApplicationFailure.nonRetryable(`These steps failed: ${failed.join(', ')}.`);
@@ -59,19 +59,19 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   };
 }
 
-/** Sends the completion webhook of a call whose own workflow did not finish it. Counts the attempts already made. */
+/** Makes the remaining attempts of a completion webhook that the call's workflow did not finish. */
 export async function NotifyWorkflow(input: { callId: string }): Promise<void> {
   await deliverWebhook(input);
 }
 
 /** Starts the webhook workflow of each call. @throws ApplicationFailure after the last one, if any start failed */
-async function notifyEach(callIds: readonly string[]): Promise<void> {
-  const started = await Promise.allSettled(callIds.map(notifyLater));
+async function startWebhookWorkflows(callIds: readonly string[]): Promise<void> {
+  const started = await Promise.allSettled(callIds.map(startWebhookWorkflow));
   const failed = started.filter(({ status }) => status === 'rejected').length;
-  if (failed > 0) throw ApplicationFailure.nonRetryable(`${failed} webhooks could not be taken up.`);
+  if (failed > 0) throw ApplicationFailure.nonRetryable(`${failed} webhook workflows could not be started.`);
 }
 
-async function notifyLater(callId: string): Promise<void> {
+async function startWebhookWorkflow(callId: string): Promise<void> {
   try {
     await startChild(NotifyWorkflow, {
       workflowId: notifyWorkflowId(callId),

@@ -1,26 +1,26 @@
 import { patched, workflowInfo } from '@temporalio/workflow';
-import type { ReservationAnswer } from '../src/kernel/call-signals.js';
+import type { ReservationResult } from '../src/kernel/call-signals.js';
 import type { Activities } from '../activities/create-activities.js';
-import { recorded, reserveWithin } from './activity-proxies.js';
+import { runRecordedStep, reserveWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
-import { showFinalStatus } from './visibility.js';
+import { setFinalSearchAttributes } from './visibility.js';
 
 /** Maximum time that the reservation may take within the workflow task. */
 const RESERVATION_MS = 1_000;
 
 /**
- * Takes the concurrency slot and the first hold, and writes the first read model, in time or not at all: a client that
- * receives 503 must be sure that the call is not dialed. If the API gets no response in time, it writes a tombstone in
- * place of the read model; whichever of the two is written first decides.
+ * Takes the concurrency slot and the first hold, and writes the first read model. If this takes too long, the call is
+ * not dialed, and the client receives 503. In that case the API writes a tombstone in place of the read model.
+ * Whichever of the two is written first decides whether the call is dialed.
  */
-export async function reserve(call: CallRun): Promise<ReservationAnswer> {
-  const answer = await reserveInTime(call);
+export async function reserve(call: CallRun): Promise<ReservationResult> {
+  const result = await reserveInTime(call);
   // Set once; the waiting update returns it to the client.
-  call.reservation = answer;
-  return answer;
+  call.reservation = result;
+  return result;
 }
 
-async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
+async function reserveInTime(call: CallRun): Promise<ReservationResult> {
   const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows, decideBy } = call.input;
   const msLeft = () => answerWithinMs - (Date.now() - workflowInfo().startTime.getTime());
   const step = {
@@ -32,7 +32,7 @@ async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
     ...(windows === undefined ? {} : { windows }),
     ...(decideBy === undefined ? {} : { decideBy }),
   };
-  // Evaluated only when needed, because `patched` adds a marker to the history; most calls are decided in time.
+  // Call this only when needed, because `patched` adds a marker to the history. Most calls are decided in time.
   const isDecidedByRecord = () => decideBy !== undefined && patched('reservation-decided-by-record');
   if (msLeft() <= 0) return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   try {
@@ -50,17 +50,17 @@ async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
 async function conclude(
   call: CallRun,
   step: Parameters<Activities['concludeReservation']>[0],
-): Promise<ReservationAnswer> {
-  const decided = await recorded('concludeReservation', step);
+): Promise<ReservationResult> {
+  const decided = await runRecordedStep('concludeReservation', step);
   if (decided.outcome === 'granted') call.heldSeconds = decided.heldSeconds;
   return { outcome: decided.outcome };
 }
 
 /** Releases everything a reservation may have taken, even by attempts still in progress. */
-export async function abandon(call: CallRun, reservation: ReservationAnswer): Promise<void> {
+export async function abandon(call: CallRun, reservation: ReservationResult): Promise<void> {
   const { callId, accountId, mode } = call.input;
   const expired = reservation.outcome === 'expired';
   call.describe();
-  showFinalStatus('FAILED', expired ? 'expired' : undefined);
-  await recorded('abandonCall', { callId, accountId, mode, expired });
+  setFinalSearchAttributes('FAILED', expired ? 'expired' : undefined);
+  await runRecordedStep('abandonCall', { callId, accountId, mode, expired });
 }

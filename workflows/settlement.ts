@@ -1,25 +1,25 @@
 import { condition } from '@temporalio/workflow';
 import { wasStreamed } from '../src/calls/call-outcome.js';
-import { recorded } from './activity-proxies.js';
+import { runRecordedStep } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
-import { showFinalStatus } from './visibility.js';
+import { setFinalSearchAttributes } from './visibility.js';
 
 /** Timeout for the conversation's result after the end. */
 const RESULT_WAIT_MS = 20_000;
 
 /**
- * Bills the call to the second, releases its concurrency slot and writes the final status. The conversation's result is
- * part of that write if it is already stored, which saves an event, and of a second write otherwise.
+ * Bills the call to the second, releases its concurrency slot and writes the final status. If the conversation's result
+ * is already stored, the same write includes it. Otherwise a second write adds it, which costs another history event.
  */
 export async function settleEndedCall(call: CallRun): Promise<void> {
   const { callId, accountId, mode } = call.input;
   const { outcome, answeredAt, answeredBy, carrierSid, carrierEnd } = call.state;
   if (outcome === undefined) return;
-  // If the carrier never reported the answer, its end and duration give the answer time.
+  // If the carrier never reported the answer, compute its time from the end and the billable seconds.
   const startTime =
     answeredAt ?? (outcome.billableSeconds > 0 ? outcome.endedAt - outcome.billableSeconds * 1_000 : undefined);
   const conversation = !wasStreamed(call.state) ? 'none' : call.resultStored ? 'stored' : 'awaited';
-  const settled = await recorded('settleCall', {
+  const settled = await runRecordedStep('settleCall', {
     callId,
     accountId,
     mode,
@@ -39,8 +39,8 @@ export async function settleEndedCall(call: CallRun): Promise<void> {
   });
   call.billedSeconds = settled.billedSeconds;
   call.describe();
-  showFinalStatus(outcome.status, outcome.endReason);
+  setFinalSearchAttributes(outcome.status, outcome.endReason);
   if (conversation !== 'awaited') return;
   if (carrierEnd !== undefined) await condition(() => call.resultStored, RESULT_WAIT_MS);
-  await recorded('collectResult', call.nextChange());
+  await runRecordedStep('collectResult', call.nextChange());
 }

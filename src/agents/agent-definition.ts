@@ -16,7 +16,7 @@ export type FieldKind =
   | { kind: 'word' | 'language' | 'template' | 'url' | 'phoneNumber' };
 
 interface CommandOption {
-  /** Name without the dashes; also identifies the field in error messages. */
+  /** Name of the command-line option without the dashes. It also identifies the field in error messages. */
   name: string;
   value?: string;
   about: string;
@@ -33,7 +33,7 @@ export type FieldDefinition = FieldKind & {
   stored: string;
   /** `given`: required for a new agent; `filled`: the service has a default; `optional`: null removes it. */
   presence: 'given' | 'filled' | 'optional';
-  /** Whether a call keeps the value from the time of its request. */
+  /** Whether a call uses the value from the time of its request, even if the agent changes later. */
   inCall: boolean;
   /** Description in the OpenAPI document. */
   about: string;
@@ -80,10 +80,10 @@ export const AGENT_FIELDS = {
     stored: 'voice',
     presence: 'filled',
     inCall: true,
-    about: 'Voice model.',
+    about: 'Voice of the agent, as GET /voices lists it.',
     examples: ['amber'],
     form: { label: 'Voice' },
-    option: { name: 'voice', value: '<voice>', about: 'one that "callwright voices" lists' },
+    option: { name: 'voice', value: '<voice>', about: 'a voice that "callwright voices" lists' },
   },
   language: {
     kind: 'language',
@@ -96,7 +96,7 @@ export const AGENT_FIELDS = {
     option: {
       name: 'language',
       value: '<tag>',
-      about: 'of the conversation, like en-US; one that the voice speaks',
+      about: 'language of the conversation, like en-US; the voice must speak it',
     },
   },
   output_parameters: {
@@ -122,8 +122,8 @@ export const AGENT_FIELDS = {
     stored: 'maxDurationSeconds',
     presence: 'filled',
     inCall: false,
-    about: 'Longest talk.',
-    form: { label: 'Longest talk, in seconds' },
+    about: 'Maximum duration of a call, in seconds.',
+    form: { label: 'Maximum call duration, in seconds' },
     option: { name: 'max-duration', value: '<seconds>', about: '30 to 14400' },
   },
   ring_timeout_seconds: {
@@ -134,8 +134,8 @@ export const AGENT_FIELDS = {
     stored: 'ringTimeoutSeconds',
     presence: 'filled',
     inCall: false,
-    about: 'How long a phone rings.',
-    form: { label: 'Ring for, in seconds' },
+    about: 'How long a phone rings, in seconds.',
+    form: { label: 'Ring timeout, in seconds' },
     option: { name: 'ring-timeout', value: '<seconds>', about: '5 to 120' },
   },
   webhook_url: {
@@ -145,7 +145,7 @@ export const AGENT_FIELDS = {
     inCall: false,
     about: 'HTTP or HTTPS URL that receives the completion webhook, without a user name or password.',
     examples: ['https://example.com/call-completed'],
-    form: { label: 'Webhook URL', hint: 'Receives the outcome of each call of this agent.' },
+    form: { label: 'Webhook URL', hint: 'Receives the completion webhook of each call of this agent.' },
     option: {
       name: 'webhook-url',
       value: '<url>',
@@ -158,13 +158,13 @@ export const AGENT_FIELDS = {
     stored: 'phoneNumber',
     presence: 'optional',
     inCall: false,
-    about: 'The number this agent calls from, one of the account’s.',
+    about: 'Number that this agent calls from, one of the account.',
     examples: ['+12025550199'],
-    form: { label: 'Calls from' },
+    form: { label: 'Caller ID' },
     option: {
       name: 'phone-number',
       value: '<number>',
-      about: 'a number of the account that it calls from',
+      about: 'number of the account that the agent calls from',
       clear: 'phone-number',
     },
   },
@@ -174,10 +174,10 @@ export const AGENT_FIELDS = {
     stored: 'engine',
     presence: 'optional',
     inCall: true,
-    about: 'What conducts its live calls; without it, what the service is configured with.',
+    about: 'Engine that conducts live calls. Default: ENGINE of the service.',
     form: {
       label: 'Engine',
-      hint: 'What conducts live calls. Test calls always have the offline demo, which asks fixed questions.',
+      hint: 'Conducts live calls. Test calls always use the offline demo, which asks fixed questions.',
     },
     option: { name: 'engine', value: '<engine>', about: 'conducts its live calls (default: ENGINE)', clear: 'engine' },
   },
@@ -187,8 +187,8 @@ export const AGENT_FIELDS = {
     stored: 'aiDisclosure',
     presence: 'optional',
     inCall: true,
-    about: 'Whether it says at once that it is a machine. Without it, it does.',
-    form: { label: 'Say at once that it is a machine', hint: 'In many places the law asks for it.' },
+    about: 'Whether the agent says in its first sentence that an AI is speaking. Default: true.',
+    form: { label: 'Disclose that an AI is speaking', hint: 'Many jurisdictions require it.' },
     option: {
       name: 'ai-disclosure',
       about: 'say in the first sentence that an AI is speaking (default)',
@@ -202,9 +202,9 @@ export const AGENT_FIELDS = {
     stored: 'voicemailAction',
     presence: 'optional',
     inCall: true,
-    about: 'What it does when a mailbox answers; hang_up without it.',
-    form: { label: 'When a mailbox answers' },
-    option: { name: 'voicemail', value: '<action>', about: 'what to do with a mailbox', clear: 'voicemail' },
+    about: 'What the agent does when a voicemail answers. Default: hang_up.',
+    form: { label: 'When a voicemail answers' },
+    option: { name: 'voicemail', value: '<action>', about: 'what to do when a voicemail answers', clear: 'voicemail' },
   },
   voicemail_message: {
     kind: 'text',
@@ -212,12 +212,12 @@ export const AGENT_FIELDS = {
     stored: 'voicemailMessage',
     presence: 'optional',
     inCall: true,
-    about: 'Said after the tone.',
-    form: { label: 'Message for the mailbox' },
+    about: 'Message that is left on a voicemail.',
+    form: { label: 'Voicemail message' },
     option: {
       name: 'voicemail-message',
       value: '<text>',
-      about: 'what leave_message says after the tone',
+      about: 'message that leave_message leaves',
       clear: 'voicemail-message',
     },
   },
@@ -227,16 +227,16 @@ export const AGENT_FIELDS = {
     stored: 'transferNumbers',
     presence: 'optional',
     inCall: true,
-    about: 'The only numbers it may transfer a call to.',
+    about: 'Numbers that the agent may transfer calls to; all others are rejected.',
     examples: [['+12025550142']],
     form: {
-      label: 'Numbers it may transfer to',
-      hint: 'One on each line, like +12025550142. It transfers to no other.',
+      label: 'Transfer numbers',
+      hint: 'One per line, like +12025550142. Transfers to other numbers are rejected.',
     },
     option: {
       name: 'transfer-number',
       value: '<number...>',
-      about: 'the only numbers it may put a call through to; replaces the list',
+      about: 'numbers it may transfer calls to; replaces the list',
       clear: 'transfer-numbers',
     },
   },
@@ -246,7 +246,7 @@ export const AGENT_FIELDS = {
     stored: 'tools',
     presence: 'optional',
     inCall: true,
-    about: 'Requests it may make during a call.',
+    about: 'HTTP requests that the agent can make during a call.',
     form: { label: 'Tools' },
     option: {
       name: 'tools-file',

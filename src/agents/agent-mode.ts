@@ -1,9 +1,12 @@
 import type { Mode } from '../kernel/ids.js';
 
-/** Filter for agents that live calls may use. Agents created before modes existed have none stored; they are live. */
+/**
+ * Filter for agents that live calls may use: all except test agents. Agents older than modes have no mode and count as
+ * live.
+ */
 export const LIVE_AGENTS = { mode: { $ne: 'test' as const } };
 
-/** Filter for agents that calls of a mode may use: live calls only live agents, test calls both. */
+/** Filter for agents that calls of a mode may use. Live calls may use live agents only, test calls may use both. */
 export function agentsOf(mode: Mode) {
   return mode === 'live' ? LIVE_AGENTS : {};
 }

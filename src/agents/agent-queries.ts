@@ -4,7 +4,7 @@ import { agentsOf } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, ListedAgent } from './model.js';
 
-/** Maximum characters per page; further agents follow on the next page. */
+/** Maximum characters of agents on one page. The remaining agents follow on the next page. */
 const PAGE_CHARACTERS = 512 * 1_024;
 
 export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
@@ -34,9 +34,9 @@ export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
     },
 
     /**
-     * Reads one page, newest first, of the agents calls of the mode may use: those in use or the archived ones. Large
-     * agents make a page shorter. Tool headers have names but no values.
-     * @param p.signal aborts the reading
+     * Reads one page of agents, newest first: those that calls of the mode may use, either archived or not. A page has
+     * fewer agents if they are large. Tool headers have names but no values.
+     * @param p.signal aborts the query
      */
     async page(p: {
       accountId: string;

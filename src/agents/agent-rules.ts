@@ -12,12 +12,13 @@ export type AgentPolicy = Pick<Config, 'engines' | 'carriers' | 'webhooks' | 'en
 type Spoken = Pick<AgentDocument, 'voice' | 'language'> & { engine?: string | undefined };
 
 /**
- * Rejects an unavailable engine, a voice the engine does not have, and a language the voice does not speak there.
- * @param policy absent when the configuration is unknown; then any engine may provide the voice
- * @throws ServiceError MISSING_PARAMS, starting with the field
+ * Rejects an engine that is unavailable, a voice that the engine does not have, and a language that the voice does not
+ * speak on that engine.
+ * @param policy absent when the configuration is unknown; then the voice may belong to any engine
+ * @throws ServiceError MISSING_PARAMS whose message starts with the field's name
  */
-export function refuseUnspeakable(agent: Spoken, policy?: AgentPolicy): void {
-  if (policy !== undefined) refuseEngine(agent.engine, policy);
+export function assertVoiceFits(agent: Spoken, policy?: AgentPolicy): void {
+  if (policy !== undefined) assertEngineAllowed(agent.engine, policy);
   const { voice, language } = agent;
   const voices = policy && configuredVoices(policy);
   const fault = voiceFault({ voice, language }, enginesFor(agent, policy), voices);
@@ -29,21 +30,24 @@ export function refuseUnspeakable(agent: Spoken, policy?: AgentPolicy): void {
  * startup.
  * @throws ServiceError MISSING_PARAMS
  */
-export function refuseEngine(engine: string | undefined, policy: Pick<AgentPolicy, 'engines' | 'carriers'>): void {
+export function assertEngineAllowed(
+  engine: string | undefined,
+  policy: Pick<AgentPolicy, 'engines' | 'carriers'>,
+): void {
   const offered = offeredEngineNames(policy);
   if (engine === undefined || offered.some((name) => name === engine)) return;
   const why =
     engine === 'offline-demo'
-      ? 'is a demonstration and not for calls to real numbers (ALLOW_DEMO_ENGINE_ON_LIVE_CALLS)'
+      ? 'is a demonstration that must not call real numbers (see ALLOW_DEMO_ENGINE_ON_LIVE_CALLS)'
       : 'is not configured on this service';
-  throw new ServiceError('MISSING_PARAMS', `engine: ${engine} ${why}; there is ${offered.join(', ')}.`);
+  throw new ServiceError('MISSING_PARAMS', `engine: ${engine} ${why}; use one of ${offered.join(', ')}.`);
 }
 
 /**
  * Rejects tools with a URL that requests may not be sent to.
  * @throws ServiceError MISSING_PARAMS
  */
-export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPolicy): void {
+export function assertToolUrls(tools: AgentDocument['tools'], policy: AgentPolicy): void {
   for (const [index, { name, url }] of (tools ?? []).entries()) {
     const fault = urlFault(`tools: the url of ${name}`, url, policy);
     if (fault === undefined) continue;
@@ -56,32 +60,32 @@ export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPo
  * Rejects transfer numbers that may never be called.
  * @throws ServiceError MISSING_PARAMS
  */
-export function refuseUndialable(transferNumbers: readonly string[], plans: NumberingPlans): void {
+export function assertTransferNumbers(transferNumbers: readonly string[], plans: NumberingPlans): void {
   const at = transferNumbers.findIndex((number) => isNeverDialed(number, plans));
   const number = transferNumbers[at];
   if (number === undefined) return;
   const isService = plans.serviceNumber(number) !== undefined;
   const fault = isService
-    ? 'must hold no emergency or short number'
-    : 'must be in E.164 without the national trunk prefix, like +442079460123 for 020 7946 0123';
+    ? 'must not contain an emergency or short number'
+    : 'must be in E.164 format without the national trunk prefix, like +442079460123 for 020 7946 0123';
   throw new ServiceError('MISSING_PARAMS', `transfer_numbers: ${fault}`, {
     fields: { transfer_numbers: `transfer_numbers ${fault}.`, [`transfer_numbers.${at}`]: `${fault}.` },
   });
 }
 
 /** Maximum size of an agent as JSON, in bytes, including encrypted headers. Limited because each call keeps a copy. */
-const MOST_BYTES = 262_144;
+const MAX_BYTES = 262_144;
 
 /**
- * Rejects an agent that is too large. One that already is may be changed as long as it does not grow.
+ * Rejects an agent that is too large. An agent that was too large before may be changed as long as it does not grow.
  * @throws ServiceError MISSING_PARAMS naming `tools`
  */
-export function refuseLarge(stored: object, present: object = {}): void {
+export function assertAgentSize(stored: object, present: object = {}): void {
   const bytes = sizeOf(stored);
-  if (bytes <= MOST_BYTES || bytes <= sizeOf(present)) return;
+  if (bytes <= MAX_BYTES || bytes <= sizeOf(present)) return;
   const fault =
-    `the agent takes ${bytes} bytes with the encrypted headers that its tools keep, and may take at most ` +
-    `${MOST_BYTES} bytes; shorten parameters and descriptions, or take headers away with null.`;
+    `the agent with the encrypted headers of its tools has ${bytes} bytes, but may have at most ` +
+    `${MAX_BYTES} bytes; shorten parameters and descriptions, or remove headers with null.`;
   throw new ServiceError('MISSING_PARAMS', `tools: ${fault}`, { fields: { tools: `tools: ${fault}` } });
 }
 

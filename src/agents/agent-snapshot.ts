@@ -5,13 +5,15 @@ import { storedAgentFields, type AgentDocument, type StoredAgentFields } from '.
 type Spoken = 'instruction' | 'voice' | 'language';
 type Kept = Pick<StoredAgentFields, NameInCall>;
 
-/** The agent at the time of the call request; later edits do not affect the call. */
+/** The agent's fields at the time of the call request. Later edits of the agent do not affect the call. */
 export interface AgentSnapshot extends Pick<Kept, Spoken>, Partial<Omit<Kept, Spoken>> {
   agentId: string;
 }
 
 const FIELDS_IN_CALL = AGENT_FIELD_LIST.filter(({ inCall }) => inCall);
-/** The required fields: a temporary agent has these but no name. */
+/**
+ * Fields that every snapshot has. A call without a stored agent has a temporary agent, with these fields but no name.
+ */
 const SPOKEN: readonly string[] = ['instruction', 'voice', 'language'] satisfies Spoken[];
 
 export const agentSnapshotSchema = new Schema<AgentSnapshot>(
@@ -22,7 +24,7 @@ export const agentSnapshotSchema = new Schema<AgentSnapshot>(
   { _id: false },
 );
 
-/** Copies the fields that a call keeps of its agent. Unset fields stay absent. */
+/** Copies the agent's fields that a call uses. Unset fields stay absent. */
 export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
   const kept = FIELDS_IN_CALL.map(({ stored }) => [stored, agent[stored as NameInCall]] as const);
   return {

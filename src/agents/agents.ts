@@ -10,19 +10,19 @@ import { madeIn } from './agent-mode.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
 import { createAgentQueries } from './agent-queries.js';
 import {
-  refuseLarge,
-  refuseUndialable,
-  refuseUnsafeTools,
-  refuseUnspeakable,
+  assertAgentSize,
+  assertTransferNumbers,
+  assertToolUrls,
+  assertVoiceFits,
   type AgentPolicy,
 } from './agent-rules.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, HttpTool } from './model.js';
-import { refuseLongPrompt, refuseLongTemplate } from './prompt-size.js';
+import { assertPromptSize, assertTemplateSize } from './prompt-size.js';
 import { storedTools } from './tool-headers.js';
 
-const MOST_AGENTS = 1_000;
-const MOST_AGENTS_UNVERIFIED = 20;
+const MAX_AGENTS = 1_000;
+const MAX_AGENTS_UNVERIFIED = 20;
 
 type FilledByService = 'maxDurationSeconds' | 'ringTimeoutSeconds';
 
@@ -30,7 +30,7 @@ type FilledByService = 'maxDurationSeconds' | 'ringTimeoutSeconds';
 export type NewAgent = Omit<AgentFields, FilledByService> &
   Partial<Pick<AgentFields, FilledByService>> & { accountId: string; agentId?: string; mode?: Mode };
 
-/** These fields must be compatible with each other. */
+/** A change of one of these fields is checked together with the other two. */
 const SPOKEN = ['voice', 'language', 'engine'] as const;
 
 export type Agents = ReturnType<typeof createAgents>;
@@ -55,8 +55,8 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
     { accountId, tools: present = [] }: { accountId: string; tools?: readonly HttpTool[] },
   ): Promise<{ tools?: HttpTool[] }> {
     const tools = given ? storedTools({ tools: given, present, accountId, box }) : undefined;
-    if (policy !== undefined) refuseUnsafeTools(tools, policy);
-    if (transferNumbers) refuseUndialable(transferNumbers, await loadPlans());
+    if (policy !== undefined) assertToolUrls(tools, policy);
+    if (transferNumbers) assertTransferNumbers(transferNumbers, await loadPlans());
     if (phoneNumber && !(await database.phoneNumbers.exists({ _id: phoneNumber, accountId }))) {
       throw new ServiceError('MISSING_PARAMS', 'phone_number must be a number of this account.');
     }
@@ -64,9 +64,9 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   }
 
   /**
-   * Deletes archived agents above the limit, those archived first before others. Calls keep their own copy of the
-   * agent.
-   * @throws ServiceError CONFLICT when that is not enough
+   * Deletes archived agents until the account is below its limit of agents, those archived first before others. Calls
+   * have their own copies of their agents, so they are not affected.
+   * @throws ServiceError CONFLICT if the account has too many agents that are not archived
    */
   async function makeRoom(
     { accountId, mode }: { accountId: string; mode: Mode },
@@ -74,7 +74,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   ): Promise<void> {
     // Count each mode separately, so that one mode cannot use up the other's limit.
     const counted = { accountId, ...(unverified ? {} : madeIn(mode)) };
-    const excess = (await agents.countDocuments(counted)) - (unverified ? MOST_AGENTS_UNVERIFIED : MOST_AGENTS) + 1;
+    const excess = (await agents.countDocuments(counted)) - (unverified ? MAX_AGENTS_UNVERIFIED : MAX_AGENTS) + 1;
     if (excess <= 0) return;
     const named = await database.phoneNumbers.find({ accountId }, { agentId: 1 }).lean<{ agentId?: string }[]>();
     const inUse = [inboundAgentId, ...named.map(({ agentId }) => agentId)].filter((id) => id !== undefined);
@@ -94,17 +94,17 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         ringTimeoutSeconds: AGENT_FIELDS.ring_timeout_seconds.initial,
         ...given,
       });
-      refuseUnspeakable(fields, policy);
+      assertVoiceFits(fields, policy);
       const { instruction, tools: givenTools = [] } = fields;
-      refuseLongPrompt(givenTools.length > 0 ? 'tools' : 'instruction', { instruction, tools: givenTools });
-      refuseLongTemplate(fields.outputParameters);
+      assertPromptSize(givenTools.length > 0 ? 'tools' : 'instruction', { instruction, tools: givenTools });
+      assertTemplateSize(fields.outputParameters);
       const account = await database.accounts
         .findById(accountId, { unverified: 1, inboundAgentId: 1 })
         .lean<Pick<AccountDocument, 'unverified' | 'inboundAgentId'>>();
       if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       const { tools: _given, ...others } = fields;
       const stored = { ...others, ...(await usable(fields, { accountId })) };
-      refuseLarge(stored);
+      assertAgentSize(stored);
       await makeRoom({ accountId, mode }, account);
       const at = new Date();
       const _id = agentId ?? `agent_${ulid()}`;
@@ -114,37 +114,38 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
     },
 
     /**
-     * Archives an agent. Repeating it keeps the original time.
-     * @throws ServiceError CONFLICT while the agent answers calls of a number or of the account; AGENT_NOT_FOUND
+     * Archives an agent. Archiving it again keeps the original time.
+     * @throws ServiceError AGENT_NOT_FOUND; CONFLICT while the agent is set to answer inbound calls of a number or of
+     * the account
      */
     async archive(accountId: string, agentId: string): Promise<AgentDocument> {
       const [ofAccount, ofNumber] = await Promise.all([
         database.accounts.exists({ _id: accountId, inboundAgentId: agentId }),
         database.phoneNumbers.exists({ accountId, agentId }),
       ]);
-      if (ofAccount) throw new ServiceError('CONFLICT', 'This agent takes the account’s inbound calls.');
-      if (ofNumber) throw new ServiceError('CONFLICT', 'This agent takes the calls of a phone number.');
+      if (ofAccount) throw new ServiceError('CONFLICT', 'The agent is the account’s inbound agent; set another first.');
+      if (ofNumber) throw new ServiceError('CONFLICT', 'The agent answers a phone number; assign another agent first.');
       await agents.updateOne({ _id: agentId, accountId, archivedAt: null }, { $set: { archivedAt: new Date() } });
       const agent = await queries.findOf({ accountId, agentId });
-      if (!agent) throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+      if (!agent) throw agentNotFound();
       return agent;
     },
 
-    /** Changes an agent. Existing calls keep their copy from the time of their request. */
+    /** Changes an agent. Calls that were already requested keep their copy of the old agent. */
     async update(agentId: string, changes: AgentChanges): Promise<AgentDocument> {
       const present = await queries.find(agentId);
       if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
       const given = checkAgentChanges(changes);
-      // Check only changed fields: an agent whose voice or engine was withdrawn stays changeable in other respects.
+      // An agent whose voice or engine is no longer available can still be changed, so check only the changed fields.
       const wanted = { ...present, ...given };
       const { voice = '', language = '', engine } = wanted;
       if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
-        refuseUnspeakable({ voice, language, engine: engine ?? undefined }, policy);
+        assertVoiceFits({ voice, language, engine: engine ?? undefined }, policy);
       }
-      refuseLongerPrompt(given, present);
-      refuseLongTemplate(given.outputParameters ?? undefined);
+      assertNewPromptSize(given, present);
+      assertTemplateSize(given.outputParameters ?? undefined);
       const stored = { ...given, ...(await usable(given, present)) };
-      refuseLarge({ ...present, ...stored }, present);
+      assertAgentSize({ ...present, ...stored }, present);
       const update = { ...stored, updatedAt: new Date() };
       const changed = await agents
         .findOneAndUpdate({ _id: agentId }, updateOf(update), { returnDocument: 'after' })
@@ -156,17 +157,22 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
 
 function tooMany(unverified: true | undefined): ServiceError {
   const most = unverified
-    ? `${MOST_AGENTS_UNVERIFIED} agents until its owner’s e-mail address is verified`
-    : `${MOST_AGENTS} agents in a mode`;
-  return new ServiceError('CONFLICT', `An account has at most ${most}; archive one first.`);
+    ? `${MAX_AGENTS_UNVERIFIED} agents until its owner’s e-mail address is verified`
+    : `${MAX_AGENTS} agents in a mode`;
+  return new ServiceError('CONFLICT', `An account can have at most ${most}. Archive one first.`);
 }
 
 /**
- * Checks the prompt size only if the prompt changes, so that an older, longer agent stays changeable in other respects.
+ * Checks the prompt size only if the prompt changes, so that older agents with a longer prompt can still be changed.
  */
-function refuseLongerPrompt(given: AgentChanges, present: AgentDocument): void {
+function assertNewPromptSize(given: AgentChanges, present: AgentDocument): void {
   const field = given.tools ? 'tools' : 'instruction';
   if (!given.tools && given.instruction === undefined) return;
   const tools = given.tools === undefined ? present.tools : given.tools;
-  refuseLongPrompt(field, { instruction: given.instruction ?? present.instruction, tools: tools ?? [] });
+  assertPromptSize(field, { instruction: given.instruction ?? present.instruction, tools: tools ?? [] });
+}
+
+/** The error for a request whose agent does not exist or belongs to another account. */
+export function agentNotFound(): ServiceError {
+  return new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
 }

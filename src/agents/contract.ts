@@ -16,7 +16,7 @@ export const agentRoutes = {
     path: '/agents',
     tag: 'Agents',
     summary: 'List agents',
-    description: 'In live mode the live agents, in test mode the test agents as well; mode tells which is which.',
+    description: 'Live mode lists live agents; test mode lists live and test agents, distinguished by mode.',
     auth: 'keyOrSession',
     load: 'list',
     query: AgentsQuery,
@@ -29,7 +29,7 @@ export const agentRoutes = {
     tag: 'Agents',
     summary: 'Create an agent',
     description:
-      'It belongs to the mode of the key, or to the one that a member names. Live calls know live agents only; test calls may use both.',
+      'The agent belongs to the mode of the API key, or to the mode parameter of a member. Live calls can use live agents only; test calls can use both.',
     auth: 'keyOrSession',
     load: 'detail',
     changes: 'mode',
@@ -47,7 +47,7 @@ export const agentRoutes = {
     tag: 'Agents',
     summary: 'Read an agent',
     description:
-      'Returns the agent, also when it is archived. A live key does not find test agents; a test key finds both.',
+      'Returns the agent, even if it is archived. A live key cannot read test agents; a test key can read both.',
     auth: 'keyOrSession',
     load: 'detail',
     params: agentParams,
@@ -58,9 +58,9 @@ export const agentRoutes = {
     method: 'patch',
     path: '/agents/{agent_id}',
     tag: 'Agents',
-    summary: 'Change an agent',
+    summary: 'Update an agent',
     description:
-      'Calls that run keep the agent as it was when they were asked for. An archived agent is not found. A test key changes test agents only.',
+      'Calls in progress keep the agent as it was when they were requested. An archived agent returns 404. A test key can change test agents only.',
     auth: 'keyOrSession',
     load: 'detail',
     changes: 'agent',
@@ -80,7 +80,7 @@ export const agentRoutes = {
     tag: 'Agents',
     summary: 'Archive an agent',
     description:
-      'No new call can use it; it can still be read. Refused while it takes the calls of a number or of the account. A test key archives test agents only.',
+      'New calls cannot use an archived agent; it can still be read. Rejected while the agent is assigned to a number or is the inbound agent. A test key can archive test agents only.',
     auth: 'keyOrSession',
     load: 'detail',
     changes: 'agent',

@@ -21,13 +21,13 @@ const RULES: Rules = {
   choice: (name, { of }) => z.enum(of, `${name} must be one of ${of.join(', ')}.`),
   yesNo: (name) => z.boolean(`${name} must be true or false.`),
   phoneNumber: (name) =>
-    z.string(`${name} must be a string.`).regex(E164_PATTERN, `${name} must be E.164, like +12025550123.`),
+    z.string(`${name} must be a string.`).regex(E164_PATTERN, `${name} must be in E.164 format, like +12025550123.`),
   phoneNumbers: (name, { max }) =>
     z
       .array(
         z
-          .string(`${name} must hold strings.`)
-          .regex(E164_PATTERN, `${name} must hold numbers in E.164, like +12025550123.`),
+          .string(`${name} must be a list of strings.`)
+          .regex(E164_PATTERN, `${name} must contain numbers in E.164 format, like +12025550123.`),
         `${name} must be a list of numbers.`,
       )
       .max(max, `${name} must have at most ${max} numbers.`),

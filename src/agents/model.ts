@@ -2,7 +2,7 @@ import { Schema, type SchemaDefinition } from 'mongoose';
 import type { Mode } from '../kernel/ids.js';
 import { AGENT_FIELD_LIST, type AgentFields, type FieldDefinition, type FieldKind } from './agent-definition.js';
 
-/** A header with an encrypted value, bound to the origin of its tool's URL. */
+/** A header of a tool. Its value is encrypted and can be decrypted only for the origin of the tool's URL. */
 export interface StoredHeader {
   name: string;
   sealed: string;
@@ -90,5 +90,5 @@ export const agentSchema = new Schema<AgentDocument>(
   { collection: 'agents', versionKey: false },
 );
 
-// For paged lists. Unique only so that the embedded server builds it, too.
+// For paged lists. The index is unique only because the embedded server builds no other kind.
 agentSchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });

@@ -12,9 +12,9 @@ import {
 } from './prompt-values.js';
 
 /**
- * Maximum size of an instruction plus its tool definitions in UTF-8, since the LLM receives all of it with every
- * request of a call. Measured in bytes because a text never has more tokens than bytes, while a character of a rare
- * script can be up to four tokens.
+ * Maximum size of an instruction plus its tool definitions, in bytes of UTF-8. The LLM receives both with every request
+ * of a call. The limit counts bytes because a text never has more tokens than bytes, while a rare character can be up
+ * to four tokens.
  */
 const MAX_PROMPT_BYTES = 65_536;
 
@@ -25,7 +25,7 @@ type Prompted = Pick<HttpTool, 'name' | 'description' | 'parameters'>;
  * @param field the field of the request that must be shortened
  * @throws ServiceError MISSING_PARAMS
  */
-export function refuseLongPrompt(
+export function assertPromptSize(
   field: 'instruction' | 'tools',
   { instruction, tools }: { instruction: string; tools: readonly Prompted[] },
 ): void {
@@ -33,11 +33,11 @@ export function refuseLongPrompt(
   if (bytes <= MAX_PROMPT_BYTES) return;
   throw tooLong(
     field,
-    `the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_BYTES} bytes in UTF-8 together and have ${bytes}. Shorten them, or use fewer tools.`,
+    `the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_BYTES} bytes in UTF-8 together but have ${bytes}. Shorten them, or use fewer tools.`,
   );
 }
 
-/** Returns the length in the form that is sent: `9e20` becomes 900000000000000000000. */
+/** Returns the bytes of the tools as sent to the LLM, where a number such as `9e20` becomes 900000000000000000000. */
 function toolBytes(tools: readonly Prompted[]): number {
   const read = tools.map(({ name, description, parameters }) =>
     Buffer.byteLength(JSON.stringify({ name, description, parameters: JSON.parse(parameters) as unknown })),
@@ -46,7 +46,7 @@ function toolBytes(tools: readonly Prompted[]): number {
 }
 
 /**
- * Returns the bytes in UTF-8 of what a call's owner has its LLM told in each request: the instruction with its values,
+ * Returns the bytes in UTF-8 of what a customer adds to each LLM request of a call: the instruction with its values,
  * the tools and the parameters.
  * @param p.inputParameters JSON, as given
  * @param p.outputParameters JSON, if given
@@ -68,15 +68,15 @@ export function promptBytes(p: {
 }
 
 /**
- * Rejects parameters that are too long when written out for the LLM. Values of older agents, or of calls whose
- * parameters are unknown at the request, are truncated in the prompt instead.
- * @param p.instruction the instruction that receives the parameters
+ * Rejects parameters that are too long when formatted for the LLM. This applies to call requests only: values of older
+ * agents, and parameters not known at the request, are truncated in the prompt instead.
+ * @param p.instruction the instruction into which the parameters are inserted
  * @param p.isOwn whether the request contains the instruction
  * @param p.inputParameters JSON, as given
  * @param p.outputParameters JSON, if given
  * @throws ServiceError MISSING_PARAMS
  */
-export function refuseLongValues(p: {
+export function assertValuesSize(p: {
   instruction: string;
   isOwn: boolean;
   inputParameters?: string | undefined;
@@ -86,18 +86,18 @@ export function refuseLongValues(p: {
   if (!fitsFilled(p.instruction, values)) {
     throw tooLong(
       p.isOwn && p.inputParameters === undefined ? 'instruction' : 'input_parameters',
-      `the values that the instruction names by {{…}} must have at most ${MAX_FILLED_BYTES} bytes in UTF-8 together as the agent reads them; a name without a value counts 15. Shorten them, or name them less often.`,
+      `the values that {{…}} inserts into the instruction must have at most ${MAX_FILLED_BYTES} bytes in UTF-8 together after substitution; a name without a value counts 15. Shorten them, or use them less often.`,
     );
   }
   if (!fitsListed(dataLines(values))) throw tooMany('input_parameters');
-  refuseLongTemplate(p.outputParameters);
+  assertTemplateSize(p.outputParameters);
 }
 
 /**
- * Rejects an output template that is too long when written out for the LLM.
+ * Rejects an output template that is too long when formatted for the LLM.
  * @throws ServiceError MISSING_PARAMS
  */
-export function refuseLongTemplate(outputParameters = '{}'): void {
+export function assertTemplateSize(outputParameters = '{}'): void {
   const template = JSON.parse(outputParameters) as Record<string, string | number | boolean | null>;
   if (!fitsListed(findingLines(template))) throw tooMany('output_parameters');
 }
@@ -105,7 +105,7 @@ export function refuseLongTemplate(outputParameters = '{}'): void {
 function tooMany(field: 'input_parameters' | 'output_parameters'): ServiceError {
   return tooLong(
     field,
-    `written out for the agent, a line for each key, they must have at most ${MAX_LISTED_BYTES} bytes in UTF-8. Use fewer keys.`,
+    `written as one line per key for the agent, they must have at most ${MAX_LISTED_BYTES} bytes in UTF-8. Use fewer keys.`,
   );
 }
 

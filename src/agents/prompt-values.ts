@@ -3,14 +3,16 @@ import { byteCount } from '../kernel/text.js';
 const MAX_VALUE_CHARACTERS = 500;
 /** Maximum bytes of all inserted values in one text, since a value can be referenced thousands of times. */
 export const MAX_FILLED_BYTES = 16_384;
-/** Maximum bytes of the lines per parameter list. A short name can produce a much longer line. */
+/** Maximum bytes of all prompt lines made from one parameter list. A short name can produce a much longer line. */
 export const MAX_LISTED_BYTES = 32_768;
 const PLACEHOLDER = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
 const LEFT_OUT = '- (the rest is left out)';
 
 type Scalar = string | number | boolean | null;
 
-/** Delimits a value as data. Values never contain the two delimiters themselves, so none can close its own. */
+/**
+ * Encloses a value in delimiters that mark it as data. Values cannot contain the delimiters, so they cannot end early.
+ */
 export const marked = (value: string) => `⟦${value}⟧`;
 
 const inInstruction = (value: string) => marked(value === '' ? 'not given' : value);
@@ -41,7 +43,7 @@ export function filledInstruction(instruction: string, inputParameters: Record<s
   return filled(instruction, inputParameters, inInstruction);
 }
 
-/** Whether the values an instruction references fit into `MAX_FILLED_BYTES`. */
+/** Whether all values that an instruction references fit into `MAX_FILLED_BYTES`. */
 export function fitsFilled(instruction: string, inputParameters: Record<string, unknown>): boolean {
   let bytes = 0;
   const written = valueWriter(inputParameters, inInstruction);
@@ -52,7 +54,9 @@ export function fitsFilled(instruction: string, inputParameters: Record<string, 
   return true;
 }
 
-/** Formats each value only once, however often it is referenced. */
+/**
+ * Returns a function that formats a parameter by name. It formats each value only once, however often it is referenced.
+ */
 function valueWriter(parameters: Record<string, unknown>, as: (value: string) => string): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {
@@ -62,18 +66,18 @@ function valueWriter(parameters: Record<string, unknown>, as: (value: string) =>
   };
 }
 
-/** Returns one line per key of an output template: its name and expected kind of value. */
+/** Returns one prompt line per key of an output template: the key and the expected type of its value. */
 export function findingLines(template: Record<string, Scalar>): string[] {
   return Object.entries(template).map(([key, value]) => `- ${marked(plain(key))} (${kindOf(value)})`);
 }
 
-/** Returns one line per parameter: its name and value. */
+/** Returns one prompt line per parameter: its name and value. */
 export function dataLines(parameters: Record<string, unknown>): string[] {
   const entries = Object.entries(parameters);
   return entries.map(([name, value]) => `- ${marked(plain(name))}: ${marked(plain(textOf(value)))}`);
 }
 
-/** Whether the lines fit into `MAX_LISTED_BYTES`. */
+/** Whether the prompt lines fit into `MAX_LISTED_BYTES`. */
 export function fitsListed(lines: readonly string[]): boolean {
   return endOfListed(lines) === lines.length;
 }

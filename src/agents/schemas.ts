@@ -18,7 +18,7 @@ const rules = Object.fromEntries(
   AGENT_FIELD_LIST.map((field) => [field.name, ruleOf(field.name, field)]),
 ) as Rules<AgentFieldName>;
 
-/** Returns the validation rules of the fields with one of these presences. */
+/** Returns the validation rules of the fields whose `presence` is one of the given ones. */
 function rulesOf<F extends AgentFieldName>(...presence: string[]): Rules<F> {
   const names = AGENT_FIELD_LIST.filter((field) => presence.includes(field.presence)).map(({ name }) => name);
   return Object.fromEntries(names.map((name) => [name, rules[name]])) as Rules<F>;
@@ -46,7 +46,7 @@ export const AgentChangesBody = z
   .meta({
     id: 'AgentChanges',
     minProperties: 1,
-    description: 'Fields that are absent stay as they are; null takes an optional one away.',
+    description: 'Fields that are absent stay unchanged; null removes an optional field.',
   });
 
 export const Agent = z
@@ -54,11 +54,11 @@ export const Agent = z
     agent_id: z.string().describe('Identifier of the agent.'),
     mode: z
       .enum(['live', 'test'])
-      .describe('The mode it was made in. Live calls know live agents only; test calls may use both.'),
+      .describe('Mode of the agent. Live calls can use live agents only; test calls can use both.'),
     ...WholeAgent.shape,
     tools: shownTools.optional().meta({ description: AGENT_FIELDS.tools.about }),
-    created_at: timestamp('When it was made.'),
-    updated_at: timestamp('When it was changed last.'),
+    created_at: timestamp('When it was created.'),
+    updated_at: timestamp('When it was last changed.'),
     archived_at: timestamp('When it was archived; absent while it is in use.').optional(),
   })
   .meta({ id: 'Agent' });
@@ -71,7 +71,7 @@ export const AgentsQuery = z.object({
   archived: z
     .enum(['true', 'false'], 'archived must be true or false.')
     .optional()
-    .meta({ description: 'true: the archived ones instead of those in use.' }),
+    .meta({ description: 'true lists archived agents instead of active ones.' }),
 });
 
 export const AGENT_EXAMPLE: Agent = {

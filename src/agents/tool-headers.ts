@@ -4,12 +4,15 @@ import type { HttpTool, ListedTool, StoredHeader } from './model.js';
 import type { GivenTool } from './tool-rules.js';
 import type { SecretBox } from '../platform/secrets/secret-box.js';
 
-const MOST_HEADERS = 10;
+const MAX_HEADERS = 10;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const MAX_VALUE_LENGTH = 2_048;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
-/** Headers that are set by the service or its HTTP client, or that apply to a single connection. */
+/**
+ * Header names that customers cannot set: the service or its HTTP client sets them, or they apply to one connection
+ * only.
+ */
 const RESERVED = new Set([
   'accept',
   'accept-encoding',
@@ -30,8 +33,8 @@ const RESERVED = new Set([
 const RESERVED_PREFIXES = ['proxy-', 'webhook-', 'x-callwright-'];
 
 /**
- * Converts tools to their stored form, with encrypted header values. An existing tool keeps the headers that are not
- * given, as long as its URL keeps its origin.
+ * Converts tools to their stored form, with encrypted header values. If an existing tool's URL stays at the same
+ * origin, the tool keeps those headers that the request does not mention.
  * @param p.present the agent's current tools
  * @param p.box absent when the configuration is unknown; then headers are rejected
  * @throws ServiceError MISSING_PARAMS naming the tool, never with a header value
@@ -45,7 +48,7 @@ export function storedTools(p: {
   return p.tools.map((given, index) => {
     const place = `tools.${index}.headers`;
     // Reject a huge number before encrypting any of them.
-    if (Object.keys(given.headers ?? {}).length > 2 * MOST_HEADERS) throw tooMany(place);
+    if (Object.keys(given.headers ?? {}).length > 2 * MAX_HEADERS) throw tooMany(place);
     const { headers: _given, header_names: _names, ...tool } = given;
     const before = p.present.find(({ name }) => name === tool.name);
     const headers = storedHeaders(given.headers, { ...p, place, tool, before });
@@ -66,15 +69,15 @@ function storedHeaders(
   if (given === null) return [];
   const entries = Object.entries(given ?? {});
   const names = entries.map(([name]) => name.toLowerCase());
-  if (new Set(names).size < names.length) throw refused(p.place, 'headers must not name one header twice');
-  for (const [name, value] of entries) refuseHeader(p.place, name, value);
+  if (new Set(names).size < names.length) throw refused(p.place, 'headers must not contain a name twice');
+  for (const [name, value] of entries) assertHeader(p.place, name, value);
   const kept = (p.before?.headers ?? []).filter(({ name }) => !names.includes(name.toLowerCase()));
   const [origin, originBefore] = [originOf(p.tool.url), originOf(p.before?.url ?? '')];
   if (kept.length > 0 && origin !== originBefore) {
-    throw refused(p.place, 'headers must be given again, or removed with null, because the url has another origin');
+    throw refused(p.place, 'headers must be given again, or removed with null, because the origin of url changed');
   }
   const fresh = entries.filter((entry): entry is [string, string] => entry[1] !== null);
-  if (kept.length + fresh.length > MOST_HEADERS) throw tooMany(p.place);
+  if (kept.length + fresh.length > MAX_HEADERS) throw tooMany(p.place);
   const seal = (name: string, value: string) => {
     if (p.box === undefined) throw refused(p.place, 'headers cannot be stored without ENCRYPTION_KEYS');
     return p.box.seal(headerContext(p.accountId, p.tool.url, name), value);
@@ -83,12 +86,12 @@ function storedHeaders(
 }
 
 function tooMany(place: string): ServiceError {
-  return refused(place, `headers must be at most ${MOST_HEADERS}`);
+  return refused(place, `headers must have at most ${MAX_HEADERS} entries`);
 }
 
 /**
- * Decrypts the headers of a tool. Send them only to the tool's own URL: decryption fails for any other origin than the
- * one they were given for.
+ * Decrypts the headers of a tool. Send them only to the tool's own URL. Decryption fails if the URL has another origin
+ * than the one for which the headers were given.
  * @throws Error when the encryption key of a header is no longer configured
  */
 export function openToolHeaders(tool: HttpTool, accountId: string, box: SecretBox): Record<string, string> {
@@ -102,14 +105,14 @@ export function toolView({ headers = [], ...tool }: ListedTool) {
   return headers.length === 0 ? tool : { ...tool, header_names: headers.map(({ name }) => name) };
 }
 
-function refuseHeader(place: string, name: string, value: string | null): void {
+function assertHeader(place: string, name: string, value: string | null): void {
   const lower = name.toLowerCase();
   if (!NAME.test(name)) throw refused(place, 'headers must have names of 1 to 64 letters, digits, - and _');
   if (RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix))) {
     throw refused(place, `headers must not set ${name}, which the service sets itself`);
   }
   if (value !== null && !isValue(value)) {
-    throw refused(place, `headers must have values of 1 to 2,048 printable ASCII characters; ${name} has not`);
+    throw refused(place, `headers must have values of 1 to 2,048 printable ASCII characters: ${name} is invalid`);
   }
 }
 
@@ -117,7 +120,10 @@ function isValue(text: string): boolean {
   return text.length <= MAX_VALUE_LENGTH && PRINTABLE_ASCII.test(text) && text.trim() === text;
 }
 
-/** Encryption context of a header value, which binds it to the account, origin and name. */
+/**
+ * Returns the context with which a header value is encrypted. It binds the value to the account, origin and header
+ * name.
+ */
 export function headerContext(accountId: string, url: string, name: string): string {
   return `tool-header ${accountId} ${originOf(url)} ${name.toLowerCase()}`;
 }

@@ -3,22 +3,27 @@ import { z } from 'zod';
 import { fullText, HTTP_URL, ofLength } from '../platform/http/contract/fields.js';
 import { toolSchemaFault } from './tool-schema.js';
 
-/** Reserved names: built-in tools of the service, and reports from the LLM to the engines. */
+/**
+ * Tool names that customers cannot use: the service's built-in tools, and functions by which the LLM reports to an
+ * engine.
+ */
 const OWN_TOOLS = ['end_call', 'send_dtmf', 'transfer_call', 'answering_machine'];
 const MAX_PARAMETERS = 8_192;
 
 /** Fields of a tool in both requests and responses. */
 const toolFields = {
   name: z
-    .string('tools: each needs a name.')
-    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must be 1 to 64 small letters, digits or _.')
-    .refine((name) => !OWN_TOOLS.includes(name), `tools: name must be none of ${OWN_TOOLS.join(', ')}.`)
-    .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
-  description: fullText('tools: description', 1_000).meta({ description: 'When to use it, for the model.' }).trim(),
+    .string('tools: name is required.')
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must have 1 to 64 lowercase letters, digits or _.')
+    .refine((name) => !OWN_TOOLS.includes(name), `tools: name must not be a reserved one (${OWN_TOOLS.join(', ')}).`)
+    .meta({ description: 'Lowercase letters, digits and _.', examples: ['find_slot'] }),
+  description: fullText('tools: description', 1_000)
+    .meta({ description: 'Tells the model when to use the tool.' })
+    .trim(),
   method: z
     .enum(['GET', 'POST'], 'tools: method must be GET or POST.')
     .describe('HTTP method of the request that the tool makes.'),
-  url: ofLength(z.string('tools: each needs a url.'), { max: 2_048 }, 'tools: url must have at most 2048 characters.')
+  url: ofLength(z.string('tools: url is required.'), { max: 2_048 }, 'tools: url must have at most 2048 characters.')
     .refine(isHttpUrl, 'tools: url must be an http or https URL.')
     .meta({
       description: 'HTTP or HTTPS URL that the tool requests.',
@@ -27,12 +32,12 @@ const toolFields = {
       examples: ['https://example.com/slots'],
     }),
   parameters: ofLength(
-    z.string('tools: parameters must be a string holding a JSON Schema.'),
+    z.string('tools: parameters must be a JSON Schema encoded as a string.'),
     { max: MAX_PARAMETERS },
     `tools: parameters must have at most ${MAX_PARAMETERS} characters.`,
   )
     .superRefine((text, context) => {
-      // A text this long is rejected by its length; do not parse it.
+      // The length rule rejects a text this long, so do not parse it.
       const fault = text.length > 2 * MAX_PARAMETERS ? undefined : toolSchemaFault(text);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: `tools: parameters ${fault}.` });
     })
@@ -46,7 +51,7 @@ const toolFields = {
 
 const headerNames = z
   .array(z.string('tools: header_names must be a list of names.'), 'tools: header_names must be a list of names.')
-  .max(10, 'tools: header_names must be at most 10.')
+  .max(10, 'tools: header_names must have at most 10 entries.')
   .optional();
 
 const given = {
@@ -67,9 +72,9 @@ const given = {
       maxProperties: 10,
       propertyNames: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' },
       description:
-        'Secret headers of its requests, by name, shown to nobody. A tool that the agent has already keeps those that are not given, while its url keeps its origin; null takes one away, or all.',
+        'Secret headers of its requests, by name, never shown. If the agent already has the tool, headers that are not given are kept, as long as the origin of url stays the same; null removes one header, or all.',
     }),
-  header_names: headerNames.meta({ description: 'As an answer has it; ignored.' }),
+  header_names: headerNames.meta({ description: 'As in a response; ignored in requests.' }),
 };
 
 const givenTool = z
@@ -83,7 +88,9 @@ const shownTool = z
   })
   .meta({ id: 'AgentTool' });
 
-/** A tool in a request, with header values in clear text; null removes one header, or all of them. */
+/**
+ * A tool in a request, with header values in clear text. Null as a value removes that header; null for all removes all.
+ */
 export type GivenTool = z.output<typeof givenTool>;
 
 export const shownTools = z.array(shownTool);
@@ -94,7 +101,7 @@ export function givenTools(field: string, max: number) {
     .array(givenTool, `${field} must be a list.`)
     .max(max, `${field} must have at most ${max} tools.`)
     .refine((tools) => new Set(tools.map(({ name }) => name)).size === tools.length, {
-      error: `${field} must have names of their own.`,
+      error: `${field} must have unique names.`,
       when: ({ issues }) => issues.length === 0,
     });
 }

@@ -1,4 +1,7 @@
-/** Supported keywords: models and validators interpret them alike, and the size of the arguments bounds their cost. */
+/**
+ * Allowed JSON Schema keywords. Models and validators interpret them alike, and validating arguments against them is
+ * cheap.
+ */
 const KEYWORDS = new Set([
   '$comment',
   '$schema',
@@ -26,11 +29,11 @@ const KEYWORDS = new Set([
   'type',
 ]);
 
-/** Keywords that model providers reject next to the top-level `type`, together with the whole request. */
+/** Keywords not allowed beside the top-level `type`: model providers reject any request that contains such a tool. */
 const NOT_AT_THE_TOP = ['allOf', 'anyOf', 'enum', 'not', 'oneOf'];
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
-/** What the value of a keyword must be: providers reject anything else, and with it the whole request. */
+/** Required type of each keyword's value. Model providers reject any request that contains a tool with another type. */
 const VALUES: Record<string, 'string' | 'number'> = {
   $comment: 'string',
   $schema: 'string',
@@ -53,34 +56,35 @@ const MAX_SUBSCHEMAS = 200;
 type Fault = string | undefined;
 
 /**
- * Returns what is wrong with the JSON Schema of a tool's arguments, or undefined. It must describe an object.
- * References and patterns are rejected, because validating them may not terminate or take exponential time.
+ * Returns an error message for an invalid JSON Schema of a tool's arguments, or undefined if it is valid. The schema
+ * must describe an object. References and patterns are invalid, because validation with them may take exponential time
+ * or never end.
  */
 export function toolSchemaFault(text: string): Fault {
   let schema: unknown;
   try {
     schema = JSON.parse(text);
   } catch {
-    return 'must be a string holding a JSON Schema';
+    return 'must be a JSON Schema encoded as a string';
   }
   if (!isObject(schema) || schema['type'] !== 'object') return 'must be a JSON Schema of type object';
   const misplaced = NOT_AT_THE_TOP.find((keyword) => keyword in schema);
-  if (misplaced !== undefined) return `must not hold ${misplaced} at the top level; move it into a property`;
-  if (sizeOf(schema, 1) > MAX_SUBSCHEMAS) return `must hold at most ${MAX_SUBSCHEMAS} schemas`;
+  if (misplaced !== undefined) return `must not contain ${misplaced} at the top level; move it into a property`;
+  if (sizeOf(schema, 1) > MAX_SUBSCHEMAS) return `must contain at most ${MAX_SUBSCHEMAS} schemas`;
   return schemaFault(schema, 1);
 }
 
 /**
- * Closes every object of a schema: undeclared properties are invalid unless `additionalProperties` is set. Properties
- * declared in alternatives (anyOf, oneOf) count for the enclosing object.
+ * Makes all objects of a schema reject undeclared properties, unless the schema sets `additionalProperties`. Properties
+ * declared in alternatives (anyOf, oneOf) count as declared in the enclosing object.
  */
 export function closedToolSchema(schema: Record<string, unknown>): Record<string, unknown> {
   return closed(schema, true) as Record<string, unknown>;
 }
 
 /**
- * The schema as it is offered to a model: every object in it has `properties`. OpenAI rejects a request that offers an
- * object without them ("object schema missing properties").
+ * Returns the schema in the form that is sent to the LLM: every object in it has `properties`, if only empty. OpenAI
+ * rejects a request with an object that lacks them ("object schema missing properties").
  */
 export function offeredToolSchema(schema: Record<string, unknown>): Record<string, unknown> {
   return withProperties(schema) as Record<string, unknown>;
@@ -123,21 +127,21 @@ function closed(schema: unknown, isWhole: boolean): unknown {
     ...part('additionalProperties', whole(additionalProperties)),
     ...part('anyOf', alternatives(anyOf)),
     ...part('oneOf', alternatives(oneOf)),
-    // `const` and `enum` list complete values, so there is nothing to close.
+    // `const` and `enum` list complete values, so undeclared properties are impossible.
     ...(isWhole && !('const' in schema) && !('enum' in schema) ? { unevaluatedProperties: false } : {}),
   };
 }
 
 function schemaFault(schema: unknown, depth: number): Fault {
   if (typeof schema === 'boolean') return undefined;
-  if (!isObject(schema)) return 'holds a schema that is no object';
+  if (!isObject(schema)) return 'contains a schema that is not an object';
   if (depth > MAX_DEPTH) return `must nest at most ${MAX_DEPTH} schemas`;
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
-  if (unknown !== undefined) return `holds the keyword ${unknown.slice(0, 64)}, which is not supported`;
+  if (unknown !== undefined) return `contains the keyword ${unknown.slice(0, 64)}, which is not supported`;
   return ownFault(schema) ?? firstFault(subschemas(schema), (each) => schemaFault(each, depth + 1));
 }
 
-/** Counts the schemas in a schema, including itself, down to the maximum depth. */
+/** Counts a schema and all schemas nested in it, down to the maximum depth. */
 function sizeOf(schema: unknown, depth: number): number {
   if (!isObject(schema) || depth > MAX_DEPTH) return 1;
   return subschemas(schema).reduce<number>((sum, each) => sum + sizeOf(each, depth + 1), 1);
@@ -146,9 +150,9 @@ function sizeOf(schema: unknown, depth: number): number {
 function ownFault(schema: Record<string, unknown>): Fault {
   const { type, required, properties, anyOf, oneOf } = schema;
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
-  if (!types.every((name) => typeof name === 'string' && TYPES.includes(name))) return 'holds an unknown type';
+  if (!types.every((name) => typeof name === 'string' && TYPES.includes(name))) return 'contains an unknown type';
   if (types.includes('array') && schema['items'] === undefined) {
-    return 'holds an array without items; add items, a schema of its elements';
+    return 'contains an array without items; add items, a schema of its elements';
   }
   if (required !== undefined && !isListOf(required, 'string')) return 'required must be a list of names';
   if (properties !== undefined && !isObject(properties)) return 'properties must be an object';

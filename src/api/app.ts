@@ -8,7 +8,7 @@ import { createAgents } from '../agents/agents.js';
 import { createAuditLog, type AuditLog } from '../identity/access/audit-log.js';
 import { createCallQueries } from '../calls/call-queries.js';
 import { createCallRequests } from '../calls/call-requests.js';
-import { createCallEvents, createCallInstructions } from '../calls/callbacks/create-callbacks.js';
+import { createCarrierEventHandlers, createCallInstructions } from '../calls/callbacks/create-callbacks.js';
 import { createCarriers, createCarrierRoutes } from '../telephony/carriers.js';
 import type { Carriers } from '../telephony/port.js';
 import { createCarrierBindings } from '../telephony/carrier-bindings.js';
@@ -25,7 +25,7 @@ import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
-import { boundStrangersBodies } from '../platform/http/bodies-in-flight.js';
+import { limitUnauthenticatedBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
 import { createChangeQuota } from '../identity/access/change-quota.js';
@@ -59,7 +59,7 @@ import { createPortalPages } from './portal-pages.js';
 import { unmatched } from './unmatched.js';
 
 /** Timeout of carrier requests that are made during an API request. */
-const CARRIER_ANSWER_WITHIN_MS = 2_000;
+const CARRIER_TIMEOUT_MS = 2_000;
 
 export interface AppDeps {
   config: Config;
@@ -68,16 +68,18 @@ export interface AppDeps {
   dialGate: DialGate;
   logger: Logger;
   mailer: Mailer;
-  /** By default those of the configuration. */
+  /** Default: the carriers in the configuration. */
   carriers?: Carriers;
-  /** By default the library's hashing with its queue; tests replace it. */
+  /** Default: the library's hashing with its queue. Tests replace it. */
   passwords?: Passwords;
-  /** Minimum for every response deadline, ms; for tests on shared machines. */
-  leastTimeMs?: number;
+  /** Minimum of every response deadline in ms. Tests on slow machines raise it. */
+  minDeadlineMs?: number;
 }
 
-/** Maximum bodies of unauthenticated requests (up to 16 KiB, such as log-ins) that are read at once. */
-const STRANGERS_BODIES = 1_000;
+/**
+ * Maximum request bodies without authentication (at most 16 KiB each, such as log-ins) that are read at the same time.
+ */
+const MAX_UNAUTHENTICATED_BODIES = 1_000;
 
 /** The whole HTTP API as one Koa application. */
 export function createApp(deps: AppDeps): Koa<RequestState> {
@@ -98,22 +100,22 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const carrierRoutes = createCarrierRoutes({
     ...shared,
     publicBaseUrl: config.publicBaseUrl,
-    events: createCallEvents(shared),
+    events: createCarrierEventHandlers(shared),
     instructions: createCallInstructions(shared),
   });
   const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
-  // Only errors of connections that broke while a response was sent; the middleware handles all others.
-  app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
-  app.use(requestId(logger, deps.leastTimeMs ?? 0));
+  // Koa reports only errors of connections that broke while a response was sent; the middleware handles all others.
+  app.on('error', (error: unknown) => logger.debug({ err: error }, 'response could not be sent'));
+  app.use(requestId(logger, deps.minDeadlineMs ?? 0));
   app.use(errors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
-  app.use(boundStrangersBodies(STRANGERS_BODIES));
+  app.use(limitUnauthenticatedBodies(MAX_UNAUTHENTICATED_BODIES));
   const changeQuota = createChangeQuota(database);
-  const doors = { config, authenticator, auditor, changeQuota, principalWatch };
+  const mountDeps = { config, authenticator, auditor, changeQuota, principalWatch };
   const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
-  app.use(mount([...bound, ...carrierRoutes], doors).routes());
+  app.use(mount([...bound, ...carrierRoutes], mountDeps).routes());
   app.use(createPortalPages());
   app.use(unmatched({ config, authenticator, carrierRoutes }));
   return app;
@@ -139,7 +141,7 @@ function createShared(deps: HandlerDeps) {
     requests: createCallRequests(database),
     queries: createCallQueries(database),
     bindings: createCarrierBindings(database),
-    carriers: deps.carriers ?? createCarriers({ config, timeoutMs: CARRIER_ANSWER_WITHIN_MS }),
+    carriers: deps.carriers ?? createCarriers({ config, timeoutMs: CARRIER_TIMEOUT_MS }),
     carrierEvents: createCarrierEvents(database),
     results: createCallResults(database),
     recordings: createRecordings(database),

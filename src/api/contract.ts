@@ -7,12 +7,12 @@ export const serviceRoutes = {
     method: 'get',
     path: '/health/live',
     tag: 'Service',
-    summary: 'Whether the process is up',
+    summary: 'Check liveness',
     description:
       'Returns 200 as long as the process responds. It checks no dependency; use it to decide about a restart.',
     auth: 'none',
     success: {
-      description: 'It is.',
+      description: 'The process responds.',
       contentType: 'application/json',
       schema: z.object({ status: z.literal('live').describe('Always live.') }),
       examples: { live: { status: 'live' } },
@@ -23,12 +23,12 @@ export const serviceRoutes = {
     method: 'get',
     path: '/health/ready',
     tag: 'Service',
-    summary: 'Whether calls can be placed now',
+    summary: 'Check readiness',
     description:
       'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second.',
     auth: 'none',
     success: {
-      description: 'MongoDB and Temporal answer.',
+      description: 'MongoDB and Temporal respond.',
       contentType: 'application/json',
       schema: z.object({
         status: z.literal('ready').describe('Always ready; a service that is not ready returns 503.'),
@@ -43,11 +43,11 @@ export const serviceRoutes = {
     method: 'get',
     path: '/openapi.json',
     tag: 'Service',
-    summary: 'This document',
+    summary: 'Read the OpenAPI document',
     description: 'Returns this OpenAPI document.',
     auth: 'none',
     success: {
-      description: 'The interface as an OpenAPI 3.1 document.',
+      description: 'The API as an OpenAPI 3.1 document.',
       contentType: 'application/json',
       schema: z.looseObject({ openapi: z.literal('3.1.0').describe('OpenAPI version of the document.') }),
       examples: { document: { openapi: '3.1.0' } },
@@ -58,8 +58,8 @@ export const serviceRoutes = {
     method: 'get',
     path: '/docs',
     tag: 'Service',
-    summary: 'The interface as a page for people',
-    description: 'Returns an HTML page that presents this document.',
+    summary: 'Read the API reference as HTML',
+    description: 'Returns an HTML page that displays the OpenAPI document.',
     auth: 'none',
     success: {
       description: 'A page.',
@@ -73,7 +73,7 @@ export const serviceRoutes = {
     method: 'get',
     path: '/docs/{file}',
     tag: 'Service',
-    summary: 'Scripts and styles of the docs page',
+    summary: 'Read an asset of the API reference',
     description: 'Returns a script, a style sheet or an image that the docs page loads.',
     auth: 'none',
     params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),

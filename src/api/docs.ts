@@ -9,7 +9,7 @@ import type { serviceRoutes } from './contract.js';
 import { sessionCookieOf } from '../identity/access/session-cookie.js';
 import { createFileCache, createStaticFile, type StaticFile } from '../platform/http/static-file.js';
 
-/** The page loads everything from our own origin; swagger-ui draws some icons from data URLs. */
+/** The page loads everything from this service, except some icons that swagger-ui draws from data URLs. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -18,7 +18,7 @@ const PAGE = `<!DOCTYPE html>
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Callwright: interface</title>
+    <title>Callwright API reference</title>
     <link rel="stylesheet" href="/docs/swagger-ui.css">
     <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
   </head>
@@ -73,7 +73,7 @@ export function createDocsHandlers(deps: {
     },
 
     async readDocsFile({ params: { file } }) {
-      if (!isDocsFile(file)) throw new ServiceError('NOT_FOUND', 'There is no such file.');
+      if (!isDocsFile(file)) throw new ServiceError('NOT_FOUND', 'There is no file at this path.');
       const headers = { 'Cache-Control': 'public, max-age=3600' };
       return content(FILE_TYPES[file], await fileOf(file), { headers });
     },

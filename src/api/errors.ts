@@ -6,7 +6,7 @@ import { LedgerBusyError } from '../billing/ledger/ledger.js';
 import { PasswordsBusyError } from '../identity/people/passwords.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { ApiContext } from '../platform/http/context.js';
-import { unavailable } from '../platform/http/deadline.js';
+import { serviceUnavailable } from '../platform/http/deadline.js';
 
 /** Default Retry-After in seconds, for errors that do not set their own. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '5', 503: '1' };
@@ -17,50 +17,54 @@ export function errors(logger: Logger) {
     try {
       await next();
     } catch (error) {
-      const refusal = serviceErrorOf(error);
+      const serviceError = serviceErrorOf(error);
       const { requestId, route } = ctx.state;
-      if (refusal.code === 'INTERNAL_ERROR') logger.error({ requestId, route, err: error }, 'request failed');
-      else if (refusal.code === 'SERVICE_UNAVAILABLE') logger.warn({ requestId, route, err: error }, 'service away');
-      sendError(ctx, refusal);
+      if (serviceError.code === 'INTERNAL_ERROR') logger.error({ requestId, route, err: error }, 'request failed');
+      else if (serviceError.code === 'SERVICE_UNAVAILABLE')
+        logger.warn({ requestId, route, err: error }, 'service unavailable');
+      sendError(ctx, serviceError);
     }
   };
 }
 
-function sendError(ctx: ApiContext, refusal: ServiceError): void {
-  const { status } = ERRORS[refusal.code];
+function sendError(ctx: ApiContext, serviceError: ServiceError): void {
+  const { status } = ERRORS[serviceError.code];
   ctx.status = status;
-  ctx.body = errorObject(refusal);
-  const retryAfter = refusal.retryAfterSeconds?.toString() ?? RETRY_AFTER_SECONDS[status];
+  ctx.body = errorObject(serviceError);
+  const retryAfter = serviceError.retryAfterSeconds?.toString() ?? RETRY_AFTER_SECONDS[status];
   if (retryAfter !== undefined && !ctx.response.get('Retry-After')) ctx.set('Retry-After', retryAfter);
 }
 
 /** The error that clients see for an internal error. */
 function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const passing =
+  const isTemporary =
     error instanceof CallServiceUnavailable ||
     error instanceof LedgerBusyError ||
     error instanceof PasswordsBusyError ||
-    isDatabaseAway(error);
-  if (passing) return unavailable();
-  return new ServiceError('INTERNAL_ERROR', 'Something went wrong on our side.');
+    isDatabaseUnavailable(error);
+  if (isTemporary) return serviceUnavailable();
+  return new ServiceError(
+    'INTERNAL_ERROR',
+    'Internal error. If it persists, contact support with the X-Request-Id of this response.',
+  );
 }
 
 /** Server error codes during shutdown, start-up, failover or timeout; the same operation may succeed a moment later. */
 const SERVER_BUSY_CODES = new Set([6, 7, 50, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
-/** Labels of errors after which the same operation may succeed on retry, such as during a failover. */
+/** Error labels by which the driver says that the same operation may succeed on retry, such as during a failover. */
 const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
 
-/** Whether the database did not respond, or not as a primary. */
-function isDatabaseAway(error: unknown): boolean {
+/** Whether the database did not respond, or responded that it is not the primary. */
+function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MongooseServerSelectionError') return true;
   if (error instanceof mongo.MongoServerError) {
     return SERVER_BUSY_CODES.has(Number(error.code)) || TRANSIENT_LABELS.some((label) => error.hasErrorLabel(label));
   }
-  // The driver's own errors concern connections, pools and timeouts; only an invalid argument is our fault.
+  // The driver's errors concern connections, pools and timeouts, except for an invalid argument, which is our bug.
   if (error instanceof mongo.MongoError) return !(error instanceof mongo.MongoInvalidArgumentError);
-  // Mongoose throws this error while there is no connection; it has no separate class.
+  // Mongoose throws an unspecific error while there is no connection; only its message identifies it.
   return error.name === 'MongooseError' && error.message.includes('bufferCommands');
 }

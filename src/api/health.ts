@@ -3,12 +3,12 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Database } from '../database.js';
 import type { Handlers } from '../platform/http/routing/handlers.js';
 import type { serviceRoutes } from './contract.js';
-import { within } from '../platform/http/deadline.js';
+import { withDeadline } from '../platform/http/deadline.js';
 
 /** Timeout of the check of one dependency. */
-const PART_ANSWERS_WITHIN_MS = 1_000;
+const CHECK_TIMEOUT_MS = 1_000;
 
-/** Results are cached this long so that frequent requests are cheap, because the route needs no key. */
+/** Results are cached this long. The route needs no key, so frequent requests must be cheap. */
 const FRESH_MS = 1_000;
 
 type State = 'ok' | 'away';
@@ -43,7 +43,7 @@ export function createHealthHandlers(deps: {
     async checkReadiness() {
       const { mongodb, temporal } = await current();
       if (mongodb !== 'ok' || temporal !== 'ok') {
-        throw new ServiceError('SERVICE_UNAVAILABLE', 'A part of the service is away.', { mongodb, temporal });
+        throw new ServiceError('SERVICE_UNAVAILABLE', 'MongoDB or Temporal is unavailable.', { mongodb, temporal });
       }
       return { status: 'ready', mongodb, temporal };
     },
@@ -52,7 +52,7 @@ export function createHealthHandlers(deps: {
 
 async function stateOf(answer: Promise<unknown>): Promise<State> {
   try {
-    await within(Date.now() + PART_ANSWERS_WITHIN_MS, answer);
+    await withDeadline(Date.now() + CHECK_TIMEOUT_MS, answer);
     return 'ok';
   } catch {
     return 'away';

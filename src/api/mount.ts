@@ -9,13 +9,18 @@ import type { Auditor } from '../identity/access/audit.js';
 import type { ChangeQuota } from '../identity/access/change-quota.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { PrincipalWatch } from '../identity/access/principal-watch.js';
-import { requireHttps } from '../platform/http/security.js';
+import { networksOf } from '../platform/egress/client-address.js';
+import { createSenderQueue } from '../platform/http/sender-queue.js';
+import { clientAddress, requireHttps } from '../platform/http/security.js';
 import { requireOwnOrigin } from '../identity/access/session-cookie.js';
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import { sendAnswer } from '../platform/http/routing/answer.js';
-import { wantsCsv } from '../platform/http/routing/csv-wanted.js';
-import { createAccountTurns } from '../platform/http/routing/account-turns.js';
+import { wantsCsv } from '../platform/http/routing/csv-format.js';
+import { createAccountQueues } from '../platform/http/routing/account-queues.js';
 import { readRequest } from '../platform/http/routing/request.js';
+
+/** Maximum log-ins, sign-ups and other requests without a principal that the process handles at the same time. */
+const MAX_SIGN_INS = 12;
 
 export interface MountDeps {
   config: Config;
@@ -25,15 +30,17 @@ export interface MountDeps {
   principalWatch: PrincipalWatch;
 }
 
-/** Authenticates a request, or throws. Undefined: the route needs no principal, or its handler authenticates. */
-type Door = (ctx: ApiContext, route: Route) => Promise<Principal | undefined>;
+/**
+ * Authenticates a request, or throws. Returns undefined if the route needs no principal or its handler authenticates.
+ */
+type Authenticate = (ctx: ApiContext, route: Route) => Promise<Principal | undefined>;
 
-function createDoors({ config, authenticator }: MountDeps): Readonly<Record<RouteAuth, Door>> {
+function createAuthenticators({ config, authenticator }: MountDeps): Readonly<Record<RouteAuth, Authenticate>> {
   const overHttps =
-    (door: Door): Door =>
+    (authenticate: Authenticate): Authenticate =>
     async (ctx, route) => {
       requireHttps(ctx, config);
-      return door(ctx, route);
+      return authenticate(ctx, route);
     };
   return {
     key: overHttps((ctx, route) => authenticator.byKey(ctx, route)),
@@ -43,7 +50,7 @@ function createDoors({ config, authenticator }: MountDeps): Readonly<Record<Rout
       requireOwnOrigin(ctx, config);
       return undefined;
     }),
-    // The handler authenticates, because that depends on the form of the request.
+    // The handler authenticates, because the kind of request decides how.
     keyOrCarrier: overHttps(async () => undefined),
     // The carrier signs the https URL, so a request over another scheme has no valid signature.
     carrier: async () => undefined,
@@ -58,36 +65,46 @@ function createDoors({ config, authenticator }: MountDeps): Readonly<Record<Rout
  */
 export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<RequestState> {
   const { config, authenticator, auditor, changeQuota, principalWatch } = deps;
-  const doors = createDoors(deps);
-  const turns = createAccountTurns();
+  const authenticators = createAuthenticators(deps);
+  const queues = createAccountQueues();
+  const signInQueue = createSenderQueue({ maxRunning: MAX_SIGN_INS });
 
-  async function serve(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
-    const principal = await doors[route.auth](ctx, route);
+  async function handleRequest(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
+    const principal = await authenticators[route.auth](ctx, route);
     if (principal) {
       ctx.state.recheck = () => authenticator.recheck(principal, route);
-      ctx.state.inTurn = (read) => turns.take(ctx, 'detail', principal, read);
+      ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
     }
     const audited = principal && route.method !== 'get' && !route.unaudited ? principal : undefined;
     if (audited) await changeQuota.admit(ctx, audited, route, changedMode(route, audited));
     const parts = await readRequest(ctx, route);
     const work = async () => handle({ ctx, ...(principal && { principal }), ...parts });
-    const given =
-      route.load && principal ? await turns.take(ctx, loadOf(ctx, route, route.load), principal, work) : await work();
-    const change = sendAnswer(ctx, route, given, !config.production);
+    const result = await runQueued(ctx, route, principal, work);
+    const change = sendAnswer(ctx, route, result, !config.production);
     if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
-    if (audited && !change.unchanged) await note(ctx, audited, { id, route, target: change.target });
+    if (audited && !change.unchanged) await recordChange(ctx, audited, { id, route, target: change.target });
   }
 
-  async function note(
+  async function runQueued<T>(
+    ctx: ApiContext,
+    route: Route,
+    principal: Principal | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    if (principal) return queues.run(ctx, loadOf(ctx, route), principal, work);
+    return route.auth === 'origin' ? signInQueue.run(ctx, networksOf(clientAddress(ctx, config)), work) : work();
+  }
+
+  async function recordChange(
     ctx: ApiContext,
     principal: Principal,
     { id, route, target }: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined },
   ): Promise<void> {
     const { account, actor } = principal;
     const mode = changedMode(route, principal);
-    const named = Object.values(ctx['params'] as Record<string, string>)[0];
+    const pathId = Object.values(ctx['params'] as Record<string, string>)[0];
     await changeQuota.count(principal, route, mode);
-    await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: named ?? target });
+    await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: pathId ?? target });
   }
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
@@ -97,18 +114,19 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       // The router treats HEAD as GET, but a GET that can place a call must not be reachable by HEAD.
       if (ctx.method === 'HEAD' && route.auth !== 'none') return next();
       ctx.state.route = route.path;
-      await serve(ctx, each);
+      await handleRequest(ctx, each);
     });
   }
   return router;
 }
 
 /** The load of a request: a list as CSV has no pages, so it counts as an export. */
-function loadOf(ctx: ApiContext, { success }: Route, load: RouteLoad): RouteLoad {
+function loadOf(ctx: ApiContext, { load, changes, success }: Route): RouteLoad {
+  if (load === undefined) return changes === undefined ? 'read' : 'change';
   return success.alternatives?.['text/csv'] && wantsCsv(ctx) ? 'export' : load;
 }
 
-/** The mode that a change affects; changes that may affect both modes count as live. */
+/** The mode that a change affects. A change that may affect both modes counts as live. */
 function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {
   // A test key changes test agents only; a member may change live ones.
   return changes === 'mode' || (changes === 'agent' && actor.kind === 'key') ? mode : 'live';

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../kernel/errors.js';
 import { COMPLETION_EXAMPLE, CompletionPayload } from '../webhooks/completion.js';
 import { ErrorObject, ERRORS, errorObject } from '../platform/http/contract/errors.js';
 import { modeParameter } from '../platform/http/contract/fields.js';
-import { tellNullForAbsent } from './null-for-absent.js';
+import { declareNullableFields } from './nullable-fields.js';
 import { errorCodesOf, type Route, type RouteAuth } from '../platform/http/contract/route.js';
 import type { OpenApiDocument } from './openapi-document.js';
 import { TWILIO_SIGNATURE } from '../telephony/twilio/contract.js';
@@ -20,14 +20,15 @@ const securitySchemes = (sessionCookie: string) =>
     apiKeyAsPassword: {
       type: 'http',
       scheme: 'basic',
-      description: 'The API key as password, for telephony providers, which cannot send Bearer; any user name.',
+      description:
+        'The API key as password with any user name, for telephony providers that cannot send a Bearer token.',
     },
     portalSession: {
       type: 'apiKey',
       in: 'cookie',
       name: sessionCookie,
       description:
-        'A member’s session of the portal. Requests that change something must come from a page of our own origin and be application/json.',
+        'A member’s login session of the portal. Requests that change something must come from a page of the same origin and be application/json.',
     },
     carrierSignature: TWILIO_SIGNATURE,
   }) as const;
@@ -64,7 +65,7 @@ export function openApiDocument(publicBaseUrl: string, sessionCookie = '__Host-s
     servers: [{ url: publicBaseUrl }],
     tags: [...new Set(Object.values(routes).map((route) => route.tag))].map((name) => ({ name })),
   });
-  return tellNullForAbsent(document);
+  return declareNullableFields(document);
 }
 
 function operation(operationId: string, route: Route): RouteConfig {
@@ -94,7 +95,10 @@ function operation(operationId: string, route: Route): RouteConfig {
     responses: {
       200: {
         description: route.success.description,
-        headers: headers({ 'X-Request-Id': 'Names this request in our logs.', ...route.success.headers }),
+        headers: headers({
+          'X-Request-Id': 'Identifies this request in the logs of the service.',
+          ...route.success.headers,
+        }),
         content: Object.fromEntries(
           Object.entries({ [route.success.contentType]: route.success, ...route.success.alternatives }).map(
             ([type, form]) => [type, { schema: form.schema, examples: examples(form.examples) }],
@@ -120,7 +124,7 @@ function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
     responses[status] = {
       description: ofStatus.map((code) => `${code}: ${ERRORS[code].meaning}`).join(' '),
       headers: headers({
-        'X-Request-Id': 'Names this request in our logs.',
+        'X-Request-Id': 'Identifies this request in the logs of the service.',
         ...(status === 429 || status === 503 ? { 'Retry-After': 'Seconds to wait.' } : {}),
         ...(status === 401 ? { 'WWW-Authenticate': 'How to authenticate.' } : {}),
       }),
@@ -138,7 +142,7 @@ function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
 /** The server sends this error before a route is known, so every route documents it. */
 const HEADERS_TOO_LARGE = {
   description: 'The request line and headers have more than 8 KiB.',
-  headers: headers({ 'X-Request-Id': 'Names this request in our logs.' }),
+  headers: headers({ 'X-Request-Id': 'Identifies this request in the logs of the service.' }),
   content: {
     'application/json': {
       schema: ErrorObject,
@@ -158,9 +162,9 @@ function completionWebhook(): RouteConfig {
     method: 'post',
     path: 'callCompleted',
     tags: ['Calls'],
-    summary: 'A call is over',
+    summary: 'Call completed',
     description:
-      'Sent to webhook_url when a call completes. Answer 2xx within 5 seconds; otherwise it is sent again after 1, 5 and 30 seconds. Deduplicate by call_id. Signed as Standard Webhooks describes it (webhook-id, webhook-timestamp, webhook-signature) where the account has turned that on, which it is not by default.',
+      'Sent to webhook_url when a call completes. Respond with 2xx within 5 seconds; otherwise it is sent again after 1, 5 and 30 seconds. Deduplicate by call_id. Signed as Standard Webhooks describes (webhook-id, webhook-timestamp, webhook-signature) if the account has turned signing on.',
     security: [],
     request: {
       body: {

@@ -5,7 +5,7 @@ import { ServiceError } from '../kernel/errors.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../platform/http/static-file.js';
 
-/** The page loads everything from our own origin and runs no inline scripts. */
+/** The page loads everything from this service and runs no inline scripts. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
@@ -15,8 +15,8 @@ const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
 const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
 
 /**
- * Serves the developer portal's built files: one page for every path under /portal, whose script decides what to show,
- * and its assets, whose names change with their content.
+ * Serves the developer portal's built files. Every path under /portal returns the same page, whose script decides what
+ * to show. File names of assets contain a hash of the content.
  */
 export function createPortalPages(folder = builtFolder()) {
   const fileOf = createFileCache(async (name) =>
@@ -28,7 +28,7 @@ export function createPortalPages(folder = builtFolder()) {
     try {
       file = await fileOf(name);
     } catch {
-      throw new ServiceError('NOT_FOUND', 'There is no such file.');
+      throw new ServiceError('NOT_FOUND', 'There is no file at this path.');
     }
     sendStaticFile(ctx, file);
   }

@@ -25,10 +25,13 @@ const accountTables = {
   ...portalRoutes,
 };
 
-/** All routes except those of carriers, which come with their own handlers. */
+/** All routes except those that carriers call, which have their handlers in the carrier adapters. */
 export const mountedRoutes = { ...placingRoutes, ...accountTables, ...serviceRoutes };
 
-/** Every route of the HTTP API, carriers' included. The OpenAPI document and the SDK's types derive from it. */
+/**
+ * All routes of the HTTP API, including those that carriers call. The OpenAPI document and the SDK's types derive from
+ * it.
+ */
 export const routes = {
   ...placingRoutes,
   ...twilioInboundRoute,

@@ -1,5 +1,5 @@
 import { createCallGate } from '../calls/wiring.js';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
@@ -9,9 +9,10 @@ import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
 import { createMailer } from '../platform/mail/mailer.js';
 import { newRequestId } from '../platform/http/request-id.js';
+import { createHttpServer } from '../platform/http/server/http-server.js';
 import { SECURITY_HEADERS } from '../platform/http/security.js';
 
-/** Requests are small and fast; a slow sender only occupies a socket. */
+/** Requests are small and fast, so a client that sends slowly is disconnected. */
 const LIMITS = {
   maxHeaderSize: 8_192,
   headersTimeout: 10_000,
@@ -26,11 +27,11 @@ const MAX_HEADERS = 100;
 const MAX_REQUESTS_PER_SOCKET = 1_000;
 
 /** Time for requests in progress to finish when the server closes. */
-const CLOSE_WITHIN_MS = 5_000;
+const CLOSE_TIMEOUT_MS = 5_000;
 
 /**
  * Creates the HTTP server of the API role.
- * @param limits replace the default ones in tests
+ * @param limits tests pass these to replace the default limits
  */
 export function createApiServer(
   deps: Omit<AppDeps, 'dialGate' | 'mailer'>,
@@ -38,15 +39,13 @@ export function createApiServer(
 ): {
   /** @returns the port, which the system chooses if the configured one is 0 */
   listen(): Promise<{ port: number }>;
-  /**
-   * Stops accepting requests and lets those in progress finish, for at most 5 s; then waits for e-mails in progress.
-   */
+  /** Stops accepting requests, lets those in progress finish for at most 5 s, then waits for e-mails being sent. */
   close(): Promise<void>;
 } {
   const dialGate = createCallGate(deps);
   const mailer = createMailer(deps);
   const handle = createApp({ ...deps, dialGate, mailer }).callback();
-  const server = createServer(LIMITS, answer);
+  const server = createHttpServer(LIMITS, answer);
   const connections = limitConnections(server, limits);
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
@@ -67,7 +66,7 @@ export function createApiServer(
   return {
     async listen() {
       const { host, port } = deps.config.api;
-      await dialGate.warm();
+      await dialGate.loadNumberingPlans();
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(port, host, () => {
@@ -85,27 +84,30 @@ export function createApiServer(
 }
 
 /**
- * Returns an error message for an invalid Host header. Repeated ones are rejected, because servers and proxies disagree
- * on which of two counts.
- * @param answered allowed names besides loopback ones; undefined: any
+ * Returns an error message for an invalid Host header, otherwise undefined. A repeated header is invalid, because
+ * servers and proxies disagree on which of the two counts.
+ * @param answered allowed host names besides the loopback ones; undefined: any
  */
 function hostFault(req: IncomingMessage, answered: readonly string[] | undefined): string | undefined {
   const hosts = req.headersDistinct['host'] ?? [];
-  if (hosts.length > 1) return 'The Host header must be given once.';
+  if (hosts.length > 1) return 'The Host header must occur once.';
   const [host] = hosts;
   if (host === undefined) return req.httpVersion === '1.1' ? 'The Host header is missing.' : undefined;
   if (answered === undefined || isLoopbackHost(host) || answered.includes(hostnameOf(host))) return undefined;
-  return 'The Host header must be localhost, 127.0.0.1, [::1] or the host of PUBLIC_BASE_URL: this is a development service.';
+  return 'The Host header must be localhost, 127.0.0.1, [::1] or the host of PUBLIC_BASE_URL: this service runs in development mode.';
 }
 
-/** Returns an error message unless the target is a path: an absolute URL may name another host than the Host header. */
+/**
+ * Returns an error message unless the request target is a path. An absolute URL may name another host than the Host
+ * header.
+ */
 function targetFault({ url = '' }: IncomingMessage): string | undefined {
-  return url.startsWith('/') || url === '*' ? undefined : 'The request target must be a path: it begins with /.';
+  return url.startsWith('/') || url === '*' ? undefined : 'The request target must be a path that begins with /.';
 }
 
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const force = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+    const force = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
     server.close(() => {
       clearTimeout(force);
       resolve();
@@ -147,8 +149,15 @@ function clientErrorOf(error: NodeJS.ErrnoException): {
         code: 'MISSING_PARAMS',
         message: 'The request did not arrive completely in time.',
       };
+    case 'ERR_SMALL_CHUNKS':
+      return {
+        status: 400,
+        reason: 'Bad Request',
+        code: 'MISSING_PARAMS',
+        message: 'The request body comes in too many small chunks: send it with a Content-Length or in larger chunks.',
+      };
     default:
-      return { status: 400, reason: 'Bad Request', code: 'MISSING_PARAMS', message: 'This is not an HTTP request.' };
+      return { status: 400, reason: 'Bad Request', code: 'MISSING_PARAMS', message: 'The request is not valid HTTP.' };
   }
 }
 

@@ -10,8 +10,8 @@ import { requireHttps } from '../platform/http/security.js';
 const TABLE: readonly Route[] = Object.values(routes);
 
 /**
- * Handles requests that match no route: a wrong method for a known path, or an unknown path. Only authenticated senders
- * learn which of the two it is, unless the path needs no authentication.
+ * Handles requests that match no route: an unknown path, or a known path with a wrong method. Unauthenticated clients
+ * receive the same error for both, unless the path needs no authentication.
  * @throws ServiceError METHOD_NOT_ALLOWED, NOT_FOUND
  */
 export function unmatched(deps: {
@@ -29,12 +29,12 @@ export function unmatched(deps: {
       requireHttps(ctx, deps.config);
       await deps.authenticator.byAny(ctx);
     }
-    if (known.length === 0) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
+    if (known.length === 0) throw new ServiceError('NOT_FOUND', 'There is no such endpoint or object.');
     const allowed = known.flatMap((route) =>
       route.method === 'get' && route.auth === 'none' ? ['GET', 'HEAD'] : [route.method.toUpperCase()],
     );
     ctx.set('Allow', allowed.toSorted().join(', '));
-    throw new ServiceError('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(' and ')}.`);
+    throw new ServiceError('METHOD_NOT_ALLOWED', `This path supports ${allowed.join(' and ')}.`);
   };
 }
 

@@ -2,7 +2,7 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Micros } from '../kernel/money.js';
 import type { BillingDatabase } from './database.js';
 import { correctionKey, isPaymentId } from './ledger/keys.js';
-import { checkedReason } from './ledger/operations.js';
+import { validateReason } from './ledger/operations.js';
 import type { Ledger } from './ledger/ledger.js';
 import type { LedgerEntryDocument } from './ledger/model.js';
 
@@ -29,8 +29,8 @@ export async function readCorrections(
 }
 
 /**
- * Credits part of a call's cost once per reference, even if called repeatedly or concurrently. If another correction
- * takes the number first, it tries the next one.
+ * Credits part of a call's cost. A reference credits once, even if this function is called repeatedly or concurrently.
+ * If a concurrent correction takes the number, tries the next number.
  * @returns the entry's id, and whether the correction existed already
  * @throws ServiceError IDEMPOTENCY_CONFLICT when the reference exists with another amount or reason; MISSING_PARAMS for
  * an invalid reference, reason or amount, a call that is not settled, or more than the call was billed
@@ -41,9 +41,9 @@ export async function correctOnce(
   p: { ledgerAccountId: string; callId: string; reference: string; amountMicros: Micros; reason: string },
 ): Promise<{ entryId: string; repeated: boolean }> {
   const { ledgerAccountId, callId, reference, amountMicros } = p;
-  const reason = checkedReason(p.reason);
+  const reason = validateReason(p.reason);
   if (!isPaymentId(reference)) {
-    throw new ServiceError('MISSING_PARAMS', 'The reference must have 1 to 128 letters, digits, _ or -.');
+    throw new ServiceError('MISSING_PARAMS', 'reference must have 1 to 128 letters, digits, _ or -.');
   }
   for (;;) {
     await ledger.sweep(ledgerAccountId);
@@ -53,17 +53,20 @@ export async function correctOnce(
       if (earlier.amountMicros === amountMicros && earlier.reason === reason) {
         return { entryId: earlier._id, repeated: true };
       }
-      throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This reference was used before, with another amount or reason.');
+      throw new ServiceError(
+        'IDEMPOTENCY_CONFLICT',
+        'This reference was used before with a different amount or reason. Use a new reference.',
+      );
     }
     const number = entries.length + 1;
     if (number > MAX_CORRECTIONS) {
-      throw new ServiceError('MISSING_PARAMS', `A call is corrected at most ${MAX_CORRECTIONS} times.`);
+      throw new ServiceError('MISSING_PARAMS', `A call can have at most ${MAX_CORRECTIONS} corrections.`);
     }
     try {
       await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason, reference });
       return { entryId: correctionKey(callId, number), repeated: false };
     } catch (error) {
-      // Another correction took the number; look again, because it may have the same reference.
+      // A concurrent correction took the number. Look again, because it may have the same reference.
       if (!(error instanceof ServiceError) || error.code !== 'IDEMPOTENCY_CONFLICT') throw error;
     }
   }

@@ -22,18 +22,21 @@ export interface CallMoney {
   settlement?: { at: Date; billedMicros: Micros; estimated: boolean };
 }
 
-/** More windows than any call has. Real calls have five; tests use smaller and therefore more windows. */
-const MOST_WINDOWS = 40;
+/**
+ * Maximum windows to read, more than any call has. Real calls have at most five; tests use smaller windows and have
+ * more.
+ */
+const MAX_WINDOWS = 40;
 
 /**
- * Reads a call's holds and settlement. Operations stay in the account document until a sweep moves them to entries of
- * their own; the document is read first, so that no operation is missed in between.
+ * Reads a call's holds and settlement. Recent operations are in the account document until a sweep moves them to ledger
+ * entries. The account document is read first, so that an operation moved between the two reads is found as an entry.
  */
 export async function readCallMoney(
   database: BillingDatabase,
   { ledgerAccountId, callId }: { ledgerAccountId: string; callId: string },
 ): Promise<CallMoney> {
-  const keys = [...Array.from({ length: MOST_WINDOWS }, (_, window) => holdKey(callId, window)), settlementKey(callId)];
+  const keys = [...Array.from({ length: MAX_WINDOWS }, (_, window) => holdKey(callId, window)), settlementKey(callId)];
   const account = await driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts).findOne(
     { _id: ledgerAccountId },
     { projection: Object.fromEntries(keys.map((key) => [`markers.${key}`, 1])) },
@@ -48,7 +51,7 @@ export async function readCallMoney(
   const settled = found[settlementKey(callId)];
   const windows: HeldWindow[] = [];
   let unbilled = settled?.billedMicros ?? 0;
-  for (let window = 0; window < MOST_WINDOWS; window++) {
+  for (let window = 0; window < MAX_WINDOWS; window++) {
     const hold = found[holdKey(callId, window)];
     if (hold === undefined || hold.void) continue;
     const heldMicros = hold.amountMicros ?? 0;

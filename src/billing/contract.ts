@@ -67,7 +67,7 @@ export const statementRoutes = {
     path: '/balance',
     tag: 'Money',
     summary: 'Read the balance',
-    description: 'Of the account that the key belongs to, in the mode of the key.',
+    description: 'Returns the balance of the account in the mode of the request.',
     auth: 'keyOrSession',
     success: {
       description: 'The balance.',
@@ -95,14 +95,14 @@ export const statementRoutes = {
     method: 'get',
     path: '/ledger',
     tag: 'Money',
-    summary: 'List the entries of the ledger',
+    summary: 'List ledger entries',
     description:
-      'Newest first, in pages; entries that come meanwhile neither move nor hide those of later pages. With Accept: text/csv or format=csv, all of the period as one CSV. Unknown parameters are refused.',
+      'Newest first, in pages; new entries do not shift later pages. With Accept: text/csv or format=csv, returns the whole period as one CSV file. Unknown parameters are rejected.',
     auth: 'keyOrSession',
     load: 'list',
     query: LedgerQuery,
     success: {
-      description: 'A page of entries, or all of the period as CSV.',
+      description: 'A page of entries, or the whole period as CSV.',
       contentType: 'application/json',
       schema: LedgerPage,
       examples: { page: { data: [settlement, topUp], has_more: true, next_cursor: 'pWm1…' } },
@@ -115,9 +115,9 @@ export const statementRoutes = {
     method: 'get',
     path: '/usage',
     tag: 'Money',
-    summary: 'Read what calls have cost, by day or by agent',
+    summary: 'Read usage by day or agent',
     description:
-      'Adds up exactly what the ledger billed in the period: settlements, at the time of the settlement, less corrections. Unknown parameters are refused.',
+      'Sums what the ledger billed in the period: settlements, at the time of settlement, minus corrections. Unknown parameters are rejected.',
     auth: 'keyOrSession',
     load: 'export',
     query: UsageQuery,
@@ -142,16 +142,16 @@ export const paymentRoutes = {
     method: 'post',
     path: '/webhooks/payments',
     tag: 'Money',
-    summary: 'Receive an event of the payment provider',
+    summary: 'Receive an event from the payment provider',
     description:
-      'Credits the account named by client_reference_id or metadata.account_id when a checkout session was paid (checkout.session.completed, payment_status paid, currency usd). A session is credited once, however often it is told; told with another amount it is 409. Other events are taken and ignored. Off (404) unless PAYMENT_WEBHOOK_SECRET is set.',
+      'Credits the account named by client_reference_id or metadata.account_id when a checkout session was paid (checkout.session.completed, payment_status paid, currency usd). A checkout session is credited once, however often its event arrives; a different amount returns 409. Other events are accepted and ignored. Returns 404 unless PAYMENT_WEBHOOK_SECRET is set.',
     auth: 'none',
     changes: 'mode',
     readsItself: true,
     headers: z.object({
       'Stripe-Signature': z.string().meta({
         description:
-          't=<unix seconds>,v1=<hex>: HMAC-SHA256 with the signing secret over t, a dot and the raw body. Several v1 are taken; t may be 5 minutes off.',
+          't=<unix seconds>,v1=<hex>: HMAC-SHA256 with the signing secret over t, a dot and the raw body. Several v1 are accepted; t may differ by up to 5 minutes.',
         examples: ['t=1795255200,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
       }),
     }),
@@ -179,7 +179,7 @@ export const paymentRoutes = {
       },
     },
     success: {
-      description: 'Taken; repeat as often as you like.',
+      description: 'Accepted; safe to repeat.',
       contentType: 'application/json',
       schema: PaymentAnswer,
       examples: { credited: { received: true, credited: true }, ignored: { received: true, credited: false } },

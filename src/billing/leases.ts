@@ -4,33 +4,33 @@ import { driverCollection } from '../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from './database.js';
 import type { LeaseDocument } from './ledger/model.js';
 
-export type LeaseAnswer = { granted: true } | { granted: false; limit: number; current: number };
+export type LeaseResult = { granted: true } | { granted: false; limit: number; current: number };
 
 export interface Leases {
   /**
    * Acquires a concurrency slot for a call if fewer than `limit` are taken. Granted again to a call that holds its
    * slot, rejected for a call that released it.
    */
-  acquire(p: { accountId: string; mode: Mode; callId: string; limit: number }): Promise<LeaseAnswer>;
-  /** Releases the slot; idempotent. Releasing a slot that was never acquired blocks a late acquire of the same call. */
+  acquire(p: { accountId: string; mode: Mode; callId: string; limit: number }): Promise<LeaseResult>;
+  /** Releases the slot; idempotent. The call cannot acquire a slot afterwards, even if it had none before. */
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
   /** Reads the slots of every account and mode. */
-  places(): AsyncIterable<LeaseCount>;
+  allSlots(): AsyncIterable<LeaseCount>;
   /** Counts the taken slots of one account and mode. */
   taken(p: { accountId: string; mode: Mode }): Promise<number>;
   /** Reads the slots of one account and mode; null if it never had a call. */
-  placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null>;
+  slotsOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null>;
   /**
-   * Corrects the counter to the number of taken slots. Applies only the difference, so concurrent acquires and releases
-   * stay correct; of two concurrent recounts only one has an effect.
+   * Corrects the counter to the number of taken slots. It adds only the difference, so that concurrent acquires and
+   * releases stay correct. Of two concurrent recounts only one has an effect.
    * @returns the amount added to the counter; 0 when it was correct
    */
   recount(p: { accountId: string; mode: Mode }): Promise<number>;
 }
 
 /**
- * Slots of one account and mode, from one read of their document. Acquire and release change the slot and the counter
- * in the same update, so the two agree unless the counter was damaged.
+ * Slots of one account and mode, read from their document. Each acquire or release changes the slot and the counter in
+ * one update, so both agree unless the counter was damaged.
  */
 export interface LeaseCount {
   accountId: string;
@@ -47,8 +47,8 @@ export interface TakenLease {
 }
 
 /**
- * How long the tombstone of a released slot blocks a late acquire: long enough for every attempt still in flight, short
- * enough to keep the document of a busy account small.
+ * How long the tombstone of a released slot prevents its call from acquiring a slot. Long enough for all attempts still
+ * in progress, short enough to keep the document of a busy account small.
  */
 const TOMBSTONE_MS = 5 * 60_000;
 /** Minimum time between removals of old tombstones, per account and process. */
@@ -71,8 +71,8 @@ export function createLeases(
   ) => optimisticUpdate(documents, id, decide, { name: 'leases', ...options });
 
   /**
-   * Removes old tombstones. The epoch lets only one of two concurrent prunes through, because the other's list may name
-   * slots that were acquired again.
+   * Removes old tombstones. The update requires the epoch that was read, so only one of two concurrent removals
+   * succeeds. The other one's list may contain slots that were acquired again meanwhile.
    */
   async function prune(id: string): Promise<void> {
     const now = Date.now();
@@ -88,17 +88,17 @@ export function createLeases(
   }
 
   return {
-    async acquire(p: Parameters<Leases['acquire']>[0]): Promise<LeaseAnswer> {
+    async acquire(p: Parameters<Leases['acquire']>[0]): Promise<LeaseResult> {
       const { callId, limit } = p;
       const id = documentId(p);
       const path = pathOf(callId);
       const lease = { acquiredAt: new Date() };
-      const granting: UpdateDecision<LeaseDocument, LeaseAnswer> = {
+      const granting: UpdateDecision<LeaseDocument, LeaseResult> = {
         answer: { granted: true },
         when: { [path]: { $exists: false }, count: { $lt: limit } },
         update: { $set: { [path]: lease }, $inc: { count: 1 } },
       };
-      return change<LeaseAnswer>(id, { blind: granting, projection: { count: 1, [path]: 1 } }, (found) => {
+      return change<LeaseResult>(id, { blind: granting, projection: { count: 1, [path]: 1 } }, (found) => {
         const present = found?.leases?.[callId];
         if (present && !present.releasedAt) return { answer: { granted: true } };
         const current = found?.count ?? 0;
@@ -114,37 +114,37 @@ export function createLeases(
       const path = pathOf(callId);
       const now = Date.now();
       const tombstone = { releasedAt: new Date(now), removeAfter: new Date(now + tombstoneMs) };
-      const giving: UpdateDecision<LeaseDocument, undefined> = {
+      const releasing: UpdateDecision<LeaseDocument, undefined> = {
         answer: undefined,
         when: { [path]: { $exists: true }, [`${path}.releasedAt`]: { $exists: false } },
         update: { $set: { [path]: tombstone }, $inc: { count: -1 } },
       };
-      await change(id, { blind: giving, projection: { count: 1, [path]: 1 } }, (found) => {
+      await change(id, { blind: releasing, projection: { count: 1, [path]: 1 } }, (found) => {
         if (!found)
           return { answer: undefined, insert: { _id: id, count: 0, epoch: 0, leases: { [callId]: tombstone } } };
         const present = found.leases?.[callId];
-        if (present) return present.releasedAt ? { answer: undefined } : giving;
+        if (present) return present.releasedAt ? { answer: undefined } : releasing;
         return { answer: undefined, when: { [path]: { $exists: false } }, update: { $set: { [path]: tombstone } } };
       });
       await prune(id);
     },
 
-    async *places(): AsyncIterable<LeaseCount> {
-      for await (const document of documents.find({})) yield placesIn(document);
+    async *allSlots(): AsyncIterable<LeaseCount> {
+      for await (const document of documents.find({})) yield slotsIn(document);
     },
 
     async taken(p: { accountId: string; mode: Mode }): Promise<number> {
       return (await documents.findOne({ _id: documentId(p) }, { projection: { count: 1 } }))?.count ?? 0;
     },
 
-    async placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null> {
+    async slotsOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null> {
       const document = await documents.findOne({ _id: documentId(p) });
-      return document && placesIn(document);
+      return document && slotsIn(document);
     },
 
     async recount(p: { accountId: string; mode: Mode }): Promise<number> {
       return change(documentId(p), {}, (found) => {
-        const off = found ? placesIn(found).taken.length - found.count : 0;
+        const off = found ? slotsIn(found).taken.length - found.count : 0;
         if (!found || off === 0) return { answer: 0 };
         return { answer: off, when: { epoch: found.epoch }, update: { $inc: { count: off, epoch: 1 } } };
       });
@@ -152,8 +152,8 @@ export function createLeases(
   };
 }
 
-/** Reads the taken slots of a document. Never throws: a slot without a valid time counts as acquired in 1970. */
-function placesIn({ _id, count, leases }: LeaseDocument): LeaseCount {
+/** Returns the taken slots in a document. Never throws: a slot without a valid time counts as acquired in 1970. */
+function slotsIn({ _id, count, leases }: LeaseDocument): LeaseCount {
   const [accountId = '', name] = String(_id).split('~');
   const mode = name === 'live' ? 'live' : 'test';
   const taken = Object.entries<Partial<LeaseDocument['leases'][string]> | null>(leases ?? {}).flatMap(
@@ -175,6 +175,6 @@ function documentId(p: { accountId: string; mode: Mode }): string {
  * @throws RangeError unless it is a call id
  */
 function pathOf(callId: string): `leases.${string}` {
-  if (!CALL_ID_PATTERN.test(callId)) throw new RangeError('not a call id');
+  if (!CALL_ID_PATTERN.test(callId)) throw new RangeError('callId must be a valid call id');
   return `leases.${callId}`;
 }

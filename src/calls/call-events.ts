@@ -2,34 +2,34 @@ import type { AnsweredBy, CarrierEnd, EndReason, MediaEnd } from '../kernel/call
 
 /** Everything that can happen to a call. Times in ms since the epoch; `now` is the workflow's clock at arrival. */
 export type CallEvent =
-  /** The call has its concurrency slot and its first hold. */
+  /** The call has a concurrency slot and its first hold. */
   | { type: 'reserved'; now: number }
   | { type: 'dial_accepted'; carrierSid: string; now: number }
-  /** No call was placed: the carrier refused it, or we gave up. */
+  /** No carrier call exists: the carrier rejected the call, or we stopped trying to place it. */
   | { type: 'dial_failed'; endReason: EndReason; now: number }
   | { type: 'carrier_answered'; carrierSid: string; at: number; now: number; answeredBy?: AnsweredBy }
   | { type: 'carrier_ended'; carrierSid: string; end: CarrierEnd; now: number; answeredBy?: AnsweredBy }
   | { type: 'media_started'; at: number; now: number }
   | { type: 'media_ended'; end: MediaEnd; now: number }
   /**
-   * The media stream closed without an end from the media server, but the carrier call continues. `agentAudioPlayed`
-   * comes from the last checkpoint. `neverStarted`: no media server accepted the stream.
+   * The media stream closed although no media server reported an end, and the carrier call continues.
+   * `agentAudioPlayed` comes from the last checkpoint. `neverStarted`: no media server accepted the stream.
    */
   | { type: 'stream_lost'; at: number; agentAudioPlayed: boolean; neverStarted?: true; now: number }
-  /** We instructed the carrier to end the call because of our own failure. */
+  /** We told the carrier to end the call because of a failure on our side. */
   | { type: 'given_up'; at: number; now: number }
   /** We want the call to end: a cancel request, a timer, or an exhausted balance. */
   | { type: 'hang_up_requested'; cause: EndReason; now: number }
-  /** The wait for the media server's report, after the carrier reported the end, timed out. */
+  /** The carrier reported the end, and the wait for the media server's report timed out. */
   | { type: 'media_wait_over'; now: number }
-  /** The carrier reported no end before the last timeout. */
+  /** The carrier did not report an end before the last timeout. */
   | { type: 'carrier_lost'; now: number };
 
-/** What the workflow must do because of an event. */
+/** An action that the workflow performs after an event. */
 export type CallEffect =
   /** Write the new status to the read model. */
   | { type: 'project' }
-  /** End the call at the carrier. */
+  /** Hang up the call at the carrier. */
   | { type: 'hang_up' }
   /** The outcome is decided: settle the call, then send the webhook. */
   | { type: 'finish' };

@@ -8,13 +8,13 @@ import type { CompletedCall } from '../webhooks/payload.js';
 /**
  * The read model of a call, for the API, the portal and the webhook. Only the projection writes it, each time with a
  * higher sequence number. A document without an account is the tombstone of a call that must not appear: it blocks late
- * writes, and no query within an account finds it.
+ * writes, and queries by account do not find it.
  */
 export interface CallDocument extends CompletedCall {
   sequence: number;
   externalCallId: string;
   carrierSid?: string;
-  /** Why the call is IDLE: it waits for a dial slot, because the carrier limits calls per second. */
+  /** Why the call is IDLE. `dial_slot`: the call waits for a dial slot, because the carrier limits calls per second. */
   waitingFor?: 'dial_slot';
   /** Seconds after the answer at which the balance or the duration limit ends the call; absent while not known. */
   endsAfterSeconds?: number;
@@ -23,7 +23,7 @@ export interface CallDocument extends CompletedCall {
   engine?: string;
   /** How long the remote party waited for each of the agent's responses. */
   latencies?: StoredLatency[];
-  /** What the engine's providers (STT, LLM, TTS) consumed. */
+  /** Usage of the engine's providers (STT, LLM, TTS). */
   usage?: StoredUsage;
   /** Number of new media streams after a lost one. */
   resumptions?: number;
@@ -41,7 +41,7 @@ export interface StoredChange {
   status?: CallStatus;
   endReason?: EndReason;
   waitingFor?: 'dial_slot';
-  /** Null: the call no longer has a forced end. */
+  /** Null: the call has no forced end any more. */
   endsAfterSeconds?: number | null;
   erased?: true;
 }
@@ -99,12 +99,12 @@ export const callSchema = new Schema<CallDocument>(
   { collection: 'calls', versionKey: false },
 );
 
-// Lists page on this index. Unique only so that the embedded server, which skips other indexes, builds it too.
+// For paged lists. The index is unique only because the embedded server builds no other kind.
 callSchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
-// For lists with the most frequent filters. Embedded servers skip these indexes.
+// For lists with the most frequent filters. Embedded servers do not build these indexes.
 callSchema.index({ accountId: 1, mode: 1, status: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, direction: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, agentId: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, externalCallId: 1, createdAt: -1, _id: 1 });
-// The reconciler reads calls in the order of their last change. Embedded servers skip this index and scan.
+// The reconciler reads calls in the order of their last change. Embedded servers lack this index and scan all calls.
 callSchema.index({ updatedAt: 1, _id: 1 });

@@ -9,17 +9,17 @@ import {
 type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 
 /**
- * A call whose audio fails later than this after the answer is billed even if the agent was never heard, because a
- * customer can cause such a failure: with a tool that the provider rejects, or an agent that says nothing.
+ * If a call's audio fails later than this after the answer, the call is billed even if the agent was never heard. A
+ * customer can cause such a failure with a tool that the provider rejects, or an agent that says nothing.
  */
 const WAIVED_WITHIN_MS = 30_000;
 
 /** Decides the outcome of a call whose end the carrier has reported. */
-export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
+export function decideOutcome(state: CallState, end: CarrierEnd): CallOutcome {
   const ending = isGivenUp(state)
     ? GIVEN_UP
     : end.status === 'completed'
-      ? endingOfAnswered(state, end)
+      ? endingOfCompleted(state, end)
       : endingOfUnanswered(state, end);
   // Carriers report whole seconds, so the reported end may be earlier than the dial.
   const endedAt = Math.max(end.at, state.dialedAt ?? end.at);
@@ -32,12 +32,14 @@ export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
   };
 }
 
-/** Decides the outcome of a call whose end the carrier never reports. Bills what our facts prove, as an estimate. */
-export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
+/**
+ * Decides the outcome of a call whose end the carrier never reported. Bills, as an estimate, the time that we measured.
+ */
+export function decideOutcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
   const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? state.givenUpAt ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
   if (isGivenUp(state)) return { ...GIVEN_UP, ...none };
-  if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
+  if (failedBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
   if (state.answeredAt === undefined && isCancelCause(state.hangUpCause)) {
     return { status: 'CANCELLED', endReason: state.hangUpCause, ...none };
   }
@@ -47,16 +49,16 @@ export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcom
   }
   return {
     status: 'COMPLETED',
-    endReason: reasonOfTalk(state),
+    endReason: endReasonOfConversation(state),
     endedAt,
     billableSeconds: secondsBetween(state.answeredAt, endedAt),
     estimated: true,
   };
 }
 
-function endingOfAnswered(state: CallState, end: CarrierEnd): Ending {
-  if (brokenBeforeAgentSpoke(state, end)) return { status: 'FAILED', endReason: 'media_failed' };
-  // We answer inbound calls ourselves. Without a media stream there was no conversation: the caller left while it rang.
+function endingOfCompleted(state: CallState, end: CarrierEnd): Ending {
+  if (failedBeforeAgentSpoke(state, end)) return { status: 'FAILED', endReason: 'media_failed' };
+  // We answer inbound calls ourselves. If no media stream started, the caller hung up while the phone rang.
   if (state.direction === 'inbound' && !wasStreamed(state)) {
     return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
   }
@@ -64,7 +66,7 @@ function endingOfAnswered(state: CallState, end: CarrierEnd): Ending {
   if (state.answeredAt === undefined && state.hangUpCause !== undefined && !end.durationSeconds) {
     return endingOfCanceled(state);
   }
-  return { status: 'COMPLETED', endReason: reasonOfTalk(state) };
+  return { status: 'COMPLETED', endReason: endReasonOfConversation(state) };
 }
 
 /** Whether the call ever had a media stream. The end of a stream may be reported before its start. */
@@ -72,18 +74,18 @@ export function wasStreamed(state: CallState): boolean {
   return state.mediaStartedAt !== undefined || state.mediaEnd !== undefined;
 }
 
-/** Whether the audio failed soon after the answer and before the agent was heard: then the customer pays nothing. */
-function brokenBeforeAgentSpoke({ mediaEnd, answeredAt, hangUpCause }: CallState, end?: CarrierEnd): boolean {
+/** Whether the audio failed soon after the answer and before the agent was heard. Then the customer pays nothing. */
+function failedBeforeAgentSpoke({ mediaEnd, answeredAt, hangUpCause }: CallState, end?: CarrierEnd): boolean {
   if (mediaEnd?.reason !== 'media_failed' || mediaEnd.agentAudioPlayed) return false;
-  // We ended the call because no media stream ever started, which a customer cannot cause.
+  // We ended the call because no media stream started. A customer cannot cause that.
   if (hangUpCause === 'media_failed') return true;
-  // The answer may be reported after the end, but the end and the duration together give its time.
-  const told = end?.durationSeconds === undefined ? undefined : end.at - end.durationSeconds * 1_000;
-  return mediaEnd.at - Math.min(answeredAt ?? Infinity, told ?? Infinity) <= WAIVED_WITHIN_MS;
+  // The carrier may report the answer after the end. Then compute the answer time from the end and the duration.
+  const computedAnswerAt = end?.durationSeconds === undefined ? undefined : end.at - end.durationSeconds * 1_000;
+  return mediaEnd.at - Math.min(answeredAt ?? Infinity, computedAnswerAt ?? Infinity) <= WAIVED_WITHIN_MS;
 }
 
-function reasonOfTalk(state: CallState): EndReason {
-  // The callee answered just as our ring timeout ended the call, so we ended a conversation by mistake.
+function endReasonOfConversation(state: CallState): EndReason {
+  // The callee answered just when our ring timeout ended the call, so we hung up on a person by mistake.
   if (state.hangUpCause === 'no_answer') return 'internal_error';
   if (state.hangUpCause !== undefined) return state.hangUpCause;
   const media = state.mediaEnd?.reason;
@@ -94,12 +96,12 @@ function reasonOfTalk(state: CallState): EndReason {
 
 function endingOfUnanswered(state: CallState, end: CarrierEnd): Ending {
   if (end.status === 'canceled') return endingOfCanceled(state);
-  return { status: 'FAILED', endReason: reasonOfSip(end) };
+  return { status: 'FAILED', endReason: endReasonOfSipCode(end) };
 }
 
 function endingOfCanceled(state: CallState): Ending {
   if (state.direction === 'inbound') return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
-  // Our ring timeout ended it: the call was not answered.
+  // Our ring timeout ended the call before anyone answered.
   if (state.hangUpCause === 'no_answer') return { status: 'FAILED', endReason: 'no_answer' };
   return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'operator_cancel' };
 }
@@ -116,7 +118,7 @@ export function isUnwanted(state: CallState): boolean {
   return isCancelCause(state.hangUpCause) || isGivenUp(state);
 }
 
-/** Whether a person or a client requested the end, as opposed to one of our timers. */
+/** Whether a person or an API client requested the end. Otherwise one of our timers did. */
 export function isCancelCause(cause: EndReason | undefined): cause is 'api_hangup' | 'operator_cancel' {
   return cause === 'api_hangup' || cause === 'operator_cancel';
 }
@@ -125,7 +127,7 @@ function cancelCause(state: CallState): EndReason | undefined {
   return isCancelCause(state.hangUpCause) ? state.hangUpCause : undefined;
 }
 
-function reasonOfSip(end: CarrierEnd): EndReason {
+function endReasonOfSipCode(end: CarrierEnd): EndReason {
   switch (end.sipCode) {
     case 486:
     case 600:
@@ -143,7 +145,7 @@ function reasonOfSip(end: CarrierEnd): EndReason {
   }
 }
 
-/** Whole seconds between two times in ms, rounded up as carriers do; 0 without a start. */
+/** Whole seconds between two times in ms, rounded up as carriers do. Returns 0 if `from` is undefined. */
 function secondsBetween(from: number | undefined, to: number): number {
   return from === undefined ? 0 : Math.max(0, Math.ceil((to - from) / 1_000));
 }

@@ -18,16 +18,16 @@ export interface CallFilter {
 }
 
 /** At least one of the two differs after every change of the call. */
-export type CallMark = Pick<CallDocument, 'sequence' | 'updatedAt'>;
+export type CallVersion = Pick<CallDocument, 'sequence' | 'updatedAt'>;
 
-/** The fields that requests waiting for a call look at. */
-export type CallStanding = Pick<CallDocument, '_id' | 'status' | 'endReason' | 'erasedAt'>;
+/** The fields needed by API requests that wait for a call to change. */
+export type CallStatusFields = Pick<CallDocument, '_id' | 'status' | 'endReason' | 'erasedAt'>;
 
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /**
- * Reads the call read model. `find`, `mark` and `page` find only calls of the given account and mode; the others take
- * call ids that the caller has already checked.
+ * Reads the call read model. `find`, `readVersion` and `page` find only calls of the given account and mode. The other
+ * functions take call ids that the caller has already checked.
  */
 export function createCallQueries(database: CallsDatabase) {
   return {
@@ -37,25 +37,26 @@ export function createCallQueries(database: CallsDatabase) {
     },
 
     /** Reads just enough to detect whether a call has changed. */
-    mark({ callId, ...owner }: { callId: string; accountId: string; mode: Mode }): Promise<CallMark | null> {
+    readVersion({ callId, ...owner }: { callId: string; accountId: string; mode: Mode }): Promise<CallVersion | null> {
       const fields = { sequence: 1, updatedAt: 1 };
       return database.calls
         .findOne({ _id: callId, ...owner }, fields)
-        .lean<CallMark>()
+        .lean<CallVersion>()
         .exec();
     },
 
-    /** The current status of calls that the caller has already found within their account. */
-    async standing(callIds: readonly string[]): Promise<Map<string, CallStanding>> {
+    /** Returns the current status of calls. The caller has already checked that they belong to the account. */
+    async readStatuses(callIds: readonly string[]): Promise<Map<string, CallStatusFields>> {
       const found = await database.calls
         .find({ _id: { $in: [...callIds] } }, { status: 1, endReason: 1, erasedAt: 1 })
-        .lean<CallStanding[]>()
+        .lean<CallStatusFields[]>()
         .exec();
       return new Map(found.map((call) => [call._id, call]));
     },
 
     /**
-     * One page of the account's calls in one mode, newest first, without the fields that only the detail view needs.
+     * Returns one page of the account's calls in one mode, newest first. Fields that only the detail view needs are
+     * left out.
      * @param p.signal aborts the query
      */
     page(p: {
@@ -77,7 +78,10 @@ export function createCallQueries(database: CallsDatabase) {
       });
     },
 
-    /** For each call that has ended: 'over'. For each with a forced end: that end, in seconds after the answer. */
+    /**
+     * Returns 'over' for each ended call. For each call with a forced end, returns that end in seconds after the
+     * answer.
+     */
     async endings(callIds: readonly string[]): Promise<Map<string, CallEnding>> {
       const ends = {
         $or: [{ endsAfterSeconds: { $gt: 0 } }, { status: { $in: FINAL_STATUSES } }],
@@ -96,7 +100,9 @@ export function createCallQueries(database: CallsDatabase) {
       return (await database.calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null;
     },
 
-    /** Whether a call has ended, for carrier and media routes that have only its id. False for an unknown call. */
+    /**
+     * Whether a call has ended, for carrier and media routes that know only the call's id. False for an unknown call.
+     */
     async isFinal(callId: string): Promise<boolean> {
       const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();
       return call !== null && isFinalStatus(call.status);

@@ -1,8 +1,8 @@
 import type { AnsweredBy, CallOutcome, CallState } from '../kernel/call-state.js';
 import { isFinal } from '../kernel/call-state.js';
 import type { CallEffect, CallEvent } from './call-events.js';
-import { isCancelCause, outcomeOf, outcomeWithoutCarrier } from './call-outcome.js';
-import { answerReconnect } from '../kernel/resumption.js';
+import { isCancelCause, decideOutcome, decideOutcomeWithoutCarrier } from './call-outcome.js';
+import { decideReconnect } from '../kernel/resumption.js';
 
 export interface Reduction {
   state: CallState;
@@ -11,8 +11,8 @@ export interface Reduction {
 
 /**
  * The only place where a call's state changes. A pure function: it adds the facts of the event to the state and derives
- * status and effects from the facts, so duplicate events change nothing and their order does not matter. A final state
- * never changes.
+ * status and effects from all facts. So duplicate events change nothing, and the order of events does not matter. A
+ * final state never changes.
  */
 export function reduceCall(state: CallState, event: CallEvent): Reduction {
   if (isFinal(state)) return { state, effects: [] };
@@ -63,16 +63,19 @@ function withSid(state: CallState, carrierSid: string): CallState {
   return state.carrierSid === undefined ? { ...state, carrierSid } : state;
 }
 
-/** The carrier's answer time wins over the stream's start, in either order. Its clock may be off, hence the clamp. */
+/**
+ * The carrier's answer time overrides the stream's start time, whichever event comes first. The carrier's clock may be
+ * wrong, so the time is clamped.
+ */
 function withAnswer(state: CallState, at: number, now: number, source: 'carrier' | 'stream'): CallState {
   if (state.answerSource === 'carrier' || (state.answerSource === 'stream' && source === 'stream')) return state;
   return { ...state, answeredAt: Math.max(state.dialedAt ?? at, Math.min(at, now)), answerSource: source };
 }
 
-/** Grants one more media stream, or, at the limit, ends the audio as our own failure. */
+/** Grants one more media stream. If the limit is reached, ends the audio as a failure on our side. */
 function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
   const { at, agentAudioPlayed, neverStarted = false } = lost;
-  const answer = answerReconnect(state, neverStarted);
+  const answer = decideReconnect(state, neverStarted);
   if (answer.decision === 'stream') {
     const granted = { ...state, resumptions: answer.resumption };
     return neverStarted ? { ...granted, refusedStreams: (state.refusedStreams ?? 0) + 1 } : granted;
@@ -90,7 +93,9 @@ function liveStatus(state: CallState, event: CallEvent): CallState['status'] {
   return event.type === 'reserved' ? 'RINGING' : state.status;
 }
 
-/** Whether the call must be hung up as of this event: the end is wanted, the carrier has the call, it has not ended. */
+/**
+ * Whether this event requires a hang-up: the end was requested, the carrier has the call, and the call has not ended.
+ */
 function mustHangUp(before: CallState, after: CallState): boolean {
   const wanted = (s: CallState) =>
     s.hangUpCause !== undefined && s.carrierSid !== undefined && s.carrierEnd === undefined;
@@ -100,24 +105,24 @@ function mustHangUp(before: CallState, after: CallState): boolean {
 function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
   switch (event.type) {
     case 'dial_failed':
-      // A cancel request before a failed dial still ends as CANCELLED.
+      // If the reservation expired, the call ends as expired. If it was cancelled before the dial failed, as CANCELLED.
       if (state.hangUpCause === 'expired') return unanswered('expired', event.now);
       return isCancelCause(state.hangUpCause)
         ? { ...unanswered(state.hangUpCause, event.now), status: 'CANCELLED' }
         : unanswered(event.endReason, event.now);
     case 'carrier_lost':
-      return outcomeWithoutCarrier(state, event.now);
+      return decideOutcomeWithoutCarrier(state, event.now);
     case 'hang_up_requested':
       if (state.status !== 'IDLE') return undefined;
       if (event.cause === 'expired') return unanswered('expired', event.now);
       return { ...unanswered(event.cause, event.now), status: 'CANCELLED' };
     case 'media_wait_over':
-      return state.carrierEnd && outcomeOf(state, state.carrierEnd);
+      return state.carrierEnd && decideOutcome(state, state.carrierEnd);
     default:
-      // After `completed`, wait for the media server's more precise reason. Other carrier statuses need no explanation.
+      // After `completed`, wait for the media server's more precise reason. Other statuses need no explanation.
       if (state.carrierEnd === undefined) return undefined;
       if (state.carrierEnd.status === 'completed' && state.mediaEnd === undefined) return undefined;
-      return outcomeOf(state, state.carrierEnd);
+      return decideOutcome(state, state.carrierEnd);
   }
 }
 

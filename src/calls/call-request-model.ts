@@ -6,7 +6,8 @@ import { agentSnapshotSchema, type AgentSnapshot } from '../agents/agent-snapsho
 
 /**
  * A requested call, written once before the workflow starts. Later changes only remove data: the agent's tools when the
- * call ends, and personal data at erasure. Personal data is stored here so that the workflow's history holds only ids.
+ * call ends, and personal data when the call is erased. Personal data is stored here so that the workflow's history
+ * contains only ids.
  */
 export interface CallRequestDocument {
   _id: string;
@@ -22,9 +23,9 @@ export interface CallRequestDocument {
   webhookUrl?: string;
   ringTimeoutSeconds: number;
   maxDurationSeconds: number;
-  /** The call's price, fixed when the call is requested. Absent in older documents: the default rate applies. */
+  /** The call's price, fixed when the call is requested. Older documents have none; then the default rate applies. */
   microsPerSecond?: Micros;
-  /** Set for inbound calls only: the carrier's id is known before the call starts. */
+  /** The carrier's call id. Set for inbound calls only, because for these it is known before the call starts. */
   carrierSid?: string;
   createdAt: Date;
 }
@@ -49,5 +50,5 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
   },
   { collection: 'call_requests', versionKey: false },
 );
-// The reconciler reads requests by age.
+// The reconciler reads requests in the order of their creation.
 callRequestSchema.index({ createdAt: 1, _id: 1 });

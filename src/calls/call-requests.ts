@@ -4,7 +4,7 @@ import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
-/** Stores requested calls. Each is written once; afterwards only erasure and the removal of its tools change it. */
+/** Stores requested calls. A stored request is changed only by erasure and by the removal of its tools. */
 export function createCallRequests(database: CallsDatabase) {
   const requests = database.callRequests;
   return {
@@ -21,7 +21,7 @@ export function createCallRequests(database: CallsDatabase) {
 
     /** Removes the personal data. The document stays, so that a repeated request cannot bring the data back. */
     async erase(callId: string): Promise<void> {
-      // Through the driver, because the Mongoose model rejects empty strings.
+      // Uses the driver, because the Mongoose model rejects empty strings.
       await requests.collection.updateOne(
         { _id: callId as never },
         {
@@ -44,7 +44,9 @@ export function createCallRequests(database: CallsDatabase) {
       );
     },
 
-    /** Removes the agent's tools after the call: they are by far the largest part and needed only during it. */
+    /**
+     * Removes the agent's tools after the call. They are by far the largest part, and only a running call needs them.
+     */
     async dropTools(callId: string): Promise<void> {
       await requests.updateOne({ _id: callId, 'agent.tools': { $exists: true } }, { $unset: { 'agent.tools': '' } });
     },
@@ -53,7 +55,7 @@ export function createCallRequests(database: CallsDatabase) {
       return requests.findById(callId).lean<CallRequestDocument>().exec();
     },
 
-    /** Which of these calls have a completion webhook. */
+    /** Returns those of the calls that have a completion webhook. */
     async withWebhook(callIds: readonly string[]): Promise<string[]> {
       const found = await requests
         .find({ _id: { $in: callIds }, webhookUrl: { $exists: true } }, { _id: 1 })

@@ -1,10 +1,10 @@
 import { PermanentError } from '../kernel/errors.js';
 
-/** The call's request is not in the database; a retry cannot help. */
+/** The database has no request for the call. Retrying cannot help. */
 export class CallRequestMissing extends PermanentError {
   override readonly name = 'CallRequestMissing';
 
   constructor() {
-    super('The call was never asked for');
+    super('The call has no stored request');
   }
 }

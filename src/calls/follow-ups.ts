@@ -8,7 +8,7 @@ export interface EraseInput {
 
 export interface RedeliverInput {
   callId: string;
-  /** Number of this redelivery of the call's completion event, from 1. */
+  /** Number of the redelivery of the call's completion event, from 1. */
   redelivery: number;
 }
 

@@ -35,9 +35,9 @@ import type {
   HangUpSignal,
   MediaSignal,
   ReconnectRequest,
-  ReservationAnswer,
+  ReservationResult,
 } from '../kernel/call-signals.js';
-import type { ReconnectAnswer } from '../kernel/resumption.js';
+import type { ReconnectDecision } from '../kernel/resumption.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
 /** Thrown when Temporal is unavailable or did not respond in time; the request may be retried. */
@@ -45,30 +45,30 @@ export class CallServiceUnavailable extends Error {
   override readonly name = 'CallServiceUnavailable';
 }
 
-/** Starts call workflows and sends them signals and updates; the only access to running calls. */
+/** Starts call workflows and sends them signals and updates. No other code accesses running calls. */
 export interface CallGateway {
   /**
-   * Starts the call's workflow, or finds the existing run, and returns the result of its reservation.
+   * Starts the call's workflow, or finds the existing run. Returns the result of its reservation.
    * @param deadline ms since the epoch
    * @throws CallServiceUnavailable
    */
-  start(input: CallInput, deadline: number): Promise<ReservationAnswer>;
-  /** Signals return false if the call has ended or is unknown. `requestId` lets Temporal drop repeats. */
+  start(input: CallInput, deadline: number): Promise<ReservationResult>;
+  /** Signals the workflow. Returns false if the call has ended or is unknown. Temporal drops a repeated `requestId`. */
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
   /** Requests the end of the call. A repeat with the same cause is dropped. */
   hangUp(callId: string, signal: HangUpSignal): Promise<boolean>;
   /**
-   * Asks the workflow whether a call that lost its media stream gets another one. A repeated update id gets the first
-   * response again. For a call that has ended or is unknown, the decision is `hang_up`.
+   * Asks the workflow whether a call that lost its media stream gets another one. A repeated update id returns the
+   * first response again. For a call that has ended or is unknown, the decision is `hang_up`.
    * @param deadline ms since the epoch
    * @throws CallServiceUnavailable
    */
-  reconnect(callId: string, request: ReconnectRequest, updateId: string, deadline: number): Promise<ReconnectAnswer>;
+  reconnect(callId: string, request: ReconnectRequest, updateId: string, deadline: number): Promise<ReconnectDecision>;
   /** Starts the erasure of a call; a repeat does nothing. @throws CallServiceUnavailable */
   erase(callId: string): Promise<void>;
   /**
-   * Starts a redelivery of the completion event; a repeat of its number does nothing.
+   * Starts a redelivery of the completion event. Repeating the same redelivery number does nothing.
    * @throws CallServiceUnavailable
    */
   redeliver(redelivery: RedeliverInput): Promise<void>;
@@ -77,7 +77,7 @@ export interface CallGateway {
   close(): Promise<void>;
 }
 
-/** Timeout of a signal. A carrier waits for the response to its callback meanwhile. */
+/** Timeout of a signal. It is short, because a carrier waits for the response to its callback. */
 const SIGNAL_TIMEOUT_MS = 3_000;
 
 const START_TIMEOUT_MS = 1_500;
@@ -91,7 +91,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
   const client = new Client({ connection, namespace });
 
   async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
-    // Uses the raw service, because a workflow handle cannot set the request id by which Temporal drops repeats.
+    // Uses the raw service, because a workflow handle cannot set the request id by which Temporal detects repeats.
     const input = { payloads: [client.options.loadedDataConverter.payloadConverter.toPayload(payload)] };
     try {
       await client.withDeadline(Date.now() + SIGNAL_TIMEOUT_MS, () =>
@@ -107,7 +107,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
       return true;
     } catch (error) {
       if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return false;
-      throw unavailable(error);
+      throw toUnavailable(error);
     }
   }
 
@@ -119,19 +119,20 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
         args: [input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        typedSearchAttributes: searchAttributesOf(input),
+        typedSearchAttributes: initialSearchAttributes(input),
         staticSummary: `${input.direction} call, ${input.mode} mode`,
       });
       try {
         return await client.withDeadline(deadline, () =>
-          client.workflow.executeUpdateWithStart<CallWorkflowFunction, ReservationAnswer, []>(RESERVED_UPDATE, {
+          client.workflow.executeUpdateWithStart<CallWorkflowFunction, ReservationResult, []>(RESERVED_UPDATE, {
             startWorkflowOperation,
             updateId: RESERVED_UPDATE_ID,
           }),
         );
       } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return answerOfClosedRun(input.callId, deadline);
-        throw unavailable(error);
+        if (error instanceof WorkflowExecutionAlreadyStartedError)
+          return reservationOfClosedRun(input.callId, deadline);
+        throw toUnavailable(error);
       }
     },
 
@@ -143,11 +144,11 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
       const run = client.workflow.getHandle(callId);
       try {
         return await client.withDeadline(deadline, () =>
-          run.executeUpdate<ReconnectAnswer, [ReconnectRequest]>(RECONNECT_UPDATE, { args: [request], updateId }),
+          run.executeUpdate<ReconnectDecision, [ReconnectRequest]>(RECONNECT_UPDATE, { args: [request], updateId }),
         );
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return { decision: 'hang_up', why: 'over' };
-        throw unavailable(error);
+        throw toUnavailable(error);
       }
     },
 
@@ -158,7 +159,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
       try {
         await client.withDeadline(Date.now() + 1_000, () => client.workflowService.getSystemInfo({}));
       } catch (error) {
-        throw unavailable(error);
+        throw toUnavailable(error);
       }
     },
 
@@ -178,26 +179,26 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
       );
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return;
-      throw unavailable(error);
+      throw toUnavailable(error);
     }
   }
 
   /**
-   * Reads the reservation from the run's result, for servers that reject the start of a closed run instead of returning
-   * its update's outcome.
+   * Reads the reservation from the result of a closed run. Some servers reject the start of a closed run instead of
+   * returning the outcome of its update.
    */
-  async function answerOfClosedRun(callId: string, deadline: number): Promise<ReservationAnswer> {
+  async function reservationOfClosedRun(callId: string, deadline: number): Promise<ReservationResult> {
     try {
       const run = client.workflow.getHandle<CallWorkflowFunction>(callId);
       return (await client.withDeadline(deadline, () => run.result())).reservation;
     } catch (error) {
-      throw unavailable(error);
+      throw toUnavailable(error);
     }
   }
 }
 
-/** Search attributes set at the start, which adds no event to the history. */
-function searchAttributesOf(input: CallInput) {
+/** Search attributes to set when the workflow starts. Setting them then adds no event to its history. */
+function initialSearchAttributes(input: CallInput) {
   const values: Partial<Record<SearchAttributeName, string>> = {
     CallStatus: 'IDLE',
     Direction: input.direction,
@@ -208,9 +209,9 @@ function searchAttributesOf(input: CallInput) {
   return Object.entries(values).map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value }));
 }
 
-/** Converts failures of Temporal to `CallServiceUnavailable`; other errors, such as bugs, stay as they are. */
-function unavailable(error: unknown): unknown {
-  const ofTemporal =
+/** Converts failures of Temporal to `CallServiceUnavailable`. Other errors, such as bugs, are returned unchanged. */
+function toUnavailable(error: unknown): unknown {
+  const isTemporalFailure =
     error instanceof TemporalServiceError ||
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
     error instanceof WorkflowNotFoundError ||
@@ -218,5 +219,5 @@ function unavailable(error: unknown): unknown {
     error instanceof WorkflowUpdateFailedError ||
     error instanceof WorkflowFailedError ||
     isGrpcServiceError(error);
-  return ofTemporal ? new CallServiceUnavailable('Temporal did not answer', { cause: error }) : error;
+  return isTemporalFailure ? new CallServiceUnavailable('Temporal did not respond', { cause: error }) : error;
 }

@@ -1,7 +1,7 @@
 import { createCarriers } from '../telephony/carriers.js';
 import { createMediaServer, type MediaServer, type MediaServerDeps } from '../voice/media/media-server.js';
 import type { CallsDatabase } from './database.js';
-import { createCallGate, createStreamedCalls } from './wiring.js';
+import { createCallGate, createMediaCallReader } from './wiring.js';
 
 /**
  * Creates the media server with its access to calls.
@@ -14,7 +14,7 @@ export function createCallMediaServer(
   return createMediaServer({
     ...deps,
     carriers: deps.carriers ?? createCarriers(deps),
-    calls: createStreamedCalls(deps.database),
+    calls: createMediaCallReader(deps.database),
     dialGate: createCallGate(deps),
   });
 }

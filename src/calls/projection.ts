@@ -8,10 +8,10 @@ import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallProjection = ReturnType<typeof createCallProjection>;
 
-/** Whether a call goes ahead. The call's first document decides, and only `bury` replaces that. */
+/** Whether a call goes ahead. The first document written for the call decides; only `writeTombstone` replaces it. */
 export type CallDecision = 'begun' | 'given_up';
 
-/** A change of a call to write to its read model. Times in ms since the epoch. */
+/** A change of a call, to be written to its read model. Times in ms since the epoch. */
 export interface ProjectedChange {
   callId: string;
   /** Number of the write, from 1. A write is dropped unless its number is higher than the stored one. */
@@ -22,9 +22,9 @@ export interface ProjectedChange {
   endReason?: EndReason;
   answeredBy?: AnsweredBy;
   carrierSid?: string;
-  /** Why an IDLE call waits; a change of status without it clears it. */
+  /** Why an IDLE call waits. A change of status without `waitingFor` clears the stored value. */
   waitingFor?: 'dial_slot';
-  /** When the call will be forced to end, in seconds after the answer; null: no longer. */
+  /** Forced end of the call, in seconds after the answer. Null: the call has no forced end any more. */
   endsAfterSeconds?: number | null;
   startTime?: number;
   endTime?: number;
@@ -42,51 +42,57 @@ const ERASED = {
 /** Sequence of a tombstone: higher than any workflow reaches. */
 const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
-/** The only writer of `calls`. Writes may be repeated or late; the sequence number decides which one applies. */
+/**
+ * The only writer of `calls`. Writes may be repeated or late; a write applies only if its sequence number is higher.
+ */
 export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
 
-  async function decisionOn(callId: string): Promise<CallDecision> {
+  async function readDecision(callId: string): Promise<CallDecision> {
     const call = await calls.findById(callId, { accountId: 1 }).lean<Pick<CallDocument, 'accountId'>>();
     return call?.accountId === undefined ? 'given_up' : 'begun';
   }
 
   return {
     /**
-     * Creates a call's first document, after which the call goes ahead. Does nothing if the document, or a tombstone,
-     * already exists.
+     * Creates a call's first document. After that, the call goes ahead. Does nothing if the document or a tombstone
+     * exists.
      */
     async begin(request: CallRequestDocument, change: ProjectedChange): Promise<CallDecision> {
       try {
-        await calls.create(firstDocument(request, change));
+        await calls.create(createFirstDocument(request, change));
         return 'begun';
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        return decisionOn(request._id);
+        return readDecision(request._id);
       }
     },
 
-    /** Creates the tombstone of a call that has not begun, so that it never begins. Safe to repeat. */
+    /** Creates the tombstone of a call that has not begun, so that the call never begins. Safe to repeat. */
     async giveUp(callId: string): Promise<CallDecision> {
       try {
         await calls.collection.insertOne({ _id: callId as never, sequence: TOMBSTONE_SEQUENCE, buriedAt: new Date() });
         return 'given_up';
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        return decisionOn(callId);
+        return readDecision(callId);
       }
     },
 
-    /** Applies a change, together with any further fields. */
+    /** Applies a change, together with further fields, if any. */
     async apply(change: ProjectedChange, further: Partial<CallDocument> = {}): Promise<void> {
       await calls.updateOne(
         { _id: change.callId, sequence: { $lt: change.sequence } },
-        { $set: { ...fieldsOf(change), ...further }, ...goneWith(change), $push: { changes: storedChange(change) } },
+        {
+          $set: { ...changedFields(change), ...further },
+          ...clearedFields(change),
+          $push: { changes: createStoredChange(change) },
+        },
       );
     },
 
     /**
-     * Removes the personal data of a call, with its next sequence number. Times and cost stay.
+     * Removes the personal data of a call and increments its sequence number. Times and cost stay.
      * @returns when it was erased; null when the call is unknown or has not ended
      */
     async erase(callId: string, now: Date): Promise<Date | null> {
@@ -109,8 +115,11 @@ export function createCallProjection(database: CallsDatabase) {
       return optimisticUpdate(documents, callId, decide, { name: 'calls' });
     },
 
-    /** Replaces the call with a tombstone: no account finds it, and a late first write cannot recreate it. */
-    async bury(callId: string): Promise<void> {
+    /**
+     * Replaces the call with a tombstone. No account finds a tombstone, and a late first write cannot recreate the
+     * call.
+     */
+    async writeTombstone(callId: string): Promise<void> {
       await calls.collection.replaceOne(
         { _id: callId as never },
         { sequence: TOMBSTONE_SEQUENCE, buriedAt: new Date() },
@@ -122,7 +131,7 @@ export function createCallProjection(database: CallsDatabase) {
   };
 }
 
-function firstDocument(request: CallRequestDocument, change: ProjectedChange): CallDocument {
+function createFirstDocument(request: CallRequestDocument, change: ProjectedChange): CallDocument {
   return {
     _id: request._id,
     accountId: request.accountId,
@@ -137,12 +146,12 @@ function firstDocument(request: CallRequestDocument, change: ProjectedChange): C
     ...(request.microsPerSecond === undefined ? {} : { microsPerSecond: request.microsPerSecond }),
     createdAt: request.createdAt,
     status: 'RINGING',
-    ...fieldsOf(change),
-    changes: [storedChange({ status: 'RINGING', ...change })],
+    ...changedFields(change),
+    changes: [createStoredChange({ status: 'RINGING', ...change })],
   };
 }
 
-function storedChange(change: ProjectedChange): StoredChange {
+function createStoredChange(change: ProjectedChange): StoredChange {
   const { sequence, at, status, endReason, waitingFor, endsAfterSeconds } = change;
   return {
     sequence,
@@ -154,7 +163,7 @@ function storedChange(change: ProjectedChange): StoredChange {
   };
 }
 
-function fieldsOf(change: ProjectedChange) {
+function changedFields(change: ProjectedChange) {
   const { sequence, at, status, endReason, answeredBy, carrierSid, startTime, endTime } = change;
   const { waitingFor, endsAfterSeconds } = change;
   return {
@@ -171,8 +180,8 @@ function fieldsOf(change: ProjectedChange) {
   };
 }
 
-/** The fields that a change removes from the document. */
-function goneWith({ status, waitingFor, endsAfterSeconds }: ProjectedChange): { $unset?: Record<string, ''> } {
+/** Returns the update that removes the fields which a change clears. */
+function clearedFields({ status, waitingFor, endsAfterSeconds }: ProjectedChange): { $unset?: Record<string, ''> } {
   const gone: Record<string, ''> = {
     ...(status !== undefined && waitingFor === undefined ? { waitingFor: '' } : {}),
     ...(endsAfterSeconds === null ? { endsAfterSeconds: '' } : {}),

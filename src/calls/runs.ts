@@ -1,10 +1,10 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 
-/** `gone`: Temporal has no such run: it never started, its retention has passed, or Temporal lost its data. */
+/** `gone`: Temporal has no such run, because it never started, its retention has passed, or Temporal lost its data. */
 export type RunState = 'running' | 'closed' | 'gone';
 
-/** State of a call's workflow. @throws when Temporal is unavailable */
-export async function runStateOf(client: Client, callId: string): Promise<RunState> {
+/** Reads the state of a call's workflow. @throws when Temporal is unavailable */
+export async function readRunState(client: Client, callId: string): Promise<RunState> {
   try {
     const { status } = await client.workflow.getHandle(callId).describe();
     return status.name === 'RUNNING' || status.name === 'PAUSED' ? 'running' : 'closed';

@@ -7,23 +7,23 @@ import { tryEach } from '../platform/try-each.js';
 
 const DAY_MS = 24 * 3_600_000;
 const LIFETIME_MS = 7 * DAY_MS;
-/** A verification that started this long ago no longer keeps the sign-up: its link is valid for half an hour only. */
-const VERIFYING_MS = DAY_MS;
-/** By then, requests that were in progress when the API keys were deleted have finished. */
+/** A verification that started longer ago does not keep a sign-up. Its link was valid for half an hour only. */
+const VERIFICATION_MS = DAY_MS;
+/** After this time, requests that were in progress when the API keys were deleted have finished. */
 const SETTLED_AFTER_MS = 3_600_000;
-const AT_ONCE = 100;
-const AUDIT_ENTRIES_AT_ONCE = 1_000;
-/** What one run does not finish, the next one continues. */
+const BATCH_SIZE = 100;
+const AUDIT_ENTRIES_PER_BATCH = 1_000;
+/** Time limit of one run. Sign-ups that are left are deleted by the next run. */
 const RUN_BUDGET_MS = 15_000;
-const NOBODY = 'expired sign-up';
+const ERASED_ACTOR_NAME = 'expired sign-up';
 
 const UNFINISHED = { $in: CALL_STATUSES.filter((status) => !isFinalStatus(status)) };
 
 /**
- * Deletes sign-ups whose email address was not verified within 7 days. A sign-up is first marked expired, after which
- * it cannot be verified, and then deleted, the user last, so that the next run completes an interrupted one. The ledger
- * stays, and so does the audit log, without the address. A sign-up whose account has live credit is kept; from an
- * account with other members only the user is deleted.
+ * Deletes sign-ups whose email address was not verified within 7 days. A sign-up is first marked as expired, so that it
+ * cannot be verified any more, and then deleted. The user is deleted last, so that the next run can complete an
+ * interrupted one. The ledger stays, and so does the audit log, without the address. A sign-up whose account has live
+ * credit is kept. If the account has other members, only the user is deleted.
  */
 export function createSignUpExpiry(deps: {
   database: CallsDatabase;
@@ -46,7 +46,7 @@ export function createSignUpExpiry(deps: {
     ledgerAccounts,
   } = deps.database;
 
-  const broughtMoney = (accountId: string) =>
+  const hasLiveCredit = (accountId: string) =>
     ledgerAccounts.exists({ _id: ledgerAccountId(accountId, 'live'), creditedMicros: { $gt: 0 } });
 
   async function expire(now: number, until: number): Promise<void> {
@@ -55,51 +55,54 @@ export function createSignUpExpiry(deps: {
       invited: null,
       kept: null,
       expiredAt: null,
-      $or: [{ verifyingSince: null }, { verifyingSince: { $lte: new Date(now - VERIFYING_MS) } }],
+      $or: [{ verifyingSince: null }, { verifyingSince: { $lte: new Date(now - VERIFICATION_MS) } }],
     };
-    await tryEach(await unverifiedUsers.find(due).limit(AT_ONCE).lean<UserDocument[]>(), {
+    await tryEach(await unverifiedUsers.find(due).limit(BATCH_SIZE).lean<UserDocument[]>(), {
       until,
-      failed,
+      failed: logFailure,
       async work({ _id, accountId }) {
-        const change = (await broughtMoney(accountId)) ? { kept: true } : { expiredAt: new Date(now) };
-        // The filter skips the user if a verification has started since.
+        const change = (await hasLiveCredit(accountId)) ? { kept: true } : { expiredAt: new Date(now) };
+        // The filter does not match if the user has started a verification meanwhile.
         await unverifiedUsers.updateOne({ ...due, _id }, { $set: change });
       },
     });
   }
 
-  function failed(err: unknown, { _id: userId }: UserDocument): void {
-    deps.logger.error({ err, userId }, 'a sign-up could not be ended');
+  function logFailure(err: unknown, { _id: userId }: UserDocument): void {
+    deps.logger.error({ err, userId }, 'sign-up could not be expired');
   }
 
-  /** @returns whether the account and everything that belongs to it is deleted */
+  /** @returns whether the account and all its data are deleted */
   async function removeAccount({ _id, accountId, expiredAt }: UserDocument, { now, until }: Run): Promise<boolean> {
     await apiKeys.deleteMany({ accountId });
     if (expiredAt === undefined || now - expiredAt.getTime() < SETTLED_AFTER_MS) return false;
-    if (await broughtMoney(accountId)) {
+    if (await hasLiveCredit(accountId)) {
       await unverifiedUsers.updateOne({ _id }, { $set: { kept: true }, $unset: { expiredAt: '' } });
       return false;
     }
     if (await calls.exists({ accountId, status: UNFINISHED })) return false;
-    const left = await calls.find({ accountId, erasedAt: null }, { _id: 1 }).limit(AT_ONCE).lean<{ _id: string }[]>();
-    for (const call of left) {
+    const unerased = await calls
+      .find({ accountId, erasedAt: null }, { _id: 1 })
+      .limit(BATCH_SIZE)
+      .lean<{ _id: string }[]>();
+    for (const call of unerased) {
       if (Date.now() >= until) return false;
       await deps.eraseCall({ callId: call._id });
     }
-    if (left.length === AT_ONCE) return false;
+    if (unerased.length === BATCH_SIZE) return false;
     for (const model of [agents, phoneNumbers, invitations]) await model.collection.deleteMany({ accountId });
     await accounts.deleteOne({ _id: accountId });
     return true;
   }
 
   /** @returns whether the audit log no longer contains the address */
-  async function forgetName(actorId: string, until: number): Promise<boolean> {
-    const named = { actorId, actorName: { $ne: NOBODY } };
+  async function eraseActorName(actorId: string, until: number): Promise<boolean> {
+    const named = { actorId, actorName: { $ne: ERASED_ACTOR_NAME } };
     while (Date.now() < until) {
-      const rows = await auditEntries.find(named, { _id: 1 }).limit(AUDIT_ENTRIES_AT_ONCE).lean<{ _id: string }[]>();
+      const rows = await auditEntries.find(named, { _id: 1 }).limit(AUDIT_ENTRIES_PER_BATCH).lean<{ _id: string }[]>();
       const ids = rows.map(({ _id }) => _id);
-      await auditEntries.updateMany({ _id: { $in: ids } }, { $set: { actorName: NOBODY } });
-      if (ids.length < AUDIT_ENTRIES_AT_ONCE) return true;
+      await auditEntries.updateMany({ _id: { $in: ids } }, { $set: { actorName: ERASED_ACTOR_NAME } });
+      if (ids.length < AUDIT_ENTRIES_PER_BATCH) return true;
     }
     return false;
   }
@@ -107,14 +110,14 @@ export function createSignUpExpiry(deps: {
   async function remove(user: UserDocument, run: Run): Promise<boolean> {
     const { _id, accountId } = user;
     const { now, until } = run;
-    // Moves this user to the end of the next run's order, so that users that cannot be deleted do not delay the others.
+    // Puts this user last in the next run, so that users that cannot be deleted do not delay the others.
     await unverifiedUsers.updateOne({ _id }, { $set: { removalTriedAt: new Date(now) } });
     await sessions.deleteMany({ userId: _id });
     const others =
       (await users.exists({ accountId })) ??
       (await unverifiedUsers.exists({ accountId, _id: { $ne: _id }, expiredAt: null }));
     if (others === null && !(await removeAccount(user, run))) return false;
-    if (!(await forgetName(_id, until))) return false;
+    if (!(await eraseActorName(_id, until))) return false;
     await emailLinks.deleteMany({ subject: user.email, expiresAt: { $lte: new Date(now) } });
     await unverifiedUsers.deleteOne({ _id });
     return true;
@@ -122,7 +125,7 @@ export function createSignUpExpiry(deps: {
 
   return {
     /**
-     * Runs once, for a bounded time; the next run continues. Failures are logged and retried after the other sign-ups.
+     * Deletes sign-ups for a limited time; the next run continues. Logs failures and retries them after the others.
      * @returns number of deleted sign-ups
      */
     async run(now = Date.now()): Promise<number> {
@@ -131,9 +134,13 @@ export function createSignUpExpiry(deps: {
       const expired = await unverifiedUsers
         .find({ expiredAt: { $ne: null } })
         .sort({ removalTriedAt: 1, expiredAt: 1 })
-        .limit(AT_ONCE)
+        .limit(BATCH_SIZE)
         .lean<UserDocument[]>();
-      const removed = await tryEach(expired, { until, failed, work: (user) => remove(user, { now, until }) });
+      const removed = await tryEach(expired, {
+        until,
+        failed: logFailure,
+        work: (user) => remove(user, { now, until }),
+      });
       return removed.filter(Boolean).length;
     },
   };

@@ -11,8 +11,8 @@ import { createCallRequests } from './call-requests.js';
 import type { CallsDatabase } from './database.js';
 import { createCallProjection } from './projection.js';
 
-/** The media server's read access to calls. */
-export function createStreamedCalls(database: CallsDatabase): CallReader {
+/** Gives the media server read access to calls. */
+export function createMediaCallReader(database: CallsDatabase): CallReader {
   const requests = createCallRequests(database);
   const queries = createCallQueries(database);
   return {
@@ -23,31 +23,31 @@ export function createStreamedCalls(database: CallsDatabase): CallReader {
   };
 }
 
-/** The results of conversations, as stored by media servers. */
+/** Gives access to the results of conversations, which media servers store. */
 export function createCallResults(database: CallsDatabase): ConversationResults {
-  return createConversationResults(database, createStreamedCalls(database));
+  return createConversationResults(database, createMediaCallReader(database));
 }
 
-/** The webhook sender's read access to ended calls. */
+/** Gives the webhook sender read access to ended calls. */
 export function createCompletedCalls(database: CallsDatabase): CompletedCalls {
   const calls = createCallProjection(database);
   const requests = createCallRequests(database);
   return {
     async find(callId) {
       const [call, request] = await Promise.all([calls.find(callId), requests.find(callId)]);
-      // A tombstone has no account and causes no webhook.
+      // A tombstone has no account, and no webhook is sent for it.
       if (!call?.accountId || !request?.webhookUrl) return null;
       return { call, webhookUrl: request.webhookUrl };
     },
   };
 }
 
-/** The dial gate, which checks every number before it is dialed. */
+/** Creates the dial gate, which checks every number before it is dialed. */
 export function createCallGate(deps: { config: Config; database: CallsDatabase }): DialGate {
   return createDialGate({ ...deps, requests: createCallRequests(deps.database) });
 }
 
-/** The sender of completion webhooks. */
+/** Creates the sender of completion webhooks. */
 export function createCompletionSender(deps: {
   config: Config;
   database: CallsDatabase;
@@ -56,7 +56,7 @@ export function createCompletionSender(deps: {
   return createWebhookSender({ ...deps, calls: createCompletedCalls(deps.database) });
 }
 
-/** Agents of calls, for usage by agent. */
+/** Looks up the agents of calls, for usage reports by agent. */
 export function createUsageAgents(database: CallsDatabase): UsageAgents {
   return {
     async agentsOf(callIds) {

@@ -13,7 +13,7 @@ type AgentValueChanges = AgentValues & { [F in OptionalField]?: ValueOf<F> | nul
 
 type Field = (typeof AGENT_FIELD_LIST)[number];
 
-/** Adds an option for every agent field except the name, which is required only for a new agent. */
+/** Adds an option for every agent field except the name. Only new agents require a name, so callers add that option. */
 export function withAgentFields(command: Command): Command {
   for (const option of AGENT_FIELD_LIST.filter(({ name }) => name !== 'name').flatMap(optionsOf)) {
     command.addOption(option);
@@ -32,7 +32,7 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = Object.fromE
 );
 
 /**
- * Reads the agent fields from the options, and from files where an option names one.
+ * Reads the agent fields from the options. Some options name a file that contains the value.
  * @throws CliError when a file cannot be read
  */
 export async function agentValues(options: AgentOptions): Promise<AgentValues> {
@@ -45,13 +45,13 @@ export async function agentValues(options: AgentOptions): Promise<AgentValues> {
 }
 
 /**
- * Like `agentValues`, for an update: fields listed in `--clear` become null.
+ * Reads the agent fields for an update. Fields listed in `--clear` become null.
  * @throws CliError when nothing changes
  */
 export async function agentChanges({ clear = [], ...options }: AgentOptions): Promise<AgentValueChanges> {
   const cleared = AGENT_FIELD_LIST.filter(({ option }) => option.clear && (clear as string[]).includes(option.clear));
   const changes = { ...(await agentValues(options)), ...Object.fromEntries(cleared.map(({ name }) => [name, null])) };
-  if (Object.keys(changes).length === 0) throw new CliError('Nothing to change was given.', EXIT_USAGE);
+  if (Object.keys(changes).length === 0) throw new CliError('Give at least one option to change.', EXIT_USAGE);
   return changes;
 }
 
@@ -79,16 +79,18 @@ function attributeOf(name: string): string {
   return new Option(`--${name}`).attributeName();
 }
 
-/** Reads tools from a JSON file in which `parameters` may be a JSON Schema object. The service validates the rest. */
+/**
+ * Reads tools from a JSON file. In the file, `parameters` may be a JSON Schema object. The service validates the rest.
+ */
 async function toolsIn(file: string): Promise<unknown[]> {
   const text = await textIn(file, 'tools');
   let tools: unknown;
   try {
     tools = JSON.parse(text);
   } catch (error) {
-    throw new CliError(`The tools cannot be read: ${(error as Error).message}`, EXIT_USAGE);
+    throw new CliError(`--tools-file cannot be read: ${(error as Error).message}`, EXIT_USAGE);
   }
-  if (!Array.isArray(tools)) throw new CliError('The tools file must hold a JSON list.', EXIT_USAGE);
+  if (!Array.isArray(tools)) throw new CliError('--tools-file must contain a JSON list.', EXIT_USAGE);
   return tools.map((tool: { parameters?: unknown } | null) =>
     typeof tool?.parameters === 'object' ? { ...tool, parameters: JSON.stringify(tool.parameters) } : tool,
   );

@@ -13,76 +13,76 @@ export function wholeNumber(text: string): number {
 }
 
 /**
- * A whole number, or `default` for the plan's value. It cannot be null because commander treats null as a missing
- * value.
+ * Parses a whole number, or `default` for the plan's value. The result for `default` is not null, because commander
+ * treats null as a missing value.
  */
 export function wholeNumberOrDefault(text: string): number | 'default' {
   return text === 'default' ? text : wholeNumber(text);
 }
 
-/** An id, or null for `none`. */
+/** Parses an id. Returns null for `none`. */
 export function idOrNone(text: string): string | null {
   return text === 'none' ? null : text;
 }
 
-/** A payment's id, in the format that payment webhooks take. */
+/** Parses a payment's id, which has the same format as in payment webhooks. */
 export function paymentId(text: string): string {
   if (!isPaymentId(text)) throw new InvalidArgumentError('It must have 1 to 128 letters, digits, _ or -.');
   return text;
 }
 
-/** An amount in USD, converted exactly to micro-USD: at most six decimals, no rounding. */
+/** Parses an amount in USD with at most six decimals and converts it to micro-USD without rounding. */
 export function usd(text: string): Micros {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
-  if (!match) throw new InvalidArgumentError('It must be an amount of USD like 25 or 0.15, with at most six decimals.');
+  if (!match) throw new InvalidArgumentError('It must be an amount in USD like 25 or 0.15, with at most six decimals.');
   const micros = Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'));
   if (micros === 0) throw new InvalidArgumentError('It must be more than 0.');
   return micros;
 }
 
-/** An amount in USD, `none` for no limit, or `default` for the service's default. */
+/** Parses an amount in USD, `none` for no limit, or `default` for the service's default. */
 export function usdOrNone(text: string): Micros | 'none' | 'default' {
   return text === 'none' || text === 'default' ? text : usd(text);
 }
 
-/** A whole number, `none` for no limit, or `default` for the service's default. */
+/** Parses a whole number, `none` for no limit, or `default` for the service's default. */
 export function wholeNumberOrNone(text: string): number | 'none' | 'default' {
   return text === 'none' ? text : wholeNumberOrDefault(text);
 }
 
-/** A point in time (`2027-01-31`, `2027-01-31T12:00:00Z`) or a duration from now (`30d`, `12h`, `90m`). */
+/** Parses a time (`2027-01-31`, `2027-01-31T12:00:00Z`) or a duration from now (`30d`, `12h`, `90m`). */
 export function expiry(text: string): Date {
   const span = /^(\d{1,6})([mhd])$/.exec(text);
   if (span) return new Date(Date.now() + Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
   const date = new Date(text);
   if (!/^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) || Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('It must be a date like 2027-01-31 or a time from now like 30d, 12h or 90m.');
+    throw new InvalidArgumentError('It must be a date like 2027-01-31 or a duration from now like 30d, 12h or 90m.');
   }
   return date;
 }
 
-/** A point in time in UTC, in the format of the statement endpoints. */
+/** Parses a UTC time, in the format of the statement endpoints. */
 export function moment(text: string): Date {
   const at = utcMoment(text);
-  if (at === undefined) throw new InvalidArgumentError('It must be like 2026-11-01 or 2026-11-01T12:00:00Z, in UTC.');
+  if (at === undefined)
+    throw new InvalidArgumentError('It must be a UTC time like 2026-11-01 or 2026-11-01T12:00:00Z.');
   return at;
 }
 
-/** A comma-separated list of country prefixes (`+1,+44`), or `all`. */
+/** Parses a comma-separated list of country prefixes (`+1,+44`), or `all`. */
 export function prefixes(text: string): string[] | 'all' {
   return text === 'all' ? text : text.split(',').map((prefix) => prefix.trim());
 }
 
 /**
- * A comma-separated list of destination rules, each a prefix with its limits (`+1900:5/hour:20/day`, `+44:block`), or
- * `none`.
+ * Parses a comma-separated list of destination rules, or `none`. A rule is a prefix with its limits
+ * (`+1900:5/hour:20/day`) or a block (`+44:block`).
  */
 export function destinationCaps(text: string): DestinationCap[] | 'none' {
   if (text === 'none') return text;
   return text.split(',').map((rule) => {
     const [prefix = '', ...parts] = rule.trim().split(':');
-    if (parts.length === 0)
-      throw new InvalidArgumentError(`Say what applies to ${prefix}: 5/hour, 20/day, block or allow.`);
+    if (parts.length === 0) throw new InvalidArgumentError(`${prefix} needs a rule: 5/hour, 20/day, block or allow.`);
     return Object.assign({ prefix }, ...parts.map(capOf)) as DestinationCap;
   });
 }
@@ -91,6 +91,6 @@ function capOf(part: string): Omit<DestinationCap, 'prefix'> {
   if (part === 'allow') return {};
   if (part === 'block') return { blocked: true };
   const match = /^(\d{1,9})\/(hour|day)$/.exec(part);
-  if (!match) throw new InvalidArgumentError(`${part} must be like 5/hour, 20/day, block or allow.`);
+  if (!match) throw new InvalidArgumentError(`${part} must be a rule like 5/hour, 20/day, block or allow.`);
   return match[2] === 'hour' ? { callsPerHour: Number(match[1]) } : { callsPerDay: Number(match[1]) };
 }

@@ -7,7 +7,7 @@ import { CliError, EXIT_USAGE } from './run.js';
 /** File mode bits that let other users write a file. */
 const WRITABLE_BY_OTHERS = 0o022;
 const HOST = String.raw`(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?`;
-/** MongoDB connection options that refer to no other host and to no file. */
+/** MongoDB connection options that name no other host and no file. */
 const MONGODB_OPTION = '(?:journal|w|replicaSet|directConnection|retryWrites|authSource)=[A-Za-z0-9_-]{1,64}';
 /** Patterns of addresses on this machine. */
 const LOCAL = {
@@ -21,14 +21,14 @@ const LOCAL = {
 /** An address that commands may read from the runtime file. */
 export type LocalAddress = keyof typeof LOCAL;
 
-/** The service running from this folder; `runtime` is empty when there is none. */
+/** The service started in this folder. `runtime` is empty if there is none. */
 export interface LocalService {
   /** Path of the runtime file, whether or not it exists. */
   file: string;
   runtime: Partial<Runtime>;
   /**
-   * Returns one of its addresses. The file may come with a cloned or unpacked folder, so only addresses on this machine
-   * are accepted; otherwise commands could send their keys elsewhere.
+   * Returns one of the service's addresses. The runtime file may come with a cloned or unpacked folder. So only
+   * addresses on this machine are accepted; otherwise commands could send their keys elsewhere.
    * @param variable what the user can set to use another address
    * @throws CliError when the address is not on this machine
    */
@@ -50,7 +50,7 @@ export async function readLocalService(env: NodeJS.ProcessEnv): Promise<LocalSer
       if (value === undefined) return undefined;
       if (typeof value === 'string' && value.length <= 2_048 && LOCAL[name].test(value)) return value;
       throw new CliError(
-        `${file} names a ${name} that is not on this machine, so it is not used: set ${variable} if you mean that address.`,
+        `${name} in ${file} is not on this machine, so it is ignored. Set ${variable} to use that address.`,
         EXIT_USAGE,
       );
     },
@@ -61,7 +61,7 @@ async function readOwn(file: string): Promise<Partial<Runtime>> {
   try {
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      await refuseForeign(file, handle);
+      await assertOwnFile(file, handle);
       const runtime: unknown = JSON.parse(await handle.readFile('utf8'));
       return typeof runtime === 'object' && runtime !== null ? runtime : {};
     } finally {
@@ -71,19 +71,19 @@ async function readOwn(file: string): Promise<Partial<Runtime>> {
     if (error instanceof CliError) throw error;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     if (error instanceof SyntaxError) {
-      throw new CliError(`${file} is not valid JSON; start the service again to have it written anew.`);
+      throw new CliError(`${file} is not valid JSON. Restart the service to write it again.`);
     }
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`);
   }
 }
 
-/** Checks the opened file, so that it cannot be replaced between the check and the read. */
-async function refuseForeign(file: string, handle: FileHandle): Promise<void> {
+/** Checks the opened file, not its path, so that the file cannot be replaced between the check and the read. */
+async function assertOwnFile(file: string, handle: FileHandle): Promise<void> {
   const stats = await handle.stat();
   const uid = process.getuid?.();
   if (stats.isFile() && (uid === undefined || (stats.uid === uid && (stats.mode & WRITABLE_BY_OTHERS) === 0))) return;
   throw new CliError(
-    `${file} is not used: it must be a file of your own that nobody else can write (chmod 600). Set CALLWRIGHT_URL, or MONGODB_URI for admin commands, to do without it.`,
+    `${file} is ignored: it must belong to you and be writable only by you (chmod 600). Alternatively set CALLWRIGHT_URL, or MONGODB_URI for admin commands.`,
     EXIT_USAGE,
   );
 }

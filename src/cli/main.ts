@@ -2,7 +2,7 @@
 import { createProgram } from './program.js';
 import { runProgram } from './run.js';
 
-// The reader of our output, such as `head`, may close the pipe early.
+// A program that reads our output, such as `head`, may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

@@ -11,19 +11,19 @@ export interface Output {
   /** `rows` is the JSON output. People see `shown`, with the given columns and their headings. */
   table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
   /**
-   * Writes text as it arrives, with backpressure: unchanged to files and pipes, without control characters to a
-   * terminal.
+   * Writes text as it arrives, no faster than the output accepts it. Files and pipes receive it unchanged, a terminal
+   * without control characters.
    */
   pieces(text: AsyncIterable<string>): Promise<void>;
-  /** One object: its fields for people, below a sentence. `shown` replaces the fields for people. */
+  /** Writes one object. People see a sentence and below it the object's fields, or those of `shown`. */
   record(sentence: string, value: object, shown?: object): Promise<void>;
-  /** One page of a list: the page itself as JSON, its entries as a table for people. */
+  /** Writes one page of a list. The JSON output is the page itself; people see its entries as a table. */
   page(
     page: { data: readonly object[]; has_more: boolean },
     columns: Record<string, string>,
     shown?: readonly object[],
   ): Promise<void>;
-  /** One item of a stream: an object on one line, or `text` for people. */
+  /** Writes one item of a stream: the object as JSON on one line, or `text` for people. */
   line(value: object, text: string): void;
 }
 
@@ -49,7 +49,7 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
     async page(page, columns, shown = page.data) {
       if (json) return asJson(page);
       await this.table(page.data, columns, shown);
-      if (page.has_more) write('There are more: --all, --limit or --cursor shows them.');
+      if (page.has_more) write('More entries exist. Use --all, --limit or --cursor.');
     },
     line(value, text) {
       write(json ? jsonText(value) : printable(text));
@@ -61,7 +61,7 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
         ([name, field]) => [printable(name).replace(/\s/gu, ' '), cell(field)] as const,
       );
       const width = Math.max(0, ...fields.map(([name]) => name.length)) + 3;
-      // Do not truncate; the terminal wraps long lines.
+      // Do not shorten values, because the terminal wraps long lines.
       for (const [name, text] of fields) {
         write(` ${name.padEnd(width - 1)}${text.replaceAll('\n', `\n${' '.repeat(width)}`)}`.trimEnd());
       }

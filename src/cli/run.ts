@@ -19,28 +19,28 @@ export interface CliProcess extends Pick<NodeJS.Process, 'argv' | 'env'> {
   stderr: Writable;
 }
 
-/** A failure that the user can act on, in one sentence; shown without a stack trace. */
+/** A failure that the user can act on. The message is one sentence and is shown without a stack trace. */
 export class CliError extends Error {
   override readonly name = 'CliError';
 
   constructor(
     message: string,
     readonly exitCode: number = EXIT_FAILURE,
-    /** The error object shown with --json, if it contains more than the message. */
+    /** The error object to show with --json, if it contains more than the message. */
     readonly answer?: object,
   ) {
     super(message);
   }
 }
 
-/** Whether JSON output is requested, even if the command line cannot be parsed. */
+/** Whether the user requests JSON output. Works even if the command line cannot be parsed. */
 export function wantsJson(process: Pick<CliProcess, 'argv'>): boolean {
   return process.argv.includes('--json');
 }
 
 /**
- * Runs one command line and returns its exit code. Every failure becomes one line on stderr (an error object with
- * `--json`).
+ * Runs one command line and returns its exit code. Every failure becomes one line on stderr; with `--json` an error
+ * object.
  */
 export async function runProgram(program: Command, process: CliProcess): Promise<number> {
   try {
@@ -66,7 +66,7 @@ function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) {
     const exitCode = error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
     const isHelp = error.message === '(outputHelp)';
-    return failure(exitCode, isHelp ? 'A command is missing.' : error.message.replace(/^error: /, ''));
+    return failure(exitCode, isHelp ? 'A command is required.' : error.message.replace(/^error: /, ''));
   }
   if (error instanceof ServiceError) {
     const { code, message, details } = error;

@@ -34,6 +34,6 @@ export const LEDGER_TABLE = {
 };
 
 /** @throws CliError when both JSON and CSV are requested */
-export function refuseTwoForms(out: Output, csv: boolean | undefined): void {
-  if (csv && out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
+export function assertOneFormat(out: Output, csv: boolean | undefined): void {
+  if (csv && out.json) throw new CliError('--json and --csv cannot be combined.', EXIT_USAGE);
 }

@@ -8,13 +8,13 @@ export interface DemoAccess extends Secrets {
   accountId: string;
   agentId: string;
   phoneNumber: string;
-  /** Portal login; null unless the owner was created just now, because only a hash of the password is stored. */
+  /** Portal login of the owner. Null if the owner existed before, because only a hash of the password is stored. */
   owner: { email: string; password: string } | null;
 }
 
 /**
- * Creates or reuses the demo account and makes sure that its API keys work: keys of an earlier start are reused, and
- * lost or revoked ones are replaced.
+ * Creates or reuses the demo account and makes sure that its API keys work. Keys from an earlier start are reused; lost
+ * or revoked ones are replaced.
  */
 export async function prepareDemoAccount(p: {
   database: Database;

@@ -4,20 +4,20 @@ import type { Database } from '../database.js';
 import type { CallDocument } from '../calls/call-model.js';
 import type { Delivery, WebhookInbox } from './webhook-inbox.js';
 
-/** A call of the demo with the webhooks it sent. */
+/** A call of the demo, and the webhooks sent about it. */
 export interface WatchedCall {
   call: CallDocument;
   webhooks: readonly Delivery[];
 }
 
 const LOOK_EVERY_MS = 100;
-/** A conversation with three questions takes about 45 s. */
+/** How long to wait for the end of the call. A conversation with three questions takes about 45 s. */
 const WITHIN_MS = 150_000;
 /** How long to wait for a second delivery, which would be an error. */
-const REPEAT_WITHIN_MS = 1_000;
+const REPEAT_TIMEOUT_MS = 1_000;
 
 /**
- * Follows one call from its start to its webhook and prints each status.
+ * Waits for one call from its start to its webhook and prints each status.
  * @param find returns the call's document, or null if it does not exist yet
  * @throws Error when the call does not end in time or sends no webhook
  */
@@ -37,23 +37,23 @@ export async function watchDemoCall(p: {
     }
     if (call !== null && webhooksOf(call._id, p.inbox).length > 0) break;
     if (Date.now() > deadline) {
-      throw new Error(`The call was ${status ?? 'not there'} and had no webhook after ${WITHIN_MS / 1_000} s.`);
+      throw new Error(`After ${WITHIN_MS / 1_000} s the call had status ${status ?? 'none'} and no webhook.`);
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal: p.signal });
   }
   p.say('webhook received');
-  await sleep(REPEAT_WITHIN_MS, undefined, { signal: p.signal });
+  await sleep(REPEAT_TIMEOUT_MS, undefined, { signal: p.signal });
   const call = await p.find();
-  if (call === null) throw new Error('The call is gone.');
+  if (call === null) throw new Error('The call no longer exists.');
   return { call, webhooks: webhooksOf(call._id, p.inbox) };
 }
 
 /**
- * Checks that a call was answered, conducted, billed and reported; returns the problems found.
+ * Checks that a call was answered, conducted, billed and reported. Returns the problems found.
  * @param answers the answers that the remote party gave
  */
 export function faultsOf({ call, webhooks }: WatchedCall, answers: object): string[] {
-  const told = JSON.stringify(answers);
+  const expected = JSON.stringify(answers);
   const seconds = call.durationSeconds ?? 0;
   const body = webhooks[0]?.body as Record<string, unknown> | undefined;
   const expectations: [holds: boolean, otherwise: string][] = [
@@ -61,11 +61,11 @@ export function faultsOf({ call, webhooks }: WatchedCall, answers: object): stri
     [seconds > 0, 'it has no duration'],
     [call.costMicros === priceOfSeconds(seconds, rateOf(call)), `its cost is not that of ${seconds} s`],
     [Boolean(call.transcription), 'it has no transcript'],
-    [call.outputParameters === told, `${call.outputParameters ?? 'nothing'} was taken down, not ${told}`],
-    [body?.output_parameters === told, 'its webhook tells other answers'],
+    [call.outputParameters === expected, `${call.outputParameters ?? 'nothing'} was extracted, not ${expected}`],
+    [body?.output_parameters === expected, 'its webhook contains other values'],
     [webhooks.length === 1, `its webhook arrived ${webhooks.length} times`],
-    [body?.call_id === call._id && body.status === call.status, 'its webhook tells another call or status'],
-    [body?.cost === usdFromMicros(call.costMicros ?? 0), 'its webhook tells another cost'],
+    [body?.call_id === call._id && body.status === call.status, 'its webhook contains another call or status'],
+    [body?.cost === usdFromMicros(call.costMicros ?? 0), 'its webhook contains another cost'],
   ];
   return expectations.filter(([holds]) => !holds).map(([, otherwise]) => otherwise);
 }
@@ -87,7 +87,7 @@ export function reportOf(name: string, { call, webhooks }: WatchedCall): string 
   return lines.join('\n');
 }
 
-/** A function that finds a call's document by one of its fields. */
+/** Returns a function that finds a call's document by one of its fields. */
 export function finderOf(database: Database, by: { _id: string } | { carrierSid: string }) {
   return () => database.calls.findOne(by).lean<CallDocument>().exec();
 }

@@ -5,7 +5,7 @@ import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from '.
 import { startStack, type Stack } from './launcher.js';
 import { untilStopped } from './processes/stop-signals.js';
 
-/** The person at this number answers the demo agent's three questions by voice. */
+/** Number of a simulated person who answers the demo agent's three questions by voice. */
 const CALLEE = '+12025550111';
 const CALLER_SCRIPT = '11';
 const ANSWERS = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
@@ -47,11 +47,11 @@ async function conduct(stack: Stack, write: (line: string) => void, signal: Abor
     ...faultsOf(outbound, ANSWERS).map((fault) => `outbound call: ${fault}`),
     ...faultsOf(inbound, ANSWERS).map((fault) => `inbound call: ${fault}`),
   ];
-  if (faults.length > 0) throw new Error(`The demo did not go as it must. ${faults.join('; ')}.`);
-  write('Both calls rang, talked, took down the three answers, were billed to the second and reached their webhook.');
+  if (faults.length > 0) throw new Error(`The demo failed. ${faults.join('; ')}.`);
+  write('Both calls were answered, extracted the three values, were billed by the second and delivered their webhook.');
 }
 
-/** Starts a call with `begin` and follows it from its first status to its webhook. */
+/** Starts a call with `begin` and waits for its webhook. */
 async function follow(
   name: string,
   stack: Stack,
@@ -82,7 +82,7 @@ async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
   return { _id: textField(answer, 'call_id') };
 }
 
-/** Returns the carrier's call identifier, the only one known before the service responds to the carrier. */
+/** Simulates an inbound call. Returns the carrier's call id, the only id known before the service responds. */
 async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: string }> {
   const answer = await post(`${runtime.carrier_url}/simulator/inbound`, {
     headers: {},
@@ -102,12 +102,12 @@ async function post(
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`POST ${url} answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`POST ${url} responded with ${response.status}: ${text}`);
   return JSON.parse(text);
 }
 
 function textField(answer: unknown, name: string): string {
   const value = (answer as Record<string, unknown> | null)?.[name];
-  if (typeof value !== 'string') throw new Error(`An answer has no ${name}: ${JSON.stringify(answer)}`);
+  if (typeof value !== 'string') throw new Error(`A response has no ${name}: ${JSON.stringify(answer)}`);
   return value;
 }

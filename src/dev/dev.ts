@@ -26,7 +26,9 @@ export async function runDev(env: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
-/** Shown at the first start only, because only a hash of the password is stored. */
+/**
+ * Returns the lines that show the login. Empty after the first start, because only a hash of the password is stored.
+ */
 function logInLines(owner: Stack['demo']['owner']): string {
   if (owner === null) return '';
   return `

@@ -33,7 +33,7 @@ export interface StackOptions {
   report: (line: string) => void;
   /** Receives the log lines of the roles, prefixed with the role's name. */
   log: (line: string) => void;
-  /** Passes on only warnings and errors of the roles. */
+  /** Whether to pass on only warnings and errors of the roles. */
   quiet?: boolean;
   /** Aborts a start in progress and cleans up. */
   signal: AbortSignal;
@@ -46,7 +46,7 @@ const DATABASE_WAIT_MS = 20_000;
 /**
  * Starts the servers and roles on one data folder and keeps them running until `stop`.
  * @throws Error with a one-sentence message when the folder is in use, a server is unavailable or a process does not
- *   start; everything started so far is stopped
+ * start. Everything started so far is stopped.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   parseConfig(options.env);
@@ -55,7 +55,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const stop = once(async () => {
     failed.abort();
     for (const step of undo.reverse()) {
-      // An error in one step must not prevent the others.
+      // An error in one step must not prevent the remaining steps.
       await step().catch((error: unknown) => options.report(`while stopping: ${String(error)}`));
     }
   });
@@ -67,7 +67,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Starts everything. Each step adds its cleanup to `undo`, which runs in reverse order. */
+/** Starts everything. Each step adds its cleanup to `undo`, whose functions run in reverse order. */
 async function compose(
   options: StackOptions,
   undo: (() => Promise<void>)[],
@@ -172,7 +172,10 @@ function addRole(options: StackOptions, processes: Processes, role: ServiceRole,
   return processes.add(role, name, (signal) => startRole({ role, env, onLine, signal }));
 }
 
-/** Waits for all starts even if one fails, so that nothing is still starting while the rest is being stopped. */
+/**
+ * Waits for all starts even if one fails. Otherwise a process could still be starting while the others are being
+ * stopped.
+ */
 async function together<T extends readonly Promise<unknown>[]>(
   failed: AbortController,
   starts: readonly [...T],

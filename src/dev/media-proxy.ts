@@ -6,7 +6,7 @@ export interface MediaProxy {
 
 /**
  * Distributes connections over the media processes round-robin, as a load balancer does in production.
- * @param p.ports of the media processes; one that rejects a connection is skipped
+ * @param p.ports of the media processes; a port that rejects a connection is skipped
  */
 export async function startMediaProxy(p: {
   host: string;
@@ -19,7 +19,7 @@ export async function startMediaProxy(p: {
     sockets.add(socket);
     socket.setNoDelay(true);
     socket.once('close', () => sockets.delete(socket));
-    // Closing this socket closes the other side too, so the error needs no further handling.
+    // Closing this socket also closes the other one, so the error needs no further handling.
     socket.on('error', () => socket.destroy());
   };
 

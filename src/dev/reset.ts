@@ -16,5 +16,5 @@ export async function runReset(env: NodeJS.ProcessEnv): Promise<void> {
       await release();
     }
   }
-  process.stdout.write(`${folder} is empty: the next start begins anew.\n`);
+  process.stdout.write(`${folder} is empty. The next start begins without data.\n`);
 }

@@ -5,7 +5,7 @@ import { startReady, type ServerProcess } from './servers/server-process.js';
 
 export type ServiceRole = 'api' | 'worker' | 'media' | 'simulator';
 
-/** Longer than a role waits for MongoDB and Temporal. */
+/** How long to wait for a role to be ready. It is longer than a role waits for MongoDB and Temporal. */
 const READY_TIMEOUT_MS = 75_000;
 
 /**
@@ -21,8 +21,7 @@ export async function startRole(p: {
   return startReady({
     name: `The ${p.role}`,
     command: { file: process.execPath, args: [mainFile(), p.role], env: p.env, ipc: true, onLine: p.onLine },
-    probe: (process_) =>
-      process_.hasReported() ? Promise.resolve() : Promise.reject(new Error('it has not reported')),
+    probe: (process_) => (process_.hasReported() ? Promise.resolve() : Promise.reject(new Error('no ready message'))),
     timeoutMs: READY_TIMEOUT_MS,
     signal: p.signal,
   });

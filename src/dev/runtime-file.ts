@@ -22,11 +22,11 @@ export interface Runtime {
   test_carrier_account_sid: string;
   test_carrier_auth_token: string;
   webhook_inbox_url: string;
-  /** Pids of the processes themselves, so that a test can kill exactly one. */
+  /** Pids of the processes by group, so that a test can kill exactly one process. */
   pids: Record<PidGroup, number[]>;
 }
 
-/** The folder with a stack's state: CALLWRIGHT_DATA_DIR, or `.callwright` in the working directory. */
+/** Returns the folder with a stack's data: CALLWRIGHT_DATA_DIR, or `.callwright` in the working directory. */
 export function dataFolder(env: NodeJS.ProcessEnv, cwd: string): string {
   return resolve(cwd, env.CALLWRIGHT_DATA_DIR || '.callwright');
 }
@@ -36,7 +36,7 @@ export async function readRuntime(folder: string): Promise<Runtime | undefined> 
   return readJson<Runtime>(join(folder, 'runtime.json'));
 }
 
-/** Writes runtime.json atomically and readable only by the owner, because it contains API keys. */
+/** Writes runtime.json atomically. Only the owner can read the file, because it contains API keys. */
 export async function writeRuntime(folder: string, runtime: Runtime): Promise<void> {
   await writeJson(join(folder, 'runtime.json'), runtime);
 }
@@ -45,7 +45,7 @@ export async function removeRuntime(folder: string): Promise<void> {
   await rm(join(folder, 'runtime.json'), { force: true });
 }
 
-/** The demo account's API keys; the database only stores their hashes. */
+/** The demo account's API keys. They are kept in a file, because the database stores only their hashes. */
 export interface Secrets {
   live_api_key: string;
   test_api_key: string;

@@ -3,7 +3,7 @@ import type { DemoAccess } from './demo-account.js';
 import { writeRuntime, type Runtime } from './runtime-file.js';
 import type { WebhookInbox } from './webhook-inbox.js';
 
-/** The content of runtime.json. */
+/** Builds the content of runtime.json. */
 export function describeRuntime(p: {
   config: Config;
   demo: DemoAccess;
@@ -34,7 +34,9 @@ export function describeRuntime(p: {
   };
 }
 
-/** Omits the auth token of a real carrier, which must not be written to a file. */
+/**
+ * Returns the account without the auth token if the carrier is real, because that token must not be written to a file.
+ */
 function simulatedAccount(account: CarrierAccount): { carrierAccountId: string; authToken: string } {
   return account.kind === 'simulator' ? account : { carrierAccountId: account.carrierAccountId, authToken: '' };
 }
@@ -56,7 +58,7 @@ export function createRuntimePublisher(p: { dataFolder: string; report: (line: s
       published = runtime;
       await write(runtime);
     },
-    /** Publishes new pids; ignored before the first `publish`, which includes them. */
+    /** Publishes new pids. Ignored before the first `publish`, which contains them. */
     update(pids: Runtime['pids']): void {
       if (published === undefined) return;
       published.pids = pids;

@@ -13,10 +13,10 @@ import { createMembers } from '../identity/people/members.js';
 import { createPasswords } from '../identity/people/passwords.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 
-/** Fixed ids, so that repeated or concurrent seeding creates one account only. */
+/** Fixed ids, so that repeated or concurrent seeding creates only one account. */
 const DEMO_ACCOUNT_ID = 'acct_0000000000000000000000DEM0';
 const DEMO_AGENT_ID = 'agent_0000000000000000000000DEM0';
-/** An address in a domain that does not exist, so that no e-mail can be sent to it. */
+/** An address in a domain that does not exist, so that e-mail sent to it reaches no one. */
 export const DEMO_EMAIL = 'demo@callwright.local';
 export const DEMO_PHONE_NUMBER = '+12025550199';
 
@@ -38,7 +38,7 @@ const DEMO_TEMPLATE = JSON.stringify({
 
 export interface DemoAccount {
   accountId: string;
-  /** Only available when the keys were created just now; null when they already existed. */
+  /** Null if the keys existed before, because only their hashes are stored. */
   liveApiKey: string | null;
   testApiKey: string | null;
   agentId: string;
@@ -52,7 +52,7 @@ export interface DemoAccount {
  */
 export async function seedDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
   const made = await makeDemoOwner(database);
-  // Also updates an owner created by an earlier version.
+  // Also makes the owner of an earlier version an operator.
   await database.users.updateOne({ email: DEMO_EMAIL, accountId: DEMO_ACCOUNT_ID }, { $set: { operator: true } });
   return made;
 }
@@ -78,8 +78,8 @@ async function makeDemoOwner(database: Database): Promise<{ email: string; passw
 
 /**
  * Creates the demo account with 100 USD, a key for each mode, an agent, and a number whose calls that agent answers.
- * Existing parts are left unchanged, so it can run at every start.
- * @param p.reissueKeys revokes the demo keys and creates new ones, for a caller that has lost their secrets
+ * Existing parts are left unchanged, so this can run at every start.
+ * @param p.reissueKeys true revokes the demo keys and creates new ones, for a caller that has lost their secrets
  */
 export async function seedDemo(p: {
   database: Database;
@@ -116,7 +116,7 @@ async function seedAgent(p: Parameters<typeof seedDemo>[0]): Promise<void> {
   const agents = createAgents(p.database);
   const present = await agents.find(DEMO_AGENT_ID);
   if (present) {
-    // The inbox may have another port after a restart; a URL that the user has set to another host is kept.
+    // The inbox may have another port after a restart. If the user has set a URL with another host, keep that URL.
     if (present.webhookUrl !== p.webhookUrl && isLoopback(present.webhookUrl)) {
       await agents.update(DEMO_AGENT_ID, { webhookUrl: p.webhookUrl });
     }

@@ -1,15 +1,17 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isLoopbackHost } from '../platform/config/addresses.js';
+import { createBodyBytes } from '../platform/http/server/body-bytes.js';
+import { createHttpServer } from '../platform/http/server/http-server.js';
 import { isFromWebPage } from '../platform/http/web-pages.js';
 
 export interface Delivery {
   received_at: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Parsed JSON, or the text if it is not JSON. */
+  /** The body as parsed JSON, or as text if it is not JSON. */
   readonly body: unknown;
   /** The exact text of the body. */
   raw: string;
@@ -28,14 +30,14 @@ const LARGEST_BODY = 1_048_576;
 const CONNECTIONS = 100;
 
 /**
- * A local receiver of completion webhooks: accepts any POST and lists the deliveries, newest first, on GET. Web pages
- * cannot access it, even with a DNS name that points to this machine. Keeps at most 1,000 deliveries and 16 Mi
- * characters.
+ * Starts a local receiver of completion webhooks. It accepts any POST and lists the deliveries, newest first, on GET.
+ * Web pages cannot access it, even if a DNS name of theirs points to this machine. It keeps at most 1,000 deliveries
+ * and 16 Mi characters.
  * @param port 0 for any free port
  */
 export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   const deliveries: Delivery[] = [];
-  const server = createServer((request, response) => {
+  const server = createHttpServer({}, (request, response) => {
     answer(request, response).catch(() => request.destroy());
   });
   server.maxConnections = CONNECTIONS;
@@ -68,7 +70,7 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
       received_at: new Date().toISOString(),
       path,
       headers,
-      // Parsed on each access, because parsed JSON may take many times the memory of its text.
+      // The body is parsed on each access, because parsed JSON may take many times the memory of its text.
       get body() {
         return parse(raw);
       },
@@ -94,19 +96,19 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   };
 }
 
-/** Approximate size in characters: the body, the path and an allowance for the rest. */
+/** Approximate memory in characters: the body, the path and an allowance for everything else. */
 function sizeOf({ raw, path }: Delivery): number {
   return raw.length + path.length + 4_096;
 }
 
-/** Yields one delivery at a time, because all of them together may exceed the maximum length of a string. */
+/** Yields one delivery at a time, because a string with all of them might exceed the maximum string length. */
 function* jsonOf(deliveries: readonly Delivery[]): Generator<string> {
   yield '[';
   for (const [index, delivery] of deliveries.entries()) yield `${index === 0 ? '\n' : ',\n'}${textOf(delivery)}`;
   yield ']\n';
 }
 
-/** A delivery as JSON; a body nested too deeply for `JSON.stringify` is included as text. */
+/** Formats a delivery as JSON. If the body is nested too deeply for `JSON.stringify`, includes it as text. */
 function textOf(delivery: Delivery): string {
   try {
     return JSON.stringify(delivery, null, 2);
@@ -116,13 +118,13 @@ function textOf(delivery: Delivery): string {
 }
 
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
+  const body = createBodyBytes();
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= LARGEST_BODY) chunks.push(chunk);
+    if (size <= LARGEST_BODY) body.add(chunk);
   }
-  return size > LARGEST_BODY ? undefined : Buffer.concat(chunks).toString();
+  return size > LARGEST_BODY ? undefined : body.bytes().toString();
 }
 
 function parse(raw: string): unknown {

@@ -5,7 +5,7 @@
 export const ROLES = ['owner', 'developer', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The author of a request: an API key of the account, or a member with a portal session. */
+/** The sender of a request: an API key of the account, or a member with a portal session. */
 export type Actor =
   | { kind: 'key'; keyId: string; name: string }
   | { kind: 'member'; userId: string; email: string; role: Role; sessionId: string };

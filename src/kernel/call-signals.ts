@@ -23,7 +23,7 @@ export const DETAILS_QUERY = 'details';
 export interface CarrierSignal {
   carrierSid: string;
   kind: 'answered' | 'ended';
-  /** The carrier's time of the event, ms since the epoch. */
+  /** Time of the event by the carrier's clock, in ms since the epoch. */
   at: number;
   status?: CarrierFinalStatus;
   durationSeconds?: number;
@@ -33,19 +33,21 @@ export interface CarrierSignal {
 
 export interface MediaSignal {
   /**
-   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: the carrier was
-   * told to end the call because of a fault of ours; `reason` is for workers of an earlier release, which read it as `ended`.
+   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: we asked the carrier to end the call because of a failure on our side. `reason` is set for workers of an earlier release, which
+   * treat `given_up` as `ended`.
    */
   kind: 'started' | 'ended' | 'stored' | 'given_up';
   at: number;
   carrierSid: string;
   reason?: MediaEndReason;
   agentAudioPlayed?: boolean;
-  /** False while the session's result or recording is still being stored; absent when both can be read. */
+  /** False while the session's result or recording is still being stored. Absent when both can be read. */
   resultStored?: false;
 }
 
-/** Sent when the carrier continues a call after a media stream without a reported end. Times in ms since the epoch. */
+/**
+ * Sent when the carrier continues a call whose media stream closed without a reported end. Times in ms since the epoch.
+ */
 export interface ReconnectRequest {
   carrierSid: string;
   at: number;
@@ -57,18 +59,18 @@ export interface ReconnectRequest {
 }
 
 export interface HangUpSignal {
-  /** `expired`: the request for the call got a 503, so the call ends as soon as it can and is not billed. */
+  /** `expired`: the request for the call received a 503, so the call must end as soon as possible and is not billed. */
   cause: Extract<EndReason, 'api_hangup' | 'operator_cancel' | 'expired'>;
 }
 
-/** Result of the reservation of money and a concurrency slot. */
-export type ReservationAnswer =
+/** Result of reserving money and a concurrency slot. */
+export type ReservationResult =
   | { outcome: 'granted' }
   | { outcome: 'expired' }
   | { outcome: 'refused'; code: 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN' }
   | { outcome: 'refused'; code: 'CONCURRENCY_LIMIT_EXCEEDED'; limit: number; current: number };
 
-/** Input of the CallWorkflow. Personal data is not part of it; it stays in `call_requests`. */
+/** Input of the CallWorkflow. It contains no personal data, which is stored in `call_requests`. */
 export interface CallInput {
   callId: string;
   accountId: string;
@@ -77,26 +79,26 @@ export interface CallInput {
   agentId: string;
   ringTimeoutSeconds: number;
   maxDurationSeconds: number;
-  /** Time limit for the reservation, counted from the workflow's start; after it, the call is not dialed. */
+  /** Time limit for the reservation in ms, counted from the workflow's start. After that, the call is not dialed. */
   answerWithinMs: number;
   /**
-   * Time by which the reservation is decided, ms since the epoch by the database server's clock, which all processes share:
-   * the start may take long to arrive. Absent in calls started by earlier releases.
+   * Time by which the reservation is decided, because the workflow may start late. In ms since the epoch by the
+   * database server's clock, which all processes share. Absent in calls started by earlier releases.
    */
   decideBy?: number;
   /** Whether to send a completion webhook. */
   notify: boolean;
-  /** The carrier's call id. Inbound calls have it from the start. */
+  /** The carrier's call id. Only inbound calls have it from the start. */
   carrierSid?: string;
-  /** True when the carrier limits calls per second, so that the call waits for a dial slot. */
+  /** True when the carrier limits calls per second. Then the call waits for a dial slot. */
   paced?: boolean;
   /** Hold window sizes in seconds, if they differ from the default ones. */
   windows?: readonly number[];
 }
 
-/** Result of a CallWorkflow, for operators and for clients that query a call whose run has closed. */
+/** Result of a CallWorkflow, for operators and for clients that query a call whose workflow has closed. */
 export interface CallResult {
-  reservation: ReservationAnswer;
+  reservation: ReservationResult;
   status?: FinalStatus;
   endReason?: EndReason;
   billedSeconds?: number;

@@ -6,7 +6,7 @@ export function isFinalStatus(status: string): boolean {
   return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
 }
 
-/** Why a call ended, reported next to its status. A closed list. */
+/** Why a call ended, reported together with its status. The list is complete. */
 export const END_REASONS = [
   'callee_hangup',
   'caller_hangup',
@@ -46,26 +46,26 @@ export interface CarrierEnd {
 }
 
 /**
- * Why the media stream ended, as the media server reports it. `carrier_stop`: the remote party hung up, or we ended the
- * call through the carrier's REST API. `transferred`: the call continues without the agent.
+ * Why the media stream ended, as reported by the media server. `carrier_stop`: the remote party hung up, or we ended
+ * the call through the carrier's REST API. `transferred`: the call continues without the agent.
  */
 export type MediaEndReason = 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed' | 'transferred';
 
 export interface MediaEnd {
   reason: MediaEndReason;
   at: number;
-  /** Whether the remote party heard any agent audio, proven by the carrier's marks. */
+  /** Whether the remote party heard any agent audio. The carrier's marks prove it. */
   agentAudioPlayed: boolean;
 }
 
-/** How a call ended and how much of it is billable. Never changes once set. Times in ms since the epoch. */
+/** How a call ended and how much of it is billed. Never changes once set. Times in ms since the epoch. */
 export interface CallOutcome {
   status: FinalStatus;
   endReason: EndReason;
   endedAt: number;
   /** Whole seconds to bill, before the ledger caps them at the held amount. */
   billableSeconds: number;
-  /** True when the carrier reported no duration, so that the seconds come from our own timestamps. */
+  /** True when the carrier reported no duration, so that the seconds were computed from our timestamps. */
   estimated: boolean;
 }
 
@@ -79,21 +79,22 @@ export interface CallState {
   readonly carrierSid?: string;
   readonly dialedAt?: number;
   /**
-   * The carrier's answer time, clamped between dialing and arrival; the stream's start until the carrier reports one.
+   * The carrier's answer time, limited to the time between the dial and the arrival of the report. Until the carrier
+   * reports one, the start of the media stream.
    */
   readonly answeredAt?: number;
   readonly answerSource?: 'carrier' | 'stream';
   readonly answeredBy?: AnsweredBy;
   readonly mediaStartedAt?: number;
   readonly mediaEnd?: MediaEnd;
-  /** Number of new media streams granted, which is the number of the last one. */
+  /** Number of new media streams granted. It is also the number of the last stream. */
   readonly resumptions?: number;
-  /** Number of those granted because the previous stream never started. */
+  /** Number of these streams granted because the previous stream never started. */
   readonly refusedStreams?: number;
-  /** When the carrier was told to end the call because of a fault of ours. */
+  /** When we asked the carrier to end the call because of a failure on our side. */
   readonly givenUpAt?: number;
   readonly carrierEnd?: CarrierEnd;
-  /** Why we asked the carrier to end the call. The first cause wins. */
+  /** Why we asked the carrier to end the call. Later causes do not replace the first one. */
   readonly hangUpCause?: EndReason;
   readonly outcome?: CallOutcome;
 }
@@ -103,8 +104,8 @@ export function newCall(direction: Direction): CallState {
 }
 
 /**
- * Whether the agent transferred the remote party. The call stays billed at its own price until the carrier reports its
- * end.
+ * Whether the agent transferred the remote party. The call is billed at its original price until the carrier reports
+ * its end.
  */
 export function isTransferred(state: CallState): boolean {
   return state.mediaEnd?.reason === 'transferred';

@@ -29,10 +29,10 @@ export class ServiceError extends Error {
     readonly code: ErrorCode,
     message: string,
     /**
-     * More members of the error object, e.g. `limit` and `current`, or `fields` with a message for each invalid field.
+     * Further fields of the error object, such as `limit` and `current`, or `fields` with a message per invalid field.
      */
     readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
-    /** Seconds until a retry can succeed, if known; sent as Retry-After with a 429 or 503. */
+    /** Seconds until a retry can succeed, if known. Sent as the Retry-After header with a 429 or 503. */
     readonly retryAfterSeconds?: number,
   ) {
     super(message);
@@ -47,7 +47,7 @@ export abstract class RetryLaterError extends Error {
   constructor(
     message: string,
     readonly afterMs: number,
-    /** True when the retry is routine, so that it is not logged as a warning. */
+    /** True when the retry is expected, so that it is not logged as a warning. */
     readonly isPlanned: boolean,
   ) {
     super(message);

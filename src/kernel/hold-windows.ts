@@ -1,8 +1,8 @@
 import { priceOfSeconds, secondsCovered, type Micros } from './money.js';
 
 /**
- * Length of each hold window in seconds. Windows grow so that four hours of talk need five holds instead of one per
- * minute, while a short call never locks more than a minute of the account's balance.
+ * Length of each hold window in seconds. Later windows are longer, so that four hours of talk need five holds instead
+ * of one per minute. The first is one minute, so that a short call reserves no more of the account's balance.
  */
 export const HOLD_WINDOW_SECONDS: readonly number[] = [60, 180, 720, 2_880, 10_560];
 
@@ -25,8 +25,8 @@ export interface WindowTerms {
 }
 
 /**
- * Computes the hold for window `index`: its full size, clipped to the seconds left of the maximum duration. The first
- * window is never clipped: a call needs money for a full minute to start, even if it may not last that long.
+ * Computes the hold for window `index`: its full size, or the seconds left of the maximum duration if that is less. The
+ * first window always has its full size, because a call needs money for a full minute to start.
  * @returns seconds to hold and their price; `last` when no window may follow; 0 seconds when nothing is left to hold
  */
 export function windowRequest(
@@ -49,8 +49,8 @@ export function extensionLeadMs(windowSeconds: number): number {
 }
 
 /**
- * How long before the end of a window the balance is checked, in ms, so that the agent hears of a forced end 20 s
- * ahead. Windows shorter than a minute have no separate check: the balance is checked when the next window is held.
+ * How long before the end of a window the balance is checked, in ms. The agent then learns of a forced end 20 s ahead.
+ * Windows shorter than a minute have no separate check: the balance is checked when the next window is held.
  */
 export function forecastLeadMs(windowSeconds: number): number {
   return windowSeconds < 60 ? extensionLeadMs(windowSeconds) : FORECAST_LEAD_SECONDS * 1_000;
@@ -58,7 +58,7 @@ export function forecastLeadMs(windowSeconds: number): number {
 
 /**
  * Predicts when the call will end because the balance does not cover the next window.
- * @returns the second of talk; undefined when the balance covers the whole window
+ * @returns seconds of talk until the end; undefined when the balance covers the whole window
  */
 export function forecastEnd(window: number, terms: WindowTerms, availableMicros: Micros): number | undefined {
   const { seconds, micros } = windowRequest(window, terms);
@@ -66,7 +66,7 @@ export function forecastEnd(window: number, terms: WindowTerms, availableMicros:
   return terms.heldSeconds + secondsCovered(availableMicros, terms.microsPerSecond);
 }
 
-/** Carriers may reject a shorter time limit; our own timers enforce ends below a minute. */
+/** Minimum time limit, because carriers may reject a shorter one. Our own timers end a call within the first minute. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
 /** Time limit to set at the carrier for a call with this many seconds held, in seconds from the answer. */

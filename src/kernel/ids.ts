@@ -3,10 +3,10 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export const CALL_ID_PATTERN = /^call_[0-9A-HJKMNP-TV-Z]{26}$/;
 export const AGENT_ID_PATTERN = /^agent_(tmp_)?[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** Live keys spend real money on real calls; test keys run the same code against the simulated carrier. */
+/** Live calls cost real money. Test calls run the same code on the simulated carrier. */
 export type Mode = 'live' | 'test';
 
-/** Encodes 16 bytes as 26 Crockford base32 characters; as in a ULID, the first one carries only 3 bits. */
+/** Encodes 16 bytes as 26 Crockford base32 characters. As in a ULID, the first character encodes only 3 bits. */
 export function encodeCrockford(bytes: Uint8Array): string {
   let value = 0n;
   for (const byte of bytes.subarray(0, 16)) value = (value << 8n) | BigInt(byte);
@@ -18,14 +18,16 @@ export function encodeCrockford(bytes: Uint8Array): string {
   return text;
 }
 
-/** Id of a call's completion event. Every attempt carries the same id, so that receivers can detect duplicates. */
+/**
+ * Returns the id of a call's completion event. All attempts have the same id, so that receivers can detect duplicates.
+ */
 export function completionEventId(callId: string): string {
   return `evt_${callId}_completed`;
 }
 
 /**
- * Id of the ledger account that holds an account's money in one mode. Stripes above 0 are reserved for accounts with
- * too many operations for one document.
+ * Returns the id of the ledger account that holds an account's money in one mode. An id ends with a stripe, which is 0.
+ * Higher stripes are reserved for accounts with too many operations for one document.
  */
 export function ledgerAccountId(accountId: string, mode: Mode): string {
   return `${accountId}~${mode}#0`;
@@ -37,6 +39,6 @@ export function ledgerAccountId(accountId: string, mode: Mode): string {
  */
 export function ownerOfLedgerAccount(ledgerAccount: string): { accountId: string; mode: Mode } {
   const [, accountId, mode] = /^([A-Za-z0-9_-]+)~(live|test)#\d+$/.exec(ledgerAccount) ?? [];
-  if (accountId === undefined) throw new RangeError('not a ledger account id');
+  if (accountId === undefined) throw new RangeError('invalid ledger account id');
   return { accountId, mode: mode === 'live' ? 'live' : 'test' };
 }

@@ -1,4 +1,4 @@
-/** An amount in whole micro-USD, the only unit inside the service. JSON bodies convert it to USD. */
+/** An amount in whole micro-USD, the only unit inside the service. The API shows amounts in USD, too. */
 export type Micros = number;
 
 export const MICROS_PER_USD = 1_000_000;
@@ -6,7 +6,7 @@ export const MICROS_PER_USD = 1_000_000;
 /** Default price per second when no rate deck sets another: 0.15 USD per minute, exactly. */
 export const DEFAULT_MICROS_PER_SECOND: Micros = 2_500;
 
-/** Maximum price per second: 60 USD per minute, so that a four-hour call stays far below 2^53 micro-USD. */
+/** Maximum price per second (60 USD per minute). The price of a four-hour call then stays far below 2^53 micro-USD. */
 export const MAX_MICROS_PER_SECOND: Micros = 1_000_000;
 
 /**
@@ -25,21 +25,19 @@ export function priceOfSeconds(seconds: number, microsPerSecond: Micros): Micros
   return assertMicros(seconds * microsPerSecond, 'price');
 }
 
-/**
- * Returns the whole seconds that an amount pays for in full. Subtracting the remainder first keeps the division exact.
- */
+/** Returns the whole seconds that an amount pays for. Subtracts the remainder first, so that the division is exact. */
 export function secondsCovered(micros: Micros, microsPerSecond: Micros): number {
   return (micros - (micros % microsPerSecond)) / microsPerSecond;
 }
 
-/** Returns the seconds that an amount pays for in full or in part (rounded up). */
+/** Returns the seconds that an amount pays for, rounded up to whole seconds. */
 export function secondsTouched(micros: Micros, microsPerSecond: Micros): number {
   return secondsCovered(micros, microsPerSecond) + (micros % microsPerSecond > 0 ? 1 : 0);
 }
 
 /**
- * Converts to USD for JSON bodies. Below 8 billion USD, each amount in micro-USD maps to its own double, so JSON shows
- * its six decimals exactly.
+ * Converts to USD for JSON bodies. Below 8 billion USD, no two amounts in micro-USD become the same double, so JSON
+ * shows all six decimals exactly.
  */
 export function usdFromMicros(micros: Micros): number {
   return micros / MICROS_PER_USD;

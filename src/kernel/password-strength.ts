@@ -1,7 +1,9 @@
-/** Why a password is easy to guess: it is common, or consists of publicly known facts about its owner. */
+/**
+ * Why a password is easy to guess. `common`: many people use it. `own`: it consists of public facts about its owner.
+ */
 export type PasswordWeakness = 'common' | 'own';
 
-/** Neighboring keys and consecutive characters; each run counts in both directions. */
+/** Rows of neighboring keys and consecutive characters. A part of a row counts in both directions. */
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',
@@ -22,11 +24,13 @@ const RUNS = [
 ];
 const RUN_STEPS = new Set(RUNS.flatMap((run) => [...steps(Array.from(run)), ...steps(Array.from(run).toReversed())]));
 
-/** Minimum number of characters that do not continue a run or repetition; fewer are guessed quickly. */
+/**
+ * Minimum number of characters that do not continue a row or a repetition. Passwords with fewer are guessed quickly.
+ */
 const LEAST_INDEPENDENT = 6;
-/** Repetitions of a group this short are guessed quickly, whatever the group is. */
+/** A repeated group of at most this many characters is guessed quickly, whatever the characters are. */
 const SHORT_GROUP = 5;
-/** Shorter parts of a name or an email address appear in many passwords by chance. */
+/** Minimum length of a part of a name or email address. Shorter parts occur in many passwords by chance. */
 const LEAST_OWN_WORD = 3;
 const LEAST_OTHER_LETTERS = 4;
 
@@ -41,8 +45,8 @@ const LETTERS_OF_SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks a password against common passwords and against names of its owner. Both are matched in simple variants: case,
- * surrounding digits and punctuation, letters replaced by signs, repetition, and runs of neighboring keys.
+ * Checks a password against common passwords and against its owner's names, also in simple variants: upper and lower
+ * case, digits and punctuation around it, letters replaced by signs, repetition, and rows of neighboring keys.
  * @param common lower-case passwords
  * @param own email addresses and names; their parts count, too
  * @returns undefined when the password is not weak
@@ -65,7 +69,7 @@ function isCommon(text: string, common: ReadonlySet<string>): boolean {
   });
 }
 
-/** Whether removing the owner's words leaves almost nothing. */
+/** Whether almost nothing remains when the owner's words are removed. */
 function isMadeOf(words: readonly string[], text: string, common: ReadonlySet<string>): boolean {
   const plain = squeezed(text);
   const rest = words.reduce((left, word) => left.replaceAll(word, ' '), plain);
@@ -74,7 +78,7 @@ function isMadeOf(words: readonly string[], text: string, common: ReadonlySet<st
   return letters.length < LEAST_OTHER_LETTERS || common.has(letters);
 }
 
-/** Longest first, so that a whole email address is removed before its parts. */
+/** Returns the words of the owner, longest first, so that a whole email address is removed before its parts. */
 function wordsOf(own: readonly string[]): string[] {
   const words = own.flatMap((phrase) => {
     const lower = phrase.normalize('NFKC').toLowerCase();
@@ -90,8 +94,8 @@ function variantsOf(text: string): string[] {
 }
 
 /**
- * Replaces digits and signs by the letters they imitate, as in `p4ssw0rd`.
- * @param one the replacement for signs that can mean either letter
+ * Replaces digits and signs by the letters that they resemble, as in `p4ssw0rd`.
+ * @param one the letter for signs that resemble both `l` and `i`
  */
 export function respelled(text: string, one: 'l' | 'i'): string {
   return text.replace(/[0134579@$!]/g, (sign) => LETTERS_OF_SIGNS[sign] ?? one);
@@ -109,7 +113,9 @@ function trimmed(text: string): string {
   return characters.slice(characters.findIndex(isLetter), characters.findLastIndex(isLetter) + 1).join('');
 }
 
-/** Returns the shortest group whose repetition forms the text (the last one may be incomplete), or the text itself. */
+/**
+ * Returns the shortest group that repeats to form the text (the last repetition may be incomplete), or the text itself.
+ */
 function repeatedGroup(text: string): string {
   // Knuth-Morris-Pratt: for each prefix, the length of its longest proper prefix that is also its suffix.
   const borders: number[] = [0];
@@ -122,7 +128,7 @@ function repeatedGroup(text: string): string {
   return period * 2 <= text.length ? text.slice(0, period) : text;
 }
 
-/** Counts the characters that do not continue a run or a repetition of the two before them. */
+/** Counts the characters that do not continue a row or a repetition of the two characters before them. */
 function independentCharacters(characters: readonly string[]): number {
   const followed = steps(characters).filter((step) => {
     const [first, second, third] = Array.from(step);
@@ -131,7 +137,7 @@ function independentCharacters(characters: readonly string[]): number {
   return characters.length - followed.length;
 }
 
-/** Returns every three consecutive characters. */
+/** Returns all groups of three consecutive characters. */
 function steps(characters: readonly string[]): string[] {
   return characters.slice(2).map((third, i) => `${characters[i]}${characters[i + 1]}${third}`);
 }

@@ -11,7 +11,7 @@ export interface RateDeck {
   inbound: Micros;
 }
 
-/** Used when no deck is configured: every call costs the same. */
+/** The prices if no rate deck is configured: every call costs the same. */
 export const DEFAULT_RATE_DECK: RateDeck = {
   prefixes: new Map(),
   longest: 0,
@@ -30,8 +30,8 @@ export function rateTo(deck: RateDeck, number: string): Micros {
 }
 
 /**
- * Whether a call may be transferred to this number. The call keeps its initial price, so the other leg must not cost
- * more; otherwise the operator would pay the difference.
+ * Whether a call may be transferred to this number. The price of the call does not change, so the number must not be
+ * more expensive; otherwise the operator would pay the difference.
  */
 export function isTransferAffordable(deck: RateDeck, number: string, microsPerSecond: Micros): boolean {
   return rateTo(deck, number) <= microsPerSecond;
@@ -44,9 +44,9 @@ const MAX_LINES = 500_000;
 const MAX_FAULTS = 10;
 
 /**
- * Parses a rate deck from CSV lines `prefix,micro_usd_per_second`; the header line is optional. The prefix `default`
- * sets the price of unlisted prefixes and `inbound` that of inbound calls; each defaults to 2,500. Empty lines and
- * lines starting with # are skipped.
+ * Parses a rate deck from CSV lines `prefix,micro_usd_per_second`. The header line is optional. The prefix `default`
+ * sets the price of unlisted prefixes, and `inbound` that of inbound calls; without them the price is 2,500. Empty
+ * lines and lines that start with # are skipped.
  * @returns the deck, or up to 10 faults with their line numbers; one fault rejects the whole deck
  */
 export function parseRateDeck(csv: string): { deck: RateDeck } | { faults: string[] } {
@@ -61,7 +61,7 @@ export function parseRateDeck(csv: string): { deck: RateDeck } | { faults: strin
     if (line === '' || line.startsWith('#') || isHeader) continue;
     const row = parseLine(line);
     const earlier = 'key' in row ? lineOf.get(row.key) : undefined;
-    const fault = earlier === undefined ? row.fault : `the prefix is on line ${earlier} already`;
+    const fault = earlier === undefined ? row.fault : `the prefix is already on line ${earlier}`;
     if (fault !== undefined) faults.push(`line ${index + 1}: ${fault}`);
     if (faults.length === MAX_FAULTS) break;
     if (!('key' in row)) continue;

@@ -2,10 +2,10 @@
 const MAX_EVENT_CHARACTERS = 1_000_000;
 
 export interface ServerSentEvent {
-  /** `message` unless the server names it. */
+  /** The event's type; `message` unless the server sets another. */
   event: string;
   data: string;
-  /** The last event id from the server, for the `Last-Event-ID` header. */
+  /** The last event id that the server sent, for the `Last-Event-ID` header. */
   id?: string;
 }
 
@@ -40,7 +40,7 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
   if (data.length > 0) yield finished();
 }
 
-/** Yields complete lines, which end with CR, LF or CRLF. Scans each chunk once, however long a line is. */
+/** Yields complete lines, which end with CR, LF or CRLF. Reads each chunk only once, however long a line is. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
@@ -66,7 +66,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 }
 
 function tooLong(): Error {
-  return new Error('an event of the event stream does not end');
+  return new Error('an event of the event stream is too long');
 }
 
 function fieldOf(line: string): { name: string; value: string } {

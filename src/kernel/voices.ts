@@ -4,7 +4,7 @@ import { ENGINE_NAMES, type EngineName } from './engines.js';
 export interface Voice {
   name: string;
   description: string;
-  /** Languages by engine. Engines that are missing do not offer the voice. */
+  /** Languages of the voice by engine. Engines that do not offer the voice are missing. */
   languages: Readonly<Partial<Record<EngineName, readonly string[]>>>;
 }
 
@@ -13,7 +13,7 @@ export interface Language {
   name: string;
 }
 
-/** Languages that every model in use understands, writes and speaks. The vendors support more. */
+/** Languages that every model used here understands, writes and speaks. Some models support more. */
 export const LANGUAGES: readonly Language[] = [
   { tag: 'en-US', name: 'English (United States)' },
   { tag: 'en-GB', name: 'English (United Kingdom)' },
@@ -39,8 +39,8 @@ export const VOICES: readonly Voice[] = [
 ];
 
 /**
- * Returns why this voice cannot be used in this language, as a message that starts with the invalid field; undefined
- * when at least one of the engines supports the pair.
+ * Returns a message that says why this voice cannot be used in this language, and that starts with the invalid field.
+ * Returns undefined when at least one of the engines supports the combination.
  */
 export function voiceFault(
   wanted: { voice: string; language: string },
@@ -51,11 +51,11 @@ export function voiceFault(
   const voice = offered.find(({ name }) => name === wanted.voice);
   const on = `the engine${engines.length === 1 ? '' : 's'} ${engines.join(', ')}`;
   if (voice === undefined) {
-    return `voice: there is no voice ${wanted.voice} on ${on}; there are ${offered.map(({ name }) => name).join(', ')}`;
+    return `voice: ${wanted.voice} is not available on ${on}; use one of ${offered.map(({ name }) => name).join(', ')}`;
   }
   const spoken = new Set(engines.flatMap((engine) => voice.languages[engine] ?? []));
   if (!spoken.has(wanted.language)) {
-    return `language: the voice ${wanted.voice} does not speak ${wanted.language} on ${on}; it speaks ${[...spoken].join(', ')}`;
+    return `language: the voice ${wanted.voice} does not speak ${wanted.language} on ${on}; use one of ${[...spoken].join(', ')}`;
   }
   return undefined;
 }

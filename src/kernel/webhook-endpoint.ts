@@ -1,8 +1,8 @@
 import { urlFrom } from './text.js';
 
 /**
- * Returns the origin and path of a customer's URL; deliveries are grouped by this endpoint. The query is dropped
- * because customers put call-specific values and secrets there. A text that is not a URL is returned unchanged.
+ * Returns the origin and path of a customer's URL, by which deliveries are grouped. The query is left out, because
+ * customers put call-specific values and secrets there. A text that is not a URL is returned unchanged.
  */
 export function webhookEndpoint(url: string): string {
   const parsed = urlFrom(url);

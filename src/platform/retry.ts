@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Repeats an attempt until it succeeds, with pauses that double. The pauses do not keep the process running.
+ * Repeats an attempt until it succeeds, with pauses that double. A pause does not keep the process running.
  * @param limits.until ms since the epoch; no attempt begins later
  * @param limits.signal ends the pause between attempts with an AbortError
  * @throws the last attempt's error when the next one would begin too late

@@ -1,4 +1,4 @@
-/** The items in a random order. */
+/** Returns the items in a random order. */
 export function shuffled<T>(items: readonly T[]): T[] {
   return items
     .map((item) => ({ item, at: Math.random() }))

@@ -1,7 +1,7 @@
 /**
- * Runs work for each item in sequence; a failure does not stop the others.
+ * Runs work for one item after another. A failure does not stop the others.
  * @param p.until ms since the epoch; no item is started later
- * @param p.failed called for each failure; what it throws ends the run
+ * @param p.failed called for each failure; an error that it throws ends the run
  * @returns the results of the successful items
  */
 export async function tryEach<T, R>(

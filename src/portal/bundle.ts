@@ -4,8 +4,8 @@ import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Builds the portal from `src/portal/app` into `dist/portal`: scripts split by page, one style sheet, and the HTML page
- * that loads them. Script and style file names contain a hash of their content.
+ * Builds the portal from `src/portal/app` into `dist/portal`: one script per page, one style sheet, and the HTML page
+ * that loads them. Names of script and style files contain a hash of their content.
  */
 async function bundlePortal(root: string): Promise<void> {
   const app = join(root, 'src/portal/app');

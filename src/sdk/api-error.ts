@@ -1,6 +1,6 @@
 /** Details of an error response besides its message. */
 export interface ErrorFacts {
-  /** Messages by name of the invalid field. */
+  /** Messages, each under the name of the invalid field. */
   fields?: Readonly<Record<string, string>>;
   /** Delay before a retry, in ms. */
   retryAfterMs?: number;
@@ -9,7 +9,9 @@ export interface ErrorFacts {
   body?: object;
 }
 
-/** An error response of the service. Status 0: there was no response, and the code is UNREACHABLE or TIMEOUT. */
+/**
+ * An error response of the service. Status 0 means that there was no response; the code is then UNREACHABLE or TIMEOUT.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly fields: Readonly<Record<string, string>>;
@@ -19,7 +21,7 @@ export class ApiError extends Error {
 
   constructor(
     readonly status: number,
-    /** A code of `src/platform/http/contract/errors.ts`; UNKNOWN when the response is not from the service. */
+    /** A code in `src/platform/http/contract/errors.ts`, or UNKNOWN when the response is not from the service. */
     readonly code: string,
     message: string,
     facts: ErrorFacts = {},
@@ -36,9 +38,13 @@ export class ApiError extends Error {
  * Converts an error response to an `ApiError`.
  * @param answer the parsed JSON body; undefined if there is none
  */
-export function refusalOf(status: number, answer: unknown, facts: Omit<ErrorFacts, 'fields' | 'body'> = {}): ApiError {
+export function createApiError(
+  status: number,
+  answer: unknown,
+  facts: Omit<ErrorFacts, 'fields' | 'body'> = {},
+): ApiError {
   if (typeof answer !== 'object' || answer === null || !('message' in answer)) {
-    return new ApiError(status, 'UNKNOWN', `The service answered with status ${status}.`, facts);
+    return new ApiError(status, 'UNKNOWN', `The service responded with status ${status}.`, facts);
   }
   const code = 'error_code' in answer ? String(answer.error_code) : 'UNKNOWN';
   const fields = 'fields' in answer && typeof answer.fields === 'object' ? answer.fields : {};
@@ -49,7 +55,7 @@ export function refusalOf(status: number, answer: unknown, facts: Omit<ErrorFact
   });
 }
 
-/** Builds a query string with its question mark, without undefined and empty values; '' when none is left. */
+/** Builds a query string with its question mark. Leaves out undefined and empty values; '' when nothing remains. */
 export function queryText(query: Readonly<Record<string, string | number | boolean | undefined>> = {}): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

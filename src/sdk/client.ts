@@ -6,9 +6,9 @@ import { createTransport } from './transport.js';
 /** Settings of any request. */
 export interface RequestSettings {
   signal?: AbortSignal;
-  /** Timeout for the request including its response; 30 s by default. */
+  /** Timeout for the request and its response in ms; 30 s by default. */
   timeoutMs?: number;
-  /** Makes a POST safe to retry: the service executes each key once. */
+  /** Makes a POST safe to retry, because the service executes a POST only once per key. */
   idempotencyKey?: string;
 }
 
@@ -26,8 +26,9 @@ const LARGEST_PAGE = 100;
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 /**
- * Creates a client for the service's HTTP API. Paths, parameters, bodies and responses are typed by the route table, so
- * undeclared ones do not compile. Every method throws ApiError for error responses and when the service is unreachable.
+ * Creates a client for the service's HTTP API. The route table declares the types of paths, parameters, bodies and
+ * responses, so undeclared ones do not compile. Every method throws ApiError, both for error responses and when the
+ * service is unreachable.
  */
 export function createClient(options: { baseUrl: string; apiKey: string }) {
   const transport = createTransport(options);
@@ -46,8 +47,8 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
     delete: asking('delete'),
 
     /**
-     * Reads the pages of a list lazily, one request per page.
-     * @param most maximum entries over all pages; all by default
+     * Reads the pages of a list, with one request when a page is needed.
+     * @param most maximum entries over all pages; default: all
      */
     async *pages<P extends ListPath>(
       path: P,
@@ -96,7 +97,7 @@ interface ListAnswer {
   next_cursor?: string | undefined;
 }
 
-/** Loosely typed request; the public methods check each operation's types. */
+/** A loosely typed request. The public methods check each operation's types. */
 interface Loose extends RequestSettings {
   params?: Record<string, string>;
   query?: QueryText;
@@ -111,7 +112,7 @@ function pathOf(path: string, { params = {}, query }: Loose): string {
   const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name] ?? '';
     if (/^\.{0,2}$/.test(value)) {
-      const fault = 'It must not be empty, nor dots.';
+      const fault = 'must not be empty or consist of dots.';
       throw new ApiError(0, 'MISSING_PARAMS', `${name}: ${fault}`, { fields: { [name]: fault } });
     }
     return encodeURIComponent(value);

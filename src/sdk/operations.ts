@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { routes } from '../api/routes.js';
 
-/** Operations available to API keys. Only the types of the route table are used; it is not loaded at run time. */
+/**
+ * Operations that API keys may use. Only the types of the route table are imported, so it is not loaded at run time.
+ */
 type Operation = Extract<(typeof routes)[keyof typeof routes], { auth: 'key' | 'keyOrSession' }>;
 
 export type Method = Operation['method'];
@@ -22,7 +24,7 @@ export type InputsOf<O> = (O extends { params: infer P } ? { params: InputOf<P> 
       : { query: InputOf<Q> }
     : unknown);
 
-/** Paths that return pages of a list with a cursor. */
+/** Paths that return one page of a list at a time, with a cursor. */
 export type ListPath = {
   [P in PathOf<'get'>]: 'cursor' extends keyof QueryOf<OperationAt<'get', P>> ? P : never;
 }[PathOf<'get'>];

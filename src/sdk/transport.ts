@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutTrailing } from '../kernel/text.js';
-import { ApiError, refusalOf } from './api-error.js';
+import { ApiError, createApiError } from './api-error.js';
 
 /** An outgoing request. */
-export interface Sending {
+export interface RequestOptions {
   accept: string;
   body?: object;
   headers?: Record<string, string>;
@@ -13,17 +13,17 @@ export interface Sending {
 }
 
 const TIMEOUT_MS = 30_000;
-/** A stream without data for this long is considered dead: the service sends a comment every 15 s. */
-const SILENCE_MS = 45_000;
-const MOST_TRIES = 3;
+/** A stream without data for this long counts as disconnected, because the service sends a comment every 15 s. */
+const STREAM_TIMEOUT_MS = 45_000;
+const MAX_TRIES = 3;
 const FIRST_WAIT_MS = 300;
-/** Maximum retry delay; if the service asks for a longer one, the error is thrown instead. */
-const LONGEST_WAIT_MS = 10_000;
+/** Maximum delay before a retry. If the service asks for a longer one, the error is thrown instead. */
+const MAX_WAIT_MS = 10_000;
 
-/** Statuses of a temporary outage of the service or a proxy; 0: no response. */
-const AWAY = new Set([0, 502, 503, 504]);
+/** Statuses of a temporary outage of the service or a proxy. 0: no response. */
+const UNAVAILABLE_STATUSES = new Set([0, 502, 503, 504]);
 
-/** Creates a transport that sends requests with an API key, applies timeouts and retries what is safe to retry. */
+/** Creates a transport that sends requests with an API key, applies timeouts, and retries requests if that is safe. */
 export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) {
   const base = withoutTrailing(baseUrl, '/');
 
@@ -31,7 +31,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
    * Sends one request.
    * @throws ApiError for any response other than 2xx; other errors when there is no response
    */
-  async function request(method: string, path: string, p: Sending, signal: AbortSignal): Promise<Response> {
+  async function request(method: string, path: string, p: RequestOptions, signal: AbortSignal): Promise<Response> {
     const response = await fetch(base + path, {
       method: method.toUpperCase(),
       headers: {
@@ -42,7 +42,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
         ...p.headers,
       },
       ...(p.body === undefined ? {} : { body: JSON.stringify(p.body) }),
-      // Never send the API key to any other address.
+      // Follow no redirect, so that the API key is sent to no other address.
       redirect: 'manual',
       signal,
     });
@@ -50,15 +50,15 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
     const location = response.headers.get('location');
     if (response.status < 400 && location !== null) {
       await response.body?.cancel();
-      throw new ApiError(response.status, 'UNKNOWN', `${base} redirects to ${location}: use that address.`);
+      throw new ApiError(response.status, 'UNKNOWN', `${base} redirects to ${location}: use that URL.`);
     }
-    throw refusalOf(response.status, await errorObjectOf(response), factsOf(response));
+    throw createApiError(response.status, await errorObjectOf(response), factsOf(response));
   }
 
-  function failureOf(error: unknown, p: Sending): unknown {
+  function failureOf(error: unknown, p: RequestOptions): unknown {
     if (error instanceof ApiError || p.signal?.aborted) return error;
     if (nameOf(error) === 'TimeoutError') {
-      return new ApiError(0, 'TIMEOUT', `The service at ${base} did not answer in time.`);
+      return new ApiError(0, 'TIMEOUT', `The service at ${base} did not respond in time.`);
     }
     return new ApiError(0, 'UNREACHABLE', `The service at ${base} cannot be reached${reasonOf(error)}.`);
   }
@@ -68,7 +68,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
      * Sends a request and parses the JSON response. Retries temporary failures if that is safe.
      * @throws ApiError
      */
-    async json(method: string, path: string, p: Sending): Promise<unknown> {
+    async json(method: string, path: string, p: RequestOptions): Promise<unknown> {
       for (let tries = 1; ; tries++) {
         const timeout = AbortSignal.timeout(p.timeoutMs ?? TIMEOUT_MS);
         const signal = p.signal === undefined ? timeout : AbortSignal.any([timeout, p.signal]);
@@ -76,8 +76,8 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
           return await jsonOf(await request(method, path, p, signal));
         } catch (error) {
           const failure = failureOf(error, p);
-          const harmless = method === 'get' || p.idempotencyKey !== undefined;
-          const waitMs = tries < MOST_TRIES ? waitBefore(failure, tries, harmless) : undefined;
+          const isSafeToRepeat = method === 'get' || p.idempotencyKey !== undefined;
+          const waitMs = tries < MAX_TRIES ? retryDelayAfter(failure, tries, isSafeToRepeat) : undefined;
           if (waitMs === undefined) throw failure;
           await sleep(waitMs, undefined, { signal: p.signal });
         }
@@ -88,7 +88,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
      * Streams the bytes of a response. Never retries; times out after 45 s without data.
      * @throws ApiError
      */
-    async *stream(path: string, p: Sending): AsyncGenerator<Uint8Array> {
+    async *stream(path: string, p: RequestOptions): AsyncGenerator<Uint8Array> {
       const silent = new AbortController();
       const giveUp = () => silent.abort(new DOMException('silent', 'TimeoutError'));
       let timer = setTimeout(giveUp, p.timeoutMs ?? TIMEOUT_MS);
@@ -97,7 +97,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
         const { body } = await request('get', path, p, signal);
         for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
           clearTimeout(timer);
-          timer = setTimeout(giveUp, SILENCE_MS);
+          timer = setTimeout(giveUp, STREAM_TIMEOUT_MS);
           yield chunk;
         }
       } catch (error) {
@@ -110,19 +110,19 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
 }
 
 /**
- * Returns the delay in ms before the request is retried; undefined when it must not be retried, or not soon enough.
+ * Returns the delay in ms before a request is retried. Undefined when it must not be retried, or only after too long.
  * @param tries attempts so far, from 1
- * @param harmless whether the request may safely be repeated
+ * @param isSafeToRepeat whether repeating the request has no further effect
  */
-export function waitBefore(failure: unknown, tries: number, harmless: boolean): number | undefined {
+export function retryDelayAfter(failure: unknown, tries: number, isSafeToRepeat: boolean): number | undefined {
   if (!(failure instanceof ApiError)) return undefined;
   // A rate-limited request had no effect, so repeating it is always safe.
-  const again = failure.code === 'RATE_LIMIT_EXCEEDED' || (harmless && AWAY.has(failure.status));
-  // A timeout took long enough already; do not retry it.
+  const again = failure.code === 'RATE_LIMIT_EXCEEDED' || (isSafeToRepeat && UNAVAILABLE_STATUSES.has(failure.status));
+  // A request that timed out has taken long enough, so it is not retried.
   if (!again || failure.code === 'TIMEOUT') return undefined;
   const backoffMs = FIRST_WAIT_MS * 2 ** (tries - 1) * (1 + Math.random() / 2);
   const waitMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
-  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
+  return waitMs > MAX_WAIT_MS ? undefined : waitMs;
 }
 
 /** @throws ApiError when the body is not JSON */
@@ -131,7 +131,11 @@ async function jsonOf(response: Response): Promise<unknown> {
     return (await response.json()) as unknown;
   } catch (error) {
     if (nameOf(error) !== 'SyntaxError') throw error;
-    throw new ApiError(response.status, 'UNKNOWN', 'What answers at this address is not the service: no JSON.');
+    throw new ApiError(
+      response.status,
+      'UNKNOWN',
+      'The response is not JSON, so this is probably not the Callwright service.',
+    );
   }
 }
 
@@ -144,7 +148,7 @@ function factsOf({ headers }: Response) {
   };
 }
 
-/** Parses the error body; undefined for responses of proxies that are not JSON. */
+/** Parses the error body. Undefined if it is not JSON, as in responses of proxies. */
 async function errorObjectOf(response: Response): Promise<unknown> {
   try {
     return (await response.json()) as unknown;
@@ -153,12 +157,12 @@ async function errorObjectOf(response: Response): Promise<unknown> {
   }
 }
 
-/** Reads the name of an error. Errors of `fetch` may come from another realm, where `instanceof` fails. */
+/** Returns the name of an error. `instanceof` fails for errors of `fetch` from another realm. */
 function nameOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, 'name') : undefined;
 }
 
-/** Extracts the reason of a failed fetch. Node stores it in `cause`, as a list when it tried several addresses. */
+/** Returns the reason of a failed fetch. Node stores it in `cause`, as a list when it tried several addresses. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { message?: string; code?: string; errors?: { message?: string }[] } };
   const reason = cause?.errors?.[0]?.message || cause?.message || cause?.code;

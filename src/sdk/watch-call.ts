@@ -3,17 +3,17 @@ import type { Call } from '../calls/views/schemas.js';
 import { ERRORS } from '../platform/http/contract/errors.js';
 import { isFinalStatus } from '../kernel/call-state.js';
 import type { ErrorCode } from '../kernel/errors.js';
-import { ApiError, refusalOf } from './api-error.js';
+import { ApiError, createApiError } from './api-error.js';
 import type { Client } from './client.js';
 
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 8_000;
-/** Consecutive failures before giving up, about half a minute. */
-const MOST_FAILURES = 7;
+const MAX_WAIT_MS = 8_000;
+/** Consecutive failures after which watching ends, about half a minute. */
+const MAX_FAILURES = 7;
 
 /**
- * Yields the current state of a call, and again each change until the call is final and the service ends the stream.
- * Reopens a stream that breaks or ends early.
+ * Yields the current state of a call, and again after each change, until the call is final and the service ends the
+ * stream. If the stream breaks or ends early, opens a new one.
  * @throws ApiError when the call cannot be read, or the service stays unreachable
  */
 export async function* watchCall(client: Client, callId: string, signal?: AbortSignal): AsyncGenerator<Call> {
@@ -34,24 +34,24 @@ export async function* watchCall(client: Client, callId: string, signal?: AbortS
       if (last === undefined || !isFinalStatus(last.status)) await sleep(FIRST_WAIT_MS);
     } catch (error) {
       if (signal?.aborted) return;
-      if (!isPassing(error) || ++failures >= MOST_FAILURES) throw error;
+      if (!isTemporaryFailure(error) || ++failures >= MAX_FAILURES) throw error;
       const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-      const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
-      await sleep(Math.max(backoffMs, Math.min(retryAfterMs, LONGEST_WAIT_MS)));
+      const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), MAX_WAIT_MS);
+      await sleep(Math.max(backoffMs, Math.min(retryAfterMs, MAX_WAIT_MS)));
     }
   }
 }
 
-/** @throws ApiError when the stream broke inside the event */
+/** @throws ApiError when the connection broke in the middle of the event */
 function callOf(data: string): Call {
   try {
     return JSON.parse(data) as Call;
   } catch {
-    throw new ApiError(0, 'UNREACHABLE', 'The stream of events broke off.');
+    throw new ApiError(0, 'UNREACHABLE', 'The event stream was interrupted.');
   }
 }
 
-/** Converts the `end` event, with which the service ends the stream, to an error. */
+/** Converts an `end` event to an error. The service ends a stream with this event. */
 function endOf(data: string): ApiError {
   let answer: unknown;
   try {
@@ -60,10 +60,10 @@ function endOf(data: string): ApiError {
     answer = undefined;
   }
   const code = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'error_code') : undefined;
-  return refusalOf(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, answer);
+  return createApiError(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, answer);
 }
 
 /** Whether the error is temporary, so that a retry may help. */
-export function isPassing(error: unknown): boolean {
+export function isTemporaryFailure(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }

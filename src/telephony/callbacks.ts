@@ -23,58 +23,58 @@ export interface CarrierRequest {
 
 /** A call at a carrier, as identified by a verified request. */
 export interface CarrierCallRef {
-  /** The mode whose account made the request. */
+  /** The mode whose carrier account made the request. */
   mode: Mode;
   carrier: CarrierIdentity;
-  /** Empty when the request identifies no call. */
+  /** The carrier's call id; empty when the request is about no call. */
   carrierSid: string;
 }
 
 /** The content of a status callback. */
 export interface StatusReport {
-  /** The signal to send to the call; absent for intermediate statuses, which change nothing. */
+  /** The signal to send to the call. Absent for intermediate statuses, which change nothing. */
   signal?: CarrierSignal;
-  /** Distinguishes a repeated callback from a new one; absent when the carrier does not number callbacks. */
+  /** Distinguishes a repeated callback from a new one. Absent when the carrier does not number callbacks. */
   sequence?: string;
   /** The entry for the call's timeline. */
   record: Omit<CarrierEventDocument, '_id' | 'createdAt' | 'callId' | 'carrierSid'>;
 }
 
 /** An incoming call, as described by the carrier or by a client that forwards the carrier's webhook. */
-export interface ArrivedCall extends CarrierCallRef {
-  /** The sender of the request: the owner of an API key, or the mode whose carrier account signed it. */
+export interface InboundCall extends CarrierCallRef {
+  /** The sender of the request: the owner of an API key, or the carrier account of one mode that signed it. */
   forwarder: Forwarder;
   from: string;
   to: string;
   forwardedFrom?: string | undefined;
   agentId?: string | undefined;
   externalCallId?: string | undefined;
-  /** Error messages for the sender, in the terms of the sender's API, for a rejected call. */
-  wording: {
-    /** The call is not a live call to a number of the forwarder. */
-    notOwn: string;
-    ofAnotherCall: string;
+  /** Error messages for a rejected call, in the terms of the API that the sender used. */
+  errorMessages: {
+    /** The call is not a live call to one of the sender's numbers. */
+    notOwnCall: string;
+    belongsToAnotherCall: string;
   };
 }
 
 /**
- * Receives the carrier's events; implemented by the calls domain. Events that cannot belong to one of our calls are
- * ignored. A rejected promise means that the event could not be processed and that the carrier should send it again.
+ * Handles the carrier's events; implemented by the calls domain. Events that cannot belong to one of our calls are
+ * ignored. A rejected promise means that the event was not processed and that the carrier should send it again.
  */
-export interface CallEvents {
+export interface CarrierEventHandlers {
   /** The status of an outbound call. */
-  statusOf(callId: string, told: CarrierCallRef, report: StatusReport): Promise<void>;
-  /** The status of a call that is identified only by the carrier's call identifier. */
-  status(told: CarrierCallRef, report: StatusReport): Promise<void>;
+  handleStatus(callId: string, carrierCall: CarrierCallRef, report: StatusReport): Promise<void>;
+  /** The status of a call for which only the carrier's call id is known. */
+  handleStatusBySid(carrierCall: CarrierCallRef, report: StatusReport): Promise<void>;
   /** The result of the carrier's answering machine detection. */
-  answeredBy(callId: string, told: CarrierCallRef, who: AnsweredBy): Promise<void>;
-  /** The number that the call was transferred to has answered. `told` refers to the call, not to its other leg. */
-  transferAnswered(callId: string, told: CarrierCallRef): Promise<void>;
+  recordAnsweredBy(callId: string, carrierCall: CarrierCallRef, answeredBy: AnsweredBy): Promise<void>;
+  /** The number that the call was transferred to has answered. `carrierCall` is the call, not its other leg. */
+  recordTransferAnswer(callId: string, carrierCall: CarrierCallRef): Promise<void>;
 }
 
 /** The deadline of a response to the carrier, and the request id for the logs. */
-export interface AnswerTerms {
-  /** Ms since the epoch. */
+export interface ResponseContext {
+  /** In ms since the epoch. */
   deadline: number;
   requestId: string;
 }
@@ -82,27 +82,32 @@ export interface AnswerTerms {
 /** Decides what a carrier does with a call; implemented by the calls domain. */
 export interface CallInstructions {
   /** An outbound call was answered. Never rejects. */
-  answered(callId: string, told: CarrierCallRef, terms: AnswerTerms): Promise<CallInstruction>;
-  /** Stream number n of the call has ended (the first is 0), or a transfer is over. Never rejects. */
-  streamEnded(callId: string, told: CarrierCallRef, ended: EndedStream, terms: AnswerTerms): Promise<CallInstruction>;
+  answerOutboundCall(callId: string, carrierCall: CarrierCallRef, context: ResponseContext): Promise<CallInstruction>;
+  /** Stream number n of the call has ended (the first stream has number 0), or a transfer is over. Never rejects. */
+  continueAfterStream(
+    callId: string,
+    carrierCall: CarrierCallRef,
+    ended: EndedStream,
+    context: ResponseContext,
+  ): Promise<CallInstruction>;
   /** A call has come in. @throws ServiceError when the call is not accepted */
-  arrived(call: ArrivedCall, deadline: number): Promise<CallInstruction>;
+  receiveCall(call: InboundCall, deadline: number): Promise<CallInstruction>;
 }
 
 export interface EndedStream {
-  /** Stream number; any value that is not the number of a reconnected stream means the first stream. */
-  after: number;
+  /** Stream number of the ended stream. Any value that is not the number of a later stream means the first stream. */
+  streamNumber: number;
   /** After a transfer: whether the other party answered. */
   transferConnected?: boolean;
 }
 
 export type CallInstruction =
-  /** `resumption`: the stream number of a stream that replaces a lost one. */
-  | { kind: 'stream'; callId: string; resumption?: number }
+  /** `streamNumber`: the number of a stream that replaces a lost one. */
+  | { kind: 'stream'; callId: string; streamNumber?: number }
   /** `callerId`: one of our numbers. `timeLimitSeconds`: counted from when the other party answers. */
   | { kind: 'transfer'; callId: string; to: string; callerId: string; timeLimitSeconds: number }
   /** Speaks the text, then hangs up. */
-  | { kind: 'apology'; words: string }
+  | { kind: 'apology'; text: string }
   | { kind: 'hang_up' }
   /** Rejects an incoming call without answering it, so that the carrier does not bill it. */
   | { kind: 'reject' };

@@ -2,25 +2,25 @@ import { Schema } from 'mongoose';
 import type { AnsweredBy } from '../kernel/call-state.js';
 
 /**
- * Maps a call of ours to the carrier's call. One row per call, inserted once, by the process that first learns of the
- * carrier's call. A closed row means that no carrier call may be bound any more: one that appears later is hung up
- * before anyone speaks.
+ * Connects one of our calls to the carrier's call. Each call has at most one row, inserted once, by the process that
+ * first knows the carrier's call. After a closed row, the call can have no carrier call: if the carrier reports one
+ * later, we hang it up before anyone speaks.
  */
 export interface CarrierBindingDocument {
   _id: string;
   /**
-   * `closed:<call id>` in a closed row: the index is unique, and not sparse so that every supported database server can
-   * build it.
+   * The carrier's call id. In a closed row `closed:<call id>`, because the index on this field is unique and not
+   * sparse, so that every supported database server can build it.
    */
   carrierSid: string;
-  /** The kind of the carrier. Absent in closed rows and in rows of earlier releases, which are Twilio calls. */
+  /** The kind of carrier. Absent in closed rows and in rows of earlier releases, whose calls are Twilio's. */
   carrier?: string;
   closed?: boolean;
   /** The result of the carrier's answering machine detection; set once. */
   answeredBy?: AnsweredBy;
-  /** The highest stream number granted after a lost stream; absent: only the first stream is admitted. */
+  /** The highest number of a new stream that we granted after a lost one. Absent: only the first stream is accepted. */
   resumptions?: number;
-  /** When the carrier was told to end the call because of a fault of ours. */
+  /** When we instructed the carrier to end the call because of a failure on our side. */
   givenUpAt?: Date;
   boundAt: Date;
 }

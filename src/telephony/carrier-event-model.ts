@@ -1,17 +1,17 @@
 import { Schema } from 'mongoose';
 
-/** A status callback as received, including late ones and ones that changed nothing. Contains no phone number. */
+/** A status callback as received. Late callbacks, and those that change nothing, are stored, too. No phone numbers. */
 export interface CarrierEventDocument {
   /**
-   * `<call id>:<carrier's call id>:<sequence>`, or with the status if there is no sequence number. A repeated callback
-   * has the same sequence number.
+   * `<call id>:<carrier's call id>:<sequence>`, with the status in place of a missing sequence number. A repeated
+   * callback has the same sequence number and therefore the same id.
    */
   _id: string;
   callId: string;
   carrierSid: string;
   sequence?: number;
   status: string;
-  /** The carrier's own timestamp; absent when the callback had none. */
+  /** The time in the callback, by the carrier's clock. Absent when the callback had none. */
   at?: Date;
   createdAt: Date;
   durationSeconds?: number;
@@ -35,5 +35,5 @@ export const carrierEventSchema = new Schema<CarrierEventDocument>(
   { collection: 'carrier_events', versionKey: false },
 );
 
-// Unique only because the embedded database server builds no other kind of index.
+// The index is unique only because the embedded database server builds no other kind.
 carrierEventSchema.index({ callId: 1, createdAt: 1, _id: 1 }, { unique: true });

@@ -2,12 +2,12 @@ import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { TelephonyDatabase } from './database.js';
 import type { CarrierEventDocument } from './carrier-event-model.js';
 
-/** Upper limit of the events read per call; no call has more callbacks than this. */
-const MOST_EVENTS = 100;
+/** Maximum events read per call. No call has more callbacks than this. */
+const MAX_EVENTS = 100;
 
 export type CarrierEvents = ReturnType<typeof createCarrierEvents>;
 
-/** Stores the status callbacks of each call for the timeline; no decision depends on them. */
+/** Stores the status callbacks of each call for the timeline. No decision depends on them. */
 export function createCarrierEvents(database: TelephonyDatabase) {
   return {
     /** Stores a callback; a repeated callback is stored once. */
@@ -20,12 +20,12 @@ export function createCarrierEvents(database: TelephonyDatabase) {
       }
     },
 
-    /** The callbacks of a call in the order of arrival. */
+    /** Lists the callbacks of a call in the order of arrival. */
     list(callId: string): Promise<CarrierEventDocument[]> {
       return database.carrierEvents
         .find({ callId })
         .sort({ createdAt: 1, _id: 1 })
-        .limit(MOST_EVENTS)
+        .limit(MAX_EVENTS)
         .lean<CarrierEventDocument[]>()
         .exec();
     },

@@ -11,7 +11,7 @@ export type CarrierFactory = (deps: {
   timeoutMs?: number;
 }) => Carrier;
 
-/** All carriers, by the kind used in the configuration. The simulated carrier has Twilio's API. */
+/** All carriers, by the kind in the configuration. The simulated carrier has the same API as Twilio. */
 export const CARRIERS: Readonly<Record<string, CarrierFactory>> = {
   simulator: createTwilioCarrier,
   twilio: createTwilioCarrier,
@@ -32,15 +32,16 @@ export function createCarriers(deps: {
   const { carriers, publicBaseUrl, streamUrl } = config;
   const timeout = timeoutMs === undefined ? {} : { timeoutMs };
 
-  function carrierOf(account: CarrierAccount): Carrier {
+  function createCarrier(account: CarrierAccount): Carrier {
     const factory = Object.hasOwn(factories, account.kind) ? factories[account.kind] : undefined;
-    if (factory === undefined) throw new Error(`There is no carrier of the kind ${account.kind}.`);
+    if (factory === undefined)
+      throw new Error(`Unknown carrier ${account.kind}: use one of ${Object.keys(factories).join(', ')}.`);
     return factory({ account, publicBaseUrl, streamUrl, ...timeout });
   }
-  return { live: carrierOf(carriers.live), test: carrierOf(carriers.test) };
+  return { live: createCarrier(carriers.live), test: createCarrier(carriers.test) };
 }
 
-/** Creates the routes for the requests of these carriers: one set per carrier API. */
+/** Creates the routes that carriers call: one set per carrier API. */
 export function createCarrierRoutes(deps: Omit<CallbackDeps, 'carriers'> & { carriers: Carriers }): BoundRoute[] {
   const { live, test } = deps.carriers;
   return [...new Set([live.contract, test.contract])].flatMap((contract) => {

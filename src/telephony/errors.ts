@@ -1,13 +1,13 @@
 import { PermanentError } from '../kernel/errors.js';
 
 /**
- * A request to a carrier was not sent because it would have addressed something other than the account's own calls.
- * Retrying cannot help.
+ * Thrown instead of sending a request to a carrier that would address anything but the account's calls. Retrying cannot
+ * help.
  */
-export class CarrierRequestRefused extends PermanentError {
-  override readonly name = 'CarrierRequestRefused';
+export class UnsafeCarrierRequest extends PermanentError {
+  override readonly name = 'UnsafeCarrierRequest';
 
   constructor() {
-    super('A request to the carrier was not sent: it would have reached something other than a call of the account.');
+    super('A carrier request was not sent because its URL does not address a call of the account.');
   }
 }

@@ -1,8 +1,8 @@
-/** An event that a carrier sends over a call's media stream, independent of the carrier's protocol. */
+/** An event on a call's media stream, in a form that is the same for all carriers. */
 export type MediaEvent =
   | { event: 'connected' }
-  /** `resumption`: the stream number from the instruction that opened this stream; 0 for the call's first stream. */
-  | { event: 'start'; streamId: string; carrierSid: string; isTelephoneAudio: boolean; resumption: number }
+  /** `streamNumber`: the number in the instruction that opened this stream; 0 for the call's first stream. */
+  | { event: 'start'; streamId: string; carrierSid: string; isTelephoneAudio: boolean; streamNumber: number }
   | { event: 'media'; mulaw: Uint8Array; timestampMs: number }
   | { event: 'dtmf'; digit: string }
   | { event: 'mark'; name: string }
@@ -14,23 +14,29 @@ export type MediaEvent =
 export const MAX_MEDIA_BYTES = 1_600;
 
 /**
- * Encodes and decodes the messages of one media socket. It keeps the state of its stream, so each socket needs its own.
+ * Encodes and decodes the messages of one media socket. It keeps the state of that stream, so each socket needs a
+ * separate codec.
  */
 export interface MediaCodec {
   /**
-   * Parses one message and passes the events that it completes to `take`, in order.
+   * Parses one message and passes the events that it contains or completes to `take`, in order.
    * @throws ProtocolViolation when the message violates the carrier's protocol
    */
   decode(data: Buffer, isBinary: boolean, take: (event: MediaEvent) => void): void;
-  /** Encodes one frame of 8 kHz mu-law, to be played after everything sent before. */
+  /** Encodes one frame of 8 kHz mu-law. The carrier plays it after everything sent before. */
   media(frame: Uint8Array): string | Uint8Array;
-  /** Encodes a mark. The carrier returns it as an event once it has played or cleared the audio sent before it. */
+  /**
+   * Encodes a mark. The carrier returns the mark as an event when it has played or cleared the audio sent before the
+   * mark.
+   */
   mark(name: string): string | Uint8Array;
-  /** Encodes the message that discards audio sent but not played yet. */
+  /** Encodes the message by which the carrier discards audio that was sent but not played yet. */
   clear(): string | Uint8Array;
 }
 
-/** The remote side of a media socket violates the protocol. `closeCode` is the WebSocket close code to use. */
+/**
+ * Thrown when the other side of a media socket violates the protocol. `closeCode` is the WebSocket close code to use.
+ */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 

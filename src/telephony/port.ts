@@ -6,7 +6,7 @@ import type { MachineDetection } from '../kernel/voicemail.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { SignedRequests } from '../platform/http/signed-requests.js';
 import type {
-  CallEvents,
+  CarrierEventHandlers,
   CallInstruction,
   CallInstructions,
   CarrierIdentity,
@@ -16,7 +16,7 @@ import type {
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { MediaCodec } from './media.js';
 
-/** A call as the carrier's own record describes it. */
+/** A call according to the carrier's records. */
 export interface CarrierCall {
   carrierSid: string;
   direction?: Direction;
@@ -34,8 +34,8 @@ export interface CarrierCall {
 }
 
 /**
- * The outcome of a dial request, as far as the response proves it. `ambiguous` means that a call may exist: never dial
- * again, only look the call up. `throttled` and `unreachable` prove that no call exists, so dialing again is safe.
+ * The outcome of a dial request, as far as the response proves it. `ambiguous`: a call may exist, so never dial again,
+ * only look the call up. `throttled` and `unreachable`: no call exists, so dialing again is safe.
  */
 export type DialOutcome =
   | { outcome: 'accepted'; carrierSid: string }
@@ -49,39 +49,39 @@ export interface DialRequest {
   to: string;
   from: string;
   ringTimeoutSeconds: number;
-  /** The carrier ends the call after this many seconds even if none of our processes is running. */
+  /** Seconds after which the carrier ends the call, even if none of our processes is running. */
   timeLimitSeconds: number;
-  /** Asks the carrier to detect answering machines; it reports the result while the call is in progress. */
+  /** Asks the carrier to detect answering machines. The carrier reports the result while the call is in progress. */
   machineDetection?: MachineDetection;
 }
 
 /** Features that not every carrier supports. */
 export interface CarrierCapabilities {
-  /** Whether the time limit of a call in progress can be changed. If not, only our own timers end the call on time. */
+  /** Whether the time limit of a call in progress can be changed. If not, only our timers end the call on time. */
   canChangeTimeLimit: boolean;
 }
 
 /**
  * The REST API of one carrier account, as activities use it. Methods other than `dial` throw when the carrier is
- * unavailable, and throw `CarrierRequestRefused`, without sending anything, when the identifier is not a valid call
- * identifier of this carrier.
+ * unavailable. They throw `UnsafeCarrierRequest`, without sending anything, when an identifier does not have the format
+ * of this carrier's call ids.
  */
 export interface CarrierApi extends CarrierIdentity {
   readonly capabilities: CarrierCapabilities;
-  /** Requests a call once. Never throws: the outcome says what is known. Takes at most 10 s. */
+  /** Requests a call once. Never throws, because the outcome includes failures. Takes at most 10 s. */
   dial(request: DialRequest): Promise<DialOutcome>;
-  /** Ends a call, ringing or in progress. Succeeds if the call has already ended. */
+  /** Ends a call that rings or is in progress. Succeeds if the call has already ended. */
   hangUp(carrierSid: string): Promise<void>;
   /**
-   * Changes the carrier's own time limit of the call, where the carrier supports it. Succeeds if the call has already
+   * Changes the carrier's time limit of the call, where the carrier supports that. Succeeds if the call has already
    * ended.
    */
   limitTo(carrierSid: string, seconds: number): Promise<void>;
   /** Returns the carrier's record of a call; undefined when the carrier has no such call. */
   fetch(carrierSid: string): Promise<CarrierCall | undefined>;
   /**
-   * Returns the calls placed from one number to another since a time (ms since the epoch), queued calls included,
-   * newest first.
+   * Returns the calls placed from one number to another since a time (ms since the epoch), newest first. Queued calls
+   * are included.
    */
   findPlaced(query: { to: string; from: string; since: number }): Promise<CarrierCall[]>;
 }
@@ -90,7 +90,7 @@ export interface CarrierApi extends CarrierIdentity {
 export interface StreamUpgrade {
   /** The configured stream URL plus the call's id, without anything that follows the id. */
   url: string;
-  /** The rest of the request URL after the call's id, unchanged: another path segment or a query; usually empty. */
+  /** The rest of the request URL after the call's id, unchanged: further path segments or a query; usually empty. */
   rest: string;
   headers: IncomingHttpHeaders;
 }
@@ -102,7 +102,7 @@ export interface CallbackDeps {
   carriers: Partial<Carriers>;
   signedRequests: SignedRequests;
   authenticator: Pick<Authenticator, 'byKeyOrCarrier'>;
-  events: CallEvents;
+  events: CarrierEventHandlers;
   instructions: CallInstructions;
   logger: Logger;
 }
@@ -112,20 +112,20 @@ export interface CarrierContract {
   createRoutes(deps: CallbackDeps): BoundRoute[];
 }
 
-/** One carrier account in full: its REST API, its callbacks, its call instructions and its media streams. */
+/** Everything about one carrier account: its REST API, its callbacks, its call instructions and its media streams. */
 export interface Carrier extends CarrierApi {
   /** The carrier's callbacks. Accounts of carriers with the same API share one contract. */
   readonly contract: CarrierContract;
-  /** Whether a request may come from this account, judging by its headers alone. */
+  /** Whether a request may come from this account. Looks only at the headers. */
   mayBeSigned(headers: IncomingHttpHeaders): boolean;
   /**
-   * Whether this account made the request.
+   * Whether this account signed the request.
    * @throws ServiceError when the body does not have the carrier's format
    */
   isSigned(request: CarrierRequest): boolean;
   /** Whether this account signed the request for a media stream. Never throws. */
   admitsStream(upgrade: StreamUpgrade): boolean;
-  /** Renders an instruction in the carrier's own format. */
+  /** Converts an instruction to the carrier's format. */
   render(instruction: CallInstruction): Markup;
   /** Creates the codec for one media socket. */
   createCodec(): MediaCodec;

@@ -4,7 +4,7 @@ import type { MediaSignal } from '../kernel/call-signals.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Micros } from '../kernel/money.js';
 
-/** What the media side needs of a call; it does not change during the call. */
+/** The data of a call that the media server needs. The data does not change during the call. */
 export interface StreamedCall {
   _id: string;
   accountId: string;
@@ -14,17 +14,17 @@ export interface StreamedCall {
   /** JSON object as a string; `{}` if none was given. */
   inputParameters: string;
   maxDurationSeconds: number;
-  /** Price per second in micro-USD; absent in calls older than frozen prices, which use the default. */
+  /** Price per second in micro-USD; absent in old calls, which were stored without a price and use the default. */
   microsPerSecond?: Micros;
 }
 
-/** `over`: the call has ended. A number: balance or duration limit will end it after so many seconds of talk. */
+/** `over`: the call has ended. A number: the balance or duration limit will end it after so many seconds of talk. */
 export type CallEnding = 'over' | number;
 
-/** Read access to calls for the media side; the calls domain implements it. */
+/** Read access to calls for the media server; the calls domain implements it. */
 export interface CallReader {
   find(callId: string): Promise<StreamedCall | null>;
-  /** False if the call is unknown. */
+  /** Whether the call has its final status; false if the call is unknown. */
   isFinal(callId: string): Promise<boolean>;
   /** Whether the call's personal data has been erased. */
   isErased(callId: string): Promise<boolean>;
@@ -34,6 +34,6 @@ export interface CallReader {
 
 /** Sends signals to the workflow of a call. */
 export interface MediaSignals {
-  /** Returns false if the call is over or unknown. `requestId` lets Temporal drop duplicates. */
+  /** Sends a signal. Returns false if the call has ended or is unknown. `requestId` lets Temporal drop duplicates. */
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
 }

@@ -3,7 +3,7 @@ import type { WebhooksDatabase } from '../webhooks/database.js';
 import { conversationResultSchema } from './results/model.js';
 import { recordingFileSchema } from './recordings/model.js';
 
-/** The collections of voice and of the domains below it. */
+/** The MongoDB collections of the voice domain and of the domains that it uses. */
 export type VoiceDatabase = WebhooksDatabase & ReturnType<typeof voiceModels>;
 
 export function voiceModels(connection: Connection) {

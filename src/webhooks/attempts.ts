@@ -4,11 +4,11 @@ import type { WebhookAttemptDocument } from './model.js';
 
 export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
 
-/** Result of an attempt, as stored. */
+/** Result of an attempt in its stored form. */
 export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
   Pick<WebhookAttemptDocument, 'durationMs' | 'httpStatus' | 'error' | 'responseBody'>;
 
-/** Stores one row per attempt, written before the request is sent. These rows are the only count of attempts. */
+/** Stores one row per attempt before the request is sent. Attempts are counted only by these rows. */
 export function createWebhookAttempts(database: WebhooksDatabase) {
   const attempts = database.webhookAttempts;
   return {
@@ -62,7 +62,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
      * @param most maximum number of attempts per call
      */
     async listOf(callIds: readonly string[], most: number): Promise<Map<string, WebhookAttemptDocument[]>> {
-      // Query by id, because every server has an index on it.
+      // Query by id, because every server has an index on the id.
       const ids = callIds.flatMap((callId) => Array.from({ length: most }, (_, index) => attemptId(callId, index + 1)));
       const found = await attempts
         .find({ _id: { $in: ids } })
@@ -74,7 +74,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return byCall;
     },
 
-    /** Claims an attempt for the caller; `taken` when another worker has claimed it. */
+    /** Claims an attempt for the caller. Returns `taken` when another worker has claimed it. */
     async begin(callId: string, number: number, startedAt: Date, redelivery = 0): Promise<'begun' | 'taken'> {
       const _id = attemptId(callId, number);
       try {
@@ -87,8 +87,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
     },
 
     /**
-     * Records the result of an attempt. A success always counts, even if the attempt was recorded as interrupted
-     * meanwhile.
+     * Records the result of an attempt. A success is recorded even if the attempt was marked as interrupted meanwhile.
      */
     async finish(callId: string, number: number, outcome: AttemptOutcome, finishedAt: Date): Promise<void> {
       const open = outcome.outcome === 'delivered' ? {} : { outcome: { $exists: false } };

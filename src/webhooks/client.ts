@@ -3,7 +3,7 @@ import type { EgressFailure } from '../platform/egress/failure.js';
 import type { GuardConfig } from '../platform/egress/guard.js';
 import type { ResolveName } from '../platform/egress/name-resolver.js';
 
-/** Limit for a whole attempt: DNS lookup, connection, TLS, headers and body. */
+/** Timeout of a whole attempt in ms: DNS lookup, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 5_000;
 const KEPT_RESPONSE_BYTES = 1_024;
 
@@ -18,12 +18,12 @@ export interface PostResult {
 }
 
 export interface WebhookClient {
-  /** Sends one attempt. Takes at most 5 s and never throws; failures are part of the result. */
+  /** Sends one attempt. Takes at most 5 s and never throws, because the result includes failures. */
   post(webhook: { accountId: string; url: string; body: string; headers: Record<string, string> }): Promise<PostResult>;
 }
 
 /**
- * Creates the client for webhooks. Like all requests to customers' servers, they pass the egress guard, follow no
+ * Creates the client for webhooks. Like all requests to customers' servers, webhooks pass the egress guard, follow no
  * redirects, and are limited in time and size.
  */
 export function createWebhookClient(deps: { config: GuardConfig; resolve?: ResolveName }): WebhookClient {

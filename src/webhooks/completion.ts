@@ -16,16 +16,16 @@ export const CompletionPayload = z
     agent_name: z.string().optional().describe('Name of the agent. Absent for a temporary agent.'),
     created_at: timestamp.describe('Time at which the call was requested.'),
     updated_at: timestamp.describe('Time of the last change to the call.'),
-    start_time: timestamp.describe('The answer, or created_at when the call was never answered.'),
+    start_time: timestamp.describe('Time of the answer, or created_at when the call was never answered.'),
     end_time: timestamp.describe('Time at which the call ended.'),
     duration_seconds: z.number().optional().describe('Billed seconds.'),
     recording_url: z.string().optional().describe('URL of the recording; reading it needs a key of the account.'),
     summary: z.string().describe('Text summary; always a sentence.'),
     transcription: z.string().optional().describe('Full transcription.'),
-    input_parameters: z.string().describe('JSON object in a string, {} when none was given.'),
-    output_parameters: z.string().optional().describe('JSON object in a string: the extracted data.'),
+    input_parameters: z.string().describe('JSON object encoded as a string; {} when none was given.'),
+    output_parameters: z.string().optional().describe('The extracted data, as a JSON object encoded as a string.'),
     external_call_id: z.string().describe('Echo of the tracking identifier, empty when none was given.'),
-    cost: z.number().optional().describe('USD.'),
+    cost: z.number().optional().describe('Cost of the call in USD.'),
     end_reason: z
       .string()
       .optional()
@@ -33,12 +33,12 @@ export const CompletionPayload = z
     answered_by: z
       .enum(['human', 'voicemail', 'unknown'])
       .optional()
-      .describe('Who answered the call. Absent when the call was not answered or nothing was detected.'),
+      .describe('Detected kind of answer. Absent when the call was not answered or nothing was detected.'),
     mode: z
       .enum(['live', 'test'])
       .optional()
       .describe(
-        'Of the call: a test call reached nobody and cost no money. Absent in events from before it was added.',
+        'Mode of the call: a test call reaches no phone and costs nothing. Absent in events of early releases.',
       ),
   })
   .meta({ id: 'CompletionPayload' });

@@ -26,7 +26,7 @@ export const deliveryRoutes = {
     path: '/webhook_deliveries',
     tag: 'Webhooks',
     summary: 'List webhook deliveries',
-    description: 'One for each call that has a completion event.',
+    description: 'One delivery for each call that has a completion event.',
     auth: 'keyOrSession',
     load: 'list',
     query: WebhookDeliveriesQuery,
@@ -56,13 +56,13 @@ export const deliveryRoutes = {
     tag: 'Webhooks',
     summary: 'Deliver a webhook again',
     description:
-      'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
+      'Sends the same bytes and webhook-id with a new timestamp, in up to four attempts. A repeated request during a redelivery changes nothing. At most 30 requests a minute.',
     auth: 'keyOrSession',
     changes: 'mode',
-    // The delivery itself records it.
+    // The audit log needs no entry, because the delivery itself is recorded.
     unaudited: true,
     params: callParams,
-    success: ratedJsonAnswer('It is on its way.', RedeliverAnswer, {
+    success: ratedJsonAnswer('The redelivery has started.', RedeliverAnswer, {
       underWay: { call_id: EXAMPLE_CALL_ID, redelivery: 1 },
     }),
     errors: ['NOT_FOUND', 'CONFLICT'],
@@ -71,12 +71,12 @@ export const deliveryRoutes = {
     method: 'get',
     path: '/failing_webhooks',
     tag: 'Webhooks',
-    summary: 'List receivers that take no webhooks',
+    summary: 'List failing webhook endpoints',
     description:
-      'A receiver fails when 20 events in a row were given up, or all those of 24 hours. It is listed until the next delivery to it succeeds, or until none has failed for 7 days; events are sent to it all the same.',
+      'An endpoint fails when 20 events in a row, or all events of 24 hours, could not be delivered. It is listed until the next delivery to it succeeds, or until no delivery has failed for 7 days. Events are still sent to it.',
     auth: 'keyOrSession',
     load: 'list',
-    success: ratedJsonAnswer('The receivers that fail now.', FailingWebhooks, {
+    success: ratedJsonAnswer('The failing endpoints.', FailingWebhooks, {
       none: { data: [] },
       one: { data: [FAILING_EXAMPLE] },
     }),
@@ -93,7 +93,7 @@ export const signingRoutes = {
     summary: 'Read whether webhooks are signed',
     description: 'Returns whether completion webhooks are signed, and the secrets in force without their values.',
     auth: 'keyOrSession',
-    success: ratedJsonAnswer('How it stands; no secret is told.', WebhookSigning, {
+    success: ratedJsonAnswer('The signing settings, without the secrets themselves.', WebhookSigning, {
       off: { enabled: false, secrets: [] },
       on: SIGNING_EXAMPLE,
     }),
@@ -103,9 +103,9 @@ export const signingRoutes = {
     method: 'post',
     path: '/webhook_signing/rotate',
     tag: 'Webhooks',
-    summary: 'Turn signing on, or replace its secret',
+    summary: 'Turn signing on, or rotate its secret',
     description:
-      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is shown in this answer and never again. Members need to be owners. Not with a test key.',
+      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is only shown in this response. Members must be owners. Test keys are rejected.',
     auth: 'keyOrSession',
     changes: 'account',
     roles: ['owner'],
@@ -114,7 +114,7 @@ export const signingRoutes = {
       schema: RotateSigningBody,
       examples: { overlap: { overlap_hours: 48 }, first: {} },
     },
-    success: ratedJsonAnswer('How it stands now, and the new secret.', RotatedSigning, {
+    success: ratedJsonAnswer('The new settings and the new secret.', RotatedSigning, {
       rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' },
     }),
     errors: [],
@@ -124,11 +124,11 @@ export const signingRoutes = {
     path: '/webhook_signing',
     tag: 'Webhooks',
     summary: 'Turn signing off',
-    description: 'All secrets are forgotten. Members need to be owners. Not with a test key.',
+    description: 'Deletes all secrets. Members must be owners. Test keys are rejected.',
     auth: 'keyOrSession',
     changes: 'account',
     roles: ['owner'],
-    success: ratedJsonAnswer('How it stands now.', WebhookSigning, { off: { enabled: false, secrets: [] } }),
+    success: ratedJsonAnswer('The new settings.', WebhookSigning, { off: { enabled: false, secrets: [] } }),
     errors: [],
   }),
 };

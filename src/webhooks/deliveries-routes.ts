@@ -6,10 +6,10 @@ import type { WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js
 import type { WebhookAttempts } from './attempts.js';
 import type { WebhookDeliveries } from './deliveries.js';
 import type { FailingEndpoint, WebhookFailures } from './failures.js';
-import { nextStepOf } from './schedule.js';
+import { nextDeliveryStep } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
-import { deadlineOf, endOf, within } from '../platform/http/deadline.js';
+import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
 import { answer } from '../platform/http/routing/answer.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
@@ -30,18 +30,18 @@ export interface DeliveryHandlersDeps {
 }
 
 const REDELIVERIES_PER_MINUTE = 30;
-const MOST_REDELIVERIES = 50;
+const MAX_REDELIVERIES = 50;
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
-/** Creates the handlers for webhook deliveries of the requesting account and mode; others respond as not found. */
+/** Creates the handlers for webhook deliveries of the requesting account and mode. Others respond as not found. */
 export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandlers<typeof deliveryRoutes> {
   const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, callId: string): Promise<WebhookDeliveryDocument> {
-    const found = await within(deadlineOf(ctx), deliveries.find(callId));
+    const found = await withDeadline(deadlineOf(ctx), deliveries.find(callId));
     if (found?.accountId !== account._id || found.mode !== mode) {
-      throw new ServiceError('NOT_FOUND', 'There is no webhook delivery of a call with this call_id.');
+      throw new ServiceError('NOT_FOUND', 'There is no webhook delivery with this call_id.');
     }
     return found;
   }
@@ -50,59 +50,63 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
     async listWebhookDeliveries({ ctx, principal: { account, mode }, query }) {
       const { state } = query;
       const list = `deliveries ${account._id} ${mode} ${state ?? ''}`;
-      const asked = {
+      const pageQuery = {
         accountId: account._id,
         mode,
         ...(state === undefined ? {} : { state }),
         ...positionOf(cursors, list, query),
-        signal: endOf(ctx, listDeadlineOf(ctx)),
+        signal: abortSignalOf(ctx, listDeadlineOf(ctx)),
       };
-      const page = await within(listDeadlineOf(ctx), deliveries.page(asked));
-      const counts = await within(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
+      const page = await withDeadline(listDeadlineOf(ctx), deliveries.page(pageQuery));
+      const counts = await withDeadline(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
       return pageAnswer(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
     },
 
     async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {
       const delivery = await find(ctx, principal, callId);
-      const rows = await within(deadlineOf(ctx), attempts.list(callId));
+      const rows = await withDeadline(deadlineOf(ctx), attempts.list(callId));
       return { ...deliveryView(delivery, rows.length), body: delivery.body, attempt_log: rows.map(attemptView) };
     },
 
     async listFailingWebhooks({ ctx, principal: { account, mode } }) {
       const due = listDeadlineOf(ctx);
-      const found = await within(due, failures.failing({ accountId: account._id, mode }));
-      const rows = await within(due, attempts.lastFailedOf(found.map(({ lastCallId }) => lastCallId)));
+      const found = await withDeadline(due, failures.failing({ accountId: account._id, mode }));
+      const rows = await withDeadline(due, attempts.lastFailedOf(found.map(({ lastCallId }) => lastCallId)));
       return { data: found.map((each) => failingView(each, rows.get(each.lastCallId))) };
     },
 
     async redeliverWebhook({ ctx, principal, params: { call_id: callId } }) {
       const delivery = await find(ctx, principal, callId);
-      if (delivery.erasedAt) throw new ServiceError('CONFLICT', 'The data of this call was erased.');
+      if (delivery.erasedAt)
+        throw new ServiceError('CONFLICT', 'The data of this call was erased, so its webhook cannot be redelivered.');
       const { redeliveries: known = 0 } = delivery;
-      const rows = await within(deadlineOf(ctx), attempts.list(callId));
-      const latest = nextStepOf(rows, known, Date.now()).step;
+      const rows = await withDeadline(deadlineOf(ctx), attempts.list(callId));
+      const latest = nextDeliveryStep(rows, known, Date.now()).step;
       const isOver = latest === 'delivered' || latest === 'exhausted' || isAbandoned(delivery, rows);
       if (!isOver && known === 0) {
-        throw new ServiceError('CONFLICT', 'The webhook is still being delivered for the first time.');
+        throw new ServiceError('CONFLICT', 'The first delivery of the webhook is not finished yet. Try again later.');
       }
-      if (isOver && known >= MOST_REDELIVERIES) {
-        throw new ServiceError('CONFLICT', `The webhook was redelivered ${known} times, which is the most.`);
+      if (isOver && known >= MAX_REDELIVERIES) {
+        throw new ServiceError('CONFLICT', `The webhook was redelivered ${known} times, which is the limit.`);
       }
-      await within(
+      await withDeadline(
         deadlineOf(ctx),
         rateLimiter.count(ctx, `redeliver:${principal.account._id}:${principal.mode}`, REDELIVERIES_PER_MINUTE, {
-          told: false,
+          hasHeaders: false,
         }),
       );
-      // Start a running redelivery again under its own number. That has no effect unless its first start was lost.
-      const redelivery = isOver ? await within(deadlineOf(ctx), deliveries.beginRedelivery(callId, known)) : known;
+      // If a redelivery is running, start it again with its number. That has an effect only if its first start was
+      // lost.
+      const redelivery = isOver
+        ? await withDeadline(deadlineOf(ctx), deliveries.beginRedelivery(callId, known))
+        : known;
       await gateway.redeliver({ callId, redelivery });
       return answer({ call_id: callId, redelivery }, { unchanged: !isOver });
     },
   };
 }
 
-/** Whether no attempt was made for longer than any retry delay, so that the delivery must have been abandoned. */
+/** Whether the delivery was abandoned: the last attempt was longer ago than any retry delay. */
 function isAbandoned({ createdAt }: WebhookDeliveryDocument, rows: readonly WebhookAttemptDocument[]): boolean {
   const last = rows.at(-1);
   const latest = last?.finishedAt ?? last?.startedAt ?? createdAt;

@@ -6,7 +6,7 @@ import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.
 
 export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
 
-/** Stores deliveries. URL and body are fixed once, so that every attempt sends the same bytes. */
+/** Stores deliveries. URL and body are stored once and never change, so that every attempt sends the same bytes. */
 export function createWebhookDeliveries(database: WebhooksDatabase) {
   const deliveries = database.webhookDeliveries;
 
@@ -29,12 +29,12 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       signal?: AbortSignal;
     }): Promise<Page<WebhookDeliveryDocument>> {
       const { accountId, mode, state, ...position } = p;
-      const ofState = state === undefined ? {} : { state: state === 'pending' ? null : state };
-      return readPage(deliveries, { filter: { accountId, mode, ...ofState }, fields: { body: 0 }, ...position });
+      const stateFilter = state === undefined ? {} : { state: state === 'pending' ? null : state };
+      return readPage(deliveries, { filter: { accountId, mode, ...stateFilter }, fields: { body: 0 }, ...position });
     },
 
-    /** Records the state of the latest delivery; undefined: under way. */
-    async note(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
+    /** Records the state of the latest delivery; undefined: in progress. */
+    async recordState(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
       const update = {
         delivered: { $set: { lastAttemptAt, state, deliveredAt: lastAttemptAt }, $unset: { failedAt: '' } },
         failed: { $set: { lastAttemptAt, state, failedAt: lastAttemptAt } },
@@ -44,7 +44,7 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
     },
 
     /**
-     * Starts the next redelivery, unless another request already did since `known` was read.
+     * Starts the next redelivery, unless another request has started it since `known` was read.
      * @returns the current number of redeliveries
      */
     async beginRedelivery(callId: string, known: number): Promise<number> {
@@ -54,9 +54,9 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       return (await find(callId))?.redeliveries ?? 0;
     },
 
-    /** Erases URL and body permanently; nothing is sent any more. */
+    /** Erases URL and body permanently. After that, nothing is sent. */
     async erase(callId: string, now: Date): Promise<void> {
-      // Bypasses the mongoose model, which rejects empty strings in required fields.
+      // Uses the driver, because the mongoose model rejects empty strings in required fields.
       await deliveries.collection.updateOne(
         { _id: callId as never, erasedAt: { $exists: false } },
         { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
@@ -67,16 +67,16 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
      * Stores the delivery unless the call already has one.
      * @returns the stored delivery
      */
-    async keep(delivery: WebhookDeliveryDocument): Promise<WebhookDeliveryDocument> {
+    async insertOrFind(delivery: WebhookDeliveryDocument): Promise<WebhookDeliveryDocument> {
       try {
         await deliveries.create(delivery);
         return delivery;
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
-        const standing = await find(delivery._id);
-        if (standing === null)
-          throw new Error('A webhook delivery vanished while it was being kept.', { cause: error });
-        return standing;
+        const existing = await find(delivery._id);
+        if (existing === null)
+          throw new Error('A webhook delivery was deleted while it was being stored.', { cause: error });
+        return existing;
       }
     },
   };

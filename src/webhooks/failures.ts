@@ -2,25 +2,25 @@ import type { Mode } from '../kernel/ids.js';
 import type { WebhooksDatabase } from './database.js';
 import type { WebhookDeliveryDocument } from './model.js';
 
-/** An endpoint is failing after this many consecutive failed events, or after failures over this long a time. */
-const MANY = 20;
-const LONG_MS = 24 * 3_600_000;
-/** Endpoints without a failure for this long are considered unused. */
-const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000;
-/** Limits per query: latest failed events, endpoints among them, and events counted per endpoint. */
-const MOST_EVENTS = 200;
+/** An endpoint counts as failing after this many failed events in a row, or when events have failed for this long. */
+const MAX_CONSECUTIVE_FAILURES = 20;
+const MAX_FAILING_MS = 24 * 3_600_000;
+/** Endpoints without a failure for this long count as unused and are not listed. */
+const UNUSED_AFTER_MS = 7 * 24 * 3_600_000;
+/** Maximum per query: latest failed events, endpoints among them, and events counted per endpoint. */
+const MAX_EVENTS = 200;
 const MOST_ENDPOINTS = 20;
 const MOST_COUNTED = 100;
 
 export interface FailingEndpoint {
-  /** URL without its query. */
+  /** The webhook URL without its query. */
   endpoint: string;
-  /** When the first event after the last success failed for good. */
+  /** When the first event after the last success finally failed. */
   since: Date;
   lastFailedAt: Date;
-  /** Call of the event that failed last. */
+  /** Call of the last failed event. */
   lastCallId: string;
-  /** Events failed since the last success, counted up to 100. */
+  /** Number of events failed since the last success, counted up to 100. */
   failures: number;
   lastDeliveredAt?: Date;
 }
@@ -41,9 +41,9 @@ export function createWebhookFailures(database: WebhooksDatabase) {
     async failing(of: { accountId: string; mode: Mode }, now = Date.now()): Promise<FailingEndpoint[]> {
       const { accountId, mode } = of;
       const recent = await deliveries
-        .find({ accountId, mode, failedAt: { $gt: new Date(now - FORGOTTEN_AFTER_MS) } }, { body: 0 })
+        .find({ accountId, mode, failedAt: { $gt: new Date(now - UNUSED_AFTER_MS) } }, { body: 0 })
         .sort({ failedAt: -1 })
-        .limit(MOST_EVENTS)
+        .limit(MAX_EVENTS)
         .lean<FailedDelivery[]>()
         .exec();
       const last = new Map<string, FailedDelivery>();
@@ -53,44 +53,44 @@ export function createWebhookFailures(database: WebhooksDatabase) {
       }
       const found: FailingEndpoint[] = [];
       for (const delivery of [...last.values()].slice(0, MOST_ENDPOINTS)) {
-        const run = await runUpTo(of, delivery);
-        if (run !== undefined && isFailing(run)) found.push(run);
+        const failures = await summarizeFailures(of, delivery);
+        if (failures !== undefined && isFailing(failures)) found.push(failures);
       }
       return found;
     },
   };
 
-  /** Summarizes the events failed since the last success; undefined when the success came after all of them. */
-  async function runUpTo(
+  /** Summarizes the events that failed since the last success; undefined when all of them failed before it. */
+  async function summarizeFailures(
     of: { accountId: string; mode: Mode },
     { callId, endpoint, failedAt }: FailedDelivery,
   ): Promise<FailingEndpoint | undefined> {
-    const asked = { accountId: of.accountId, mode: of.mode, endpoint };
+    const filter = { accountId: of.accountId, mode: of.mode, endpoint };
     const success = await deliveries
-      .findOne({ ...asked, deliveredAt: { $gt: new Date(0) } }, { deliveredAt: 1 })
+      .findOne({ ...filter, deliveredAt: { $gt: new Date(0) } }, { deliveredAt: 1 })
       .sort({ deliveredAt: -1 })
       .lean<Pick<WebhookDeliveryDocument, 'deliveredAt'>>()
       .exec();
     const lastDeliveredAt = success?.deliveredAt;
-    const run = await deliveries
-      .find({ ...asked, failedAt: { $gt: lastDeliveredAt ?? new Date(0) } }, { failedAt: 1 })
+    const failures = await deliveries
+      .find({ ...filter, failedAt: { $gt: lastDeliveredAt ?? new Date(0) } }, { failedAt: 1 })
       .sort({ failedAt: 1 })
       .limit(MOST_COUNTED)
       .lean<Required<Pick<WebhookDeliveryDocument, 'failedAt'>>[]>()
       .exec();
-    const [first] = run;
+    const [first] = failures;
     if (first === undefined) return undefined;
     return {
       endpoint,
       since: first.failedAt,
       lastFailedAt: failedAt,
       lastCallId: callId,
-      failures: run.length,
+      failures: failures.length,
       ...(lastDeliveredAt ? { lastDeliveredAt } : {}),
     };
   }
 }
 
 function isFailing({ failures, since, lastFailedAt }: FailingEndpoint): boolean {
-  return failures >= MANY || lastFailedAt.getTime() - since.getTime() >= LONG_MS;
+  return failures >= MAX_CONSECUTIVE_FAILURES || lastFailedAt.getTime() - since.getTime() >= MAX_FAILING_MS;
 }

@@ -16,12 +16,12 @@ export interface WebhookDeliveryDocument {
   endpoint?: string;
   body: string;
   createdAt: Date;
-  /** State of the latest delivery, for lists; the attempts are authoritative. Absent: under way. */
+  /** State of the latest delivery, for lists. The attempts decide if they differ. Absent: in progress. */
   state?: 'delivered' | 'failed';
   lastAttemptAt?: Date;
-  /** Time of the last success; kept during a redelivery. */
+  /** Time of the last success. It stays during a redelivery. */
   deliveredAt?: Date;
-  /** Time of the final failure; kept during a redelivery until it succeeds. */
+  /** Time of the final failure. It stays during a redelivery until that succeeds. */
   failedAt?: Date;
   /** Number of redeliveries requested. */
   redeliveries?: number;
@@ -30,19 +30,19 @@ export interface WebhookDeliveryDocument {
 }
 
 /**
- * One attempt, inserted before its request is sent. A row that stays without an outcome belongs to a worker that died.
+ * One attempt, inserted before its request is sent. If a row keeps no outcome, the worker that sent the request died.
  */
 export interface WebhookAttemptDocument {
   /** `<call id>:<number>` */
   _id: string;
   callId: string;
-  /** From 1, counted across all deliveries of the event. */
+  /** Number of the attempt, from 1, counted across all deliveries of the event. */
   number: number;
-  /** Number of its redelivery; absent for the first delivery. */
+  /** Number of the redelivery to which the attempt belongs; absent for the first delivery. */
   redelivery?: number;
   startedAt: Date;
   finishedAt?: Date;
-  /** `interrupted`: its worker died. Absent while the request is under way. */
+  /** `interrupted`: the worker died. Absent while the request is in progress. */
   outcome?: 'delivered' | 'failed' | 'interrupted';
   httpStatus?: number;
   error?: string;
@@ -70,9 +70,9 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
   },
   { collection: 'webhook_deliveries', versionKey: false },
 );
-// For paged lists. Unique only so that the embedded server builds it, too.
+// For paged lists. The index is unique only because the embedded server builds no other kind.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
-// For lists of one state. The embedded server does not build it.
+// For lists of one state. The embedded server does not build this index.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, state: 1, createdAt: -1, _id: 1 });
 // For finding failing endpoints.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, failedAt: -1, _id: 1 }, { unique: true });

@@ -47,7 +47,7 @@ export interface CompletedCalls {
 export function completionPayload(call: CompletedCall, publicBaseUrl: string): CompletionPayload {
   const { status } = call;
   if (status !== 'COMPLETED' && status !== 'FAILED' && status !== 'CANCELLED') {
-    throw new Error(`The call is still ${status}: there is no completion to tell of.`);
+    throw new Error(`The call is ${status}; a completion event needs a final status.`);
   }
   const endReason = call.endReason ?? 'internal_error';
   const start = call.startTime ?? call.createdAt;
@@ -63,7 +63,7 @@ export function completionPayload(call: CompletedCall, publicBaseUrl: string): C
     created_at: call.createdAt.toISOString(),
     updated_at: call.updatedAt.toISOString(),
     start_time: start.toISOString(),
-    // Carriers report whole seconds, so an immediately rejected call could end before it starts.
+    // Carriers report whole seconds, so the reported end of an immediately rejected call could be before its start.
     end_time: (end < start ? start : end).toISOString(),
     duration_seconds: call.durationSeconds ?? 0,
     ...(call.hasRecording ? { recording_url: `${publicBaseUrl}/calls/${call._id}/recording` } : {}),

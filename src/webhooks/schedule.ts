@@ -1,16 +1,16 @@
 import type { WebhookAttemptDocument } from './model.js';
 import { ATTEMPT_TIMEOUT_MS } from './client.js';
 
-/** Delay after each failed attempt, in ms; no attempt follows the last one. */
+/** Delay after each failed attempt but the last, in ms. */
 const WAITS_MS = [1_000, 5_000, 30_000];
 export const MAX_ATTEMPTS = WAITS_MS.length + 1;
 
-/** Extra time after the attempt timeout before an attempt without an outcome counts as interrupted. */
+/** Time in ms, beyond the attempt timeout, after which an attempt without an outcome counts as interrupted. */
 const FINISHING_MS = 1_000;
 
 /**
- * The next step of a delivery, determined by its attempts. `interrupt`: record an attempt whose worker died as failed.
- * `failedAt` is in ms since the epoch.
+ * The next step of a delivery, according to its attempts. `interrupt`: record an attempt as failed, because its
+ * worker died. `failedAt` is in ms since the epoch.
  */
 export type NextStep =
   | { step: 'delivered' }
@@ -21,7 +21,7 @@ export type NextStep =
 
 /**
  * The next step of one of an event's deliveries. `number` counts the attempts of all deliveries, `nth` those of this
- * one.
+ * delivery.
  */
 export type DeliveryStep = NextStep & { nth?: number };
 
@@ -31,7 +31,11 @@ export type DeliveryStep = NextStep & { nth?: number };
  * @param redelivery 0: the first delivery; n: the n-th redelivery
  * @param now ms since the epoch
  */
-export function nextStepOf(rows: readonly WebhookAttemptDocument[], redelivery: number, now: number): DeliveryStep {
+export function nextDeliveryStep(
+  rows: readonly WebhookAttemptDocument[],
+  redelivery: number,
+  now: number,
+): DeliveryStep {
   const own = rows.filter((row) => (row.redelivery ?? 0) === redelivery);
   const highest = rows.at(-1)?.number ?? 0;
   // Attempt numbers continue across deliveries, but each delivery has up to four attempts.
@@ -45,8 +49,8 @@ export function nextStepOf(rows: readonly WebhookAttemptDocument[], redelivery: 
 }
 
 /**
- * Determines the next step from the stored attempts alone, so that all workers agree and a worker's death loses no
- * attempt.
+ * Determines the next step only from the stored attempts. So all workers agree, and no attempt is lost when a worker
+ * dies.
  * @param attempts attempts of one delivery, in order
  * @param now ms since the epoch
  */
@@ -61,7 +65,7 @@ export function nextStep(attempts: readonly WebhookAttemptDocument[], now: numbe
     return { step: 'interrupt', number: last.number, failedAt };
   }
   if (last.number >= MAX_ATTEMPTS) return { step: 'exhausted' };
-  const dueAt = (last.finishedAt ?? last.startedAt).getTime() + waitAfter(last.number);
+  const dueAt = (last.finishedAt ?? last.startedAt).getTime() + retryDelayMs(last.number);
   return now < dueAt ? { step: 'wait', afterMs: dueAt - now } : { step: 'send', number: last.number + 1 };
 }
 
@@ -69,6 +73,6 @@ export function nextStep(attempts: readonly WebhookAttemptDocument[], now: numbe
  * Returns the delay between a failed attempt and the next one, in ms.
  * @param number number of the failed attempt, from 1
  */
-export function waitAfter(number: number): number {
+export function retryDelayMs(number: number): number {
   return WAITS_MS[number - 1] ?? 0;
 }

@@ -5,27 +5,30 @@ export const WebhookAttempt = z
   .object({
     number: z.int().describe('Number of the attempt, from 1, counted across redeliveries.'),
     redelivery: z.int().describe('0: the first delivery; n: the n-th redelivery.'),
-    started_at: timestamp('When it was sent.'),
-    finished_at: timestamp('When it had an outcome.').optional(),
-    outcome: z.enum(['delivered', 'failed', 'interrupted']).optional().describe('Absent while it is under way.'),
+    started_at: timestamp('When the attempt was sent.'),
+    finished_at: timestamp('When the attempt finished.').optional(),
+    outcome: z
+      .enum(['delivered', 'failed', 'interrupted'])
+      .optional()
+      .describe('Result of the attempt. Absent while it is in progress.'),
     http_status: z.int().optional().describe('HTTP status that the endpoint returned. Absent when it returned none.'),
     error: z.string().optional().describe('Class of the failure, such as timeout or status.'),
     duration_ms: z.number().optional().describe('Milliseconds that the attempt took. Absent until it has finished.'),
-    response_body: z.string().optional().describe('The first KiB of the answer.'),
+    response_body: z.string().optional().describe('The first KiB of the response body.'),
   })
   .meta({ id: 'WebhookAttempt' });
 export type WebhookAttempt = z.infer<typeof WebhookAttempt>;
 
 const delivery = {
   call_id: z.string().describe('Identifier of the call that the event reports.'),
-  webhook_id: z.string().describe('The webhook-id header: the same on every attempt.'),
-  url: z.string().describe('Empty after erasure.'),
+  webhook_id: z.string().describe('Value of the webhook-id header, the same on every attempt.'),
+  url: z.string().describe('URL of the webhook endpoint. Empty after erasure.'),
   state: z
     .enum(['pending', 'delivered', 'failed'])
     .describe('State of the latest delivery: failed means that every attempt failed, pending that it is under way.'),
   attempts: z.int().describe('Attempts so far, redeliveries included.'),
   redeliveries: z.int().describe('Number of redeliveries requested so far.'),
-  created_at: timestamp('When the event was made.'),
+  created_at: timestamp('When the event was created.'),
   last_attempt_at: timestamp('When the last attempt ended.').optional(),
 };
 
@@ -36,8 +39,8 @@ export const WebhookDeliveryList = listOf(WebhookDelivery, 'WebhookDeliveryList'
 export const WebhookDeliveryDetail = z
   .object({
     ...delivery,
-    body: z.string().describe('The bytes that are sent. Empty after erasure.'),
-    attempt_log: z.array(WebhookAttempt).describe('First to last.'),
+    body: z.string().describe('Body of the webhook, exactly as sent. Empty after erasure.'),
+    attempt_log: z.array(WebhookAttempt).describe('The attempts in order.'),
   })
   .meta({ id: 'WebhookDeliveryDetail' });
 export type WebhookDeliveryDetail = z.infer<typeof WebhookDeliveryDetail>;
@@ -48,11 +51,11 @@ export const FailingWebhooks = z
       .array(
         z
           .object({
-            url: z.string().describe('Where the deliveries go, without a query.'),
-            since: timestamp('When the first event since the last success was given up.'),
-            failed_deliveries: z.int().describe('Events given up since the last success, counted up to 100.'),
-            last_failed_at: timestamp('When the last one was given up.'),
-            last_call_id: z.string().describe('Whose event that was.'),
+            url: z.string().describe('URL of the endpoint, without its query.'),
+            since: timestamp('When the first event after the last success failed for good.'),
+            failed_deliveries: z.int().describe('Events that failed since the last success, counted up to 100.'),
+            last_failed_at: timestamp('When the last event failed for good.'),
+            last_call_id: z.string().describe('Call of the event that failed last.'),
             last_error: z.string().optional().describe('Class of its last failure, such as timeout or status.'),
             last_http_status: z
               .int()
@@ -62,7 +65,7 @@ export const FailingWebhooks = z
           })
           .meta({ id: 'FailingWebhook' }),
       )
-      .describe('Those that failed last first, 20 at most.'),
+      .describe('At most 20 endpoints, the latest failure first.'),
   })
   .meta({ id: 'FailingWebhooks' });
 export type FailingWebhooks = z.infer<typeof FailingWebhooks>;
@@ -73,26 +76,26 @@ export const WebhookDeliveriesQuery = z.object({
   state: z
     .enum(['pending', 'delivered', 'failed'], 'state must be pending, delivered or failed.')
     .optional()
-    .meta({ description: 'Only those in this state.' }),
+    .meta({ description: 'Returns only deliveries in this state.' }),
 });
 
 export const RedeliverAnswer = z
   .object({
     call_id: z.string().describe('Identifier of the call whose webhook is redelivered.'),
-    redelivery: z
-      .int()
-      .describe('Which redelivery of this event it is, from 1. Read the delivery for what comes of it.'),
+    redelivery: z.int().describe('Number of this redelivery, from 1. Read the delivery to see its result.'),
   })
   .meta({ id: 'RedeliverAnswer' });
 
 const signing = {
-  enabled: z.boolean().describe('Off unless somebody turned it on.'),
+  enabled: z.boolean().describe('Whether webhooks are signed. Off by default.'),
   secrets: z
     .array(
       z.object({
         secret_id: z.string().describe('Identifier of the signing secret. It is not the secret itself.'),
-        created_at: timestamp('When it was made.'),
-        expires_at: timestamp('Of one that was replaced: until when it signs beside its successor.').optional(),
+        created_at: timestamp('When the secret was created.'),
+        expires_at: timestamp(
+          'When a replaced secret stops signing beside the new one. Absent for the current secret.',
+        ).optional(),
       }),
     )
     .describe('Newest first.'),
@@ -101,7 +104,7 @@ export const WebhookSigning = z.object(signing).meta({ id: 'WebhookSigning' });
 export type WebhookSigning = z.infer<typeof WebhookSigning>;
 
 export const RotatedSigning = z
-  .object({ ...signing, secret: z.string().describe('whsec_…, the new secret. It is shown here and never again.') })
+  .object({ ...signing, secret: z.string().describe('The new secret, whsec_…. Only this response contains it.') })
   .meta({ id: 'RotatedWebhookSigning' });
 
 export const RotateSigningBody = z
@@ -111,7 +114,7 @@ export const RotateSigningBody = z
       .min(0, 'overlap_hours must be from 0 to 168.')
       .max(168, 'overlap_hours must be from 0 to 168.')
       .optional()
-      .meta({ description: 'How long the secret before signs beside the new one; 24 unless said otherwise.' }),
+      .meta({ description: 'Hours during which the previous secret signs beside the new one. Default: 24.' }),
   })
   .meta({ id: 'RotateWebhookSigning' });
 

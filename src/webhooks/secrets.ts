@@ -8,16 +8,16 @@ import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimis
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 
 const SECRET_BYTES = 32;
-/** Maximum secrets in force. A webhook has one signature per secret, and receivers check all of them. */
-const MOST_SECRETS = 3;
+/** Maximum valid secrets. A webhook has one signature per secret, and receivers check all of them. */
+const MAX_SECRETS = 3;
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
 type KeyConfig = Pick<Config, 'apiKeyPepper' | 'encryptionKeys'>;
 
 /**
- * Encrypts webhook secrets, each bound to its account and id. Secrets of earlier releases, encrypted with a key derived
- * from the API key pepper, can still be decrypted.
+ * Encrypts webhook secrets, each bound to its account and id. Earlier releases encrypted them with a key derived from
+ * the API key pepper; those can still be decrypted.
  */
 export function createWebhookSecretBox(config: KeyConfig) {
   const box = createSecretBox(config.encryptionKeys);
@@ -34,7 +34,7 @@ export function createWebhookSecretBox(config: KeyConfig) {
   };
 }
 
-/** Whether an earlier release encrypted this secret. Newer values start with a key id and a dot. */
+/** Whether an earlier release encrypted this secret. Newer encrypted secrets start with a key id and a dot. */
 export function isSealedByPepper(sealed: string): boolean {
   return !sealed.includes('.');
 }
@@ -53,8 +53,8 @@ function openWithPepper(pepper: string, accountId: string, sealed: string): Buff
 }
 
 /**
- * Manages the secrets that sign an account's webhooks. They must be readable, unlike passwords and API keys, so they
- * are stored encrypted instead of hashed.
+ * Manages the secrets that sign an account's webhooks. Unlike passwords and API keys, their values are needed again, so
+ * they are stored encrypted instead of hashed.
  */
 export function createWebhookSecrets(deps: { database: WebhooksDatabase; config: KeyConfig }) {
   const { accounts } = deps.database;
@@ -64,9 +64,9 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
     accounts.findOne({ _id: accountId }, { webhookSecrets: 1 }).lean<Pick<AccountDocument, '_id' | 'webhookSecrets'>>();
 
   return {
-    /** Lists the secrets in force, newest first. Without any, webhooks are not signed. */
+    /** Lists the valid secrets, newest first. Without any, webhooks are not signed. */
     async list(accountId: string): Promise<StoredWebhookSecret[]> {
-      return inForce((await find(accountId))?.webhookSecrets, Date.now());
+      return activeSecrets((await find(accountId))?.webhookSecrets, Date.now());
     },
 
     /**
@@ -78,9 +78,9 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
     },
 
     /**
-     * Creates a secret in the format of Standard Webhooks. Only this result contains it in readable form. Earlier
-     * secrets keep signing until the overlap ends.
-     * @param overlapMs how long earlier secrets stay in force, in ms; 0 ends them now
+     * Creates a secret in the format of Standard Webhooks. Only this result contains the secret in readable form.
+     * Earlier secrets also sign until the overlap ends.
+     * @param overlapMs how long earlier secrets stay valid, in ms; 0 ends them now
      */
     async rotate(accountId: string, overlapMs: number): Promise<{ secret: string; stored: StoredWebhookSecret }> {
       const bytes = randomBytes(SECRET_BYTES);
@@ -91,12 +91,12 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
         if (found === null) throw new Error('there is no such account');
         const before = found.webhookSecrets;
         const endsAt = createdAt.getTime() + overlapMs;
-        const going = overlapMs === 0 ? [] : inForce(before, createdAt.getTime());
-        const ending = going.map((each) => ({
+        const active = overlapMs === 0 ? [] : activeSecrets(before, createdAt.getTime());
+        const ending = active.map((each) => ({
           ...each,
           expiresAt: new Date(Math.min(endsAt, each.expiresAt?.getTime() ?? endsAt)),
         }));
-        const webhookSecrets = [stored, ...ending].slice(0, MOST_SECRETS);
+        const webhookSecrets = [stored, ...ending].slice(0, MAX_SECRETS);
         // Concurrent rotations must not overwrite each other's secret.
         const when =
           before === undefined ? { webhookSecrets: { $exists: false } } : { 'webhookSecrets.0.id': before[0]?.id };
@@ -107,13 +107,13 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       return { secret: `whsec_${bytes.toString('base64')}`, stored };
     },
 
-    /** Removes all secrets; webhooks are no longer signed. */
+    /** Removes all secrets. After that, webhooks are not signed. */
     async remove(accountId: string): Promise<void> {
       await accounts.updateOne({ _id: accountId }, { $unset: { webhookSecrets: '' } });
     },
   };
 }
 
-function inForce(secrets: readonly StoredWebhookSecret[] | undefined, now: number): StoredWebhookSecret[] {
+function activeSecrets(secrets: readonly StoredWebhookSecret[] | undefined, now: number): StoredWebhookSecret[] {
   return (secrets ?? []).filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > now);
 }

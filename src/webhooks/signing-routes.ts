@@ -4,8 +4,8 @@ import type { StoredWebhookSecret } from '../identity/accounts/model.js';
 import type { WebhookSecrets } from './secrets.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { RouteHandlers } from '../identity/access/principal.js';
-import { deadlineOf, within } from '../platform/http/deadline.js';
-import { granted } from '../platform/http/granted.js';
+import { deadlineOf, withDeadline } from '../platform/http/deadline.js';
+import { recheckAfter } from '../platform/http/recheck-after.js';
 import { answer } from '../platform/http/routing/answer.js';
 
 const DEFAULT_OVERLAP_HOURS = 24;
@@ -13,28 +13,29 @@ const MS_PER_HOUR = 3_600_000;
 
 /** Creates the handlers for the signing secrets of the account's webhooks. */
 export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }): RouteHandlers<typeof signingRoutes> {
-  const viewOf = async (ctx: ApiContext, accountId: string) =>
-    signingView(await within(deadlineOf(ctx), secrets.list(accountId)));
+  const readView = async (ctx: ApiContext, accountId: string) =>
+    signingView(await withDeadline(deadlineOf(ctx), secrets.list(accountId)));
 
   return {
     readWebhookSigning({ ctx, principal: { account } }) {
-      return viewOf(ctx, account._id);
+      return readView(ctx, account._id);
     },
 
     async rotateWebhookSigning({ ctx, principal, body }) {
       const accountId = principal.account._id;
       const { overlap_hours: hours = DEFAULT_OVERLAP_HOURS } = body;
-      // Nothing to undo after a timeout: only this response contains the secret, and the next rotation replaces it.
-      const rotated = granted(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), () => Promise.resolve());
-      const { secret, stored } = await within(deadlineOf(ctx), rotated);
-      return answer({ ...(await viewOf(ctx, accountId)), secret }, { target: stored.id });
+      // Nothing to undo if the response is late: only the response contains the secret, and the next rotation replaces
+      // it.
+      const rotated = recheckAfter(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), () => Promise.resolve());
+      const { secret, stored } = await withDeadline(deadlineOf(ctx), rotated);
+      return answer({ ...(await readView(ctx, accountId)), secret }, { target: stored.id });
     },
 
     async turnOffWebhookSigning({ ctx, principal }) {
       const accountId = principal.account._id;
-      const before = await within(deadlineOf(ctx), secrets.list(accountId));
-      await within(deadlineOf(ctx), secrets.remove(accountId));
-      return answer(await viewOf(ctx, accountId), { unchanged: before.length === 0 });
+      const before = await withDeadline(deadlineOf(ctx), secrets.list(accountId));
+      await withDeadline(deadlineOf(ctx), secrets.remove(accountId));
+      return answer(await readView(ctx, accountId), { unchanged: before.length === 0 });
     },
   };
 }

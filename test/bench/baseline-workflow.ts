@@ -3,7 +3,10 @@ import type { BaselineActivities } from './baseline.js';
 
 const { writeLikeACall } = proxyLocalActivities<BaselineActivities>({ scheduleToCloseTimeout: '2s' });
 
-/** The least a durable call could be: one update that waits for one local activity with the same database writes. */
+/**
+ * The minimum for a durable call: one update, which waits for one local activity. The activity writes the same rows as
+ * the service does.
+ */
 export async function BaselineWorkflow(callId: string): Promise<void> {
   let done = false;
   setHandler(defineUpdate<boolean>('reserved'), async () => {

@@ -5,7 +5,7 @@ import type { Database } from '../../src/database.js';
 
 export type BaselineActivities = ReturnType<typeof createBaselineActivities>;
 
-/** The writes that a call's creation makes, by the bare driver and with nothing decided. */
+/** Writes what the service writes when it creates a call, with the bare driver and without any decisions. */
 function createBaselineActivities(database: Database) {
   const db = database.connection.getClient().db(database.connection.name);
   const documents = (name: string) => db.collection<{ _id: string }>(`baseline_${name}`);
@@ -20,7 +20,7 @@ function createBaselineActivities(database: Database) {
   };
 }
 
-/** A client and a worker of the baseline, beside the service's own. */
+/** Starts a client and a worker for the baseline, separate from those of the service. */
 export async function startBaseline(deps: { address: string; database: Database }) {
   const { address, database } = deps;
   const taskQueue = `baseline-${randomUUID()}`;
@@ -39,7 +39,7 @@ export async function startBaseline(deps: { address: string; database: Database 
   const client = new Client({ connection });
   const db = database.connection.getClient().db(database.connection.name);
   return {
-    /** One call's worth of a bare update-with-start; resolves when the client would have its answer. */
+    /** Performs a bare update-with-start for one call. Resolves at the moment when a client would get its response. */
     async start(): Promise<void> {
       const workflowId = `baseline_${randomUUID()}`;
       await db

@@ -7,7 +7,7 @@ const CALLS = 100_000;
 const AT_ONCE = 2_000;
 const PAGE = 50;
 const ROUNDS = 11;
-/** Deep pages may take this many times the first one's time. */
+/** The maximum time of a page deep in the list, as a multiple of the first page's time. */
 const MOST = 1.2;
 
 let service: Service;
@@ -46,12 +46,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 it(`pages through ${CALLS} calls as fast at any depth as at the beginning`, async () => {
-  // The first scans of a server that was just started are no measure.
+  // Warms up: the first scans of a new server are slow.
   for (let tries = 0; tries < 10; tries++) await service.request('/calls?limit=1', { key: customer.liveKey });
   const narrowed = await cursorsOf(service, customer);
   const depths = { 'first page': 0, '10 %': 0.1, '50 %': 0.5, '99 %': 0.99 };
   const times: Record<string, number[]> = {};
-  // In turns, so that whatever else the machine does falls on all of them.
+  // Alternates between first and deep pages, so that other load on the machine affects both.
   for (let round = 0; round < ROUNDS + 1; round++) {
     for (const [name, depth] of Object.entries(depths)) {
       const cursor = depth === 0 ? '' : `&cursor=${narrowed(begin + (1 - depth) * CALLS * 1_000)}`;
@@ -69,7 +69,7 @@ it(`pages through ${CALLS} calls as fast at any depth as at the beginning`, asyn
   for (const name of Object.keys(depths)) expect((median[name] ?? Number.NaN) / first).toBeLessThanOrEqual(MOST);
 }, 600_000);
 
-/** Cursors at any time of the list, as the service itself would give them. */
+/** Returns cursors for any time in the list, as the service would issue them. */
 async function cursorsOf({ config, request }: Service, { account, liveKey }: Customer) {
   const cursors = createCursors(config.apiKeyPepper);
   const { json } = await request('/calls?limit=1', { key: liveKey });
@@ -77,7 +77,7 @@ async function cursorsOf({ config, request }: Service, { account, liveKey }: Cus
   const [at, id = ''] = given.split(' ');
   const { createHash } = await import('node:crypto');
   const list = `calls ${account._id} live ${createHash('sha256').update('{}').digest('base64url')}`;
-  // If the lists were named otherwise, the cursor given would differ from this one.
+  // Fails if the service gives its lists other names, because its cursors would then differ from these.
   expect(cursors.write(list, { at: new Date(Number(at)), id })).toBe(json['next_cursor']);
   return (time: number) => cursors.write(list, { at: new Date(time), id });
 }

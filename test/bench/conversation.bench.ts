@@ -5,17 +5,19 @@ import { eventually } from '../integration/voice/support/media-fixture.js';
 import { percentile, report } from './figures.js';
 
 const QUESTION = 'Tell me, please.';
-/** Long enough to be interrupted two seconds after it began. */
+/** The text takes longer than two seconds to speak, so that the caller can interrupt it after two seconds. */
 const ANSWER =
   'There are many things to say about tomorrow at ten, and all of them take their time, as do the words that say so.';
 const INTERRUPTIONS = 10;
-const TALKED_OVER_MS = 2_000;
+const INTERRUPT_AFTER_MS = 2_000;
 const ANSWER_MS = 20_000;
-/** Both providers are on this machine: what is measured is our share, and the pause that is taken for the end of a turn. */
+/**
+ * Both providers run on this machine. So the times consist of the service's own time and the pause that ends a turn.
+ */
 const LIMITS = { voiceToVoiceMs: 1_500, bargeInMs: 600 };
 
-/** The two sides of a conversation that is measured. */
-interface Talk {
+/** The two sides of a measured conversation. */
+interface MeasuredConversation {
   line: EngineLine;
   greeted: () => Promise<unknown>;
   speech: (text: string) => Promise<Uint8Array>;
@@ -23,13 +25,13 @@ interface Talk {
 }
 
 interface Latencies {
-  /** From the caller's last word to the first sound of the answer. */
+  /** Times from the end of the caller's last word to the first sound of the agent's reply. */
   voiceToVoiceMs: number[];
-  /** From the caller's first sound to the moment at which the agent is off the line. */
+  /** Times from the first sound of the caller's interruption until the agent's audio is cleared. */
   bargeInMs: number[];
 }
 
-async function measure({ line, greeted, speech, close }: Talk): Promise<Latencies> {
+async function measure({ line, greeted, speech, close }: MeasuredConversation): Promise<Latencies> {
   const latencies: Latencies = { voiceToVoiceMs: [], bargeInMs: [] };
   await greeted();
   const words = withoutSilence(await speech(QUESTION));
@@ -43,7 +45,7 @@ async function measure({ line, greeted, speech, close }: Talk): Promise<Latencie
   };
   await ask();
   for (let n = 0; n < INTERRUPTIONS; n += 1) {
-    await new Promise((resolve) => setTimeout(resolve, TALKED_OVER_MS));
+    await new Promise((resolve) => setTimeout(resolve, INTERRUPT_AFTER_MS));
     const atMs = line.now();
     const clears = line.clears();
     const asked = ask();
@@ -55,13 +57,13 @@ async function measure({ line, greeted, speech, close }: Talk): Promise<Latencie
   return latencies;
 }
 
-/** Silence before and after the words would be measured as if we had waited. */
+/** Trims the silence around the words, because the benchmark would count it as latency of the service. */
 function withoutSilence(mulaw: Uint8Array): Uint8Array {
   const isSound = (byte: number) => byte !== 0xff && byte !== 0x7f;
   return mulaw.subarray(mulaw.findIndex(isSound), mulaw.findLastIndex(isSound) + 1);
 }
 
-function judge(title: string, { voiceToVoiceMs, bargeInMs }: Latencies): void {
+function checkLatencies(title: string, { voiceToVoiceMs, bargeInMs }: Latencies): void {
   report(title, {
     'voice to voice p50 ms': percentile(voiceToVoiceMs, 50),
     'voice to voice p95 ms': percentile(voiceToVoiceMs, 95),
@@ -72,19 +74,19 @@ function judge(title: string, { voiceToVoiceMs, bargeInMs }: Latencies): void {
   expect(percentile(bargeInMs, 50)).toBeLessThan(LIMITS.bargeInMs);
 }
 
-it('answers and stops talking within moments, with a realtime model', async () => {
+it('answers and stops talking in time with a realtime model', async () => {
   const script = Array.from({ length: INTERRUPTIONS + 2 }, () => ({ hears: QUESTION, says: ANSWER }));
   const call = await placeRealtimeCall({ script });
-  judge('conversation, openai-realtime', await measure(call));
+  checkLatencies('conversation, openai-realtime', await measure(call));
 }, 200_000);
 
-it('answers and stops talking within moments, with a pipeline of models', async () => {
+it('answers and stops talking in time with a pipeline of models', async () => {
   const pipeline = await openPipeline();
   await pipeline.factory.warm();
   pipeline.stt.script(Array.from({ length: INTERRUPTIONS + 2 }, () => QUESTION));
   pipeline.chat.answers.set(QUESTION, { says: ANSWER });
   const line = pipeline.dial();
-  const talk: Talk = {
+  const conversation: MeasuredConversation = {
     line,
     greeted: () => eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS),
     speech: (text) => pipeline.speak(text),
@@ -93,5 +95,5 @@ it('answers and stops talking within moments, with a pipeline of models', async 
       await pipeline.close();
     },
   };
-  judge('conversation, pipeline', await measure(talk));
+  checkLatencies('conversation, pipeline', await measure(conversation));
 }, 200_000);

@@ -5,12 +5,12 @@ import { newCallId, newLedgerAccountId, openTestDatabase } from '../support/stor
 import { createRandom } from '../simulation/random.js';
 import { percentile, report } from './figures.js';
 
-/** Calls of the hot account have these prices of a second, in a random order that is always the same. */
+/** Prices of a second, for calls of the account that all calls use. Their order is random, with a fixed seed. */
 const RATES = [2_500, 833, 40_000];
 const HIGHEST_MINUTE = 60 * Math.max(...RATES);
 const OPEN_HOLDS = 10_000;
 const MEASURED_HOLDS = 3_000;
-/** So many calls at once ask for their hold. */
+/** Number of calls that ask for their hold at the same time. */
 const AT_ONCE = 32;
 const HOLDS_PER_SECOND = 150;
 
@@ -33,7 +33,7 @@ async function accountWith(micros: number): Promise<string> {
 const holdFirst = (ledgerAccountId: string, callId: string, microsPerSecond: number) =>
   ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond });
 
-/** Runs `count` pieces of work, `AT_ONCE` at a time. */
+/** Runs `work` `count` times, with `AT_ONCE` runs at a time. */
 async function inParallel(count: number, work: () => Promise<void>): Promise<void> {
   let left = count;
   const runner = async () => {
@@ -51,13 +51,13 @@ async function documentOf(id: string): Promise<{ bytes: number; markers: number 
 }
 
 it.each(RATES)(
-  'grants exactly 100 of 1,000 first holds at once on a balance for 100, at %d a second',
+  'grants exactly 100 of 1,000 concurrent first holds with a balance for 100, at %d micro-USD a second',
   async (rate) => {
     const id = await accountWith(100 * 60 * rate);
     const startedAt = performance.now();
     const callIds = Array.from({ length: 1_000 }, newCallId);
     const ask = async (callId: string): Promise<number> => {
-      // A worker asks again as well when the account found no quiet moment.
+      // Tries again after too many update conflicts, as a worker does.
       for (let attempt = 0; ; attempt++) {
         try {
           return (await holdFirst(id, callId, rate)).grantedSeconds;
@@ -77,7 +77,7 @@ it.each(RATES)(
   300_000,
 );
 
-it(`holds at least ${HOLDS_PER_SECOND} a second on one account with ${OPEN_HOLDS} holds open, its document staying small`, async () => {
+it(`grants ${HOLDS_PER_SECOND} holds a second on one account with ${OPEN_HOLDS} open holds`, async () => {
   const id = await accountWith(2 * (OPEN_HOLDS + MEASURED_HOLDS) * HIGHEST_MINUTE);
   const random = createRandom(1);
   let expectedMicros = 0;
@@ -117,7 +117,7 @@ it(`holds at least ${HOLDS_PER_SECOND} a second on one account with ${OPEN_HOLDS
   });
   const { heldMicros } = await ledger.balance(id);
   expect(heldMicros).toBe(expectedMicros);
-  // Two figures may have grown by some digits; nothing else may.
+  // Two numbers in the document can have a few more digits; nothing else may grow.
   expect(many.bytes).toBeLessThan(few.bytes + 32);
   expect(busy.markers).toBeLessThanOrEqual(MAX_MARKERS);
   expect(await ledger.audit(id)).toMatchObject({

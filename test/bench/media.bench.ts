@@ -15,13 +15,13 @@ const CALLS = 200;
 const WARM_UP_MS = 5_000;
 const MEASURED_MS = 15_000;
 const STREAM_URL = 'wss://media.example.com/stream';
-/** What a frame may be late at p99. */
+/** The maximum lateness of a frame at the 99th percentile. */
 const LATENESS_MS = 5;
-/** Our share of a core for a frame, against the bare echo's. */
+/** The maximum CPU time per frame, as a multiple of the echo server's CPU time. */
 const RATIO = 4;
-/** Recording included: up to eight seconds of it wait to be stored as one piece. */
+/** This includes the recording: a call keeps up to eight seconds of audio before it stores them as one chunk. */
 const MEMORY_PER_CALL_KB = 2_048;
-/** Database and Temporal, for other benches too. */
+/** The processes of MongoDB and Temporal, which other benchmarks use too. */
 const SERVERS = (process.env['TEST_SERVER_PIDS'] ?? '').split(',').filter(Boolean);
 
 let database: Database;
@@ -31,7 +31,7 @@ let env: NodeJS.ProcessEnv;
 const started: MeasuredProcess[] = [];
 
 beforeAll(async () => {
-  // The scheduler lets the database keep a core for some ms at a time, by which frames would be late.
+  // The scheduler may let the database keep a core for some ms, which would delay frames.
   keepToCores('1', SERVERS);
   env = {
     NODE_ENV: 'test',
@@ -66,7 +66,7 @@ interface Measurement {
   bytesPerCall: number;
 }
 
-/** Lets all calls talk to a server, and looks at a while of it. */
+/** Connects all calls to a server and measures the server for a while. */
 async function measure(server: MeasuredProcess, port: number, placed: CarrierOrder['calls']): Promise<Measurement> {
   const { process: carriers } = await start('carriers-process.ts', { core: 1 });
   try {
@@ -88,14 +88,14 @@ async function measure(server: MeasuredProcess, port: number, placed: CarrierOrd
   }
 }
 
-/** Starts a program of the bench; its first message tells that it is ready. */
+/** Starts a program of the benchmark; its first message reports that it is ready. */
 async function start<T>(...how: Parameters<typeof startMeasured>): Promise<{ process: MeasuredProcess; first: T }> {
   const measured = await startMeasured<T>(...how);
   started.push(measured.process);
   return measured;
 }
 
-it(`one media process on one core carries ${CALLS} calls, frames at most ${LATENESS_MS} ms late at p99`, async () => {
+it(`a media process on one core carries ${CALLS} calls with frames at most ${LATENESS_MS} ms late at p99`, async () => {
   const echo = await start<{ port: number }>('echo-process.ts', { core: 0 });
   const bare = await measure(echo.process, echo.first.port, await placeAll());
   await echo.process.stop();
@@ -131,7 +131,7 @@ it(`one media process on one core carries ${CALLS} calls, frames at most ${LATEN
   expect(ours.carriers.lost).toBe(0);
   expect(perFrame(ours) / perFrame(bare)).toBeLessThanOrEqual(RATIO);
   expect(ours.bytesPerCall / 1_024).toBeLessThanOrEqual(MEMORY_PER_CALL_KB);
-  // On a machine with other work the bare echo is late as well, and lateness says nothing of ours.
+  // If other work delays even the echo server, the lateness of the media server proves nothing.
   if (late(99, bare) <= LATENESS_MS) expect(late(99, ours)).toBeLessThanOrEqual(LATENESS_MS);
   else process.stderr.write('bench: the machine is busy, so lateness is not judged\n');
 }, 300_000);

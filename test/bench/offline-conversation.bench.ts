@@ -7,10 +7,10 @@ import { percentile, report } from './figures';
 
 jest.setTimeout(600_000);
 
-/** A busy machine gets five times what an idle one is held to. */
+/** Multiplies the limits that hold on an idle machine, because this machine may be busy. */
 const ROOM = 5;
 const QUESTIONS = 8;
-/** Into the agent's line before it is talked over. */
+/** The caller interrupts this long after the agent began to speak. */
 const INTERRUPT_AFTER_MS = 1_500;
 
 const booleans = Object.fromEntries(Array.from({ length: QUESTIONS }, (_, i) => [`confirmed_${'abcdefgh'[i]}`, false]));
@@ -24,46 +24,46 @@ describe('the offline conversation', () => {
 
   const speak = async (text: string) => withoutSilence(await synthesizer.speak(text, 'rms'));
 
-  /** From the end of each of the caller's turns to the first audio of the reply, in ms, as the far end hears it. */
-  function waits(line: EngineLine): number[] {
+  /** Times from the end of each turn of the caller to the first audio of the reply, in ms, as the caller hears it. */
+  function replyTimes(line: EngineLine): number[] {
     return line.said.map(({ toMs }) => (line.itemsAt.find((atMs) => atMs > toMs) ?? Number.NaN) - toMs);
   }
 
-  it('answers, begins and stops in time', async () => {
+  it('replies, starts and stops speaking in time', async () => {
     const [no, four, yes] = [await speak('No.'), await speak('Four one five two.'), await speak('Yes.')];
 
-    const patient = connect(factory.create(), { outputTemplate: digits });
-    await patient.agentTurn();
+    const listening = connect(factory.create(), { outputTemplate: digits });
+    await listening.agentTurn();
     for (let i = 0; i < QUESTIONS; i++) {
-      patient.say(four);
-      await patient.agentTurn();
-      patient.say(yes);
-      if (i < QUESTIONS - 1) await patient.agentTurn();
+      listening.say(four);
+      await listening.agentTurn();
+      listening.say(yes);
+      if (i < QUESTIONS - 1) await listening.agentTurn();
     }
-    await patient.ended;
+    await listening.ended;
 
-    const hasty = connect(factory.create(), { outputTemplate: booleans });
+    const interrupting = connect(factory.create(), { outputTemplate: booleans });
     for (let i = 0; i < QUESTIONS; i++) {
-      await until(() => hasty.itemsAt.length === i + 1);
-      // A greeting that was hardly heard is said again; the first one is listened to.
+      await until(() => interrupting.itemsAt.length === i + 1);
+      // The agent repeats a greeting that was cut off early. So the caller lets the greeting play for longer.
       const beforeMs = i === 0 ? 4_000 : INTERRUPT_AFTER_MS;
-      await until(() => hasty.now() - (hasty.itemsAt[i] ?? 0) >= beforeMs);
-      hasty.say(no);
-      await until(() => hasty.clearedAt.length === i + 1 || hasty.clearedAt.length >= QUESTIONS);
+      await until(() => interrupting.now() - (interrupting.itemsAt[i] ?? 0) >= beforeMs);
+      interrupting.say(no);
+      await until(() => interrupting.clearedAt.length === i + 1 || interrupting.clearedAt.length >= QUESTIONS);
     }
-    await hasty.ended;
+    await interrupting.ended;
 
-    const results = await Promise.all([patient.stop(), hasty.stop()]);
+    const results = await Promise.all([listening.stop(), interrupting.stop()]);
     expect(Object.values(results[0].outputParameters)).toEqual(Array.from({ length: QUESTIONS }, () => '4152'));
     expect(Object.values(results[1].outputParameters)).toEqual(Array.from({ length: QUESTIONS }, () => false));
 
-    const lines = [patient, hasty];
+    const lines = [listening, interrupting];
     const latencies = lines.flatMap((line) => line.latencies);
-    const answers = lines.flatMap(waits);
+    const answers = lines.flatMap(replyTimes);
     const own = latencies.map(({ parts }) => parts?.['own'] ?? 0);
     const share = (name: string) => latencies.map(({ parts }) => parts?.[name] ?? 0);
     const firstWords = lines.map((line) => line.itemsAt[0] ?? Number.NaN);
-    const clears = hasty.clearedAt.map((atMs, i) => atMs - (hasty.said[i]?.fromMs ?? 0));
+    const clears = interrupting.clearedAt.map((atMs, i) => atMs - (interrupting.said[i]?.fromMs ?? 0));
     const figures = {
       'replies measured': answers.length,
       'caller’s end of speech to first audio p50, ms': percentile(answers, 50),

@@ -12,7 +12,8 @@ let service: Service;
 let baseline: Awaited<ReturnType<typeof startBaseline>>;
 
 beforeAll(async () => {
-  // Refuses every call at once, so that each is over before the next is placed and one caller's latency is measured.
+  // The carrier rejects every call at once. So each call is over before the next one begins, and the benchmark measures
+  // the latency of a single client.
   carrier = createServer((_request, response) => {
     response.writeHead(400, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ code: 21211, message: 'Invalid', status: 400 }));
@@ -29,7 +30,7 @@ afterAll(async () => {
   await new Promise((resolve) => carrier.close(resolve));
 });
 
-it('POST /outbound_call takes at most 1.5 times a bare update-with-start with the same writes, p50, one caller', async () => {
+it('POST /outbound_call takes at most 1.5 times (p50) a bare update-with-start with the same writes', async () => {
   const customer = await service.customer();
   await service.accounts.setLimits(customer.account._id, { requestsPerMinute: 100_000, concurrentCalls: 1_000 });
   const place = async () => {

@@ -12,7 +12,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness';
 import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
 
-/** The API, a worker, a media server and the simulated carrier, with an engine that does what the test says. */
+/** The test uses the API, a worker, a media process and the simulated carrier. The test controls this engine. */
 const engine = createScriptedEngine();
 let ports: Ports;
 let simulator: Simulator;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   service = await startService({ env });
   const { config, database } = service;
   gateway = await createCallGateway({ config });
-  const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
+  const engines = createEngines({ defaultEngine: engine.factory, testEngine: engine.factory });
   media = createCallMediaServer({ config, database, gateway, engines, logger });
   await media.listen();
   customer = await service.customer();
@@ -52,7 +52,7 @@ afterAll(async () => {
   await ports.release();
 });
 
-/** Places a call with an agent that has these abilities, and waits until its engine may speak. */
+/** Sets the agent's transfer and voicemail settings, places a call, and waits until its engine can speak. */
 async function placed(to: string, abilities: Partial<AgentDocument>) {
   const { _id: agentId } = customer.agent;
   await service.database.agents.updateOne({ _id: agentId }, abilities);
@@ -69,7 +69,7 @@ const ended = (callId: string) =>
     return call?.durationSeconds !== undefined && call.summary !== undefined && call;
   });
 
-/** The carrier's own book of the call. */
+/** Returns the call as the carrier has recorded it. */
 async function carrierCall(
   callId: string,
 ): Promise<{ dials: { to: string; status: string; seconds: number }[]; twiml: string[] }> {
@@ -79,13 +79,15 @@ async function carrierCall(
 }
 
 describe('a transfer', () => {
-  it('connects the callee with the other number, and is billed until the two have spoken', async () => {
+  it('connects the callee with the other number, and bills until that conversation ends', async () => {
     const { callId, scripted } = await placed('+12025550100', { transferNumbers: ['+12025550106'] });
-    scripted.sink.audio('words', new Uint8Array(8_000).fill(0x20));
-    scripted.sink.endOfItem('words');
-    expect(await scripted.sink.tool({ name: 'transfer_call', arguments: { number: '+12025550106' } })).toMatchObject({
-      ok: true,
-    });
+    scripted.sink.sendAudio('words', new Uint8Array(8_000).fill(0x20));
+    scripted.sink.endItem('words');
+    expect(await scripted.sink.runTool({ name: 'transfer_call', arguments: { number: '+12025550106' } })).toMatchObject(
+      {
+        ok: true,
+      },
+    );
     const call = await ended(callId);
     expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', summary: 'Scripted.' });
     const result = await createCallResults(service.database).find(callId);
@@ -97,25 +99,25 @@ describe('a transfer', () => {
     expect(call.costMicros).toBe((call.durationSeconds ?? 0) * 2_500);
   });
 
-  it('to a number that is busy ends with an apology', async () => {
+  it('ends with an apology if the other number is busy', async () => {
     const { callId, scripted } = await placed('+12025550100', { transferNumbers: ['+12025550101'] });
-    await scripted.sink.tool({ name: 'transfer_call', arguments: { number: '+12025550101' } });
+    await scripted.sink.runTool({ name: 'transfer_call', arguments: { number: '+12025550101' } });
     expect(await ended(callId)).toMatchObject({ status: 'COMPLETED' });
     const { dials, twiml } = await carrierCall(callId);
     expect(dials).toMatchObject([{ to: '+12025550101', status: 'busy' }]);
-    expect(twiml.at(-1)).toContain('nobody could be reached');
+    expect(twiml.at(-1)).toContain('the other party did not answer');
   });
 });
 
-describe('a mailbox that answers', () => {
-  it('is hung up on as voicemail, by the carrier’s own detection', async () => {
+describe('a voicemail that answers', () => {
+  it('is hung up on when the carrier detects it', async () => {
     const { callId } = await placed('+12025550105', { voicemailAction: 'hang_up' });
     const call = await ended(callId);
     expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'voicemail', answeredBy: 'voicemail' });
     expect(engine.calls.get(callId)).toMatchObject({ answeredBy: ['voicemail'], stopped: 'voicemail' });
   });
 
-  it('is left to the engine when its greeting is over, where the agent leaves a message', async () => {
+  it('is passed to the engine after its greeting if the agent leaves messages', async () => {
     const { callId, scripted } = await placed('+12025550105', { voicemailAction: 'leave_message' });
     await eventually(async () => scripted.answeredBy.length > 0);
     expect(scripted.answeredBy).toEqual(['voicemail']);
@@ -124,7 +126,7 @@ describe('a mailbox that answers', () => {
     expect(await ended(callId)).toMatchObject({ endReason: 'voicemail', answeredBy: 'voicemail' });
   });
 
-  it('is nothing special to an agent that goes on in any case', async () => {
+  it('is treated like a person if the agent continues in any case', async () => {
     const { callId, scripted } = await placed('+12025550105', { voicemailAction: 'continue' });
     const { twiml } = await carrierCall(callId);
     expect(twiml[0]).toContain('<Stream');

@@ -12,7 +12,7 @@ const NEVER_ANSWERS = '+12025550102';
 const ANSWERS_THREE_QUESTIONS = '+12025550111';
 const NEVER_STOPS_TALKING = '+12025550108';
 
-describe('the management interface on a whole stack', () => {
+describe('the management API on a running service', () => {
   let stack: Launched;
   let runtime: Runtime;
   let cookie = '';
@@ -38,7 +38,7 @@ describe('the management interface on a whole stack', () => {
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   }
 
-  /** A call to a scripted callee; a machine that is busy may answer 503. */
+  /** Places a call to a scripted callee. Tries again after a 503, which a busy service can send. */
   async function place(to: string): Promise<string> {
     for (let tries = 1; ; tries++) {
       const { status, json } = await send('POST', '/calls', { to_phone_number: to, agent_id: runtime.agent_id });
@@ -58,7 +58,7 @@ describe('the management interface on a whole stack', () => {
     }
   }
 
-  /** The launcher writes it a moment after its runtime.json. */
+  /** Waits for the password in the launcher's output, which appears a moment after runtime.json. */
   async function shownPassword(): Promise<string> {
     for (const giveUpAt = Date.now() + WITHIN_MS; Date.now() < giveUpAt; await sleep(100)) {
       const [, password] = /password {7}(\S+) \(shown this once\)/.exec(stack.output()) ?? [];
@@ -67,14 +67,14 @@ describe('the management interface on a whole stack', () => {
     throw new Error('No password was shown.');
   }
 
-  it('is logged in to with what the launcher shows at its first start', async () => {
+  it('accepts a login with the password that the launcher shows at the first start', async () => {
     const password = await shownPassword();
     const { status, json } = await send('POST', '/portal/log-in', { email: 'demo@callwright.local', password });
     expect(status).toBe(200);
     expect(json).toMatchObject({ member: { role: 'owner' } });
   });
 
-  it('cancels a call that rings: cancelled, and it costs nothing', async () => {
+  it('cancels a ringing call at no cost', async () => {
     const callId = await place(NEVER_ANSWERS);
     await until(callId, (call) => call.carrier_sid !== undefined || call.status !== 'IDLE');
     const { status, json } = await send('POST', `/calls/${callId}/cancel`);
@@ -90,7 +90,7 @@ describe('the management interface on a whole stack', () => {
     });
   });
 
-  it('hangs up a call that was answered: hung up, COMPLETED and billed', async () => {
+  it('hangs up an answered call, which is COMPLETED and billed', async () => {
     const callId = await place(NEVER_STOPS_TALKING);
     await until(callId, (call) => call.status === 'IN_PROGRESS');
     const answers = await Promise.all([1, 2].map(() => send('POST', `/calls/${callId}/cancel`)));
@@ -102,8 +102,8 @@ describe('the management interface on a whole stack', () => {
     expect(call.cost_micros).toBe((call.duration_seconds ?? 0) * 2_500);
   });
 
-  it('is followed and cancelled from a shell, whose webhooks arrive at a listener on this machine', async () => {
-    // Service, test key and agent are those that the stack left in its folder.
+  it('places, follows and cancels calls from a shell and delivers webhooks to a local listener', async () => {
+    // The command line finds the service, test key and agent in the data folder of the stack.
     const env = { CALLWRIGHT_DATA_DIR: stack.dataFolder };
     const shell = async (...args: string[]) => {
       const { code, stdout, stderr } = await runCli([...args, '--json'], env, { timeout: 150_000 });
@@ -119,16 +119,16 @@ describe('the management interface on a whole stack', () => {
 
     const listener = startCli(['webhooks', 'listen', '--port', '0', '--agent', runtime.agent_id], env);
     try {
-      while (!listener.stderr().includes('until this ends')) await sleep(100);
+      while (!listener.stderr().includes('until this command ends')) await sleep(100);
       const { call_id: callId } = JSON.parse(await place(ANSWERS_THREE_QUESTIONS)) as Call;
       const tail = (await shell('calls', 'tail', callId)).trim().split('\n');
-      const told = tail.map((line) => JSON.parse(line) as { type: string; event?: string; speaker?: string });
-      const position = (event: string) => told.findIndex((each) => each.event === event);
-      const turns = told.flatMap(({ type }, index) => (type === 'turn' ? [index] : []));
-      // Live: what is said comes while the call goes on.
+      const output = tail.map((line) => JSON.parse(line) as { type: string; event?: string; speaker?: string });
+      const position = (event: string) => output.findIndex((each) => each.event === event);
+      const turns = output.flatMap(({ type }, index) => (type === 'turn' ? [index] : []));
+      // The transcript shows turns while the call is still in progress.
       expect(Math.min(...turns)).toBeGreaterThan(position('IN_PROGRESS'));
       expect(turns.filter((index) => index < position('COMPLETED')).length).toBeGreaterThan(4);
-      expect(told.at(-1)).toMatchObject({ type: 'call', call_id: callId, status: 'COMPLETED' });
+      expect(output.at(-1)).toMatchObject({ type: 'call', call_id: callId, status: 'COMPLETED' });
       const delivered = `${callId} COMPLETED callee_hangup -> 204`;
       for (let looks = 0; looks < 100 && !listener.stdout().includes(delivered); looks++) await sleep(100);
       expect(listener.stdout()).toContain(delivered);
@@ -141,7 +141,7 @@ describe('the management interface on a whole stack', () => {
     expect(waited.summary).toBeTruthy();
   });
 
-  it('tells the whole story of a call, and erases it', async () => {
+  it('shows all details of a call and erases it', async () => {
     const callId = await place(TALKS);
     const call = await until(callId, ({ webhook_attempts: attempts }) =>
       attempts.some(({ outcome }) => outcome === 'delivered'),
@@ -151,12 +151,13 @@ describe('the management interface on a whole stack', () => {
       has_recording: true,
       cost_windows: [{ window: 0, held_seconds: 60 }],
     });
-    const told = (source: string) => call.timeline.filter((event) => event.source === source).map(({ event }) => event);
-    expect(told('call')).toEqual(expect.arrayContaining(['requested', 'RINGING', 'IN_PROGRESS', 'COMPLETED']));
-    expect(told('carrier')).toEqual(expect.arrayContaining(['initiated', 'in-progress', 'completed']));
-    expect(told('media')).toEqual(['stream_started', 'stream_ended']);
-    expect(told('money')).toEqual(['hold', 'settlement']);
-    expect(told('webhook')).toEqual(['attempt']);
+    const eventsOf = (source: string) =>
+      call.timeline.filter((event) => event.source === source).map(({ event }) => event);
+    expect(eventsOf('call')).toEqual(expect.arrayContaining(['requested', 'RINGING', 'IN_PROGRESS', 'COMPLETED']));
+    expect(eventsOf('carrier')).toEqual(expect.arrayContaining(['initiated', 'in-progress', 'completed']));
+    expect(eventsOf('media')).toEqual(['stream_started', 'stream_ended']);
+    expect(eventsOf('money')).toEqual(['hold', 'settlement']);
+    expect(eventsOf('webhook')).toEqual(['attempt']);
     const billed = call.cost_windows.reduce((sum, window) => sum + (window.billed_micros ?? 0), 0);
     expect(billed).toBe(call.cost_micros);
     const transcript = await send('GET', `/calls/${callId}/transcript`);

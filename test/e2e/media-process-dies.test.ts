@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { INTRODUCTION, LINE_BROKE } from '../../src/voice/engines/offline/lines.js';
+import { INTRODUCTION, LINE_BROKE } from '../../src/voice/engines/offline/phrases.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { usdFromMicros } from '../../src/kernel/money.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
@@ -8,17 +8,17 @@ import { createAgents } from '../../src/agents/agents.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
-import { carriedCall, carrierOf, turnsStored, waitFor } from '../support/carried-call.js';
+import { carrierRecordOf, mediaProcessOf, turnsStored, waitFor } from '../support/carried-call.js';
 import { placeCall } from '../support/placed-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
 
-/** A second delivery would be a fault; it gets this long to show itself. */
+/** No webhook may be sent twice. The test waits this long to see whether one is repeated. */
 const REPEAT_WITHIN_MS = 3_000;
 const BYTES_PER_MS = 32;
 
-describe('a media process that dies in mid-call', () => {
+describe('the end of a media process in mid-call', () => {
   let stack: Launched;
   let runtime: Runtime;
   let database: Database;
@@ -29,7 +29,7 @@ describe('a media process that dies in mid-call', () => {
     runtime = await stack.runtime();
     database = await openDatabase(runtime.mongodb_uri);
     accountId = (await createAgents(database).find(runtime.agent_id))?.accountId ?? '';
-    // The webhook of an inbound call goes where the agent says.
+    // An inbound call uses the webhook URL of its agent.
     await database.agents.updateOne({ _id: runtime.agent_id }, { $set: { webhookUrl: runtime.webhook_inbox_url } });
   });
   afterAll(async () => {
@@ -68,8 +68,8 @@ describe('a media process that dies in mid-call', () => {
     });
   }
 
-  /** The mean of the agent's track between two times of the call, ms. */
-  function agentBetween(wav: Buffer, from: number, to: number): number {
+  /** The mean amplitude of the agent's track between two times of the call, given in ms. */
+  function agentLoudness(wav: Buffer, from: number, to: number): number {
     let sum = 0;
     const [first, last] = [44 + Math.round(from * 8) * 4, Math.min(wav.length - 4, 44 + Math.round(to * 8) * 4)];
     for (let at = first; at < last; at += 4) sum += Math.abs(wav.readInt16LE(at + 2));
@@ -80,20 +80,20 @@ describe('a media process that dies in mid-call', () => {
     ['an outbound', 'SIGKILL'],
     ['an inbound', 'SIGKILL'],
     ['an outbound', 'SIGTERM'],
-  ] as const)('costs %s call nothing by %s: it goes on in the other one', async (direction, signal) => {
+  ] as const)('costs %s call nothing after %s: it continues in the other process', async (direction, signal) => {
     const callId = await (direction === 'an inbound' ? placeInbound() : placeOutbound());
     await turnsStored(database, callId, 1);
-    // What is not written yet dies with the process: four seconds of the recording at the most.
+    // A killed process loses the data that it had in memory: at most four seconds of the recording.
     await sleep(signal === 'SIGKILL' ? 2_000 : 0);
     const before = await turnsStored(database, callId, 1);
-    const victim = await carrierOf(stack, callId);
+    const victim = await mediaProcessOf(stack, callId);
     process.kill(victim, signal);
     const call = await ended(callId);
     await sleep(REPEAT_WITHIN_MS);
 
     const reason = direction === 'an inbound' ? 'caller_hangup' : 'callee_hangup';
     expect(call).toMatchObject({ status: 'COMPLETED', endReason: reason, resumptions: 1, hasRecording: true });
-    const carried = await carriedCall(runtime.carrier_url, call.carrierSid ?? '');
+    const carried = await carrierRecordOf(runtime.carrier_url, call.carrierSid ?? '');
     expect(carried.streams).toHaveLength(2);
     expect(call.durationSeconds).toBe(carried.duration_seconds);
     const webhooks = await webhooksOf(callId);
@@ -119,12 +119,12 @@ describe('a media process that dies in mid-call', () => {
     const bridge = result.turns.find(({ text }) => text.startsWith(LINE_BROKE));
     expect(wav.length).toBeGreaterThan((bridge?.endMs ?? Infinity) * BYTES_PER_MS);
     const first = result.turns[0];
-    const heardOfFirst = Math.min(first?.endMs ?? 0, (first?.startMs ?? 0) + 1_000);
-    expect(agentBetween(wav, first?.startMs ?? 0, heardOfFirst)).toBeGreaterThan(100);
-    expect(agentBetween(wav, bridge?.startMs ?? 0, bridge?.endMs ?? 0)).toBeGreaterThan(100);
+    const playedOfFirst = Math.min(first?.endMs ?? 0, (first?.startMs ?? 0) + 1_000);
+    expect(agentLoudness(wav, first?.startMs ?? 0, playedOfFirst)).toBeGreaterThan(100);
+    expect(agentLoudness(wav, bridge?.startMs ?? 0, bridge?.endMs ?? 0)).toBeGreaterThan(100);
   });
 
-  it('leaves the account with exactly what the calls did not cost, and no share of a recording unfinished', async () => {
+  it('leaves an exact balance and no unfinished recording', async () => {
     const ledger = createLedger(database);
     const id = ledgerAccountId(accountId, 'live');
     const calls = await database.calls.find({ accountId, mode: 'live' }).lean<CallDocument[]>();
@@ -134,7 +134,7 @@ describe('a media process that dies in mid-call', () => {
     expect(await database.recordingFiles.countDocuments({ open: true })).toBe(0);
   });
 
-  it('and both of them at once: the carrier comes back until one of them is there, or hears an apology', async () => {
+  it('of both processes makes the carrier reconnect until one is back, or play an apology', async () => {
     const callId = await placeOutbound();
     await turnsStored(database, callId, 1);
     for (const pid of (await stack.runtime(({ pids }) => pids.media.length === 2)).pids.media) {
@@ -143,7 +143,7 @@ describe('a media process that dies in mid-call', () => {
     const call = await ended(callId);
     expect(call.status).toBe('COMPLETED');
     expect(['callee_hangup', 'media_failed']).toContain(call.endReason);
-    const { twiml } = await carriedCall(runtime.carrier_url, call.carrierSid ?? '');
+    const { twiml } = await carrierRecordOf(runtime.carrier_url, call.carrierSid ?? '');
     const apologies = twiml.filter((document) => document.includes('<Say>'));
     expect(apologies).toHaveLength(call.endReason === 'media_failed' ? 1 : 0);
     expect(await webhooksOf(callId)).toHaveLength(1);

@@ -16,12 +16,12 @@ const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
 const CALLS_PER_SECOND = 2;
 const FINAL_WITHIN_MS = 90_000;
 
-/** Answers, and talks without end. */
+/** This callee answers and talks without end. */
 const TALKER = '+12025550108';
-/** Answers, and hangs up at once. */
+/** This callee answers and hangs up at once. */
 const HANGS_UP = '+12025550106';
 
-describe('windows of 3 and 4 s on a carrier that takes two calls per second', () => {
+describe('hold windows of 3 and 4 s and a carrier with two calls per second', () => {
   let stack: Launched;
   let runtime: Runtime;
   let database: Database;
@@ -66,7 +66,7 @@ describe('windows of 3 and 4 s on a carrier that takes two calls per second', ()
     }
   }
 
-  it.each([3, 5, 7])('money for %i s bills exactly that, however long the other side talks', async (seconds) => {
+  it.each([3, 5, 7])('bill exactly the balance of %i s while the callee keeps talking', async (seconds) => {
     const { key, ledgerId } = await customer(seconds);
     const placed = await place(key, TALKER);
     expect(placed).toMatchObject({ httpStatus: 200, status: 'RINGING' });
@@ -87,12 +87,12 @@ describe('windows of 3 and 4 s on a carrier that takes two calls per second', ()
     expect(await ledger.audit(ledgerId)).toMatchObject({ balanced: true });
   });
 
-  it('money for less than the first window is 402', async () => {
+  it('reject a call with 402 if the balance is below the first window', async () => {
     const { key } = await customer(2);
     expect(await place(key, TALKER)).toMatchObject({ httpStatus: 402 });
   });
 
-  it('calls beyond two per second wait as IDLE, and an account with one call does not wait for one with twelve', async () => {
+  it('leave further calls IDLE, and serve an account with one call before one with twelve', async () => {
     const [many, one] = [await customer(600), await customer(600)];
     const crowd = await Promise.all(Array.from({ length: 12 }, () => place(many.key, HANGS_UP)));
     const alone = await place(one.key, HANGS_UP);
@@ -103,7 +103,7 @@ describe('windows of 3 and 4 s on a carrier that takes two calls per second', ()
     const reads = await Promise.all(crowd.map(({ call_id }) => statusOf(many.key, call_id)));
     const idle = reads.filter(({ status }) => status === 'IDLE');
     expect(idle.length).toBeGreaterThan(0);
-    expect(idle[0]?.message).toBe('The call waits for its turn to be dialed.');
+    expect(idle[0]?.message).toBe('The call is waiting for a dial slot.');
 
     const finals = await Promise.all(calls.map(ended));
     for (const call of finals) expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup' });

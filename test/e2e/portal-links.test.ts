@@ -15,7 +15,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'correct horse battery';
 
-(BROWSER === undefined ? describe.skip : describe)('the portal where addresses are verified', () => {
+(BROWSER === undefined ? describe.skip : describe)('the portal with verified e-mail addresses', () => {
   const ports = createPorts(process.env);
   let mail: Awaited<ReturnType<typeof startMailServer>>;
   let service: Service;
@@ -46,7 +46,7 @@ const PASSWORD = 'correct horse battery';
     await ports.release();
   });
 
-  async function expectSound(name: string): Promise<void> {
+  async function expectAccessible(name: string): Promise<void> {
     await page.waitForSelector('h1');
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
@@ -58,14 +58,14 @@ const PASSWORD = 'correct horse battery';
     return /http\S+#token=[\w-]{43}/.exec(text)?.[0] ?? '';
   }
 
-  /** In a browser without the session of the sign-up. */
+  /** Opens the link in another browser, which does not have the session of the sign-up. */
   async function expectPasswordAsked(link: string): Promise<void> {
     const elsewhere = await (await browser.newContext({ viewport: { width: 375, height: 800 } })).newPage();
     elsewhere.setDefaultTimeout(30_000);
     await elsewhere.goto(link);
     await elsewhere.fill('[name=password]', 'wrong horse battery');
     await elsewhere.click('button:has-text("Verify")');
-    await elsewhere.waitForSelector('.field-error:has-text("not that of a sign-up")');
+    await elsewhere.waitForSelector('.field-error:has-text("does not match a sign-up")');
     const { violations } = await new AxeBuilder({ page: elsewhere }).analyze();
     expect(violations.map(({ id }) => id)).toEqual([]);
     if (SHOTS !== undefined) await elsewhere.screenshot({ path: join(SHOTS, 'verify-email-password.png') });
@@ -84,48 +84,48 @@ const PASSWORD = 'correct horse battery';
     }
     await page.click('button[type=submit]');
     await page.waitForSelector('h1:has-text("Check your e-mail")');
-    await expectSound('check-email');
+    await expectAccessible('check-email');
     await page.click('text=Continue');
     await page.waitForSelector('text=Verify your e-mail address');
     await page.waitForSelector('.skeleton', { state: 'detached' });
     await page.click('button:has-text("Send again")');
     await page.waitForSelector('text=Sent.');
-    await expectSound('banner');
+    await expectAccessible('banner');
     await expectPasswordAsked(await linkIn(2));
     await page.goto(await linkIn(2));
     await page.waitForSelector('button:has-text("Verify")');
     expect(await page.locator('[name=password]').count()).toBe(0);
     expect(page.url()).toBe(`${base}/portal/verify-email`);
-    await expectSound('verify-email');
+    await expectAccessible('verify-email');
     await page.click('button:has-text("Verify")');
     await page.waitForSelector('h1:has-text("E-mail verified")');
-    await expectSound('email-verified');
+    await expectAccessible('email-verified');
     await page.click('text=Continue');
     await page.waitForSelector('nav[aria-label=Pages]');
     expect(await page.locator('[aria-label=Verification]').count()).toBe(0);
   });
 
-  it('lets a member choose a new password by a link, with the word on a weak one at its field', async () => {
+  it('resets a password by link, with an error at the field for a weak password', async () => {
     await page.click('text=Log out');
     await page.waitForURL(/log-in/);
-    await page.waitForSelector('text=Make an account');
-    await expectSound('log-in');
+    await page.waitForSelector('text=Create account');
+    await expectAccessible('log-in');
     await page.click('text=Forgot password?');
     await page.waitForSelector('h1:has-text("Forgot password?")');
     await page.fill('[name=email]', EMAIL);
-    await expectSound('forgot-password');
+    await expectAccessible('forgot-password');
     await page.click('button[type=submit]');
     await page.waitForSelector('h1:has-text("Check your e-mail")');
-    await expectSound('forgot-password-sent');
+    await expectAccessible('forgot-password-sent');
     await page.goto(await linkIn(3));
     await page.fill('[name=new_password]', 'dragon123456');
     await page.click('button[type=submit]');
     await page.waitForSelector('.field-error:has-text("too common")');
-    await expectSound('reset-password-refused');
+    await expectAccessible('reset-password-refused');
     await page.fill('[name=new_password]', 'another horse battery');
     await page.click('button[type=submit]');
     await page.waitForSelector('h1:has-text("Password changed")');
-    await expectSound('password-changed');
+    await expectAccessible('password-changed');
     await page.click('a:has-text("Log in")');
     await page.fill('[name=email]', EMAIL);
     await page.fill('[name=password]', 'another horse battery');
@@ -133,7 +133,7 @@ const PASSWORD = 'correct horse battery';
     await page.waitForSelector('nav[aria-label=Pages]');
   });
 
-  it('never sends a link’s token in an address or as the referrer, and runs without a fault', () => {
+  it('keeps tokens of links out of requested URLs and referrers, and has no script errors', () => {
     expect(requested.filter((line) => line.includes('token='))).toEqual([]);
     expect(faults).toEqual([]);
   });

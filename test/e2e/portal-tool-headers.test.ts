@@ -38,8 +38,8 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
   });
   afterEach(() => expect(faults).toEqual([]));
 
-  /** Without an accessibility fault and without a sideways scroll, on a desk and on a phone. */
-  async function expectSound(name: string): Promise<void> {
+  /** Asserts that the page has no accessibility violation and no horizontal scrolling, on a phone and on a desktop. */
+  async function expectAccessible(name: string): Promise<void> {
     for (const width of [375, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       const { violations } = await new AxeBuilder({ page }).analyze();
@@ -50,7 +50,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     }
   }
 
-  /** The headers that the agent's tool sends. */
+  /** Returns the headers that the agent's tool sends. */
   async function sentBy(mode: 'live' | 'test'): Promise<Record<string, string>> {
     const agent = await service.database.agents.findOne({ mode }).lean();
     const [tool] = agent?.tools ?? [];
@@ -63,7 +63,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     await page.waitForSelector('text=Saved.');
   };
 
-  it('are added to a new tool, with Enter too, and told by name alone afterwards', async () => {
+  it('are added to a new tool, also with Enter, and later shown without their values', async () => {
     await page.goto(`${base}/portal/sign-up`);
     for (const [name, value] of [
       ['email', 'ada@example.com'],
@@ -78,7 +78,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     await page.goto(`${base}/portal/agents/new`);
     await page.fill('[name=name]', 'Orders');
     await page.fill('[name=instruction]', 'Hello, this is about your order.');
-    await page.click('text=Add a tool');
+    await page.click('text=Add tool');
     await page.fill('[name="tools.0.name"]', 'look_up');
     await page.fill('[name="tools.0.description"]', 'Looks up an order.');
     await page.fill('[name="tools.0.url"]', 'https://shop.example.com/orders');
@@ -86,28 +86,28 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     await page.press('[name="header name"]', 'Enter');
     await page.fill('[name="header Authorization"]', 'Bearer one');
     await page.fill('[name="header name"]', 'X-Shop');
-    await page.click('button:has-text("Add the header")');
-    await page.click('text=Make the agent');
-    await page.waitForSelector('.field-error:has-text("X-Shop has not")');
-    await expectSound('tool-headers-refused');
+    await page.click('button:has-text("Add header")');
+    await page.click('button:has-text("Create agent")');
+    await page.waitForSelector('.field-error:has-text("X-Shop is invalid")');
+    await expectAccessible('tool-headers-refused');
     await page.fill('[name="header X-Shop"]', '7');
-    await page.click('text=Make the agent');
+    await page.click('button:has-text("Create agent")');
     await page.waitForURL(/agents\/agent_/);
     await page.click('summary:has-text("look_up")');
     await page.waitForSelector('.template-row:has-text("Authorization is set")');
-    await expectSound('tool-headers-set');
+    await expectAccessible('tool-headers-set');
     expect(await page.content()).not.toContain('Bearer one');
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer one', 'X-Shop': '7' });
   });
 
-  it('are kept, replaced and removed, and stay out of the page once they are saved', async () => {
+  it('are kept, replaced and removed, and do not appear in the page after saving', async () => {
     await page.click('button:has-text("Replace Authorization")');
     await page.fill('[name="header Authorization"]', 'Bearer two');
     await page.click('button:has-text("Remove X-Shop")');
     await page.fill('[name="header name"]', 'X-Team');
-    await page.click('button:has-text("Add the header")');
+    await page.click('button:has-text("Add header")');
     await page.fill('[name="header X-Team"]', 'blue');
-    await expectSound('tool-headers-changed');
+    await expectAccessible('tool-headers-changed');
     await save();
     await page.waitForSelector('.template-row:has-text("X-Team is set")');
     expect(await page.locator('input[type=password]').count()).toBe(0);
@@ -115,38 +115,38 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
     await save();
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
-    // A header is the same in another spelling.
+    // Header names are case-insensitive, so this name means the stored header.
     await page.fill('[name="header name"]', 'authorization');
-    await page.click('button:has-text("Add the header")');
+    await page.click('button:has-text("Add header")');
     await page.click('button:has-text("Keep Authorization as it is")');
     await save();
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
   });
 
-  it('are asked for again, not lost, when the tool gets another name', async () => {
+  it('must be entered again if the tool is renamed', async () => {
     await page.fill('[name="tools.0.name"]', 'find_order');
     await page.waitForSelector('[name="header Authorization"]');
     await page.click('button:has-text("Leave out X-Team")');
     await page.click('button:has-text("Save")');
-    await page.waitForSelector('.field-error:has-text("Authorization has not")');
+    await page.waitForSelector('.field-error:has-text("Authorization is invalid")');
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
     await page.fill('[name="header Authorization"]', 'Bearer three');
     await save();
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer three' });
   });
 
-  it('are asked for when a live copy is made, and left out where nothing is given', async () => {
+  it('must be entered for a live copy, which omits headers without a value', async () => {
     await page.fill('[name="header name"]', 'X-Team');
     await page.press('[name="header name"]', 'Enter');
     await page.fill('[name="header X-Team"]', 'blue');
     await save();
     await page.reload();
-    await page.click('button:has-text("Make a live copy")');
+    await page.click('button:has-text("Copy to live mode")');
     await page.waitForSelector('dialog[open] :text("cannot be copied")');
-    await expectSound('live-copy');
+    await expectAccessible('live-copy');
     await page.fill('[name="copy find_order Authorization"]', 'Bearer live');
-    await page.click('dialog button:has-text("Make the live copy")');
-    await page.waitForSelector('text=Place the call');
+    await page.click('dialog button:has-text("Copy to live mode")');
+    await page.waitForSelector('button:has-text("Place call")');
     expect(await sentBy('live')).toEqual({ Authorization: 'Bearer live' });
     expect(await sentBy('test')).toEqual({ Authorization: 'Bearer three', 'X-Team': 'blue' });
   });

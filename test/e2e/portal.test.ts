@@ -12,7 +12,7 @@ jest.setTimeout(300_000);
 const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   (path) => path !== '' && existsSync(path),
 );
-/** Pictures of every page land here when it is set. */
+/** If set, screenshots of every page are saved in this folder. */
 const SHOTS = process.env['PORTAL_SCREENSHOTS'];
 const XSS = '<img src=x onerror="document.title=1"><b>Acme</b>';
 const WITHIN = { timeout: 120_000 };
@@ -37,7 +37,8 @@ describeWithBrowser('the portal in a real browser', () => {
     page.setDefaultTimeout(30_000);
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => {
-      // What the policy of the page refuses is told here; answers with an error status are too, and are expected.
+      // Collects console errors, which include violations of the Content Security Policy. Responses with an error
+      // status also appear as console errors; the tests expect some, so they are left out.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
         faults.push(message.text());
     });
@@ -67,8 +68,11 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
   }
 
-  /** Loaded, without an accessibility fault (`atBoth`: at either width) and without a sideways scroll on a phone. */
-  async function expectSound(name: string, { atBoth = false } = {}): Promise<void> {
+  /**
+   * Waits until the page is loaded. Then asserts that the page has no accessibility violation and no horizontal
+   * scrolling on a phone. With `atBoth`, checks accessibility at the widths of a phone and of a desktop.
+   */
+  async function expectAccessible(name: string, { atBoth = false } = {}): Promise<void> {
     await page.waitForSelector('h1');
     await page.waitForSelector('.skeleton', { state: 'detached' });
     await expectNoViolation(name);
@@ -80,49 +84,49 @@ describeWithBrowser('the portal in a real browser', () => {
     await picture(name);
   }
 
-  it('leads who is not logged in to the door, tells what is wrong at each field, and keeps what was typed', async () => {
+  it('redirects to the login page without a session, shows errors at their fields, and keeps the input', async () => {
     await page.goto(at('/usage?group_by=agent'));
     await page.waitForURL(/log-in\?to=/);
-    await expectSound('log-in');
-    await page.click('text=Make an account');
+    await expectAccessible('log-in');
+    await page.click('text=Create account');
     await page.fill('[name=email]', 'ada@example.com');
     await page.fill('[name=password]', 'short');
     await page.click('button[type=submit]');
     await page.waitForSelector('.field-error');
     expect(await page.inputValue('[name=email]')).toBe('ada@example.com');
-    await expectSound('sign-up');
+    await expectAccessible('sign-up');
   });
 
-  it('opens an account and shows its name as the text it is', async () => {
+  it('signs up an account and shows its name as plain text', async () => {
     await page.fill('[name=account_name]', XSS);
     await page.fill('[name=name]', 'Ada');
     await page.fill('[name=password]', 'correct horse battery');
     await page.click('button[type=submit]');
     await page.waitForSelector('nav[aria-label=Pages]');
     expect(await page.textContent('.side-foot')).toContain(XSS);
-    await expectSound('start-empty');
-    // Not what the name would have made of it, had it been taken for markup.
-    expect(await page.title()).toBe('Start · Callwright');
+    await expectAccessible('start-empty');
+    // The title would be different if the name were interpreted as HTML.
+    expect(await page.title()).toBe('Home · Callwright');
   });
 
-  it('shows each page empty', async () => {
+  it('shows each page without data', async () => {
     for (const name of ['calls', 'agents', 'numbers', 'usage', 'keys', 'webhooks', 'settings']) {
       await page.goto(at(`/${name}`));
-      await expectSound(`${name}-empty`);
+      await expectAccessible(`${name}-empty`);
     }
   });
 
   let key = '';
   let agentPath = '';
-  it('makes a key, shows it once, and takes requests with it', async () => {
+  it('creates an API key, shows it once, and accepts requests with it', async () => {
     await page.goto(at('/keys'));
     await page.fill('[name=name]', XSS);
-    await page.click('text=Make the key');
+    await page.click('button:has-text("Create key")');
     await page.waitForSelector('.notice-good code');
     key = (await page.textContent('.notice-good code')) ?? '';
     expect(key).toMatch(/^sk_test_/);
     await page.waitForSelector('table');
-    await expectSound('keys');
+    await expectAccessible('keys');
     expect((await withKey()).status).toBe(200);
     await page.reload();
     await page.waitForSelector('table');
@@ -133,13 +137,13 @@ describeWithBrowser('the portal in a real browser', () => {
     return fetch(`${runtime.base_url}/balance`, { headers: { authorization: `Bearer ${key}` } });
   }
 
-  it('makes an agent with data to extract, and shows the server’s word on a bad field', async () => {
+  it('creates an agent with output parameters, and shows the server’s error at an invalid field', async () => {
     await page.goto(at('/agents/new'));
     await page.waitForSelector('[name=name]');
     await page.fill('[name=name]', 'Reminders');
     await page.fill('[name=instruction]', 'Hello, this is about your appointment tomorrow.');
     await page.fill('[name=webhook_url]', 'no address');
-    await page.click('text=Make the agent');
+    await page.click('button:has-text("Create agent")');
     await page.waitForSelector('.field-error');
     expect(await page.inputValue('[name=name]')).toBe('Reminders');
     await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
@@ -147,31 +151,31 @@ describeWithBrowser('the portal in a real browser', () => {
       ['appointment_confirmed', 'yes-no'],
       ['party_size', 'text'],
     ] as const)) {
-      await page.click('text=Add a value');
-      await page.fill(`[aria-label="Name of value ${Number(index) + 1}"]`, name);
-      await page.selectOption(`[aria-label="Kind of value ${Number(index) + 1}"]`, kind);
+      await page.click('text=Add field');
+      await page.fill(`[aria-label="Name of field ${Number(index) + 1}"]`, name);
+      await page.selectOption(`[aria-label="Type of field ${Number(index) + 1}"]`, kind);
     }
-    await expectSound('agent-new');
-    await page.click('text=Make the agent');
+    await expectAccessible('agent-new');
+    await page.click('button:has-text("Create agent")');
     await page.waitForURL(/agents\/agent_/);
     agentPath = new URL(page.url()).pathname.replace('/portal', '');
-    await page.waitForSelector('text=Place a test call');
-    await expectSound('agent');
+    await page.waitForSelector('text=Place test call');
+    await expectAccessible('agent');
   });
 
-  it('gives the agent a tool, with the server’s word at its field, and shows it again', async () => {
-    await page.click('text=Add a tool');
+  it('adds a tool to the agent, with the server’s error at its field, and shows it again', async () => {
+    await page.click('text=Add tool');
     await page.fill('[name="tools.0.name"]', 'Find slot');
     await page.fill('[name="tools.0.description"]', 'Finds a free slot on a day.');
     await page.fill('[name="tools.0.url"]', 'https://example.com/slots');
-    await page.click('text=Add an argument');
-    await page.fill('[aria-label="Name of argument 1"]', 'day');
-    await page.fill('[aria-label="Description of argument 1"]', 'Like 2026-12-24.');
+    await page.click('text=Add parameter');
+    await page.fill('[aria-label="Name of parameter 1"]', 'day');
+    await page.fill('[aria-label="Description of parameter 1"]', 'Like 2026-12-24.');
     await page.click('button:has-text("Save")');
     await page.waitForSelector('[name="tools.0.name"][aria-invalid=true]');
     expect(await page.inputValue('[name="tools.0.url"]')).toBe('https://example.com/slots');
-    expect(await page.inputValue('[aria-label="Name of argument 1"]')).toBe('day');
-    await expectSound('agent-tool-refused', { atBoth: true });
+    expect(await page.inputValue('[aria-label="Name of parameter 1"]')).toBe('day');
+    await expectAccessible('agent-tool-refused', { atBoth: true });
     await page.fill('[name="tools.0.name"]', 'find_slot');
     await page.selectOption('[name="tools.0.method"]', 'POST');
     await page.click('button:has-text("Save")');
@@ -179,8 +183,8 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.reload();
     await page.click('summary:has-text("find_slot")');
     expect(await page.inputValue('[name="tools.0.method"]')).toBe('POST');
-    expect(await page.inputValue('[aria-label="Name of argument 1"]')).toBe('day');
-    await expectSound('agent-tool', { atBoth: true });
+    expect(await page.inputValue('[aria-label="Name of parameter 1"]')).toBe('day');
+    await expectAccessible('agent-tool', { atBoth: true });
     await page.click('text=Edit as JSON Schema');
     expect(JSON.parse(await page.inputValue('[name="tools.0.parameters"]'))).toEqual({
       type: 'object',
@@ -189,13 +193,13 @@ describeWithBrowser('the portal in a real browser', () => {
     });
   });
 
-  it('marks an agent of test mode, and makes a live copy of it', async () => {
+  it('marks an agent of test mode and creates a live copy of it', async () => {
     await page.goto(at('/agents'));
     await page.waitForSelector('td .badge:has-text("Test")');
     await page.goto(at(agentPath));
     await page.waitForSelector('.actions .badge:has-text("Test")');
-    await page.click('button:has-text("Make a live copy")');
-    await page.waitForSelector('text=Place the call');
+    await page.click('button:has-text("Copy to live mode")');
+    await page.waitForSelector('button:has-text("Place call")');
     expect(new URL(page.url()).pathname).not.toContain(agentPath);
     expect(await page.inputValue('[name=name]')).toBe('Reminders');
     expect(await page.locator('.badge:has-text("Test")').count()).toBe(0);
@@ -207,7 +211,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.goto(at(agentPath));
   });
 
-  /** In seconds, once the browser has read the head of the file. */
+  /** Returns the duration in seconds, once the browser has read the header of the audio file. */
   async function audioDuration(): Promise<number> {
     for (const giveUpAt = Date.now() + WITHIN.timeout; ; await page.waitForTimeout(200)) {
       const seconds = await page.evaluate<number>(`document.querySelector('audio').duration`);
@@ -215,10 +219,10 @@ describeWithBrowser('the portal in a real browser', () => {
     }
   }
 
-  it('places a test call and shows it live to its end', async () => {
+  it('places a test call and shows it live until it ends', async () => {
     await page.click('text=+12025550100');
-    await page.click('button:has-text("Place a test call")');
-    await page.click('text=/Watch the call|See the whole call/');
+    await page.click('button:has-text("Place test call")');
+    await page.click('text=/^(Follow|View) call$/');
     await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
     await page.waitForSelector('.badge:has-text("completed")', WITHIN);
     await page.waitForSelector('audio', WITHIN);
@@ -232,29 +236,29 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(await page.textContent('[aria-label="Cost by window"] tbody')).toContain('$');
     expect(await page.textContent('.timeline')).toContain('RINGING');
     await page.waitForSelector('[aria-label="Webhook attempts"] .badge:has-text("delivered")', WITHIN);
-    await expectSound('call');
+    await expectAccessible('call');
   });
 
-  it('sends its webhook again', async () => {
+  it('sends the webhook of a call again', async () => {
     await page.click('button:has-text("Redeliver")');
     const rows = page.locator('[aria-label="Webhook attempts"] tbody tr');
     await rows.nth(1).waitFor(WITHIN);
     expect(await rows.count()).toBe(2);
     for (const name of ['', '/calls', '/agents', '/usage', '/webhooks', '/settings']) {
       await page.goto(at(name));
-      await expectSound(name === '' ? 'start' : `${name.slice(1)}-filled`);
+      await expectAccessible(name === '' ? 'start' : `${name.slice(1)}-filled`);
     }
   });
 
-  it('tells of a receiver that takes no webhooks, until it takes one', async () => {
+  it('reports a failing webhook endpoint until a delivery succeeds', async () => {
     const callId = await failTwentyEvents();
     for (const path of ['', '/webhooks', agentPath]) {
       await page.goto(at(path));
       await page.waitForSelector('[aria-label="Failing webhooks"]');
       expect(await page.textContent('[aria-label="Failing webhooks"]')).toMatch(
-        /20 events given up since .* status 503/,
+        /20 failed events since .* HTTP status 503/,
       );
-      await expectSound(`failing${path.replace(/agent_.*/, 'agent').replaceAll('/', '-')}`, { atBoth: true });
+      await expectAccessible(`failing${path.replace(/agent_.*/, 'agent').replaceAll('/', '-')}`, { atBoth: true });
     }
     await page.goto(at(`/calls/${callId}`));
     await page.click('button:has-text("Redeliver")');
@@ -266,7 +270,10 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(await page.locator('[aria-label="Failing webhooks"]').count()).toBe(0);
   });
 
-  /** Leaves twenty events behind that the agent's receiver did not take. @returns the call whose event it took before */
+  /**
+   * Stores twenty failed events for the agent's webhook endpoint. @returns the id of a call whose event was delivered
+   * before them
+   */
   async function failTwentyEvents(): Promise<string> {
     const database = await openDatabase(runtime.mongodb_uri);
     try {
@@ -286,7 +293,7 @@ describeWithBrowser('the portal in a real browser', () => {
     }
   }
 
-  it('keeps filters in the address', async () => {
+  it('keeps filters in the URL', async () => {
     await page.goto(at('/calls'));
     await page.selectOption('[name=status]', 'FAILED');
     await page.waitForURL(/status=FAILED/);
@@ -295,15 +302,15 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(await page.inputValue('[name=status]')).toBe('FAILED');
   });
 
-  it('revokes the key, which is refused from then on', async () => {
+  it('revokes the key, so that requests with it are rejected', async () => {
     await page.goto(at('/keys'));
     await page.click('button:has-text("Revoke")');
-    await page.click('button:has-text("Revoke for good")');
+    await page.click('button:has-text("Revoke key")');
     await page.waitForSelector('.badge:has-text("revoked")');
     expect((await withKey()).status).toBe(401);
   });
 
-  it('comes back to the same page after a session that ended', async () => {
+  it('returns to the same page after a login for an expired session', async () => {
     await page.goto(at('/usage?group_by=agent'));
     await page.waitForSelector('h1');
     await context.clearCookies();
@@ -316,7 +323,7 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(new URL(page.url()).searchParams.get('group_by')).not.toBe('agent');
   });
 
-  it('ran without a fault of its scripts and without anything its policy refuses', () => {
+  it('has no script errors and no Content Security Policy violations', () => {
     expect(faults).toEqual([]);
   });
 });

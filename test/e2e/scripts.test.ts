@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { INTRODUCTION, LINE_BROKE } from '../../src/voice/engines/offline/lines.js';
+import { INTRODUCTION, LINE_BROKE } from '../../src/voice/engines/offline/phrases.js';
 import type { EndReason, FinalStatus } from '../../src/kernel/call-state.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { priceOfSeconds, usdFromMicros } from '../../src/kernel/money.js';
@@ -16,10 +16,10 @@ import { launch, type Launched } from '../support/dev-stack.js';
 jest.setTimeout(300_000);
 
 const FINAL_WITHIN_MS = 150_000;
-/** A second delivery would be a fault; it gets this long to show itself. */
+/** No webhook may be sent twice. The test waits this long to see whether one is repeated. */
 const REPEAT_WITHIN_MS = 3_000;
 
-/** How each script of the simulated carrier must end. */
+/** How the call of each script of the simulated carrier must end. */
 const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason | readonly EndReason[]][] = [
   ['00', 'COMPLETED', 'callee_hangup'],
   ['11', 'COMPLETED', ['agent_hangup', 'callee_hangup']],
@@ -50,8 +50,8 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
 ];
 
 /**
- * Their streams break 3 s after the answer, and the greeting must be said by then: they go before the crowd, which may
- * delay the words of the others.
+ * The streams of these scripts break 3 s after the answer, and the agent must have played its greeting by then. Other
+ * calls can delay the agent's speech, so these calls are placed first.
  */
 const BREAK_OFF = ['40', '42'];
 const BREAKS_OFF_AFTER_MS = 3_000;
@@ -65,12 +65,12 @@ interface CarrierCall {
   duration_seconds: number | null;
 }
 
-describe('calls on the whole service', () => {
+describe('calls on the running service', () => {
   let stack: Launched;
   let runtime: Runtime;
   let database: Database;
   let accountId: string;
-  /** Rings 5 s and talks 30 s at most. */
+  /** This agent lets the phone ring for 5 s and talks for 30 s at most. */
   let briefAgentId: string;
 
   beforeAll(async () => {
@@ -123,7 +123,10 @@ describe('calls on the whole service', () => {
     return ((await response.json()) as { calls: CarrierCall[] }).calls;
   }
 
-  /** Billed to the second by the carrier's clock when it was answered, not at all otherwise; one webhook that says so. */
+  /**
+   * Asserts that an answered call is billed for exactly the seconds that the carrier reports, and that any other call
+   * is not billed. Asserts also that exactly one webhook was sent, with the same cost.
+   */
   async function expectExact(call: CallDocument): Promise<void> {
     const carried = (await carrierCalls()).find(({ sid }) => sid === call.carrierSid);
     const seconds = call.durationSeconds ?? 0;
@@ -145,12 +148,12 @@ describe('calls on the whole service', () => {
     await expect(ledger.audit(id)).resolves.toMatchObject({ balanced: true });
   }
 
-  describe('to each scripted number, all at once', () => {
+  describe('to all scripted numbers at once', () => {
     const calls = new Map<string, CallDocument>();
 
     beforeAll(async () => {
       const ids = new Map<string, string>();
-      // The first call finds a service whose voice is still being loaded.
+      // The service loads its voice during the first call, so this call comes before the measured ones.
       await ended(await place('98'));
       for (const script of BREAK_OFF) ids.set(script, await place(script));
       await sleep(BROKEN_AFTER_MS);
@@ -164,15 +167,18 @@ describe('calls on the whole service', () => {
       await sleep(REPEAT_WITHIN_MS);
     });
 
-    it.each(ENDS)('%s ends %s by %s, billed to the second, with one webhook', async (script, status, endReason) => {
-      const call = calls.get(script);
-      if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
-      expect(call.status).toBe(status);
-      expect([endReason].flat()).toContain(call.endReason);
-      await expectExact(call);
-    });
+    it.each(ENDS)(
+      '%s ends with %s and %s, is billed to the second and has one webhook',
+      async (script, status, endReason) => {
+        const call = calls.get(script);
+        if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
+        expect(call.status).toBe(status);
+        expect([endReason].flat()).toContain(call.endReason);
+        await expectExact(call);
+      },
+    );
 
-    it('lets the scripts of 09, 10 and 40 to 42 really happen on the wire', async () => {
+    it('have the effects of scripts 09, 10 and 40 to 42 on the media stream', async () => {
       const story = async (script: string) => {
         const response = await fetch(`${runtime.carrier_url}/simulator/calls/${calls.get(script)?.carrierSid}`);
         return (await response.json()) as {
@@ -190,7 +196,7 @@ describe('calls on the whole service', () => {
       expect((await story('42')).streams[0]?.end).toBe('fell silent');
     });
 
-    it('never dials a number twice, and hangs up the call that was placed too late', async () => {
+    it('are never dialed twice, and one that the carrier placed too late is hung up', async () => {
       const carried = await carrierCalls();
       for (const [script] of ENDS) {
         const placed = carried.filter(({ to }) => to === `+120255501${script}`);
@@ -202,22 +208,23 @@ describe('calls on the whole service', () => {
       expect(late.duration_seconds).toBeLessThanOrEqual(5);
     });
 
-    it('leaves the account with exactly what the calls did not cost', () => expectBalanced());
+    it('leave an exact balance', () => expectBalanced());
   });
 
-  it.each(BREAK_OFF)('%s goes on with a second stream, and nobody is greeted twice', async (script) => {
+  it.each(BREAK_OFF)('continue after a lost stream without a second greeting: script %s', async (script) => {
     const call = await database.calls.findOne({ accountId, externalCallId: script }).lean<CallDocument>();
     expect(call).toMatchObject({ resumptions: 1, hasRecording: true });
     const result = await database.conversationResults.findById(call?._id).lean<ConversationResultDocument>();
     const turns = result?.turns.filter(({ speaker }) => speaker === 'agent') ?? [];
     const introductions = turns.filter(({ text }) => text.startsWith(INTRODUCTION));
     expect(introductions).toHaveLength(1);
-    // On a machine so busy that the first stream was too short for it, the second one introduces itself.
+    // On a busy machine the first stream can break before the introduction. Then the agent introduces itself in the
+    // second stream.
     const heardAtOnce = (introductions[0]?.startMs ?? 0) < BREAKS_OFF_AFTER_MS;
     expect(turns.filter(({ text }) => text.startsWith(LINE_BROKE))).toHaveLength(heardAtOnce ? 1 : 0);
   });
 
-  it('an inbound call is answered, billed and reported like an outbound one', async () => {
+  it('are answered, billed and reported when inbound as when outbound', async () => {
     const response = await fetch(`${runtime.carrier_url}/simulator/inbound`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -232,7 +239,7 @@ describe('calls on the whole service', () => {
     await expectBalanced();
   });
 
-  it('a test call runs the same way and costs test money only', async () => {
+  it('with a test key run the same way and cost test money only', async () => {
     const before = await createLedger(database).balance(ledgerAccountId(accountId, 'live'));
     const call = await ended(await place('00', { key: runtime.test_api_key }));
     expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', mode: 'test' });
@@ -244,7 +251,7 @@ describe('calls on the whole service', () => {
     });
   });
 
-  it('the recording of a call is for the key of its account only', async () => {
+  it('have a recording that only the key of their account can read', async () => {
     const call = await ended(await place('06'));
     const talked = await database.calls.findOne({ accountId, mode: 'live', hasRecording: true }).lean<CallDocument>();
     expect(call.status).toBe('COMPLETED');
@@ -258,7 +265,7 @@ describe('calls on the whole service', () => {
     expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([401, 404]);
   });
 
-  it.each(['worker', 'api'] as const)('the %s killed in mid-call costs the call nothing', async (role) => {
+  it.each(['worker', 'api'] as const)('survive a SIGKILL of the %s in mid-call', async (role) => {
     const callId = await place('00');
     await inProgress(callId);
     const [victim] = (await stack.runtime()).pids[role];

@@ -10,15 +10,21 @@ import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 import { createRandom } from './random.js';
 
-/** `FAULT_CALLS=500 FAULT_SEED=7 npm run faults` */
+/** The number of calls, as in `FAULT_CALLS=500 FAULT_SEED=7 npm run faults`. */
 const CALLS = Number(process.env.FAULT_CALLS ?? 60);
 const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 100_000);
 const AT_ONCE = 20;
 const FINAL_WITHIN_MS = 420_000;
-/** A process that dies again and again is started again ever later, so an order may have to wait. */
+/**
+ * The launcher waits longer before each restart of a process that was killed repeatedly, so a request may have to wait
+ * this long.
+ */
 const DECIDED_WITHIN_MS = 600_000;
 
-/** Scripts by weight: most are short, so that many calls are at a delicate step whenever something dies. */
+/**
+ * Scripts of calls; a script that is listed more often is chosen more often. Most calls are short, so that many of them
+ * are at a critical step whenever a process is killed.
+ */
 const SCRIPTS = ['00', '00', '01', '03', '04', '06', '06', '06', '20', '31', '32'];
 const VICTIMS = ['worker', 'worker', 'worker', 'media', 'media', 'api', 'mongodb'] as const;
 
@@ -38,14 +44,15 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     const runtime = await stack.runtime();
     database = await openDatabase(runtime.mongodb_uri);
     accountId = (await createAgents(database).find(runtime.agent_id))?.accountId ?? '';
-    // When media process and API die with each other nobody tells of a call's end, and it is asked for when this is over.
+    // If the media process and the API are killed at the same time, no process reports the end of the call. The
+    // workflow then asks for the end when the call has reached its maximum duration.
     await database.agents.updateOne({ _id: runtime.agent_id }, { $set: { maxDurationSeconds: 120 } });
     const killing = new AbortController();
-    const killer = killNowAndThen(killing.signal);
+    const killer = killAtRandom(killing.signal);
     await placeAll().finally(() => killing.abort());
     await killer;
     process.stderr.write(`faults: killed ${JSON.stringify(killed)}\n`);
-    await allOver();
+    await waitUntilDecided();
   }, 3_000_000);
 
   afterAll(async () => {
@@ -53,7 +60,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     await stack?.destroy();
   });
 
-  async function killNowAndThen(signal: AbortSignal): Promise<void> {
+  async function killAtRandom(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(random.between(3_000, 10_000), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
@@ -65,7 +72,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
         process.kill(pid, 'SIGKILL');
         killed[role] = (killed[role] ?? 0) + 1;
       } catch {
-        // It died a moment ago and the launcher has not started it again yet.
+        // The process ended a moment ago, and the launcher has not restarted it yet.
       }
     }
   }
@@ -82,7 +89,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     );
   }
 
-  /** As a client should: one key for the order, asked again until there is an answer. */
+  /** Repeats the request with the same idempotency key until a response arrives, as a client should. */
   async function placeUntilDecided(script: string): Promise<string> {
     const key = randomUUID();
     const giveUpAt = Date.now() + DECIDED_WITHIN_MS;
@@ -101,7 +108,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
         });
         if (response.status === 200) return ((await response.json()) as { call_id: string }).call_id;
         if (response.status !== 503) {
-          // What the role said of it is still on its way through the launcher.
+          // Waits for the last log lines of the role, which the launcher passes on.
           await sleep(2_000);
           throw new Error(
             `unexpected answer ${response.status}: ${await response.text()}\n${errorsOf(stack.output())}`,
@@ -115,13 +122,13 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     throw new Error('an order was not decided in time');
   }
 
-  async function allOver(): Promise<void> {
+  async function waitUntilDecided(): Promise<void> {
     const deadline = Date.now() + FINAL_WITHIN_MS;
     for (;;) {
       const over = await webhooksDecided();
       if (over === placed.size) return;
       if (Date.now() > deadline) {
-        const left = (await leftOver()).join('\n');
+        const left = (await describeUndecided()).join('\n');
         throw new Error(
           `${placed.size - over} of ${placed.size} calls did not come to an end:\n${left}\n${errorsOf(stack.output())}`,
         );
@@ -140,8 +147,8 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     return new Set(decided.map(({ callId }) => callId));
   }
 
-  /** What is known of the calls whose webhook is not decided, for whoever looks for the reason. */
-  async function leftOver(): Promise<string[]> {
+  /** Describes the calls whose webhook was neither delivered nor given up, to find the reason. */
+  async function describeUndecided(): Promise<string[]> {
     const decided = await decidedCalls();
     const left = [...placed].filter(([callId]) => !decided.has(callId));
     return Promise.all(
@@ -156,7 +163,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
 
   const calls = () => database.calls.find({ accountId }).lean<CallDocument[]>();
 
-  it('every order that was answered is a call with a final status', async () => {
+  it('gives every accepted request a call with a final status', async () => {
     const byId = new Map((await calls()).map((call) => [call._id, call]));
     for (const [callId, script] of placed) {
       expect([script, callId, byId.get(callId)?.status]).toEqual([
@@ -168,7 +175,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     expect(killed['worker']).toBeGreaterThan(0);
   });
 
-  it('nobody is called twice, and nobody who was not asked for', async () => {
+  it('calls no callee twice and none without a request', async () => {
     const { carrier_url } = await stack.runtime();
     const carried = ((await (await fetch(`${carrier_url}/simulator/calls`)).json()) as { calls: { sid: string }[] })
       .calls;
@@ -177,7 +184,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     expect(carried.length).toBeLessThanOrEqual(placed.size);
   });
 
-  it('each call is billed what the carrier counted when it is COMPLETED, and nothing else', async () => {
+  it('bills a COMPLETED call the carrier’s duration and other calls nothing', async () => {
     const { carrier_url } = await stack.runtime();
     const listed = (await (await fetch(`${carrier_url}/simulator/calls`)).json()) as {
       calls: { sid: string; duration_seconds: number | null }[];
@@ -195,7 +202,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     }
   });
 
-  it('the money adds up to the micro-dollar: nothing held, nothing lost, nothing invented', async () => {
+  it('keeps the balance exact, with no open hold', async () => {
     const ledger = createLedger(database);
     const id = ledgerAccountId(accountId, 'live');
     const billed = (await calls()).reduce((sum, call) => sum + (call.costMicros ?? 0), 0);
@@ -209,12 +216,12 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     await expect(ledger.audit(id)).resolves.toMatchObject({ balanced: true });
   });
 
-  it('every place for a concurrent call is free again', async () => {
+  it('frees every concurrency slot', async () => {
     const leases = await database.leases.findById(`${accountId}~live`).lean();
     expect(leases?.count ?? 0).toBe(0);
   });
 
-  it('every webhook was delivered, or its four attempts are on record', async () => {
+  it('delivers every webhook once or records four attempts', async () => {
     const attempts = await database.webhookAttempts.find({}).lean<WebhookAttemptDocument[]>();
     for (const callId of placed.keys()) {
       const own = attempts.filter((attempt) => attempt.callId === callId);
@@ -224,7 +231,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
   });
 });
 
-/** What the roles said of errors, without the noise of those that died. */
+/** Returns the error lines of the roles, except those about killed processes. */
 function errorsOf(output: string): string {
   const lines = output.split('\n').filter((line) => / \| /.test(line) && !line.includes('untracked local activity'));
   return lines.slice(-60).join('\n');

@@ -1,4 +1,4 @@
-/** A seeded source of chance (mulberry32), so that a failing run can be told by its seed. */
+/** A seeded random generator (mulberry32), so that a failing run can be repeated with its seed. */
 export function createRandom(seed: number) {
   let state = seed >>> 0;
   const next = () => {
@@ -8,7 +8,7 @@ export function createRandom(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
   return {
-    /** A number from `low` up to, not including, `high`. */
+    /** Returns a number from `low` up to `high`, `high` not included. */
     between: (low: number, high: number) => low + next() * (high - low),
     pick<T>(items: readonly T[]): T {
       const item = items[Math.floor(next() * items.length)];

@@ -7,21 +7,21 @@ import type { Runtime } from '../../src/dev/runtime-file.js';
 import { PARTS, type Part } from './parts.js';
 import { installSchemathesis, runPart } from './schemathesis.js';
 
-/** The whole run ends within this, whatever happens. */
+/** The time limit of the whole run. */
 const RUN_WITHIN_MS = 15 * 60_000;
-/** Each may ask 600 times a minute. */
+/** The number of login sessions that share the requests, because each session can send only 600 requests per minute. */
 const SESSIONS = 8;
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
 /**
- * Starts a service of its own and asks every operation of its interface document.
+ * Starts a separate service and tests every operation of its OpenAPI document.
  * @returns the exit code: 1 when a part found something
  */
 export async function fuzz(p: {
   seed: number;
   examples: number;
-  /** Names of parts; none: all of them. */
+  /** The names of the parts to run; all parts run if the list is empty. */
   only: readonly string[];
   signal: AbortSignal;
 }): Promise<number> {
@@ -34,7 +34,7 @@ export async function fuzz(p: {
   const folder = await mkdtemp(join(tmpdir(), 'callwright-fuzz-'));
   const stack = await launch({
     env: {
-      ...settingsTakenOut(process.env),
+      ...withoutSettings(process.env),
       LOG_LEVEL: 'warn',
       TRUST_PROXY: 'true',
       PAYMENT_WEBHOOK_SECRET: paymentSecret,
@@ -92,7 +92,9 @@ function credentials(part: Part, runtime: Runtime, sessions: string, paymentSecr
   };
 }
 
-/** Sessions of the demo account's owner, whose password is shown at the first start. */
+/**
+ * Logs in as the owner of the demo account, several times. The launcher shows the owner's password at its first start.
+ */
 async function logIn(stack: Launched, { base_url: baseUrl }: Runtime): Promise<string> {
   const [, email, password] = /portal log-in\s+(\S+)\s+password\s+(\S+)/.exec(await introduction(stack)) ?? [];
   const tokens: string[] = [];
@@ -109,7 +111,7 @@ async function logIn(stack: Launched, { base_url: baseUrl }: Runtime): Promise<s
   return tokens.join(' ');
 }
 
-/** Printed shortly after runtime.json is there. */
+/** Waits for the introduction with the password, which the launcher prints shortly after it writes runtime.json. */
 async function introduction(stack: Launched): Promise<string> {
   for (let looks = 0; looks < 100 && !stack.output().includes('Ctrl-C'); looks += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -117,15 +119,17 @@ async function introduction(stack: Launched): Promise<string> {
   return stack.output();
 }
 
-/** What finding and building the embedded servers may need; nothing else of this environment is the service's. */
-const KEPT = /^(PATH|HOME|TMPDIR|CALLWRIGHT_CACHE_DIR|JAVA_\w+|MAVEN_\w+|GO\w+|SSL_CERT_\w+|\w*_PROXY)$/i;
+/**
+ * The variables needed to find and build the embedded servers. The service gets no other variable of this environment.
+ */
+const KEPT_VARIABLES = /^(PATH|HOME|TMPDIR|CALLWRIGHT_CACHE_DIR|JAVA_\w+|MAVEN_\w+|GO\w+|SSL_CERT_\w+|\w*_PROXY)$/i;
 
-/** Settings of somebody's real service, such as a carrier or a database, must not reach this one. */
-function settingsTakenOut(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.keys(env).flatMap((name) => (KEPT.test(name) ? [] : [[name, undefined]])));
+/** Removes the settings of a real service, such as its carrier or its database, from the environment. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.keys(env).flatMap((name) => (KEPT_VARIABLES.test(name) ? [] : [[name, undefined]])));
 }
 
-/** Everything that is asked is on this machine. */
+/** Removes the proxy settings: all requests stay on this machine. */
 function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/_proxy$/i.test(name)));
 }

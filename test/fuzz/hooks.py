@@ -1,4 +1,4 @@
-"""Who asks, and what JSON Schema cannot say of a value: loaded by Schemathesis in each part of the run."""
+"""Credentials, and formats that JSON Schema cannot express. Schemathesis loads this file in each part of the run."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ addresses = (f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in itertools.c
 
 
 def sign_up() -> str:
-    """A session of an account that nobody else has: for requests after which it is over."""
+    """Returns the session of a new account, for requests that end the session."""
     name = hashlib.sha256(os.urandom(16)).hexdigest()[:24]
     answer = requests.post(
         f"{BASE_URL}/portal/sign-up",
@@ -41,7 +41,7 @@ def sign_up() -> str:
     return answer.cookies["sid"]
 
 
-# Each session may ask 600 times a minute.
+# Each session can send 600 requests per minute.
 sessions = itertools.cycle(os.environ.get("FUZZ_SESSIONS", "none").split(" "))
 
 
@@ -55,20 +55,20 @@ class Identity:
         return os.environ.get("FUZZ_KEY", "")
 
     def set(self, case, data, context):
-        # Many clients, each with an address of its own: limits by address are not what is tested.
+        # Each request has another client address, because limits by address are not tested here.
         case.headers["X-Forwarded-For"] = next(addresses)
         if WHO == "key":
             case.headers["Authorization"] = f"Bearer {data}"
         if WHO in ("session", "newcomer"):
             case.headers["Cookie"] = f"sid={data}"
             case.headers["Origin"] = BASE_URL
-            # As the portal's pages do, also without a body.
+            # The portal's pages send it even without a body.
             if "Content-Type" not in case.headers and not case.operation.body:
                 case.headers["Content-Type"] = "application/json"
 
 
 class CarrierSignature(AuthBase):
-    """Over the address and all fields of the form, as it is about to be sent."""
+    """Signs the URL and all fields of the form just before the request is sent."""
 
     def __call__(self, request):
         body = request.body if isinstance(request.body, str) else (request.body or b"").decode("utf-8", "replace")
@@ -92,7 +92,7 @@ class PaymentSignature(AuthBase):
 
 
 def leaves_out(case, header: str) -> bool:
-    """Whether this request is to be without the header, which is what is tested."""
+    """Returns true if the request tests a missing header."""
     data = case.meta.phase.data if case.meta else None
     mutated = {mutation.parameter for mutation in getattr(data, "mutations", None) or []}
     return getattr(data, "parameter", None) == header or header in mutated
@@ -108,32 +108,32 @@ def before_call(context, case, kwargs):
         kwargs["auth"] = PaymentSignature()
 
 
-# Rules between fields, or between a request and what is stored or configured, by the sentences that refuse them: JSON
-# Schema cannot say them, so a request that breaks one is valid by the document. Every other 400 stays a finding.
+# Error messages for rules that JSON Schema cannot express: rules between fields, or between a request and stored data
+# or settings. A request that breaks one matches the OpenAPI document. Every other 400 remains a finding.
 BEYOND_SCHEMA = [
-    # A cursor is sealed for one list; generated ones never are.
-    r"cursor is not one that this list gave\.",
-    r"limit and cursor are for JSON; CSV holds the whole period\.",
+    # A cursor is authenticated for one list, so generated ones are never valid.
+    r"cursor must be the next_cursor of the same list with the same filters\.",
+    r"limit and cursor cannot be combined with CSV, which contains the whole period\.",
     r"from must be before to\.",
     r"The period must have at most \d+ days\.",
     # Without call_id, a query needs both of them.
     r"to_phone_number is required\.",
-    r"agent_id is required\. A call from an instruction, and [^;]* POST only\.",
-    r"to_phone_number is the number the call comes from\.",
-    # What is configured and offered, and whose it is.
-    r"voice: there is no voice \S+ on the engines? [^;]*; there are [^;]*",
-    r"language: the voice \S+ does not speak [^;]*; it speaks [^;]*",
+    r"agent_id is required\. Only POST accepts [^;]*\.",
+    r"to_phone_number must differ from the number that the call comes from\.",
+    # Configuration, offered engines and ownership.
+    r"voice: \S+ is not available on the engines? [^;]*; use one of [^;]*",
+    r"language: the voice \S+ does not speak [^;]*; use one of [^;]*",
     r"language: must be a language tag like en-US",
-    r"engine: \S+ is not configured on this service; there is [^;]*",
+    r"engine: \S+ is not configured on this service; use one of [^;]*",
     r"phone_number must be a number of this account\.",
-    r"No agent is resolved: [^;]*",
-    r"tools: must have names of their own",
-    r"tools: name must be none of [^;]*",
-    r"tools: headers must not (set \S+, which the service sets itself|name one header twice)\.",
-    r"transfer_numbers: must hold no emergency or short number",
-    r"expires_at must be a time in the future\.",
-    r"current_password is not right\.",
-    r"(new_)?password (is too common|must not be made of [^.]*)\. Choose [^.]*\.",
+    r"No agent found: [^;]*",
+    r"tools: must have unique names",
+    r"tools: name must not be a reserved one [^;]*",
+    r"tools: headers must not (set \S+, which the service sets itself|contain a name twice)\.",
+    r"transfer_numbers: must not contain an emergency or short number",
+    r"expires_at must be in the future\.",
+    r"current_password is incorrect\.",
+    r"(new_)?password (is too common|must not consist of [^.]*)\. Choose [^.]*\.",
     r"A (live|test) payment cannot be credited to the (live|test) balance\.",
     r"Either livemode or metadata\.mode is required\.",
     r"client_reference_id (or|and) metadata\.account_id (is required|differ)\.",
@@ -148,10 +148,10 @@ def filter_failure(context, failure, case, response):
     return ONLY_BEYOND_SCHEMA.fullmatch(response.json()["message"]) is None
 
 
-# What JSON Schema cannot say of a value. Nothing listens on the port that requests name: they are refused at once.
+# Formats that JSON Schema cannot express. No server listens on this port, so requests to it fail at once.
 path = st.text("abcdefghijklmnopqrstuvwxyz0123456789/", max_size=20)
 schemathesis.openapi.format("uri", path.map(lambda rest: f"http://127.0.0.1:4/{rest}"))
-# Times of the future, since the past is refused where one is asked for.
+# Times in the future, because past ones are rejected.
 times = st.datetimes(datetime(2100, 1, 1), datetime(2199, 1, 1))
 schemathesis.openapi.format("date-time", times.map(lambda at: at.isoformat(timespec="milliseconds") + "Z"))
 scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20)

@@ -1,6 +1,6 @@
 'use strict';
-// Loaded before the service's own code: generated requests name webhooks and tools all over the internet, and nothing of
-// this run may reach it. Names are not found, and addresses other than loopback refuse.
+// Loaded before the service's code. Generated requests contain URLs of webhooks and tools on the internet, which this
+// run must not reach: names are not found, and connections to addresses other than loopback fail.
 const dns = require('node:dns');
 const net = require('node:net');
 
@@ -16,7 +16,7 @@ dns.lookup = function lookup(hostname, ...rest) {
 };
 
 net.Socket.prototype.connect = function connectToLoopback(...args) {
-  // Given as (options), (port, host) or (path); or, from inside node, as one array of [options, callback].
+  // The arguments are (options), (port, host) or (path); inside Node, they are one array of [options, callback].
   const [first, second] = Array.isArray(args[0]) ? args[0] : args;
   const options = typeof first === 'object' && first !== null ? first : { port: first, host: second };
   const host = typeof options.host === 'string' ? options.host : 'localhost';

@@ -1,46 +1,54 @@
 import type { RouteAuth } from '../../src/platform/http/contract/route.js';
 import { routes, type OperationId } from '../../src/api/routes.js';
 
-/** Who a part of the run asks as; the hooks know what each brings. */
-export type Who = 'key' | 'session' | 'newcomer' | 'carrier' | 'nobody';
+/** How a part of the run authenticates; the hooks add the credentials. */
+export type Authentication = 'key' | 'session' | 'newcomer' | 'carrier' | 'nobody';
 
 export interface Part {
   name: string;
-  who: Who;
-  /** Of the key, where one is asked with. */
+  who: Authentication;
+  /** The mode of the API key. */
   mode?: 'live' | 'test';
   operations: OperationId[];
-  /** Of the examples that each operation gets. */
+  /** The share of the examples for each operation that this part sends. */
   share: number;
-  /** Without the systematic requests, which another part asks of the same operations. */
+  /** Leaves out the systematic requests, because another part sends them to the same operations. */
   brief?: true;
 }
 
-/** They end the session that asks. */
+/** Operations that end the session of the request. */
 const ENDING: OperationId[] = ['logOut', 'logOutEverywhere', 'changePassword'];
-/** They may take from those who ask what they ask with, so their part comes when nothing else needs it. */
-const DISARMING: OperationId[] = ['revokeApiKey', 'updateMember', 'removeMember'];
+/** Operations that can revoke the credentials in use. The part that sends them therefore runs last. */
+const REVOKING: OperationId[] = ['revokeApiKey', 'updateMember', 'removeMember'];
 
 /**
- * Every operation, by everybody who may ask it, in an order in which none takes from a later part what that one needs.
+ * Every operation with every kind of authentication that it accepts. No part breaks the credentials that a later part
+ * uses.
  */
 export const PARTS: readonly Part[] = [
-  { name: 'key', who: 'key', mode: 'live', operations: sparing('key', 'keyOrSession'), share: 1 },
-  { name: 'test-key', who: 'key', mode: 'test', operations: sparing('key', 'keyOrSession'), share: 0.5, brief: true },
-  { name: 'session', who: 'session', operations: sparing('keyOrSession', 'session', 'origin'), share: 1 },
-  { name: 'carrier', who: 'carrier', operations: sparing('keyOrCarrier', 'carrier'), share: 1 },
-  { name: 'open', who: 'nobody', operations: sparing('none'), share: 1 },
+  { name: 'key', who: 'key', mode: 'live', operations: operationsWith('key', 'keyOrSession'), share: 1 },
+  {
+    name: 'test-key',
+    who: 'key',
+    mode: 'test',
+    operations: operationsWith('key', 'keyOrSession'),
+    share: 0.5,
+    brief: true,
+  },
+  { name: 'session', who: 'session', operations: operationsWith('keyOrSession', 'session', 'origin'), share: 1 },
+  { name: 'carrier', who: 'carrier', operations: operationsWith('keyOrCarrier', 'carrier'), share: 1 },
+  { name: 'open', who: 'nobody', operations: operationsWith('none'), share: 1 },
   { name: 'leaving', who: 'newcomer', operations: ENDING, share: 0.5 },
   {
     name: 'disarming',
     who: 'session',
-    operations: [...DISARMING, 'listApiKeys', 'createApiKey', 'listMembers'],
+    operations: [...REVOKING, 'listApiKeys', 'createApiKey', 'listMembers'],
     share: 0.5,
   },
 ];
 
-function sparing(...auths: RouteAuth[]): OperationId[] {
+function operationsWith(...auths: RouteAuth[]): OperationId[] {
   return (Object.keys(routes) as OperationId[]).filter(
-    (id) => auths.includes(routes[id].auth) && !ENDING.includes(id) && !DISARMING.includes(id),
+    (id) => auths.includes(routes[id].auth) && !ENDING.includes(id) && !REVOKING.includes(id),
   );
 }

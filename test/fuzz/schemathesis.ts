@@ -10,19 +10,19 @@ import type { Part } from './parts.js';
 const run = promisify(execFile);
 const INSTALL_WITHIN_MS = 300_000;
 
-/** What came of a part. */
+/** The result of a part. */
 export interface Outcome {
   cases: number;
   failed: boolean;
   seconds: number;
-  /** All that Schemathesis said. */
+  /** The complete output of Schemathesis. */
   output: string;
 }
 
 /**
- * Schemathesis in a virtual environment of its own, made once for each list of versions.
- * @returns its command
- * @throws Error when Python 3 or the package index is not there
+ * Installs Schemathesis in a separate virtual environment, once for each list of versions.
+ * @returns the command that runs Schemathesis
+ * @throws Error if Python 3 or the package index is not available
  */
 export async function installSchemathesis(env: NodeJS.ProcessEnv): Promise<string> {
   const requirements = join(__dirname, 'requirements.txt');
@@ -41,7 +41,7 @@ export async function installSchemathesis(env: NodeJS.ProcessEnv): Promise<strin
   return command;
 }
 
-/** Runs one part of the operations to its end, or to the end of its time, which fails it. */
+/** Runs one part until it ends or reaches its time limit. A part that reaches its limit fails. */
 export async function runPart(p: {
   command: string;
   part: Part;
@@ -49,7 +49,7 @@ export async function runPart(p: {
   seed: number;
   examples: number;
   withinMs: number;
-  /** What the hooks read. */
+  /** Environment for the hooks. */
   env: NodeJS.ProcessEnv;
   folder: string;
   signal: AbortSignal;
@@ -59,7 +59,7 @@ export async function runPart(p: {
   const report = join(p.folder, `${part.name}.json`);
   const config = join(p.folder, `${part.name}.toml`);
   const hooks = `hooks = ${JSON.stringify(join(__dirname, 'hooks.py'))}\n`;
-  // A key asks of its own mode; whatever else it names is refused before anything is looked at.
+  // An API key works in its own mode only. A request for the other mode is rejected before any other check.
   const mode = part.mode === undefined ? '' : `\n[parameters]\n"query.mode" = "${part.mode}"\n`;
   await writeFile(config, hooks + (await readFile(join(__dirname, 'schemathesis.toml'), 'utf8')) + mode);
   const child = spawn(
@@ -77,12 +77,12 @@ export async function runPart(p: {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const code = await new Promise<number | null>((resolve, reject) => {
-    const give = (reason: string) => {
+    const stopWith = (reason: string) => {
       output += `\n${reason}\n`;
       child.kill('SIGKILL');
     };
-    const timer = setTimeout(() => give(`stopped after ${p.withinMs / 1_000} s`), p.withinMs);
-    const stop = () => give('stopped');
+    const timer = setTimeout(() => stopWith(`stopped after ${p.withinMs / 1_000} s`), p.withinMs);
+    const stop = () => stopWith('stopped');
     p.signal.addEventListener('abort', stop, { once: true });
     child.once('error', reject);
     child.once('close', (exitCode) => {

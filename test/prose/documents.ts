@@ -6,7 +6,9 @@ export interface Paragraph {
   lines: Line[];
 }
 
-/** Paragraphs and list items of the Markdown files; no headings, tables, code blocks, quotes or HTML. */
+/**
+ * Returns the paragraphs and list items of the Markdown files, without headings, tables, code blocks, quotes and HTML.
+ */
 export function paragraphsOf({ path, text }: ProseFile): Paragraph[] {
   const paragraphs: Paragraph[] = [];
   let open: Paragraph | undefined;

@@ -6,7 +6,7 @@ import { ROOT } from '../structure/sources.js';
 const SOURCE_FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy', 'test'];
 const DOCUMENT_FOLDERS = ['docs', '.github'];
 
-/** A file that is linted, by its path from the repository's root. */
+/** A file to lint. Its path is relative to the repository's root. */
 export interface ProseFile {
   path: string;
   text: string;
@@ -16,7 +16,7 @@ export function readSourceFiles(): ProseFile[] {
   return sourceFiles(ROOT, SOURCE_FOLDERS).map(read);
 }
 
-/** The Markdown files at the top level and in the folders of documents. */
+/** Reads the Markdown files at the top level and in the folders of documents. */
 export function readDocuments(): ProseFile[] {
   const inFolders = DOCUMENT_FOLDERS.filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map(

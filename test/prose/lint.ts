@@ -9,12 +9,12 @@ import { runVale } from './vale.js';
 export interface Problem {
   path: string;
   line: number;
-  /** Name of the rule, like `Terms`. */
+  /** The name of the rule, such as `Terms`. */
   rule: string;
   message: string;
 }
 
-/** Lints documents as they are, and from each source file a text with its comments and messages. */
+/** Lints documents as they are. Of each source file, lints a text with the file's comments and messages. */
 export async function lintProse(vale: string): Promise<Problem[]> {
   const folder = mkdtempSync(join(tmpdir(), 'callwright-prose-'));
   try {
@@ -37,7 +37,7 @@ export async function lintProse(vale: string): Promise<Problem[]> {
   }
 }
 
-/** Writes the prose of each source file. @returns the source line of each written line, by file */
+/** Writes the prose of each source file to a folder. @returns by file, the source line of each line that was written */
 function writeTexts(folder: string, files: readonly ProseFile[]): Map<string, number[]> {
   const lineNumbers = new Map<string, number[]>();
   for (const { path, text } of files) {
@@ -55,8 +55,8 @@ function writeTexts(folder: string, files: readonly ProseFile[]): Map<string, nu
 }
 
 /**
- * Every passage of a source file as a paragraph that an empty line ends, with placeholders for code. A JSDoc tag starts a
- * paragraph and leaves its description only.
+ * Returns every passage of a source file as a paragraph, followed by an empty line, with placeholders for code. A JSDoc
+ * tag starts a new paragraph, which contains only the tag's description.
  */
 export function proseLines(path: string, text: string): Line[] {
   return passagesOf(path, text).flatMap(({ lines }) => [

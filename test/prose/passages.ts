@@ -1,15 +1,18 @@
 import { parseSync } from '@swc/core';
 
-/** The purpose of a passage. */
+/** The purpose of a passage: who reads it, and when. */
 export type PassageKind = 'comment' | 'error' | 'log' | 'label' | 'help' | 'text' | 'test';
 
 export interface Line {
-  /** Line of the file, from 1. */
+  /** The line in the file, counted from 1. */
   line: number;
   text: string;
 }
 
-/** Prose from a source file: a comment, or a string meant for people, with `{name}` for each value inserted into it. */
+/**
+ * Prose from a source file: a comment, or a string that people will read. `{name}` stands for each value inserted into
+ * it.
+ */
 export interface Passage {
   kind: PassageKind;
   path: string;
@@ -40,12 +43,12 @@ const HELP_METHODS = new Set([
 ]);
 const ERROR_METHODS = new Set(['refine', 'addIssue', 'superRefine']);
 const TEST_FUNCTIONS = new Set(['describe', 'it', 'test']);
-/** JSX attributes that people see or hear. */
+/** JSX attributes whose text people see or hear. */
 const SHOWN_ATTRIBUTES = new Set(['label', 'title', 'placeholder', 'hint', 'alt', 'heading', 'caption', 'aria-label']);
 
 /**
- * Finds the prose in a TypeScript file: every comment, and every string that reads like words for a person. From tests
- * it takes comments and test names only.
+ * Finds the prose in a TypeScript file: every comment, and every string that reads like words for a person. In test
+ * files, finds only comments and test names.
  * @param path decides whether the file is a test and whether it may contain JSX
  */
 export function passagesOf(path: string, text: string): Passage[] {
@@ -56,14 +59,14 @@ export function passagesOf(path: string, text: string): Passage[] {
 
 interface Source {
   body: Node[];
-  /** The text in UTF-8 with one byte in front, which is what the spans count. */
+  /** The text in UTF-8 with one byte in front. The parser's spans count the bytes of this text. */
   bytes: Buffer;
   base: number;
   lineAt: (offset: number) => number;
 }
 
 function parseSource(path: string, text: string): Source {
-  // Spans keep counting over all files the parser has seen. The added first statement marks where this file begins.
+  // The parser's spans continue from one file to the next. The added first statement marks where this file begins.
   const bytes = Buffer.from(`;${text.replace(/^#!/, '//')}`);
   const tsx = path.endsWith('.tsx');
   const { body } = parseSync(bytes.toString(), { syntax: 'typescript', tsx, decorators: true, target: 'es2022' });
@@ -111,7 +114,9 @@ function commentsOf(path: string, source: Source): Passage[] {
   return passages.filter(({ lines }) => lines.some(({ text }) => /[A-Za-z]{2}/.test(text)));
 }
 
-/** The source with strings, templates, regular expressions and JSX text blanked out, one character for each byte. */
+/**
+ * Returns the source with strings, templates, regular expressions and JSX text replaced by blanks, one for each byte.
+ */
 function withoutLiterals({ body, bytes, base }: Source): string {
   const code = Buffer.from(bytes);
   code[0] = 0x20;
@@ -149,7 +154,7 @@ function stringsOf(path: string, source: Source): Passage[] {
   return passages;
 }
 
-/** The lines of a string, a template, JSX text, or strings joined by `+`; undefined for every other node. */
+/** Returns the lines of a string, a template, JSX text, or strings joined by `+`; undefined for every other node. */
 function linesOfString(node: Node, source: Source, taken: Set<Node>): Line[] | undefined {
   const start = source.lineAt((node.span?.start ?? source.base) - source.base);
   switch (node.type) {
@@ -158,7 +163,7 @@ function linesOfString(node: Node, source: Source, taken: Set<Node>): Line[] | u
     case 'JSXText':
       return linesFrom(String(node['value']), start);
     case 'TemplateLiteral': {
-      // A template in a type has none.
+      // A template in a type has no expressions.
       if (!Array.isArray(node['expressions'])) return undefined;
       const values = (node['expressions'] as Node[]).map((value) => valueName(value, source));
       const quasis = node['quasis'] as { raw: string }[];
@@ -181,7 +186,7 @@ function linesFrom(text: string, start: number): Line[] {
   return text.split('\n').map((row, index) => ({ line: start + index, text: row.replaceAll('\\`', '`').trim() }));
 }
 
-/** How an inserted value is shown: by its name if it has a short one. */
+/** Returns the name that stands for an inserted value: the value's own name, if that is short. */
 function valueName(value: Node, { bytes, base }: Source): string {
   const { start, end } = value.span ?? { start: base, end: base };
   const code = bytes.subarray(start - base, end - base).toString();
@@ -194,7 +199,10 @@ function looksLikeCode(words: string): boolean {
   );
 }
 
-/** Undefined where the string is not prose: an import, a type, a class name. */
+/**
+ * Returns the kind of passage that a string is; undefined if it is not prose but, for example, an import, a type or a
+ * class name.
+ */
 function kindOf(node: Node, ancestors: readonly Node[]): PassageKind | undefined {
   for (let i = ancestors.length - 1; i >= 0; i--) {
     const ancestor = ancestors[i];
@@ -240,11 +248,11 @@ function kindWithin(ancestor: Node, node: Node): PassageKind | 'none' | undefine
 
 function kindOfCall(callee: Node): PassageKind | undefined {
   if (callee.type === 'Identifier') return TEST_FUNCTIONS.has(nameOf(callee)) ? 'test' : undefined;
-  // it.each(rows)('name')
+  // The call has the form it.each(rows)('name').
   if (callee.type === 'CallExpression') return TEST_FUNCTIONS.has(rootOf(callee)) ? 'test' : undefined;
   if (callee.type !== 'MemberExpression') return undefined;
   const method = nameOf(callee['property']);
-  // A test with a modifier. The arguments of `each` are rows, not a name.
+  // The call is a test with a modifier. The arguments of `each` are rows, not a name.
   if (TEST_FUNCTIONS.has(rootOf(callee))) return method === 'each' ? undefined : 'test';
   const object = callee['object'] as Node;
   const owner = object.type === 'MemberExpression' ? nameOf(object['property']) : nameOf(object);
@@ -253,7 +261,7 @@ function kindOfCall(callee: Node): PassageKind | undefined {
   return HELP_METHODS.has(method) ? 'help' : undefined;
 }
 
-/** The first name of a chain of calls and members, like `it` in `it.skip.each(rows)`. */
+/** Returns the first name in a chain of calls and members, such as `it` in `it.skip.each(rows)`. */
 function rootOf(node: Node): string {
   if (node.type === 'CallExpression') return rootOf(node['callee'] as Node);
   return node.type === 'MemberExpression' ? rootOf(node['object'] as Node) : nameOf(node);

@@ -1,13 +1,14 @@
 import type { Problem } from './lint.js';
 
-/** The files listed in outstanding.txt; lines that start with `#` are comments. */
+/** Returns the files listed in outstanding.txt. Lines that start with `#` are comments. */
 export function parseOutstanding(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
 
 /**
  * Compares problems with the list of files that have not been cleaned yet.
- * @returns `fresh`: problems in files that are not listed; `finished`: listed files without a problem, deleted ones included
+ * @returns `fresh`: problems in files that are not listed; `finished`: listed files that have no problem, including
+ *   files that were deleted
  */
 export function judge(problems: readonly Problem[], listed: readonly string[]) {
   const allowed = new Set(listed);
@@ -18,7 +19,7 @@ export function judge(problems: readonly Problem[], listed: readonly string[]) {
   };
 }
 
-/** Problems and files for each rule, most problems first. */
+/** Counts problems and files for each rule. The rule with the most problems comes first. */
 export function summaryOf(problems: readonly Problem[]): string {
   const names = [...new Set(problems.map(({ rule }) => rule))];
   const rows = names

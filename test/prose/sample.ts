@@ -15,8 +15,9 @@ interface Text {
 }
 
 /**
- * Draws comments, error messages and paragraphs of documents, numbered, the same for the same seed and the same files.
- * @param p.hidden leaves out where each comes from
+ * Draws comments, error messages and paragraphs of documents at random, and numbers them. The same seed and files give
+ * the same sample.
+ * @param p.hidden leaves out file and line
  */
 export function sample(p: {
   passages: readonly Passage[];
@@ -39,7 +40,7 @@ export function sample(p: {
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** The texts with enough words to paraphrase, each wording once. */
+/** Returns the texts that have enough words to be paraphrased. Of equal texts, returns one. */
 function longer(texts: readonly Text[], words: number): Text[] {
   const distinct = new Map(texts.map((text) => [wordsOf(text), text]));
   return [...distinct].flatMap(([text, each]) => (text.split(/\s+/).length >= words ? [each] : []));

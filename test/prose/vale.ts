@@ -14,7 +14,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** A problem as Vale reports it. */
 export interface Alert {
-  /** Style and rule, like `Callwright.Terms`. */
+  /** The style and the rule, such as `Callwright.Terms`. */
   Check: string;
   Line: number;
   Message: string;
@@ -22,7 +22,10 @@ export interface Alert {
 
 const installedAt = (env: NodeJS.ProcessEnv) => join(cacheFolder(env), `vale-${VALE_VERSION}`, 'vale');
 
-/** @returns the path of Vale in this exact version, from our cache or PATH; undefined if it is not installed */
+/**
+ * @returns the path of Vale in exactly this version, from the cache folder or PATH; undefined if this version is not
+ *   installed
+ */
 export async function findVale(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (await isExecutable(installedAt(env))) return installedAt(env);
   const onPath = await findOnPath('vale', env);
@@ -32,7 +35,7 @@ export async function findVale(env: NodeJS.ProcessEnv): Promise<string | undefin
 }
 
 /**
- * Builds Vale with `go install` into our cache folder, outside the repository.
+ * Builds Vale with `go install` into the cache folder, which is outside the repository.
  * @throws Error that says what to install when Go is missing
  */
 export async function installVale(env: NodeJS.ProcessEnv, report: (line: string) => void): Promise<string> {
@@ -66,7 +69,7 @@ export async function installVale(env: NodeJS.ProcessEnv, report: (line: string)
 /**
  * Lints files and folders without any network access.
  * @param paths files or folders, absolute or relative to `cwd`
- * @returns the problems by file, as the paths were given
+ * @returns the problems of each file; paths have the form in which they were given
  */
 export async function runVale(vale: string, cwd: string, paths: readonly string[]): Promise<Map<string, Alert[]>> {
   const args = ['--config=.vale.ini', '--no-global', '--no-exit', '--output=JSON', ...paths];

@@ -26,10 +26,10 @@ const logOf = async (key: string, query = '') => {
   expect(status).toBe(200);
   return json as { data: Entry[]; next_cursor?: string };
 };
-const told = ({ data }: { data: Entry[] }) => data.map(({ action, mode }) => `${action} ${mode}`).toSorted();
+const summaries = ({ data }: { data: Entry[] }) => data.map(({ action, mode }) => `${action} ${mode}`).toSorted();
 
-describe('a test key never reads what was done to live calls', () => {
-  it('in the audit log: it sees entries of test mode only', async () => {
+describe('the audit log', () => {
+  it('shows a test key only the entries of test mode', async () => {
     const { account, liveKey, testKey } = customer;
     const agent = { name: 'A', instruction: 'B' };
     const { agent_id: live } = await send('POST', '/agents', liveKey, agent);
@@ -39,7 +39,7 @@ describe('a test key never reads what was done to live calls', () => {
     await send('POST', '/api_keys', testKey, { name: 'k' });
     await send('POST', '/api_keys', liveKey, { name: 'k' });
     await send('PATCH', '/account', liveKey, { name: 'Acme' });
-    // As an earlier version wrote it.
+    // An entry in the form in which an earlier version wrote it.
     const entry = { accountId: account._id, actorKind: 'key', actorId: 'key_1', actorName: 'k', requestId: 'r' };
     await service.database.auditEntries.collection.insertOne({
       _id: 'audit_00000000000000000000000000' as never,
@@ -48,7 +48,7 @@ describe('a test key never reads what was done to live calls', () => {
       ...entry,
     });
     const ofTest = ['createAgent test', 'createApiKey test', 'updateAgent test'];
-    expect(told(await logOf(testKey))).toEqual(ofTest);
+    expect(summaries(await logOf(testKey))).toEqual(ofTest);
     const ofLive = [
       'createAgent live',
       'createApiKey live',
@@ -56,10 +56,10 @@ describe('a test key never reads what was done to live calls', () => {
       'updateAccount live',
       'updateAgent live',
     ];
-    expect(told(await logOf(liveKey))).toEqual([...ofTest, ...ofLive].toSorted());
+    expect(summaries(await logOf(liveKey))).toEqual([...ofTest, ...ofLive].toSorted());
   });
 
-  it('in its pages, nor by a cursor of a live key', async () => {
+  it('keeps live entries out of a test key’s pages, and rejects a cursor of a live key', async () => {
     const { liveKey, testKey } = customer;
     const seen: Entry[] = [];
     for (let query = '?limit=1', pages = 0; query !== '' && pages < 10; pages += 1) {
@@ -75,7 +75,7 @@ describe('a test key never reads what was done to live calls', () => {
     );
   });
 
-  it('by a member, whose changes may reach a live agent; members read all', async () => {
+  it('shows members the entries of both modes, and a test key only those that change nothing live', async () => {
     const owner = createBrowser(service);
     await owner.signUp();
     const { json: made } = await owner.post('/agents?mode=live', { name: 'A', instruction: 'B' });
@@ -84,8 +84,8 @@ describe('a test key never reads what was done to live calls', () => {
     const { json: key } = await owner.post('/api_keys?mode=test', { name: 'k' });
     const all = ['createAgent live', 'createAgent test', 'createApiKey test', 'signUp live', 'updateAgent live'];
     for (const mode of ['live', 'test']) {
-      expect(told((await owner.get(`/audit_log?mode=${mode}`)).json as never)).toEqual(all);
+      expect(summaries((await owner.get(`/audit_log?mode=${mode}`)).json as never)).toEqual(all);
     }
-    expect(told(await logOf(String(key['secret'])))).toEqual(['createAgent test', 'createApiKey test']);
+    expect(summaries(await logOf(String(key['secret'])))).toEqual(['createAgent test', 'createApiKey test']);
   });
 });

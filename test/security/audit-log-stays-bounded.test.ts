@@ -19,7 +19,7 @@ const entriesOf = (accountId: string) => service.database.auditEntries.find({ ac
 
 const agent = { name: 'A', instruction: 'Hi.' };
 
-describe('a request that changes nothing leaves no entry in the audit log', () => {
+describe('a request that changes nothing adds no audit log entry', () => {
   it.each<[string, (who: Customer) => Promise<() => Promise<Answer>>]>([
     [
       'a revoked key is revoked again',
@@ -29,7 +29,7 @@ describe('a request that changes nothing leaves no entry in the audit log', () =
       },
     ],
     [
-      'a key keeps its name and its expiry',
+      'a key is updated with the name and expiry that it has',
       async ({ testKey }) => {
         const { key_id: id } = (await ask.post('/api_keys', testKey, { name: 'k' })).json;
         const expires_at = new Date(Date.now() + DAY_MS).toISOString();
@@ -37,7 +37,7 @@ describe('a request that changes nothing leaves no entry in the audit log', () =
       },
     ],
     [
-      'an agent keeps what it has',
+      'an agent is updated with the values that it has',
       async ({ testKey }) => {
         const { agent_id: id } = (await ask.post('/agents', testKey, agent)).json;
         return () => ask.patch(`/agents/${String(id)}`, testKey, { name: 'B', instruction: 'Hello.' });
@@ -51,27 +51,27 @@ describe('a request that changes nothing leaves no entry in the audit log', () =
       },
     ],
     [
-      'the account keeps its name and its inbound agent',
+      'the account is updated with the name and inbound agent that it has',
       async ({ liveKey, agent: { _id } }) =>
         () =>
           ask.patch('/account', liveKey, { name: 'Acme', inbound_agent_id: _id }),
     ],
     [
-      'a number keeps its agent',
+      'a number is given the agent that it has',
       async ({ liveKey, account, agent: { _id } }) => {
         await service.phoneNumbers.add({ number: NUMBER, accountId: account._id });
         return () => ask.patch(`/phone_numbers/${NUMBER}`, liveKey, { agent_id: _id });
       },
     ],
     [
-      'signing of webhooks is off already',
+      'webhook signing is turned off when it is off',
       async ({ liveKey }) => {
         await ask.post('/webhook_signing/rotate', liveKey, {});
         return () => ask.delete('/webhook_signing', liveKey);
       },
     ],
     [
-      'the data of a call is erased already',
+      'an erased call is erased again',
       async (customer) => {
         const callId = await ask.endedCall(customer, { mode: 'live' });
         await service.database.calls.updateOne({ _id: callId }, { $set: { erasedAt: new Date() } });
@@ -102,7 +102,7 @@ describe('a request that changes nothing leaves no entry in the audit log', () =
     expect((await entriesOf(_id)).map(({ action }) => action)).toEqual(once.map(({ action }) => action));
   });
 
-  it('a member keeps their role and has no session to end', async () => {
+  it('a member is given the role that they have, and has no session to end', async () => {
     const owner = createBrowser(service);
     await owner.signUp();
     const { account } = (await owner.get('/portal/session')).json as { account: { account_id: string } };
@@ -127,7 +127,7 @@ describe('a request that changes nothing leaves no entry in the audit log', () =
   });
 });
 
-describe('changes of an account are bounded, so that no entry is pushed out by others', () => {
+describe('limits on changes keep audit log entries from being pushed out', () => {
   async function newOwner() {
     const browser = createBrowser(service);
     await browser.signUp();
@@ -142,30 +142,30 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
       { upsert: true },
     );
 
-  it('a test key is refused the 301st of 24 hours and changes nothing, yet takes away what it made', async () => {
+  it('a test key is rejected from change 301 in 24 hours on, but can still revoke and archive what it made', async () => {
     const { account, testKey, liveKey } = await service.customer();
     const { key_id: keyId } = (await ask.post('/api_keys', testKey, { name: 'k' })).json;
     const { agent_id: agentId } = (await ask.post('/agents', testKey, agent)).json;
     await useUp(account._id, 'test', 'key', 299);
     expect((await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'B' })).status).toBe(200);
     const before = (await entriesOf(account._id)).length;
-    for (const refused of [
+    for (const rejected of [
       await ask.post('/agents', testKey, agent),
       await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'C' }),
       await ask.post('/api_keys', testKey, { name: 'k' }),
     ]) {
-      expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', /300 changes in test mode .*revokes is still possible/);
-      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600);
+      expectError(rejected, 429, 'RATE_LIMIT_EXCEEDED', /300 changes in test mode .*revocations are still possible/);
+      expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(3_600);
     }
     expect(await entriesOf(account._id)).toHaveLength(before);
     expect((await ask.delete(`/api_keys/${String(keyId)}`, testKey)).status).toBe(200);
     expect((await ask.delete(`/agents/${String(agentId)}`, testKey)).status).toBe(200);
     expect(await entriesOf(account._id)).toHaveLength(before + 2);
-    // A leaked test key keeps nobody from changing what is live.
+    // A leaked test key that fills the log does not prevent changes in live mode.
     expect((await ask.post('/agents', liveKey, agent)).status).toBe(200);
   });
 
-  it('members are counted apart from keys, and whoever is not verified may make 50', async () => {
+  it('members are counted separately from keys, and an unverified account’s members have 50 changes', async () => {
     const { browser, accountId } = await newOwner();
     await useUp(accountId, 'test', 'key', 1_000);
     expect((await browser.post('/agents', agent)).status).toBe(200);
@@ -175,7 +175,7 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
     expectError(await browser.post('/agents', agent), 429, 'RATE_LIMIT_EXCEEDED', /members have made 50 changes/);
   });
 
-  it('keys and members of an account make 1,000 in both modes together', async () => {
+  it('the limits of keys and members in both modes add up to 1,000 changes of an account', async () => {
     const { browser, accountId } = await newOwner();
     const keyOf = async (mode: 'live' | 'test') =>
       (await service.apiKeys.create({ accountId, mode, name: mode })).secret;
@@ -184,18 +184,18 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
     for (const mode of ['live', 'test'] as const) {
       for (const by of ['key', 'member']) {
         await useUp(accountId, mode, by, 10_000);
-        const refused =
+        const rejected =
           by === 'member'
             ? await browser.post(`/agents?mode=${mode}`, agent)
             : await ask.post('/agents', mode === 'live' ? liveKey : testKey, agent);
-        expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', new RegExp(`${by}s .*${mode} mode`));
-        limits.push(Number(refused.json['limit']));
+        expectError(rejected, 429, 'RATE_LIMIT_EXCEEDED', new RegExp(`${by}s .*${mode} mode`));
+        limits.push(Number(rejected.json['limit']));
       }
     }
     expect(limits.reduce((sum, limit) => sum + limit, 0)).toBe(1_000);
   });
 
-  it('an owner who has none left revokes keys, removes members and ends sessions, which is noted', async () => {
+  it('an owner at the limit can still revoke keys, remove members and end sessions, and the audit log shows it', async () => {
     const { browser, accountId } = await newOwner();
     const { key } = await service.apiKeys.create({ accountId, mode: 'live', name: 'stolen' });
     const userId = 'user_thief';
@@ -206,11 +206,11 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
     expect((await browser.send('DELETE', `/api_keys/${key.keyId}?mode=live`)).status).toBe(200);
     expect((await browser.send('DELETE', `/portal/members/${userId}`)).status).toBe(200);
     expect((await browser.post('/portal/log-out-everywhere')).status).toBe(200);
-    const noted = (await entriesOf(accountId)).map(({ action }) => action);
-    expect(noted.slice(-3)).toEqual(['revokeApiKey', 'removeMember', 'logOutEverywhere']);
+    const recorded = (await entriesOf(accountId)).map(({ action }) => action);
+    expect(recorded.slice(-3)).toEqual(['revokeApiKey', 'removeMember', 'logOutEverywhere']);
   });
 
-  it('what is neither counted nor refused takes something away, or is bounded by the calls and invitations there are', () => {
+  it('operations without a limit on changes remove something or are limited by existing calls and invitations', () => {
     const all: [string, Route][] = Object.entries(routes);
     expect(all.filter(([, { bounded }]) => bounded).map(([id]) => id)).toEqual([
       'cancelCall',
@@ -222,7 +222,7 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
     );
   });
 
-  it('entries of test mode are removed after 30 days, and those of live mode never', async () => {
+  it('entries of test mode are deleted after 30 days, those of live mode never', async () => {
     const { account, testKey, liveKey } = await service.customer();
     await ask.post('/agents', testKey, agent);
     await ask.post('/agents', liveKey, agent);

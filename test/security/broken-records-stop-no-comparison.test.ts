@@ -5,7 +5,10 @@ import { createFindings } from '../../src/calls/reconciliation/findings.js';
 import { startReconciling, type Reconciling } from '../integration/workflows/reconcile-harness.js';
 import { newCallId } from '../support/store/test-database.js';
 
-/** MongoDB keeps it, and the driver throws at whoever reads it: no JavaScript has such a pattern. */
+/**
+ * MongoDB stores this regular expression. The driver throws when it reads the expression, because it is invalid in
+ * JavaScript.
+ */
 const UNREADABLE = new mongo.BSONRegExp('(?<');
 
 let stack: Reconciling;
@@ -21,11 +24,11 @@ const checkOf = (kind: string, callId: string) =>
   stack.database.reconciliationChecks.findById(`${kind}:${callId}`).lean();
 const settle = (rows: object[]) => stack.entries.insertMany(rows.map((row) => ({ ...settlement, ...row })) as never);
 
-it('a settlement that cannot be compared keeps no later one from being compared', async () => {
+it('a settlement that cannot be compared does not stop the comparison of later ones', async () => {
   const [broken, later] = [newCallId(), newCallId()];
   const call = await stack.ringingCall();
   await settle([
-    // Its ledger account is gone.
+    // The entry belongs to a ledger account that does not exist.
     { _id: settlementKey(broken), ledgerAccountId: 'acct_gone~live', at: new Date(1_000) },
     { _id: settlementKey(later), ledgerAccountId: call.money, at: new Date(2_000) },
   ]);
@@ -34,11 +37,11 @@ it('a settlement that cannot be compared keeps no later one from being compared'
   expect(await checkOf('comparison', broken)).toMatchObject({ callId: broken, ledgerAccountId: 'acct_gone~live' });
 }, 120_000);
 
-it('nor does one that names no call or no ledger account: it is skipped, and counted', async () => {
-  const [nobodys, later] = [newCallId(), newCallId()];
+it('a settlement without a call or a ledger account is skipped and counted', async () => {
+  const [withoutAccount, later] = [newCallId(), newCallId()];
   const { money } = await stack.newAccount();
   await settle([
-    { _id: settlementKey(nobodys), at: new Date(3_000) },
+    { _id: settlementKey(withoutAccount), at: new Date(3_000) },
     { _id: 'Snothing', ledgerAccountId: money, at: new Date(3_001) },
     { _id: 7, ledgerAccountId: money, at: new Date(3_002) },
     { _id: settlementKey(later), ledgerAccountId: money, at: new Date(4_000) },
@@ -48,7 +51,7 @@ it('nor does one that names no call or no ledger account: it is skipped, and cou
   expect(await reconcileNow(stack.config, 60_000)).toMatchObject({ brokenRecords: 0 });
 }, 120_000);
 
-it('nor does a call or an entry that cannot be read at all: it is put aside alone', async () => {
+it('an unreadable call or ledger entry is set aside, and later ones are compared', async () => {
   const [hold, record, later] = [newCallId(), newCallId(), newCallId()];
   const { money, accountId } = await stack.newAccount();
   const call = { accountId, mode: 'live', status: 'COMPLETED', sequence: 1, updatedAt: new Date(1_000) };
@@ -63,7 +66,7 @@ it('nor does a call or an entry that cannot be read at all: it is put aside alon
   expect(await checkOf('comparison', record)).toMatchObject({ callId: record });
 }, 120_000);
 
-it('a webhook attempt that cannot be read keeps the webhooks of no other call from being looked at', async () => {
+it('an unreadable webhook attempt does not stop the webhook checks of other calls', async () => {
   const [broken, later] = [newCallId(), newCallId()];
   const { accountId } = await stack.newAccount();
   const { database } = stack;
@@ -73,13 +76,13 @@ it('a webhook attempt that cannot be read keeps the webhooks of no other call fr
     await database.callRequests.collection.insertOne({ ...request, _id } as never);
     await database.calls.collection.insertOne({ ...call, _id } as never);
   }
-  // It began at no time.
+  // This attempt has no start time.
   await database.webhookAttempts.collection.insertOne({ _id: `${broken}:1`, callId: broken, number: 1 } as never);
   await reconcileNow(stack.config, 60_000);
   for (const callId of [broken, later]) expect(await checkOf('webhook', callId)).toMatchObject({ callId, attempts: 1 });
 }, 120_000);
 
-it('a broken record of what to look at again keeps no other from being looked at', async () => {
+it('a broken record of one check does not stop other checks', async () => {
   const { database } = stack;
   const { money } = await stack.newAccount();
   const [at, whole] = [new Date(0), newCallId()];
@@ -94,7 +97,7 @@ it('a broken record of what to look at again keeps no other from being looked at
   for (const id of ['1', '2']) expect(await checkOf('ending', id)).toMatchObject({ attempts: 1 });
 }, 120_000);
 
-it('a place that was taken at no time keeps no other from being given back', async () => {
+it('a concurrency slot without a valid time does not stop the release of others', async () => {
   const { database } = stack;
   const { accountId } = await stack.newAccount();
   const [broken, left] = [newCallId(), newCallId()];

@@ -9,7 +9,7 @@ afterAll(() => service.close());
 
 const FEATURES = ['camera', 'geolocation', 'microphone', 'payment', 'usb', 'display-capture'];
 
-describe('no answer lets a page use features of the browser', () => {
+describe('responses forbid pages to use browser features', () => {
   it.each([
     ['GET', '/health/live', 200],
     ['GET', '/openapi.json', 200],
@@ -23,20 +23,20 @@ describe('no answer lets a page use features of the browser', () => {
     ['DELETE', '/health/live', 405],
     ['GET', '/nothing', 401],
   ])('%s %s', async (method, path, status) => {
-    const answer = await service.request(path, { method });
-    expect(answer.status).toBe(status);
-    const policy = answer.headers.get('permissions-policy') ?? '';
+    const response = await service.request(path, { method });
+    expect(response.status).toBe(status);
+    const policy = response.headers.get('permissions-policy') ?? '';
     for (const feature of FEATURES) expect(policy.split(', ')).toContain(`${feature}=()`);
   });
 
   it.each([
-    ['bytes that are no HTTP', 'noise\r\n\r\n', 400],
+    ['bytes that are not HTTP', 'noise\r\n\r\n', 400],
     ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 400],
     ['headers that are too large', `GET / HTTP/1.1\r\nX: ${'a'.repeat(9_000)}\r\n\r\n`, 431],
   ])('%s', async (_name, text, status) => {
-    const answer = await sendBytes(service.port, Buffer.from(text));
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(answer).toMatch(/^Permissions-Policy: .*camera=\(\)/im);
-    expect(answer).toMatch(/^X-Content-Type-Options: nosniff\r$/im);
+    const response = await sendBytes(service.port, Buffer.from(text));
+    expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(response).toMatch(/^Permissions-Policy: .*camera=\(\)/im);
+    expect(response).toMatch(/^X-Content-Type-Options: nosniff\r$/im);
   });
 });

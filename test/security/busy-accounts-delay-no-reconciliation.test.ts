@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 beforeEach(() => service.database.reconciliationChecks.deleteMany({}));
 
-/** Due for longer, the lower their number. */
+/** Stores `count` checks that are due. Checks with a higher `overdueMs` have been due for longer. */
 async function store(ledgerAccountId: string, count: number, overdueMs: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, n) => ({
     _id: `estimate:${ledgerAccountId}:${String(n).padStart(5, '0')}`,
@@ -29,8 +29,8 @@ const takenBy = async (limit: number) => {
 };
 const timesIn = (taken: string[], id: string) => taken.filter((each) => each === id).length;
 
-describe('an account with very many calls to be looked at again', () => {
-  it('keeps no call of another account waiting, though all its own are due for longer', async () => {
+describe('reconciliation checks of an account with many overdue calls', () => {
+  it('do not delay those of other accounts, even if all of them are due for longer', async () => {
     await store('busy~test', 1_000, 3_600_000);
     await store('one~live', 2, 1_000);
     await store('two~live', 60, 1_000);
@@ -38,18 +38,18 @@ describe('an account with very many calls to be looked at again', () => {
     expect(taken).toHaveLength(90);
     expect(timesIn(taken, 'one~live')).toBe(2);
     expect(timesIn(taken, 'two~live')).toBeGreaterThanOrEqual(30);
-    // In turns: a round that ends early was fair as well.
+    // The round takes checks of the accounts in turn, so it is fair even if it ends early.
     expect(new Set(taken.slice(0, 3)).size).toBe(3);
   });
 
-  it('has what others leave, the longest overdue first', async () => {
+  it('get the capacity that other accounts leave', async () => {
     await store('busy~test', 50, 3_600_000);
     await store('one~live', 1, 1_000);
     expect(timesIn(await takenBy(40), 'busy~test')).toBe(39);
     expect(timesIn(await takenBy(200), 'busy~test')).toBe(50);
   });
 
-  it('is chosen by chance when there are more accounts than places, and not by its name or age', async () => {
+  it('are chosen at random when there are more accounts than slots, not by name or age', async () => {
     for (let n = 0; n < 12; n++) await store(`account${n}~test`, 3, 3_600_000);
     await store('late~live', 1, 1_000);
     const rounds = await Promise.all(Array.from({ length: 60 }, () => takenBy(6)));

@@ -1,6 +1,6 @@
 import { toolDefinitions } from '../../src/voice/tools/definitions.js';
-import { createTalk } from '../../src/voice/engines/pipeline/talk.js';
-import { promptFor } from '../../src/voice/session/prompt.js';
+import { createChatHistory } from '../../src/voice/engines/pipeline/chat-history.js';
+import { buildPrompt } from '../../src/voice/session/prompt.js';
 import type { EngineCall } from '../../src/voice/engines/port.js';
 import { startReceiver } from '../integration/webhooks/support/receiver';
 import { eventually, openMediaFixture } from '../integration/voice/support/media-fixture';
@@ -12,9 +12,9 @@ import { openStage } from '../support/pipeline-stage';
 
 const bytesOf = (value: unknown) => Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Each number is six times as long once it was read and is written again. */
+/** JSON in which each number becomes six times as long when the number is parsed and written again. */
 const GROWING = Array.from({ length: 1_600 }, () => '9e20').join(',');
-/** Each key is a line of its own in a prompt, many times as long. */
+/** JSON in which each key becomes a line of the prompt. The line is many times as long as the key. */
 const CROWDED = `{${Array.from({ length: 1_700 }, (_, index) => `"${index.toString(36)}":""`).join(',')}}`;
 
 const GROWING_VALUES = `{${Array.from({ length: 1_400 }, (_, index) => `"${index.toString(36)}":9e20`).join(',')}}`;
@@ -32,7 +32,7 @@ const CALL: EngineCall = {
   tools: [],
 };
 
-describe('the definitions of tools', () => {
+describe('tool definitions', () => {
   let service: Service;
   let customer: Customer;
   let ask: ReturnType<typeof managementOf>;
@@ -51,16 +51,16 @@ describe('the definitions of tools', () => {
     parameters: `{"type":"object","properties":{"a":{"enum":[${GROWING}]}}}`,
   });
 
-  it('are measured as a model is sent them, not as they were written', async () => {
+  it('are measured as the model receives them, not as they were written', async () => {
     const tools = Array.from({ length: 8 }, (_, index) => toolOf(index));
     expect(bytesOf(toolDefinitions({ tools }, false))).toBeGreaterThan(250_000);
-    const refused = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools });
-    expectError(refused, 400, 'MISSING_PARAMS', /^tools: .* at most 65536 bytes/);
+    const rejected = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools });
+    expectError(rejected, 400, 'MISSING_PARAMS', /^tools: .* at most 65536 bytes/);
     const made = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools: [toolOf(0)] });
     expect(made.status).toBe(200);
   });
 
-  describe('and what a prompt is made of', () => {
+  describe('and prompt fields', () => {
     const order = { to_phone_number: '+12025550123', instruction: 'Hi.' };
 
     it.each([
@@ -68,34 +68,34 @@ describe('the definitions of tools', () => {
       ['input_parameters', { instruction: '{{a}}'.repeat(6_500), input_parameters: '{"a":"b"}' }],
       ['input_parameters', { input_parameters: GROWING_VALUES }],
       ['output_parameters', { output_parameters: CROWDED }],
-    ])('is refused where %s makes it grow, with the remedy', async (field, fields) => {
-      const before = await service.callsAskedFor();
-      const refused = await service.place(customer.testKey, { ...order, ...fields });
+    ])('are rejected when %s makes the prompt too long, with the remedy', async (field, fields) => {
+      const before = await service.countCallRequests();
+      const rejected = await service.place(customer.testKey, { ...order, ...fields });
       expectError(
-        refused,
+        rejected,
         400,
         'MISSING_PARAMS',
         new RegExp(`^${field}: .* at most \\d+ bytes in UTF-8.*(Use|Shorten)`),
       );
-      expect(refused.json['fields']).toHaveProperty(field);
-      expect(await service.callsAskedFor()).toBe(before);
+      expect(rejected.json['fields']).toHaveProperty(field);
+      expect(await service.countCallRequests()).toBe(before);
     });
 
-    it('is refused in an agent’s own template, too', async () => {
-      const refused = await ask.post('/agents', customer.liveKey, {
+    it('are rejected in an agent’s template', async () => {
+      const rejected = await ask.post('/agents', customer.liveKey, {
         name: 'A',
         instruction: 'Hi.',
         output_parameters: CROWDED,
       });
-      expectError(refused, 400, 'MISSING_PARAMS', /^output_parameters: /);
+      expectError(rejected, 400, 'MISSING_PARAMS', /^output_parameters: /);
     });
   });
 });
 
 describe('a prompt', () => {
-  it('is bounded where what it is made of was stored before, or is not known at the request', () => {
+  it('is bounded when its parts were stored earlier or are unknown at the request', () => {
     const crowded = JSON.parse(CROWDED) as Record<string, string>;
-    const prompt = promptFor({
+    const prompt = buildPrompt({
       ...CALL,
       instruction: '{{q}}'.repeat(6_553),
       inputParameters: crowded,
@@ -105,7 +105,7 @@ describe('a prompt', () => {
     expect(prompt).toContain('(the rest is left out)');
   });
 
-  it('is bounded where a call goes on after its stream was lost', () => {
+  it('is bounded when a session is resumed after its stream was lost', () => {
     const turns = Array.from({ length: 12_000 }, (_, n) => ({
       speaker: 'caller' as const,
       text: 'a',
@@ -113,40 +113,40 @@ describe('a prompt', () => {
       endMs: n,
     }));
     const values = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`v${n}`, 'x'.repeat(500)]));
-    expect(bytesOf(promptFor({ ...CALL, resume: { turns, values } }))).toBeLessThan(60_000);
+    expect(bytesOf(buildPrompt({ ...CALL, resume: { turns, values } }))).toBeLessThan(60_000);
   });
 });
 
-describe('the talk that a model is told again', () => {
-  it('counts what tools were asked', () => {
-    const talk = createTalk('Hi.');
+describe('the chat history', () => {
+  it('counts the arguments of tool calls towards its limit', () => {
+    const history = createChatHistory('Hi.');
     for (let n = 0; n < 120; n++) {
       const request = { id: `c${n}`, name: 'note', arguments: JSON.stringify({ text: 'a'.repeat(16_000) }) };
       const asked = { role: 'assistant' as const, content: '', toolRequests: [request] };
-      talk.add({ messages: () => [asked, { role: 'tool', toolRequestId: request.id, content: '"ok"' }] });
+      history.addPart({ messages: () => [asked, { role: 'tool', toolRequestId: request.id, content: '"ok"' }] });
     }
-    expect(bytesOf(talk.messages())).toBeLessThan(70_000);
+    expect(bytesOf(history.messages())).toBeLessThan(70_000);
   });
 });
 
-describe('the answers of tools', () => {
-  it('have a model go on without tools within one reply, once they are long together', async () => {
+describe('tool results', () => {
+  it('make a model finish a reply without tools once they are long in total', async () => {
     jest.useFakeTimers();
     const stage = await openStage();
     try {
-      let from = stage.asked.length;
+      let from = stage.requests.length;
       await stage.says('When is it?');
       const sent: number[] = [];
-      while (stage.asked.length > from) {
-        from = stage.asked.length;
-        const asked = stage.lastAsked(from);
-        sent.push(asked.talk.reduce((sum, text) => sum + bytesOf(text), 0));
+      while (stage.requests.length > from) {
+        from = stage.requests.length;
+        const asked = stage.lastRequest(from);
+        sent.push(asked.messages.reduce((sum, text) => sum + bytesOf(text), 0));
         const requests = Array.from({ length: 10 }, (_, n) => ({
           id: `c${from}-${n}`,
           name: 'look_up',
           arguments: '{}',
         }));
-        asked.answers(asked.mayCallTools ? '' : 'Soon.', ...(asked.mayCallTools ? requests : []));
+        asked.respond(asked.mayCallTools ? '' : 'Soon.', ...(asked.mayCallTools ? requests : []));
         for (let n = 0; n < 10; n++) {
           await stage.pass(40);
           stage.tools.at(-1)?.finish({ ok: true, result: 'x'.repeat(8_192) });
@@ -162,7 +162,7 @@ describe('the answers of tools', () => {
     }
   });
 
-  it('of one call have room for some at once and more with each minute, whatever the engine', async () => {
+  it('of one call are limited in total, whatever the engine', async () => {
     const engine = createScriptedEngine();
     const media = await openMediaFixture({ engine: engine.factory });
     const server = await startReceiver((response) => response.end(`[${GROWING}]`));
@@ -175,7 +175,7 @@ describe('the answers of tools', () => {
       await eventually(() => engine.calls.has(placed.callId));
       const { sink } = engine.calls.get(placed.callId) as ScriptedCall;
       let bytes = 0;
-      for (let n = 0; n < 100; n++) bytes += bytesOf(await sink.tool({ name: 'look_up', arguments: {} }));
+      for (let n = 0; n < 100; n++) bytes += bytesOf(await sink.runTool({ name: 'look_up', arguments: {} }));
       expect(server.received).toHaveLength(100);
       expect(bytes).toBeLessThan(90_000);
       line.hangUp();

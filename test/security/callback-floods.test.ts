@@ -6,15 +6,15 @@ import type { ApiContext } from '../../src/platform/http/context.js';
 import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
 import { expectError, startService, type Service } from '../support/http/harness.js';
 import { formOfNames, formOfNamesRequest, sendBytes } from '../support/hostile-requests.js';
-import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+import { LIVE_WITHIN_MS, slowestLivenessResponse } from '../support/liveness.js';
 
 const CALLS = 500;
-/** Of each call: initiated, ringing, answered, completed, and what a carrier repeats of them. */
+/** The callbacks of one call: initiated, ringing, answered, completed, and some that the carrier sends twice. */
 const CALLBACKS_OF_A_CALL = 7;
-/** More than one address may fail a minute. */
+/** More failed requests than one address may send in a minute. */
 const FLOOD = 3_100;
 const AT_ONCE = 50;
-/** Of the right form, over nothing that anybody signed. */
+/** A signature in the right format that does not belong to any request. */
 const WRONG_SIGNATURE = `${'A'.repeat(27)}=`;
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** The status of a POST; lighter than fetch, because there are thousands. */
+/** Sends a POST and returns the status. Uses less CPU time than fetch, because the tests send thousands of requests. */
 function post(path: string, headers: Record<string, string>, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -47,7 +47,7 @@ function post(path: string, headers: Record<string, string>, body: string): Prom
   });
 }
 
-/** How often each status came of so many requests. */
+/** Sends `count` requests and counts the responses by status. */
 async function statusesOf(count: number, send: (index: number) => Promise<number>): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   let next = 0;
@@ -73,7 +73,7 @@ const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 const ringing = (from: string) => signed('/carrier/status', from, { CallSid: newSid(), CallStatus: 'ringing' });
 
 describe('callbacks from one address', () => {
-  it('are all admitted for 500 calls when the carrier signed them, and none of them counts', async () => {
+  it('are all admitted for 500 calls when the carrier signed them, and do not count as failures', async () => {
     const from = '192.0.2.10';
     const sids = Array.from({ length: CALLS }, newSid);
     const counts = await statusesOf(CALLS * CALLBACKS_OF_A_CALL, (i) =>
@@ -99,13 +99,13 @@ describe('callbacks from one address', () => {
     ['the inbound call', '/inbound_call', 401, { 'X-Twilio-Signature': WRONG_SIGNATURE }, '198.51.100.3'],
     ['payments', '/webhooks/payments', 403, { 'Stripe-Signature': 't=1,v1=00' }, '198.51.100.4'],
   ])(
-    'that flood %s without a valid signature are 429, and hinder no signed one',
+    'that flood %s without a valid signature get 429, while signed ones are admitted',
     async (_name, path, status, headers: Record<string, string>, from) => {
       const forged = () => post(path, { ...headers, 'X-Forwarded-For': from }, 'CallSid=CA1');
       const counts = await statusesOf(FLOOD, forged);
       expect(counts).toEqual({ [status]: 3_000, 429: FLOOD - 3_000 });
       expect(await ringing(from)).toBe(200);
-      // Others are not hindered either.
+      // A limit of one address does not apply to other addresses.
       expect(await post(path, { ...headers, 'X-Forwarded-For': `${from}9` }, 'CallSid=CA1')).toBe(status);
     },
     240_000,
@@ -120,7 +120,7 @@ describe('callbacks from one address', () => {
 });
 
 describe('signed requests in flight', () => {
-  it('are bounded for all addresses together: 503 above, and admitted again when others are done', async () => {
+  it('are limited over all addresses: 503 above the limit, admitted again when others finish', async () => {
     const counted: unknown[] = [];
     const failureLimiter = { isOver: async () => false, count: async (ctx: unknown) => void counted.push(ctx) };
     const signedRequests = createSignedRequests({ failureLimiter, maxInFlight: 2 });
@@ -147,36 +147,36 @@ describe('signed requests in flight', () => {
     expect(counted).toEqual([]);
   });
 
-  it('count against their address when their signature is wrong, and not when they could not be read', async () => {
+  it('count against their address when their signature is wrong, not when they could not be read', async () => {
     const counted: unknown[] = [];
     const failureLimiter = { isOver: async () => false, count: async (ctx: unknown) => void counted.push(ctx) };
     const signedRequests = createSignedRequests({ failureLimiter });
     const ctx = { state: {} } as ApiContext;
-    const refuse = (code: ErrorCode) =>
+    const reject = (code: ErrorCode) =>
       signedRequests.admit(ctx, () => Promise.reject(new ServiceError(code, 'Refused.')));
-    await expect(refuse('SERVICE_UNAVAILABLE')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(reject('SERVICE_UNAVAILABLE')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(counted).toEqual([]);
-    await expect(refuse('FORBIDDEN')).rejects.toMatchObject({ code: 'FORBIDDEN' });
-    await expect(refuse('UNAUTHORIZED')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+    await expect(reject('FORBIDDEN')).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(reject('UNAUTHORIZED')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
     expect(counted).toEqual([ctx, ctx]);
   });
 });
 
-describe('a form never costs more than its size', () => {
-  it('health answers while forms of thousands of fields come in', async () => {
+describe('forms and queries with many fields', () => {
+  it('do not delay health checks', async () => {
     const { bytes } = formOfNamesRequest();
-    const slowest = await slowestLiveAnswer(service.baseUrl, () =>
+    const slowest = await slowestLivenessResponse(service.baseUrl, () =>
       Promise.all(Array.from({ length: 4 }, () => sendBytes(service.port, bytes, { forMs: 6_000 }))),
     );
     expect(slowest).toBeLessThan(LIVE_WITHIN_MS);
   }, 120_000);
 
-  it('of more than 200 fields is refused before its signature is looked at', async () => {
+  it('are rejected above 200 fields before the signature of a form is checked', async () => {
     const headers = { ...FORM, 'X-Twilio-Signature': WRONG_SIGNATURE };
     for (const path of ['/carrier/status', '/inbound_call']) {
       for (const body of [formOfNames(201), 'a=1&'.repeat(201)]) {
         const answer = await service.request(path, { method: 'POST', headers, body });
-        // The carrier may have sent it, and would answer and bill the call after an error.
+        // The carrier may have sent this request. After an error response, it would answer and bill the call.
         if (path === '/inbound_call')
           expect(answer).toMatchObject({ status: 200, text: expect.stringMatching('<Reject ') });
         else expectError(answer, 400, 'MISSING_PARAMS', /at most 200 fields/);
@@ -186,13 +186,13 @@ describe('a form never costs more than its size', () => {
     }
   });
 
-  it('of 200 fields, repeated ones too, is admitted when it is signed', async () => {
+  it('are accepted up to 200 fields in a signed form', async () => {
     const fields = Object.fromEntries(Array.from({ length: 197 }, (_, i) => [`Extra${i}`, String(i)]));
     const sent = await signed('/carrier/status', '192.0.2.20', { ...fields, CallSid: newSid(), CallStatus: 'ringing' });
     expect(sent).toBe(200);
   });
 
-  it('nor does a query', async () => {
+  it('are rejected above 200 fields in a query', async () => {
     const { liveKey } = await service.customer();
     const answer = await service.request(`/calls?${formOfNames(201)}`, { key: liveKey });
     expectError(answer, 400, 'MISSING_PARAMS', /at most 200 fields/);

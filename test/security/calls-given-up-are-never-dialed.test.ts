@@ -9,7 +9,7 @@ import { createCallProjection } from '../../src/calls/projection.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { reduceCall } from '../../src/calls/call-reducer.js';
 import type { CallEvent } from '../../src/calls/call-events.js';
-import type { ReservationAnswer } from '../../src/kernel/call-signals.js';
+import type { ReservationResult } from '../../src/kernel/call-signals.js';
 import { newCall } from '../../src/kernel/call-state.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
@@ -25,8 +25,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service.close(), 60_000);
 
-/** A call as the request for it is written down. */
-async function asked() {
+/** Creates the document that the service stores for a requested call. */
+async function newCallDocument() {
   const { account, agent } = await service.customer();
   return {
     _id: `call_${ulid()}`,
@@ -51,19 +51,19 @@ const starter = (start: CallGateway['start']) => ({
   ...decisionsOf(service),
 });
 
-/** The calls of an account that clients can see. */
-const seen = (accountId: string) => service.database.calls.countDocuments({ accountId });
+/** Counts the calls of an account that its clients can see. */
+const visibleCalls = (accountId: string) => service.database.calls.countDocuments({ accountId });
 
-/** An attempt releases everything it took after its response. */
-const holdsNothing = (accountId: string) =>
+/** Waits until nothing is held, because an attempt releases its holds only after its response. */
+const waitForNoHolds = (accountId: string) =>
   eventually(
     async () => (await createLedger(service.database).balance(ledgerAccountId(accountId, 'live'))).heldMicros === 0,
   );
 
 describe('a call whose request got a 503', () => {
-  it('is never dialed when its start reaches Temporal after that', async () => {
-    let arriveLate: (() => Promise<ReservationAnswer>) | undefined;
-    const call = await asked();
+  it('is never dialed when its start reaches Temporal later', async () => {
+    let arriveLate: (() => Promise<ReservationResult>) | undefined;
+    const call = await newCallDocument();
     const deps = starter(async (input, deadline) => {
       arriveLate = () => service.gateway.start(input, Date.now() + 10_000);
       await sleep(deadline - Date.now());
@@ -71,12 +71,12 @@ describe('a call whose request got a 503', () => {
     });
     await expect(startCall(deps, call, Date.now() + 1_000)).rejects.toBeInstanceOf(CallServiceUnavailable);
     expect(await arriveLate?.()).toEqual({ outcome: 'expired' });
-    expect(await seen(call.accountId)).toBe(0);
-    await holdsNothing(call.accountId);
+    expect(await visibleCalls(call.accountId)).toBe(0);
+    await waitForNoHolds(call.accountId);
   }, 60_000);
 
-  it('is never dialed when the API process dies before it has given the call up', async () => {
-    const call = await asked();
+  it('is never dialed when the API process dies before it gives the call up', async () => {
+    const call = await newCallDocument();
     await createCallRequests(service.database).insert(call);
     const { clock } = decisionsOf(service);
     const input = {
@@ -92,22 +92,25 @@ describe('a call whose request got a 503', () => {
       notify: false,
     };
     expect(await service.gateway.start(input, Date.now() + 10_000)).toEqual({ outcome: 'expired' });
-    expect(await seen(call.accountId)).toBe(0);
-    await holdsNothing(call.accountId);
+    expect(await visibleCalls(call.accountId)).toBe(0);
+    await waitForNoHolds(call.accountId);
   }, 60_000);
 
-  it('was not placed: a placed one gets its 200, even if the answer of its workflow is lost', async () => {
-    const call = await asked();
+  it('was never placed: a placed call gets its 200, even if the response of its workflow is lost', async () => {
+    const call = await newCallDocument();
     const deps = starter(async (input, deadline) => {
       await service.gateway.start(input, deadline);
       throw new CallServiceUnavailable();
     });
-    const told = await startCall(deps, call, Date.now() + 10_000).catch(() => 'ask again');
-    expect({ told, seen: await seen(call.accountId) }).toEqual({ told: { outcome: 'granted' }, seen: 1 });
+    const result = await startCall(deps, call, Date.now() + 10_000).catch(() => 'ask again');
+    expect({ result, visibleCalls: await visibleCalls(call.accountId) }).toEqual({
+      result: { outcome: 'granted' },
+      visibleCalls: 1,
+    });
   }, 60_000);
 
-  it('ends unbilled as soon as the database answers again, when that could not tell in time', async () => {
-    const call = await asked();
+  it('ends unbilled as soon as the database is available again, if it was unavailable at the deadline', async () => {
+    const call = await newCallDocument();
     let tries = 0;
     const projection = {
       giveUp: (callId: string) =>
@@ -136,11 +139,11 @@ describe('a call whose request got a 503', () => {
       return found?.status === 'FAILED' ? found : undefined;
     });
     expect(ended).toMatchObject({ costMicros: 0 });
-    await holdsNothing(call.accountId);
+    await waitForNoHolds(call.accountId);
   }, 60_000);
 });
 
-it('a call that is hung up because its request got a 503 is not billed, even if somebody has answered', () => {
+it('a call that is hung up because its request got a 503 is not billed, even if it was answered', () => {
   const end = { status: 'completed' as const, at: 9_000, durationSeconds: 4 };
   const events: CallEvent[] = [
     { type: 'reserved', now: 1_000 },
@@ -159,14 +162,14 @@ it('a call that is hung up because its request got a 503 is not billed, even if 
   }
   expect(effects).toContain('hang_up');
   expect(state.outcome).toMatchObject({ status: 'FAILED', endReason: 'expired', billableSeconds: 0 });
-  // Before the dial it is over at once.
+  // A call that has not been dialed yet ends at once.
   const { state: undialed } = reduceCall(newCall('outbound'), { type: 'hang_up_requested', cause: 'expired', now: 1 });
   expect(undialed.outcome).toMatchObject({ status: 'FAILED', endReason: 'expired', billableSeconds: 0 });
 });
 
-describe('a reservation whose step fails or runs out of time', () => {
+describe('a reservation whose step fails or times out', () => {
   const stepOf = async () => {
-    const call = await asked();
+    const call = await newCallDocument();
     await createCallRequests(service.database).insert(call);
     const change = { callId: call._id, sequence: 1, at: Date.now() };
     const { _id: callId, accountId, mode, maxDurationSeconds } = call;
@@ -177,24 +180,24 @@ describe('a reservation whose step fails or runs out of time', () => {
     return createActivities({ config, database, logger, carriers: createCarriers({ config }) });
   };
 
-  it('goes ahead when its call has begun, because its client may know', async () => {
+  it('goes ahead when its call has begun, because its client may know of it', async () => {
     const step = await stepOf();
     const steps = activities();
     const reserved = await steps.reserveCall(step);
     expect(reserved).toEqual({ outcome: 'granted', heldSeconds: 60 });
     expect(await steps.concludeReservation(step)).toEqual(reserved);
-    // Also by an attempt that comes after its time.
+    // The result is the same in an attempt after the deadline.
     expect(await steps.reserveCall({ ...step, decideBy: 1 })).toEqual(reserved);
-    expect(await seen(step.accountId)).toBe(1);
+    expect(await visibleCalls(step.accountId)).toBe(1);
   }, 60_000);
 
-  it('never goes ahead when it has not, however late an attempt of it ends', async () => {
+  it('never goes ahead when its call has not begun, however late an attempt ends', async () => {
     const step = await stepOf();
     const steps = activities();
     expect(await steps.concludeReservation(step)).toEqual({ outcome: 'expired' });
     expect(await steps.reserveCall(step)).toEqual({ outcome: 'expired' });
     await steps.abandonCall({ ...step, expired: true });
-    expect(await seen(step.accountId)).toBe(0);
-    await holdsNothing(step.accountId);
+    expect(await visibleCalls(step.accountId)).toBe(0);
+    await waitForNoHolds(step.accountId);
   }, 60_000);
 });

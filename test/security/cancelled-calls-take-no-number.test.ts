@@ -12,7 +12,7 @@ import { REAL_CARRIER } from './support/real-carrier.js';
 let service: Service;
 let activities: ReturnType<typeof createActivities>;
 beforeAll(async () => {
-  service = await startService({ leastTimeMs: 0, worker: false, env: REAL_CARRIER });
+  service = await startService({ minDeadlineMs: 0, worker: false, env: REAL_CARRIER });
   const { config, database } = service;
   const carriers = createCarriers({ config });
   activities = createActivities({
@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-/** A call is dialed, rings, and is cancelled; as its workflow has it recorded. */
+/** Dials a call, lets it ring, and cancels it. Records the call as its workflow would. */
 async function ringAndCancel({ account, agent }: Customer, to: string, ringMs: number) {
   const { config, database } = service;
   const callId = `call_${ulid()}`;
@@ -53,7 +53,7 @@ async function ringAndCancel({ account, agent }: Customer, to: string, ringMs: n
   const endTime = boundAt.getTime() + ringMs;
   const settled = { ...of, billableSeconds: 0, estimated: false, conversation: 'none' as const };
   const ended = { callId, at: endTime, status: 'CANCELLED' as const, endReason: 'api_hangup' as const, endTime };
-  // An activity may be repeated.
+  // Settles twice, because Temporal may run an activity again.
   for (let n = 0; n < 2; n++) {
     await activities.settleCall({ ...settled, change: { ...ended, sequence: 2, carrierSid } });
   }
@@ -64,21 +64,21 @@ const ask = ({ liveKey }: Customer, to: string) =>
   service.place(liveKey, { to_phone_number: to, instruction: 'Hello.' });
 
 describe('calls that their account cancels at once', () => {
-  it('take a number from no other account, and stay bounded for their own', async () => {
+  it('do not block a number for other accounts, and stay limited for their own', async () => {
     const to = '+12025550161';
     const [attacker, other] = [await service.customer(), await service.customer()];
     for (let n = 0; n < 5; n++) expect(await ringAndCancel(attacker, to, 200)).toBe(true);
-    expectError(await ask(attacker, to), 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
+    expectError(await ask(attacker, to), 403, 'SPEND_LIMIT_EXCEEDED', /limit of unanswered attempts/);
     expect(await ringAndCancel(attacker, to, 200)).toBe(false);
-    // No worker decides it; that it is no refusal is what counts.
+    // No worker decides this call, so the response is 503. The API itself must not reject the call.
     expectError(await ask(other, to), 503, 'SERVICE_UNAVAILABLE');
     expect(await ringAndCancel(other, to, 200)).toBe(true);
   }, 60_000);
 
-  it('are attempts for all accounts when they have rung a while', async () => {
+  it('count as unanswered attempts for all accounts when they rang for several seconds', async () => {
     const to = '+12025550162';
     const [one, other] = [await service.customer(), await service.customer()];
     for (let n = 0; n < 5; n++) expect(await ringAndCancel(one, to, 3_500)).toBe(true);
-    expectError(await ask(other, to), 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
+    expectError(await ask(other, to), 403, 'SPEND_LIMIT_EXCEEDED', /limit of unanswered attempts/);
   }, 60_000);
 });

@@ -11,20 +11,26 @@ afterAll(() => media.close());
 
 const resumptionsOf = async (call: TestCall) => (await media.results.find(call.callId))?.resumptions ?? 0;
 
-/** A talk that has begun, as its stored result says. */
-async function talking(call: TestCall): Promise<CarrierLine> {
+/** Opens the call's first stream and waits until the first result of the session is stored. */
+async function startSession(call: TestCall): Promise<CarrierLine> {
   const line = await media.openLine(call);
   await eventually(async () => (await media.results.find(call.callId)) !== null);
   return line;
 }
 
-/** A stream of whoever captured the signature of the call's first: that one is for any number. */
-async function replayed(call: TestCall, resumption: number | undefined, port = media.port): Promise<CarrierLine> {
+/** Opens a stream with the captured signature of the call's first stream, which is valid for any stream number. */
+async function openReplayedStream(
+  call: TestCall,
+  resumption: number | undefined,
+  port = media.port,
+): Promise<CarrierLine> {
   const socket = await media.dialIn(call, { port });
   return openLine(socket, call.carrierSid, newSid('MZ'), resumption);
 }
 
-/** The talk on the line goes on: its audio still comes, and no other stream has it. */
+/**
+ * Asserts that the session continues: its audio still arrives, and no other stream has replaced the session's stream.
+ */
 async function expectUndisturbed(line: CarrierLine, call: TestCall): Promise<void> {
   const heard = line.heard.length;
   await eventually(async () => line.heard.length > heard + 10);
@@ -32,13 +38,13 @@ async function expectUndisturbed(line: CarrierLine, call: TestCall): Promise<voi
   expect(await resumptionsOf(call)).toBe(0);
 }
 
-describe('a captured signature of a stream', () => {
+describe('a captured stream signature', () => {
   it.each([1, 3, 999])(
-    'never displaces the live stream by the number %d, which nobody granted',
+    'does not replace the live stream with stream number %d, which was not granted',
     async (number) => {
       const call = await media.placeCall();
-      const line = await talking(call);
-      const thief = await replayed(call, number);
+      const line = await startSession(call);
+      const thief = await openReplayedStream(call, number);
       expect(await thief.closed).toBe(1008);
       expect(thief.events).toEqual([]);
       await expectUndisturbed(line, call);
@@ -47,51 +53,51 @@ describe('a captured signature of a stream', () => {
     60_000,
   );
 
-  it('nor in another media process', async () => {
+  it('does not replace it in another media process', async () => {
     const { port } = await media.startAnother();
     const call = await media.placeCall();
-    const line = await talking(call);
-    const thief = await replayed(call, 1, port);
+    const line = await startSession(call);
+    const thief = await openReplayedStream(call, 1, port);
     expect(await thief.closed).toBe(1008);
     await expectUndisturbed(line, call);
     line.hangUp();
   }, 60_000);
 
-  it('nor by a number that was granted to another call, or lies above the one granted', async () => {
+  it('is rejected with a number that was granted to another call, or above the granted one', async () => {
     const [call, other] = [await media.placeCall(), await media.placeCall()];
-    const line = await talking(call);
+    const line = await startSession(call);
     await media.grant(other, 1);
-    expect(await (await replayed(call, 1)).closed).toBe(1008);
+    expect(await (await openReplayedStream(call, 1)).closed).toBe(1008);
     await expectUndisturbed(line, call);
     await media.grant(call, 1);
-    expect(await (await replayed(call, 2)).closed).toBe(1008);
+    expect(await (await openReplayedStream(call, 2)).closed).toBe(1008);
     await expectUndisturbed(line, call);
     line.hangUp();
   }, 60_000);
 
-  it('nor by a number whose stream has come', async () => {
+  it('is rejected with a number that a stream has used', async () => {
     const call = await media.placeCall();
-    const line = await talking(call);
+    const line = await startSession(call);
     line.break();
     const second = await media.resumeLine(call, 1);
     await eventually(async () => (await resumptionsOf(call)) === 1);
-    for (const number of [undefined, 1, 2]) expect(await (await replayed(call, number)).closed).toBe(1008);
+    for (const number of [undefined, 1, 2]) expect(await (await openReplayedStream(call, number)).closed).toBe(1008);
     const heard = second.heard.length;
     await eventually(async () => second.heard.length > heard + 10);
     second.hangUp();
   }, 60_000);
 
-  it('nor starts a talk as a later stream before the call had its first', async () => {
+  it('does not start a session as a later stream before the first stream', async () => {
     const call = await media.placeCall();
-    const thief = await replayed(call, 1);
+    const thief = await openReplayedStream(call, 1);
     expect(await thief.closed).toBe(1008);
     expect(await media.results.find(call.callId)).toBeNull();
-    const line = await talking(call);
+    const line = await startSession(call);
     await expectUndisturbed(line, call);
     line.hangUp();
   }, 60_000);
 
-  it('nor gets a second talk by coming at the same moment as the carrier', async () => {
+  it('does not start a second session by arriving at the same moment as the carrier', async () => {
     const call = await media.placeCall();
     const dialed = await Promise.allSettled(Array.from({ length: 5 }, () => media.dialIn(call)));
     const sockets = dialed.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));

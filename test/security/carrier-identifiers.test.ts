@@ -1,5 +1,5 @@
 import { PermanentError } from '../../src/kernel/errors.js';
-import { CarrierRequestRefused } from '../../src/telephony/errors.js';
+import { UnsafeCarrierRequest } from '../../src/telephony/errors.js';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
@@ -21,36 +21,39 @@ import {
 } from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
 
-/** Identifiers that lead to another resource of the account, or are in another form than the carrier's. */
+/**
+ * Invalid identifiers: with some, a request would reach another resource of the carrier account; the others have the
+ * wrong format.
+ */
 const FORGED = [
-  ['climbs by backslashes', 'x\\..\\..\\Keys'],
-  ['climbs behind a true prefix', `CA${'0'.repeat(32)}\\..\\..\\..\\Keys`],
-  ['climbs by slashes', '../../Keys'],
-  ['climbs encoded', '..%2f..%2fKeys'],
-  ['climbs encoded twice', '%252e%252e%255cKeys'],
+  ['goes up the path with backslashes', 'x\\..\\..\\Keys'],
+  ['goes up the path after a true prefix', `CA${'0'.repeat(32)}\\..\\..\\..\\Keys`],
+  ['goes up the path with slashes', '../../Keys'],
+  ['goes up the path with encoded characters', '..%2f..%2fKeys'],
+  ['goes up the path with characters encoded twice', '%252e%252e%255cKeys'],
   ['ends the path', 'CA?x='],
-  ['ends the path by a fragment', 'CA#'],
+  ['ends the path with a fragment', 'CA#'],
   ['names another host', '@127.0.0.1\\x'],
-  ['is in capitals', `CA${'A'.repeat(32)}`],
-  ['has a prefix in small letters', `ca${'0'.repeat(32)}`],
+  ['has capital letters', `CA${'A'.repeat(32)}`],
+  ['has a lower-case prefix', `ca${'0'.repeat(32)}`],
   ['has another prefix', `AC${'0'.repeat(32)}`],
-  ['is a digit short', `CA${'0'.repeat(31)}`],
-  ['is a digit long', `CA${'0'.repeat(33)}`],
+  ['is one digit too short', `CA${'0'.repeat(31)}`],
+  ['is one digit too long', `CA${'0'.repeat(33)}`],
   ['ends with a line break', `CA${'0'.repeat(32)}\n`],
   ['has digits of another script', `CA${'٠'.repeat(32)}`],
-  ['holds a NUL', `CA${'0'.repeat(31)}\0`],
-  ['is short', 'CA1'],
+  ['contains a NUL', `CA${'0'.repeat(31)}\0`],
+  ['is too short', 'CA1'],
 ] as const;
 
 let service: Service;
 let customer: Customer;
 let carrier: Server;
-/** What reached the carrier: method and path with query. */
-const asked: string[] = [];
+/** The method and path, with query, of each request that reached the carrier. */
+const carrierRequests: string[] = [];
 
 beforeAll(async () => {
   carrier = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
+    carrierRequests.push(`${request.method} ${request.url}`);
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"code":20404,"status":404}');
   });
   await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));
@@ -59,14 +62,14 @@ beforeAll(async () => {
   });
   customer = await service.customer();
 });
-beforeEach(() => asked.splice(0));
+beforeEach(() => carrierRequests.splice(0));
 afterAll(async () => {
   await service.close();
   await new Promise((resolve) => carrier.close(resolve));
 });
 
 const outsideCalls = () =>
-  asked.filter(
+  carrierRequests.filter(
     (line) => !/^\w+ \/2010-04-01\/Accounts\/AC[0-9a-f]{32}\/Calls(\/CA[0-9a-f]{32})?\.json(\?|$)/.test(line),
   );
 
@@ -81,19 +84,19 @@ async function counts() {
 }
 
 describe("a forged CallSid never reaches another path of the carrier's API", () => {
-  it.each(FORGED)('POST /inbound_call refuses one that %s, and stores and starts nothing', async (_how, sid) => {
+  it.each(FORGED)('POST /inbound_call rejects one that %s, and stores and starts nothing', async (_how, sid) => {
     const before = await counts();
     expectError(await receive(sid), 400, 'MISSING_PARAMS', /CallSid/);
     expect(await counts()).toEqual(before);
-    expect(asked).toEqual([]);
+    expect(carrierRequests).toEqual([]);
   });
 
-  it('the refusal names the form of a CallSid', async () => {
+  it('the error message names the form of a CallSid', async () => {
     expectError(await receive('CA1'), 400, 'MISSING_PARAMS', /CallSid must be .*CA.*32/);
   });
 
   it.each(['AC1', `AC${'F'.repeat(32)}`, 'x\\..\\..\\Keys'])(
-    'POST /inbound_call refuses the AccountSid %s',
+    'POST /inbound_call rejects the AccountSid %s',
     async (sid) => {
       expectError(
         await receive(newSid('CA'), { AccountSid: sid }),
@@ -104,17 +107,17 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
     },
   );
 
-  it('a cancelled call steers no request', async () => {
+  it('cancelling a call with a forged CallSid sends no request outside the calls of the account', async () => {
     const answer = await receive('x\\..\\..\\Keys');
     const [, callId] = /\/(call_[0-9A-Z]{26})"/.exec(answer.text) ?? [];
     if (callId !== undefined) {
       await service.request(`/calls/${callId}/cancel`, { method: 'POST', key: customer.liveKey });
-      await eventually(async () => asked.length > 0);
+      await eventually(async () => carrierRequests.length > 0);
     }
     expect(outsideCalls()).toEqual([]);
   });
 
-  it.each(FORGED)('a callback that the carrier signs is refused with one that %s', async (_how, sid) => {
+  it.each(FORGED)('a signed callback is rejected with one that %s', async (_how, sid) => {
     const callId = newCallId();
     const before = await counts();
     for (const path of ['twiml', 'status', 'amd', 'transfer-status', 'after-stream'].map(
@@ -128,7 +131,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
     expect(await counts()).toEqual(before);
   });
 
-  it('a callback with two CallSids is refused', async () => {
+  it('a callback with two CallSids is rejected', async () => {
     const { carrierAccountId, authToken } = service.config.carriers.live;
     const params = { AccountSid: carrierAccountId, CallSid: [newSid('CA'), newSid('CA')] };
     const body = new URLSearchParams({ AccountSid: carrierAccountId });
@@ -146,7 +149,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
     expect(await service.database.carrierBindings.findById(callId)).toBeNull();
   });
 
-  it.each(FORGED)('no stream starts under one that %s', (_how, sid) => {
+  it.each(FORGED)('no media stream starts with one that %s', (_how, sid) => {
     const start = (fields: object) => JSON.stringify({ event: 'start', start: { mediaFormat: {}, ...fields } });
     const sids = { streamSid: newSid('MZ'), callSid: newSid('CA') };
     expect(parseCarrierMessage(start(sids))).toMatchObject({ event: 'start' });
@@ -155,34 +158,40 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
     }
   });
 
-  it.each(FORGED)('the carrier is not asked for, and not told of, one that %s', async (_how, sid) => {
+  it.each(FORGED)('the carrier client sends no request about one that %s', async (_how, sid) => {
     const { live } = createCarriers({ config: service.config });
     for (const ask of [() => live.hangUp(sid), () => live.limitTo(sid, 60), () => live.fetch(sid)]) {
-      await expect(ask()).rejects.toMatchObject({ name: 'CarrierRequestRefused' });
+      await expect(ask()).rejects.toMatchObject({ name: 'UnsafeCarrierRequest' });
     }
-    expect(asked).toEqual([]);
+    expect(carrierRequests).toEqual([]);
   });
 
   it.each([
     ['another resource', (sid: string) => `https://api.twilio.com/2010-04-01/Accounts/${sid}/Keys.json`],
     ['the account itself', (sid: string) => `https://api.twilio.com/2010-04-01/Accounts/${sid}.json`],
     ['another account', () => `https://api.twilio.com/2010-04-01/Accounts/${newSid('AC')}/Calls.json`],
-    ['a path that climbs', (sid: string) => `https://api.twilio.com/2010-04-01/Accounts/${sid}/Calls/../Keys.json`],
-    ['a path that climbs by backslashes', (sid: string) => `https://x/2010-04-01/Accounts/${sid}/Calls\\..\\Keys.json`],
-    ['a part of a call', (sid: string) => `https://x/2010-04-01/Accounts/${sid}/Calls/${newSid('CA')}/Recordings.json`],
-    ['a query in the address', (sid: string) => `https://x/2010-04-01/Accounts/${sid}/Calls.json?To=1`],
+    ['a path that goes up', (sid: string) => `https://api.twilio.com/2010-04-01/Accounts/${sid}/Calls/../Keys.json`],
+    [
+      'a path that goes up with backslashes',
+      (sid: string) => `https://x/2010-04-01/Accounts/${sid}/Calls\\..\\Keys.json`,
+    ],
+    [
+      'a subresource of a call',
+      (sid: string) => `https://x/2010-04-01/Accounts/${sid}/Calls/${newSid('CA')}/Recordings.json`,
+    ],
+    ['a query in the URL', (sid: string) => `https://x/2010-04-01/Accounts/${sid}/Calls.json?To=1`],
     ['another version', (sid: string) => `https://x/2011-01-01/Accounts/${sid}/Calls.json`],
-  ] as const)('the carrier client itself refuses %s', async (_what, uriOf) => {
+  ] as const)('the carrier client rejects %s', async (_what, uriOf) => {
     const account = service.config.carriers.live;
     const client = await createTwilioClient(account);
     await expect(client.request({ method: 'post', uri: uriOf(account.carrierAccountId) })).rejects.toThrow(
-      CarrierRequestRefused,
+      UnsafeCarrierRequest,
     );
-    expect(CarrierRequestRefused.prototype).toBeInstanceOf(PermanentError);
-    expect(asked).toEqual([]);
+    expect(UnsafeCarrierRequest.prototype).toBeInstanceOf(PermanentError);
+    expect(carrierRequests).toEqual([]);
   });
 
-  it('a call that was stored with one before comes to an end and steers no request', async () => {
+  it('a call that an earlier release stored with one ends and sends no request outside the calls of the account', async () => {
     const callId = await storedCall('y\\..\\..\\Keys');
     await service.gateway.hangUp(callId, { cause: 'api_hangup' });
     await eventually(
@@ -192,7 +201,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
     expect(outsideCalls()).toEqual([]);
   }, 120_000);
 
-  /** An inbound call as an earlier release wrote and started it. */
+  /** Stores and starts an inbound call as an earlier release did. */
   async function storedCall(carrierSid: string): Promise<string> {
     const callId = newCallId();
     const { agent } = customer;

@@ -6,7 +6,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createConversationRecord } from '../../src/voice/results/conversation-record.js';
 import type { ConversationResults } from '../../src/voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../src/voice/results/model.js';
-import { keepResult } from '../../src/voice/results/result-keeper.js';
+import { createResultWriter } from '../../src/voice/results/result-writer.js';
 import { eventually } from '../support/http/harness.js';
 import { sidOf } from '../support/sids.js';
 
@@ -34,27 +34,27 @@ describe('a checkpoint of a call', () => {
     await database.close();
   });
 
-  let talks = 0;
-  function talk(earlier: ConversationResultDocument | null = null, resumptions = 0) {
-    talks = earlier === null ? talks + 1 : talks;
+  let sessionCount = 0;
+  function startSession(earlier: ConversationResultDocument | null = null, resumptions = 0) {
+    sessionCount = earlier === null ? sessionCount + 1 : sessionCount;
     const beginning = {
-      callId: `call_${talks}`,
-      streamId: sidOf('MZ', talks * 100 + resumptions),
-      carrierSid: sidOf('CA', talks),
+      callId: `call_${sessionCount}`,
+      streamId: sidOf('MZ', sessionCount * 100 + resumptions),
+      carrierSid: sidOf('CA', sessionCount),
       engine: 'x',
       startedAt: new Date(),
       resumptions,
     };
     const record = createConversationRecord({ template: {}, offsetMs: 0, earlier });
-    const keeper = keepResult({
+    const keeper = createResultWriter({
       results,
       beginning,
       logger: createLogger({ role: 'media', level: 'silent' }),
       onClaimed: (row) => row && record.takeOver(row),
-      onTaken: () => undefined,
+      onSuperseded: () => undefined,
     });
     let turns = earlier?.turns.length ?? 0;
-    /** One turn a second. */
+    /** Adds `count` turns to the session, one per second. */
     function say(count: number, text = 'Yes, that is right.'): void {
       for (let i = 0; i < count; i++, turns++) {
         record.addTurn({ speaker: 'agent', text, startMs: turns * 1_000, endMs: turns * 1_000 + 900 });
@@ -78,8 +78,8 @@ describe('a checkpoint of a call', () => {
     };
   }
 
-  it('writes what is new, however long the call is', async () => {
-    const call = talk();
+  it('writes only what is new, however long the call is', async () => {
+    const call = startSession();
     call.say(5_000);
     await call.keeper.suspend(() => call.record.progress());
     for (let count = 5_001; count <= 5_003; count++) {
@@ -95,8 +95,8 @@ describe('a checkpoint of a call', () => {
     expect(await call.stored()).toHaveLength(5_003);
   }, 60_000);
 
-  it('comes every few seconds, however much is said', async () => {
-    const call = talk();
+  it('is written every few seconds, however much is said', async () => {
+    const call = startSession();
     await call.keeper.claimed;
     const started = performance.now();
     while (performance.now() - started < 1_500) {
@@ -108,8 +108,8 @@ describe('a checkpoint of a call', () => {
     await eventually(async () => (await call.stored()).length === call.record.progress().turns.length, 10_000);
   }, 30_000);
 
-  it('comes at once for what decides who pays, also while another one is written', async () => {
-    const call = talk();
+  it('is written at once when audio was played, which decides who pays, even during another write', async () => {
+    const call = startSession();
     call.say(1);
     call.checkpoint();
     await eventually(async () => updates.length === 1, 10_000);
@@ -120,8 +120,8 @@ describe('a checkpoint of a call', () => {
     expect((updates[1]?.at ?? Infinity) - before).toBeLessThan(1_500);
   }, 30_000);
 
-  it('puts a turn that comes late in its place', async () => {
-    const call = talk();
+  it('inserts a late turn at its position', async () => {
+    const call = startSession();
     call.say(3);
     await call.keeper.suspend(() => call.record.progress());
     call.say(2);
@@ -135,13 +135,13 @@ describe('a checkpoint of a call', () => {
     ['turns', 30_000, 'Yes.'],
     ['text', 50, 'x'.repeat(100_000)],
   ])(
-    'stays within what a document holds, and says so when there are more %s',
+    'stays within the size of a document when there are more %s, and notes the cut',
     async (_, count, text) => {
-      const call = talk();
+      const call = startSession();
       call.say(count, text);
       expect(await call.keeper.suspend(() => call.record.progress())).toBe('stored');
       const row = await results.find(call.callId);
-      const resumed = talk(row, 1);
+      const resumed = startSession(row, 1);
       resumed.say(count, text);
       expect(await resumed.finish()).toBe('stored');
       const turns = await resumed.stored();

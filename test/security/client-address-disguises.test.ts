@@ -7,7 +7,7 @@ import { clientAddress } from '../../src/platform/http/security.js';
 
 const PROXY = '10.0.0.7';
 
-/** The address that limits count by, for a request that a proxy forwards with a given X-Forwarded-For. */
+/** Returns the client address for which the limits count a request that a proxy forwards with this X-Forwarded-For. */
 function forwarded(forwardedFor: string, options: { trustProxy?: boolean; remoteAddress?: string } = {}): string {
   const { trustProxy = true, remoteAddress = PROXY } = options;
   const ctx = {
@@ -30,11 +30,11 @@ describe('a client address cannot be disguised to escape a limit', () => {
     ['in brackets', '[2001:db8::1]'],
     ['in brackets with a port', '[2001:db8::1]:49152'],
     ['in quotes and brackets', '"[2001:db8::1]:49152"'],
-  ])('an IPv6 address %s counts by its network of 64 bits', (_name, address) => {
+  ])('an IPv6 address %s counts as its /64 network', (_name, address) => {
     expect(forwarded(address)).toBe('2001:db8::/64');
   });
 
-  it('networks that differ within 64 bits count apart', () => {
+  it('different /64 networks count separately', () => {
     expect(forwarded('2001:db8:0:1::1')).toBe('2001:db8:0:1::/64');
     expect(forwarded('2001:db8::1:0:0:0:1')).toBe('2001:db8:0:1::/64');
     expect(forwarded('2001:db8:0:2::1')).not.toBe(forwarded('2001:db8:0:1::1'));
@@ -52,7 +52,7 @@ describe('a client address cannot be disguised to escape a limit', () => {
     expect(forwarded(address)).toBe('192.0.2.1');
   });
 
-  it("the socket's address is read in the same way", () => {
+  it('the address of the socket is read the same way', () => {
     expect(connected('::ffff:192.0.2.1')).toBe('192.0.2.1');
     expect(connected('2001:db8::5')).toBe('2001:db8::/64');
     expect(connected('fe80::1%eth0')).toBe('fe80::/64');
@@ -69,7 +69,7 @@ describe('a client address cannot be disguised to escape a limit', () => {
     ['a word', 'unknown'],
     ['a name', 'client.example'],
     ['an obfuscated name', '_hidden'],
-    ['numbers of other forms', '0x7f000001'],
+    ['numbers in other notations', '0x7f000001'],
     ['octal digits', '0177.0.0.1'],
     ['too few parts', '192.0.2'],
     ['a port alone', ':8080'],
@@ -81,19 +81,19 @@ describe('a client address cannot be disguised to escape a limit', () => {
     expect(forwarded(value)).toBe(PROXY);
   });
 
-  it('a socket that is already gone counts as unknown', () => {
+  it('a closed socket counts as unknown', () => {
     expect(connected('')).toBe('unknown');
   });
 });
 
-/** Bytes of the heap that are in use after a collection. */
+/** Returns how many bytes of the heap are in use after a garbage collection. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;
 }
 
-it('counters of failures take a bounded memory, whatever the number of addresses', async () => {
+it('failure counters take a bounded amount of memory, however many addresses there are', async () => {
   const limiter = createFailureLimiter({ api: { trustProxy: false } } as Config);
   const failAt = (n: number) => {
     const remoteAddress = `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`;

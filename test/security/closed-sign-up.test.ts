@@ -16,8 +16,8 @@ async function ownerOf(service: Service) {
   return owner;
 }
 
-describe('strangers do not open accounts where sign-up is not open', () => {
-  it.each(['invite', 'off'])('SIGN_UP=%s refuses sign-up and changes nothing', async (mode) => {
+describe('sign-up without an invitation is rejected unless it is open', () => {
+  it.each(['invite', 'off'])('SIGN_UP=%s rejects sign-up and changes nothing', async (mode) => {
     const service = await startService({ worker: false, env: { SIGN_UP: mode } });
     try {
       expectError(await createBrowser(service).post('/portal/sign-up', person), 403, 'FORBIDDEN', /Ask/);
@@ -29,7 +29,7 @@ describe('strangers do not open accounts where sign-up is not open', () => {
     }
   });
 
-  it('SIGN_UP=invite takes the invitation of a member', async () => {
+  it('SIGN_UP=invite accepts the invitation of a member', async () => {
     const service = await startService({ worker: false, env: { SIGN_UP: 'invite' } });
     try {
       const owner = await ownerOf(service);
@@ -41,7 +41,7 @@ describe('strangers do not open accounts where sign-up is not open', () => {
     }
   });
 
-  it('SIGN_UP=off makes and takes no invitation, and members log in as before', async () => {
+  it('SIGN_UP=off creates and accepts no invitation, and members can still log in', async () => {
     const service = await startService({ worker: false, env: { SIGN_UP: 'off' } });
     try {
       const owner = await ownerOf(service);
@@ -55,13 +55,13 @@ describe('strangers do not open accounts where sign-up is not open', () => {
   });
 });
 
-describe('sign-up by default', () => {
-  it('is by invitation in production and open in development', () => {
+describe('the default of SIGN_UP', () => {
+  it('is invite in production and open in development', () => {
     expect(parseConfig(PRODUCTION).signUp.mode).toBe('invite');
     expect(parseConfig({}).signUp.mode).toBe('open');
   });
 
-  it('open in production needs a mail server', () => {
+  it('can be changed to open in production only with a mail server', () => {
     const open = { ...PRODUCTION, SIGN_UP: 'open' };
     expect(() => parseConfig(open)).toThrow(/SIGN_UP=open needs SMTP_URL/);
     const mail = { SMTP_URL: 'smtps://user:word@smtp.example.com', MAIL_FROM: 'Callwright <no-reply@example.com>' };
@@ -73,7 +73,7 @@ describe('sign-up by default', () => {
     [{ SMTP_URL: 'https://mail.example.com', MAIL_FROM: 'a@example.com' }, /SMTP_URL/],
     [{ SMTP_URL: 'smtp://mail.example.com', MAIL_FROM: 'nobody' }, /MAIL_FROM/],
     [{ SMTP_URL: 'smtp://u:secret-word@', MAIL_FROM: 'a@example.com' }, /^(?!.*secret-word).*SMTP_URL/],
-  ])('refuses %j', (env, message) => {
+  ])('rejects the mail settings %j', (env, message) => {
     expect(() => parseConfig(env)).toThrow(message);
   });
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => index);
-const named = (count: number) => Object.fromEntries(many(count).map((index) => [`x${index}`, 'v']));
+const headersOf = (count: number) => Object.fromEntries(many(count).map((index) => [`x${index}`, 'v']));
 const agent = (fields: object) => ({ name: 'A', instruction: 'Be polite.', ...fields });
 const tool = (fields: object) => ({
   name: 'look_up',
@@ -30,33 +30,36 @@ function send(method: string, path: string, body: unknown) {
   return service.request(path, { method, key: customer.liveKey, headers, body: JSON.stringify(body) });
 }
 
-/** The lists of a body's JSON Schema, and its objects of any names. */
+/**
+ * Finds the parts of a body's JSON Schema that can have any number of members: arrays, and objects with arbitrary
+ * names.
+ */
 function openEnded(schema: unknown, found: Record<string, unknown>[] = []): Record<string, unknown>[] {
   if (typeof schema !== 'object' || schema === null) return found;
   const one = schema as Record<string, unknown>;
   if (one['type'] === 'array' || one['propertyNames'] !== undefined) found.push(one);
-  // What may also be null tells its bounds outside of the choice.
+  // If an object is nullable, its limits are next to the alternatives, not within them.
   if (one['propertyNames'] !== undefined) return found;
   for (const each of Object.values(one)) openEnded(each, found);
   return found;
 }
 
-describe('a body of thousands of members is refused before it is validated', () => {
+describe('a body with thousands of members is rejected before it is validated', () => {
   it.each([
     ['85,000 tools', () => agent({ tools: Array(85_000).fill(1) }), /^tools: A list may have at most 256 items\.$/],
     [
       '24,000 headers of a tool',
-      () => agent({ tools: [tool({ headers: named(16_000) })] }),
+      () => agent({ tools: [tool({ headers: headersOf(16_000) })] }),
       /^tools: An object may have at most 256 fields\.$/,
     ],
     [
       '60 tools of 200 headers each',
-      () => agent({ tools: many(60).map(() => tool({ headers: named(200) })) }),
+      () => agent({ tools: many(60).map(() => tool({ headers: headersOf(200) })) }),
       /^tools: All lists and objects together may have at most 4096 members\.$/,
     ],
-    ['thousands of fields', () => agent(named(10_000)), /^An object may have at most 256 fields\.$/],
+    ['thousands of fields', () => agent(headersOf(10_000)), /^An object may have at most 256 fields\.$/],
     [
-      'a crowd in a field whose name is no word',
+      'a long list in a field whose name is not a word',
       () => agent({ 'a\n<b>': many(300) }),
       /^A list may have at most 256 items\.$/,
     ],
@@ -66,22 +69,22 @@ describe('a body of thousands of members is refused before it is validated', () 
     expectError(await send('POST', '/outbound_call', body()), 400, 'MISSING_PARAMS', message);
   });
 
-  it('also of strangers, within the 16 KiB that they may send', async () => {
+  it('without authentication too, within the limit of 16 KiB', async () => {
     const headers = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' };
     const body = JSON.stringify({ email: many(5_000) });
     for (const path of ['/portal/log-in', '/portal/sign-up', '/portal/accept-invitation']) {
-      const answer = await service.request(path, { method: 'POST', headers, body: body.slice(0, 16_000) });
-      expect(answer.status).toBe(400);
+      const response = await service.request(path, { method: 'POST', headers, body: body.slice(0, 16_000) });
+      expect(response.status).toBe(400);
     }
-    const answer = await service.request('/portal/log-in', {
+    const response = await service.request('/portal/log-in', {
       method: 'POST',
       headers,
       body: JSON.stringify({ email: Array(5_000).fill(1) }),
     });
-    expectError(answer, 400, 'MISSING_PARAMS', /^email: A list may have at most 256 items\.$/);
+    expectError(response, 400, 'MISSING_PARAMS', /^email: A list may have at most 256 items\.$/);
   });
 
-  it('and parameters that are repeated, or forms of many fields, before they are parsed', async () => {
+  it('with repeated parameters or a form of many fields, before it is parsed', async () => {
     const repeated = 'limit=1&'.repeat(300);
     expectError(
       await service.request(`/calls?${repeated}`, { key: customer.liveKey }),
@@ -98,8 +101,8 @@ describe('a body of thousands of members is refused before it is validated', () 
   });
 });
 
-describe('no body that a path takes is refused for its members', () => {
-  it('since every list and every object of any names has a smaller bound', () => {
+describe('the limit on members of a body', () => {
+  it('is ten times the limit of any list or object with arbitrary names', () => {
     const bodies = Object.values<Route>(routes).flatMap(({ path, body }) =>
       body?.contentType === 'application/json' ? [{ path, schema: body.schema }] : [],
     );
@@ -118,14 +121,18 @@ describe('no body that a path takes is refused for its members', () => {
     expect(sum).toBeLessThan(ofAll / 10);
   });
 
-  it('as the largest agent shows, whose path takes 16 tools of 10 headers', async () => {
-    const tools = many(16).map((index) => tool({ name: `look_up_${index}`, headers: named(10) }));
+  it('allows the largest agent, with 16 tools of 10 headers', async () => {
+    const tools = many(16).map((index) => tool({ name: `look_up_${index}`, headers: headersOf(10) }));
     const body = agent({ tools, transfer_numbers: many(20).map((index) => `+1202555${1_000 + index}`) });
     expect((await send('POST', '/agents', body)).status).toBe(200);
   });
 
-  it('nor are fields that the path does not know', async () => {
-    const answer = await send('POST', '/outbound_call', { call_id: 'call_unknown', ...named(200), more: many(200) });
-    expect(answer.status).toBe(404);
+  it('allows 200 unknown fields', async () => {
+    const response = await send('POST', '/outbound_call', {
+      call_id: 'call_unknown',
+      ...headersOf(200),
+      more: many(200),
+    });
+    expect(response.status).toBe(404);
   });
 });

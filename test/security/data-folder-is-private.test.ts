@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lockDataFolder } from '../../src/dev/data-folder.js';
 
-it('a data folder that was there before is closed to others', async () => {
+it('an existing data folder is closed to other users', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'callwright-data-'));
   try {
     await chmod(folder, 0o755);

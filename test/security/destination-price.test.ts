@@ -10,13 +10,13 @@ import { eventually, expectError, startService, type Customer, type Service } fr
 import { createRateDeckFile } from './support/rate-deck-file.js';
 
 const CHEAP = '+12025550142';
-const DEAR = '+447700900123';
-const DEAR_RATE = 40_000;
-const DECK = `prefix,micro_usd_per_second\n1,2500\n44,2500\n4477,${DEAR_RATE}\ninbound,5000\n`;
-/** The longest that an answer takes on a machine that is busy with other tests. */
+const EXPENSIVE = '+447700900123';
+const EXPENSIVE_RATE = 40_000;
+const DECK = `prefix,micro_usd_per_second\n1,2500\n44,2500\n4477,${EXPENSIVE_RATE}\ninbound,5000\n`;
+/** The longest time that a response takes while other tests use the machine. */
 const SLOW_MS = 90_000;
 
-/** A carrier that takes every call and remembers what it was asked. */
+/** A carrier that accepts every call and records the requests. */
 class WillingCarrier implements CarrierApi {
   readonly kind = 'simulator';
   readonly capabilities = { canChangeTimeLimit: true };
@@ -66,7 +66,7 @@ afterAll(async () => {
   deck.remove();
 });
 
-/** Another API process on the same database and task queue, with the deck as it is now. */
+/** Starts another API process with the current rate deck, on the same database and task queue. */
 async function startApi(env: Record<string, string> = {}): Promise<Service> {
   const { mongodbUri, temporal } = service.config;
   const another = await startService({
@@ -103,7 +103,7 @@ async function startWorker({ config, database }: Service): Promise<() => Promise
 
 const place = (on: Service, key: string, to: string) => on.place(key, { to_phone_number: to, instruction: 'Hello.' });
 
-/** A call that the carrier has taken. */
+/** Places a call and waits until the carrier has accepted it. */
 async function dialed(on: Service, { liveKey }: Customer, to: string) {
   const answer = await place(on, liveKey, to);
   expect(answer).toMatchObject({ status: 200 });
@@ -139,14 +139,14 @@ describe('a call to an expensive prefix', () => {
     async () => {
       const api = await startApi({ HOLD_WINDOWS: '6,300' });
       const customer = await api.customer(10_000_000);
-      const call = await dialed(api, customer, DEAR);
-      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 6 * DEAR_RATE });
+      const call = await dialed(api, customer, EXPENSIVE);
+      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 6 * EXPENSIVE_RATE });
       expect(call.timeLimitSeconds).toBe(60);
       await call.answer();
-      // Of 10 USD, 250 s are affordable; at the default it would be all 306.
+      // At this rate, 10 USD pay for 250 s. At the default rate, they would pay for all 306 s.
       await eventually(async () => call.limits().length > 0);
       expect(call.limits()).toEqual([250]);
-      expect(await balanceOf(customer)).toMatchObject({ availableMicros: 0, heldMicros: 250 * DEAR_RATE });
+      expect(await balanceOf(customer)).toMatchObject({ availableMicros: 0, heldMicros: 250 * EXPENSIVE_RATE });
       expect(await call.end(7)).toMatchObject({
         duration_seconds: 7,
         cost: 0.28,
@@ -167,31 +167,31 @@ describe('a call to an expensive prefix', () => {
     SLOW_MS,
   );
 
-  it('needs a minute at its own rate, not at the default', async () => {
-    const poor = await service.customer(60 * DEAR_RATE - 1);
-    expectError(await place(service, poor.liveKey, DEAR), 402, 'INSUFFICIENT_BALANCE');
+  it('needs the price of a minute at its own rate, not at the default', async () => {
+    const poor = await service.customer(60 * EXPENSIVE_RATE - 1);
+    expectError(await place(service, poor.liveKey, EXPENSIVE), 402, 'INSUFFICIENT_BALANCE');
     expect(await balanceOf(poor)).toMatchObject({ heldMicros: 0 });
     expect((await place(service, poor.liveKey, CHEAP)).status).toBe(200);
-    const rich = await service.customer(60 * DEAR_RATE);
-    expect((await place(service, rich.liveKey, DEAR)).status).toBe(200);
-    expect(await balanceOf(rich)).toMatchObject({ availableMicros: 0, heldMicros: 60 * DEAR_RATE });
+    const rich = await service.customer(60 * EXPENSIVE_RATE);
+    expect((await place(service, rich.liveKey, EXPENSIVE)).status).toBe(200);
+    expect(await balanceOf(rich)).toMatchObject({ availableMicros: 0, heldMicros: 60 * EXPENSIVE_RATE });
   });
 
-  it('counts to the spending of the day at its own rate', async () => {
+  it('counts towards the spending limit of the day at its own rate', async () => {
     const customer = await service.customer(10_000_000);
-    await service.accounts.setLimits(customer.account._id, { dailySpendCapMicros: 60 * DEAR_RATE - 1 });
-    expectError(await place(service, customer.liveKey, DEAR), 403, 'SPEND_LIMIT_EXCEEDED');
+    await service.accounts.setLimits(customer.account._id, { dailySpendCapMicros: 60 * EXPENSIVE_RATE - 1 });
+    expectError(await place(service, customer.liveKey, EXPENSIVE), 403, 'SPEND_LIMIT_EXCEEDED');
     expect((await place(service, customer.liveKey, CHEAP)).status).toBe(200);
   });
 });
 
-describe('a call that we receive', () => {
-  it('costs what the deck says of inbound calls, whatever numbers it names', async () => {
+describe('an inbound call', () => {
+  it('costs the inbound rate of the deck, whatever its numbers are', async () => {
     const customer = await service.customer(10_000_000);
     const form = {
       CallSid: `CA${randomBytes(16).toString('hex')}`,
-      From: DEAR,
-      To: DEAR,
+      From: EXPENSIVE,
+      To: EXPENSIVE,
       agent_id: customer.agent._id,
     };
     expect(await service.carrierPost('/inbound_call', form)).toMatchObject({ status: 200 });
@@ -201,24 +201,24 @@ describe('a call that we receive', () => {
   });
 });
 
-describe('a deck that changes during a call', () => {
+describe('a rate deck that changes during a call', () => {
   it(
-    'does not change its price, and counts for the next one',
+    'does not change the price of that call, and applies to the next one',
     async () => {
       const before = await startApi({ HOLD_WINDOWS: '12,300' });
       const customer = await before.customer(10_000_000);
-      const call = await dialed(before, customer, DEAR);
+      const call = await dialed(before, customer, EXPENSIVE);
       await call.answer();
-      deck.write(DECK.replace(String(DEAR_RATE), '1000'));
+      deck.write(DECK.replace(String(EXPENSIVE_RATE), '1000'));
       const after = await startApi();
       const stop = await startWorker(after);
       await stopWorker();
       stopWorker = stop;
       await eventually(async () => call.limits().length > 0);
       expect(call.limits()).toEqual([250]);
-      expect(await call.end(13)).toMatchObject({ cost_micros: 13 * DEAR_RATE, price_per_minute: 2.4 });
-      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 0, billedMicros: 13 * DEAR_RATE });
-      const next = await dialed(after, customer, DEAR);
+      expect(await call.end(13)).toMatchObject({ cost_micros: 13 * EXPENSIVE_RATE, price_per_minute: 2.4 });
+      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 0, billedMicros: 13 * EXPENSIVE_RATE });
+      const next = await dialed(after, customer, EXPENSIVE);
       expect(await balanceOf(customer)).toMatchObject({ heldMicros: 60 * 1_000 });
       await next.answer();
       expect(await next.end(13)).toMatchObject({ cost_micros: 13_000, price_per_minute: 0.06 });

@@ -4,7 +4,7 @@ import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { refillTestBalance } from '../../src/identity/accounts/test-balance.js';
 import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;
@@ -17,7 +17,7 @@ afterAll(async () => {
   await service.close();
   await mail.close();
 });
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
 const NEW_PASSWORD = 'another horse battery';
 const mailTo = (email: string, count = 1) => eventually(async () => mail.to(email)[count - 1]);
@@ -35,7 +35,7 @@ const verified = async () => {
 };
 
 describe('an unverified account', () => {
-  it('has 1 USD of play money and one call at a time, and the rest exactly once when it is verified', async () => {
+  it('has 1 USD of test balance and one call at a time, and gets the rest exactly once when it is verified', async () => {
     const { browser, email, token } = await signUp();
     const { account, member } = (await browser.get('/portal/session')).json as Record<string, Record<string, unknown>>;
     expect({ account, member }).toMatchObject({ account: { concurrent_calls: 1 }, member: { email_verified: false } });
@@ -45,8 +45,8 @@ describe('an unverified account', () => {
     expect(limitsOf(stored, 'live', undefined).concurrentCalls).toBe(1);
     expect(await refillTestBalance(createLedger(service.database), stored)).toBe(0);
     expectError(await browser.post('/portal/invitations', { email: 'x@y.example', role: 'viewer' }), 403, 'FORBIDDEN');
-    const answers = await Promise.all([1, 2, 3].map(() => browser.post('/portal/verify-email', { token })));
-    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    const responses = await Promise.all([1, 2, 3].map(() => browser.post('/portal/verify-email', { token })));
+    expect(responses.some(({ status }) => status === 200)).toBe(true);
     expectError(await post('/portal/verify-email', { token }), 404, 'NOT_FOUND');
     const balance = await createLedger(service.database).balance(ledgerAccountId(id, 'test'));
     expect(balance.creditedMicros).toBe(1_000_000_000);
@@ -56,7 +56,7 @@ describe('an unverified account', () => {
     });
   });
 
-  it('logs in and gets another link, which is sent three times at most', async () => {
+  it('can log in and request another link, with three mails in total', async () => {
     const { browser, email } = await signUp();
     expect(await logIn(email)).toBe(200);
     for (let count = 0; count < 4; count++) await browser.post('/portal/verification-email');
@@ -66,17 +66,17 @@ describe('an unverified account', () => {
   });
 });
 
-describe('who has an account is told to nobody', () => {
-  it('by a sign-up: a taken address is answered alike, and its owner gets a mail', async () => {
+describe('responses do not reveal which addresses have an account', () => {
+  it('after a sign-up: a taken address gets the same response, and its owner gets a mail', async () => {
     const { email } = await verified();
     const person = { email, password: NEW_PASSWORD, name: 'Eve', account_name: 'Evil' };
     const taken = createBrowser(service);
     const free = createBrowser(service);
-    const answers = [
+    const responses = [
       await taken.post('/portal/sign-up', person),
       await free.post('/portal/sign-up', { ...person, email: 'free@example.com' }),
     ];
-    const shapes = answers.map(({ status, json }) => [
+    const shapes = responses.map(({ status, json }) => [
       status,
       Object.keys(json),
       Object.keys(json['member'] as object),
@@ -84,15 +84,15 @@ describe('who has an account is told to nobody', () => {
     ]);
     expect(shapes[0]).toEqual(shapes[1]);
     expect(shapes[0]?.[0]).toBe(200);
-    // Nor by a log-in afterwards, which reaches the new account alone.
+    // A later log-in with the new password does not reveal the old account either: it leads to the new account only.
     expect([await logIn(email, NEW_PASSWORD), await logIn('free@example.com', NEW_PASSWORD)]).toEqual([200, 200]);
     expect(await logIn(email)).toBe(200);
-    const told = await mailTo(email, 2);
-    expect(told.text).toContain('You already have a Callwright account');
-    expect(tokenIn(told)).toBe('');
+    const mailed = await mailTo(email, 2);
+    expect(mailed.text).toContain('You already have a Callwright account');
+    expect(tokenIn(mailed)).toBe('');
   });
 
-  it('by a request for a new password', async () => {
+  it('after a request for a new password', async () => {
     const { email } = await verified();
     const known = await post('/portal/forgot-password', { email });
     const unknown = await post('/portal/forgot-password', { email: 'unknown@example.com' });
@@ -101,7 +101,7 @@ describe('who has an account is told to nobody', () => {
     expect(mail.to('unknown@example.com')).toEqual([]);
   });
 
-  it('by an invitation, whose token is mailed and not shown', async () => {
+  it('after an invitation, whose token is mailed and not shown', async () => {
     const { browser } = await verified();
     const invited = await browser.post('/portal/invitations', { email: 'grace@example.com', role: 'viewer' });
     expect(invited.json).not.toHaveProperty('token');
@@ -110,7 +110,7 @@ describe('who has an account is told to nobody', () => {
   });
 });
 
-describe('a link that resets a password', () => {
+describe('a password reset link', () => {
   const reset = async () => {
     const person = await verified();
     await post('/portal/forgot-password', { email: person.email });
@@ -122,13 +122,13 @@ describe('a link that resets a password', () => {
     expect(JSON.stringify(await service.database.emailLinks.find().lean())).not.toContain(token);
     const body = { token, new_password: NEW_PASSWORD };
     expectError(await post('/portal/reset-password', { ...body, new_password: 'dragon123456' }), 400, 'MISSING_PARAMS');
-    const answers = await Promise.all([1, 2, 3].map(() => post('/portal/reset-password', body)));
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404]);
+    const responses = await Promise.all([1, 2, 3].map(() => post('/portal/reset-password', body)));
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404]);
     expectError(await browser.get('/portal/session'), 401, 'UNAUTHORIZED');
     expect([await logIn(email), await logIn(email, NEW_PASSWORD)]).toEqual([401, 200]);
   });
 
-  it('is over after 30 minutes, and verifies nothing', async () => {
+  it('expires after 30 minutes, and verifies no address', async () => {
     const { token } = await reset();
     expectError(await post('/portal/verify-email', { token }), 404, 'NOT_FOUND');
     const soon = { $set: { expiresAt: new Date(Date.now() - 1) } };
@@ -139,7 +139,7 @@ describe('a link that resets a password', () => {
     expectError(await post('/portal/reset-password', { token, new_password: NEW_PASSWORD }), 404, 'NOT_FOUND');
   });
 
-  it('is neither sent nor taken for an address never verified', async () => {
+  it('is neither sent nor accepted for an unverified address', async () => {
     const { browser, email } = await signUp();
     await post('/portal/forgot-password', { email });
     expect(tokenIn(await mailTo(email, 2))).toBe('');
@@ -150,7 +150,7 @@ describe('a link that resets a password', () => {
   });
 });
 
-it('a mail server that never answers delays no request', async () => {
+it('a mail server that never responds delays no request', async () => {
   const silent = await startMailServer({ silent: true });
   const waiting = await startService({ worker: false, env: silent.env });
   try {

@@ -5,11 +5,11 @@ import { managementOf } from '../support/http/management-support.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 const EMERGENCY = [
-  // The whole digits, which a carrier may take for what is dialed.
+  // The short number is all that follows the plus sign. A carrier may dial these digits as they are.
   '+911',
   '+112',
   '+999',
-  // Behind the country code, also where another country of the same code has the number.
+  // The short number follows the country code. For some, another country with the same country code has the number.
   '+1911',
   '+1999',
   '+353999',
@@ -18,7 +18,7 @@ const EMERGENCY = [
   '+61000',
   '+81110',
   '+240112',
-  // Behind a national prefix that was written in, and before further digits.
+  // The short number follows a national prefix that does not belong there, or further digits follow the short number.
   '+440999',
   '+490112',
   '+11911',
@@ -37,53 +37,54 @@ afterAll(() => stack.close());
 
 const order = (to: string) => ({ to_phone_number: to, instruction: 'Hello.' });
 
-async function dialedNumbers(): Promise<string[]> {
-  return (await stack.carried()).flatMap(({ to, dials }) => [to, ...dials.map((dial) => dial.to)]);
+async function listDialedNumbers(): Promise<string[]> {
+  return (await stack.carrierCalls()).flatMap(({ to, dials }) => [to, ...dials.map((dial) => dial.to)]);
 }
 
 describe('an emergency or short number', () => {
   it.each([...EMERGENCY, ...SHORT])('is never called by a request: %s', async (to) => {
     const { service } = stack;
-    const before = await service.callsAskedFor();
+    const before = await service.countCallRequests();
     expectError(await service.place(customer.liveKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED');
     expectError(await service.place(customer.testKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED');
     const query = new URLSearchParams({ to_phone_number: to, agent_id: customer.agent._id });
-    const asked = await service.request(`/outbound_call?${query.toString()}`, { key: customer.liveKey });
-    expectError(asked, 403, 'DESTINATION_NOT_ALLOWED');
-    expect(await service.callsAskedFor()).toBe(before);
+    const byQuery = await service.request(`/outbound_call?${query.toString()}`, { key: customer.liveKey });
+    expectError(byQuery, 403, 'DESTINATION_NOT_ALLOWED');
+    expect(await service.countCallRequests()).toBe(before);
   });
 
-  it('is not told by its length: the shortest and longest numbers, and ordinary ones that look alike, are called', async () => {
+  it('is not recognized by its length: the shortest, the longest and similar ordinary numbers are called', async () => {
     const { account, liveKey } = await stack.service.customer();
     await stack.service.accounts.setLimits(account._id, { concurrentCalls: 0 });
-    // Told after the destination.
+    // The number is allowed if the call fails at the concurrency limit, because that limit is checked after the
+    // destination.
     for (const to of ORDINARY) {
-      const answer = await stack.service.place(liveKey, order(to));
-      expect([to, answer.json['error_code']]).toEqual([to, 'CONCURRENCY_LIMIT_EXCEEDED']);
+      const response = await stack.service.place(liveKey, order(to));
+      expect([to, response.json['error_code']]).toEqual([to, 'CONCURRENCY_LIMIT_EXCEEDED']);
     }
   });
 
-  it('is no number that an agent may transfer to', async () => {
+  it('is rejected as a transfer number of an agent', async () => {
     const { patch } = managementOf(stack.service);
     for (const number of ['+999', '+353999', '+440999', '+44118118']) {
-      const answer = await patch(`/agents/${customer.agent._id}`, customer.liveKey, {
+      const response = await patch(`/agents/${customer.agent._id}`, customer.liveKey, {
         transfer_numbers: ['+12025550143', number],
       });
-      expectError(answer, 400, 'MISSING_PARAMS', /transfer_numbers: must hold no emergency or short number/);
+      expectError(response, 400, 'MISSING_PARAMS', /transfer_numbers: must not contain an emergency or short number/);
     }
   });
 
-  it('is not dialed by an agent that got it before', async () => {
+  it('is not dialed by an agent that was stored with it', async () => {
     const transferNumbers = ['+999', '+353999', '+440999', '+44118118'];
-    const { transfer, scripted } = await stack.talk(customer, '+12025550107', { transferNumbers });
+    const { transfer, scripted } = await stack.placeCall(customer, '+12025550107', { transferNumbers });
     for (const number of transferNumbers) {
       expect(await transfer(number)).toEqual({ ok: false, error: 'this number may not be called' });
     }
     scripted.sink.end('agent_hangup');
-    expect(await dialedNumbers()).not.toEqual(expect.arrayContaining([expect.stringMatching(/999|118118/)]));
+    expect(await listDialedNumbers()).not.toEqual(expect.arrayContaining([expect.stringMatching(/999|118118/)]));
   });
 
-  it('is not dialed by a call that was stored before: it ends as rejected and costs nothing', async () => {
+  it('is not dialed for a call that was stored earlier: it ends as rejected and costs nothing', async () => {
     const { service } = stack;
     const callId = newCallId();
     await createCallRequests(service.database).insert({
@@ -100,7 +101,7 @@ describe('an emergency or short number', () => {
       maxDurationSeconds: 600,
       createdAt: new Date(),
     });
-    const answer = await service.gateway.start(
+    const response = await service.gateway.start(
       {
         callId,
         accountId: customer.account._id,
@@ -114,16 +115,16 @@ describe('an emergency or short number', () => {
       },
       Date.now() + 15_000,
     );
-    expect(answer).toEqual({ outcome: 'granted' });
-    expect(await stack.ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'rejected', costMicros: 0 });
-    expect(await dialedNumbers()).not.toContain('+353999');
+    expect(response).toEqual({ outcome: 'granted' });
+    expect(await stack.waitForEnd(callId)).toMatchObject({ status: 'FAILED', endReason: 'rejected', costMicros: 0 });
+    expect(await listDialedNumbers()).not.toContain('+353999');
   });
 
-  it('is not dialed by the instructions of a transfer that was stored before', async () => {
+  it('is not dialed for a transfer that was stored earlier', async () => {
     const { service } = stack;
-    const { callId, scripted } = await stack.talk(customer, '+12025550107', {});
+    const { callId, scripted } = await stack.placeCall(customer, '+12025550107', {});
     scripted.sink.end('agent_hangup');
-    await stack.ended(callId);
+    await stack.waitForEnd(callId);
     await service.database.conversationResults.updateOne(
       { _id: callId },
       { $set: { transferTo: '+353999', endReason: 'transferred' } },

@@ -5,7 +5,7 @@ import { eventually } from '../support/http/harness.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 import { decisionsOf } from './support/call-decisions.js';
 
-/** Answers and stays silent, by the simulated carrier's scripts. */
+/** A callee of the simulated carrier that answers and stays silent. */
 const SILENT = '+12025550107';
 const TOOL = {
   name: 'find_order',
@@ -25,12 +25,12 @@ afterAll(() => stack.close());
 const toolsOf = async (callId: string) =>
   (await stack.service.database.callRequests.findById(callId).lean())?.agent.tools;
 
-it('a call keeps the tools of its agent, which may be 256 KiB, only until it has ended', async () => {
+it('a call keeps the tools of its agent, up to 256 KiB, only until it has ended', async () => {
   const customer = await stack.service.customer();
-  const { callId, scripted } = await stack.talk(customer, SILENT, { tools: [TOOL] });
+  const { callId, scripted } = await stack.placeCall(customer, SILENT, { tools: [TOOL] });
   expect(await toolsOf(callId)).toHaveLength(1);
   scripted.sink.fail(new Error('enough'));
-  await stack.ended(callId);
+  await stack.waitForEnd(callId);
   expect(await eventually(async () => (await toolsOf(callId)) === undefined)).toBe(true);
   const row = await stack.service.database.callRequests.findById(callId).lean();
   expect(row).toMatchObject({ toPhoneNumber: SILENT, agent: { instruction: customer.agent.instruction } });
@@ -41,16 +41,16 @@ it('a call keeps the tools of its agent, which may be 256 KiB, only until it has
   });
 }, 60_000);
 
-it('a call for which too little time is left is not stored', async () => {
+it('a call with too little time left to decide it is not stored', async () => {
   const { config, database } = stack.service;
   const customer = await stack.service.customer();
-  const { callId, scripted } = await stack.talk(customer, SILENT);
+  const { callId, scripted } = await stack.placeCall(customer, SILENT);
   scripted.sink.fail(new Error('enough'));
-  const asked = (await database.callRequests.findById(callId).lean())!;
+  const stored = (await database.callRequests.findById(callId).lean())!;
   const requests = createCallRequests(database);
   const { givenUpCalls, clock } = decisionsOf(stack.service);
-  const gateway = { start: () => Promise.reject(new Error('was not to be asked')) } as never;
-  const late = { ...asked, _id: `call_${ulid()}` };
+  const gateway = { start: () => Promise.reject(new Error('must not be called')) } as never;
+  const late = { ...stored, _id: `call_${ulid()}` };
   await expect(
     startCall({ config, gateway, requests, givenUpCalls, clock }, late, Date.now() + 350),
   ).rejects.toMatchObject({

@@ -51,8 +51,8 @@ const ending = (callId: string) => ({
   outputParameters: '{}',
 });
 
-describe('of an erased call', () => {
-  it('no audio stays, though its stream goes on', async () => {
+describe('after a call is erased', () => {
+  it('none of its audio remains, even if its stream continues', async () => {
     const callId = await make.endedCall(customer);
     const recordings = createRecordings(service.database, { giveUpAfterMs: 500 });
     const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
@@ -65,7 +65,7 @@ describe('of an erased call', () => {
     expect(await chunksOf(callId)).toBe(0);
   });
 
-  it.each([0, 2])('no audio of stream %i stays that came without a file', async (stream) => {
+  it.each([0, 2])('no audio of stream %i remains that has no file', async (stream) => {
     const callId = await make.endedCall(customer);
     const files_id = stream === 0 ? callId : `${callId}.${stream}`;
     await chunks().insertOne({ _id: `${files_id}:3` as never, files_id, n: 3, data: CHUNK });
@@ -73,7 +73,7 @@ describe('of an erased call', () => {
     expect(await chunksOf(callId)).toBe(0);
   });
 
-  it('no recording is read', async () => {
+  it('its recording cannot be read', async () => {
     const callId = await make.endedCall(customer);
     await erase(callId);
     const writer = createRecordings(service.database).open({ callId, stream: 0, offsetMs: 0 }, OURS);
@@ -82,7 +82,7 @@ describe('of an erased call', () => {
     expectError(await make.get(`/calls/${callId}/recording`, customer.liveKey), 404, 'NOT_FOUND');
   });
 
-  it('neither the agent nor its settings stay with the call', async () => {
+  it('its agent and the agent’s settings are gone', async () => {
     const callId = await make.endedCall(customer);
     const { calls, callRequests } = service.database;
     const agent = {
@@ -110,13 +110,13 @@ describe('of an erased call', () => {
 });
 
 describe('an idempotency key', () => {
-  it('holds no hash by which the number can be guessed, and none at all of an erased call', async () => {
+  it('stores a hash that needs a secret key, so the number cannot be guessed, and none for an erased call', async () => {
     const keys = service.database.idempotencyKeys;
     const request = { to_phone_number: '+12025550100', agent_id: customer.agent._id };
     await service.place(customer.liveKey, request, { 'Idempotency-Key': 'guess-me' });
     await service.place(customer.testKey, request, { 'Idempotency-Key': 'guess-me' });
     const [one, other] = await keys.find().lean();
-    // Unkeyed hashes of one request are the same everywhere.
+    // If the hash used no key, the same request would have the same hash in both modes.
     expect(one?.bodyHash).not.toBe(other?.bodyHash);
     await erase(String(one?.callId));
     expect((await keys.findById(one?._id).lean())?.bodyHash).toBe('');

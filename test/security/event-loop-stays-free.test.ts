@@ -15,20 +15,31 @@ import {
   rawRequest,
   sendBytes,
   shortestRequests,
+  tinyChunksRequest,
 } from '../support/hostile-requests.js';
-import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+import { LIVE_WITHIN_MS, slowestLivenessResponse } from '../support/liveness.js';
 import { freePort, startRole } from '../support/role-process.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
 const JSON_TYPE = 'application/json';
-/** Made once: what the test itself does must not delay its questions. */
+/** The requests are built once, because building them during a test would delay the server. */
 const SHORT_REQUESTS = shortestRequests(10_000).bytes;
+const TINY_CHUNKS = {
+  nowhere: tinyChunksRequest({ path: '/nowhere' }).bytes,
+  signed: tinyChunksRequest({
+    path: '/carrier/status',
+    headers: {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'X-Twilio-Signature': `${'A'.repeat(27)}=`,
+    },
+  }).bytes,
+};
 const BOMB = gzipSync(Buffer.alloc(20_000_000));
 
 let api: Awaited<ReturnType<typeof startRole>>;
 let database: Database;
 let key: string;
-/** One call each of accounts that all watch as often as an account may. */
+/** One call for each of several accounts. Each account opens as many event streams as it may. */
 let watchers: { key: string; callId: string }[];
 let port: number;
 let baseUrl: string;
@@ -50,7 +61,7 @@ beforeAll(async () => {
     TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
     API_KEY_PEPPER: PEPPER,
   });
-  // The first request of a process loads code.
+  // Sends some requests first, because the first request of a process has to load code.
   await many(5, () => post('/agents', JSON.stringify(agent())));
 });
 
@@ -66,10 +77,10 @@ async function newAccount(): Promise<{ accountId: string; key: string }> {
   return { accountId, key: (await keys.create({ accountId, mode: 'live', name: 'hostile' })).secret };
 }
 
-/** Thousands of top-ups, as an account has that is years old. */
+/** Stores thousands of top-ups, as the ledger of a years-old account has them. */
 async function fillLedger(id: string): Promise<void> {
   await createLedger(database).topUp({ ledgerAccountId: id, paymentId: 'first', amountMicros: 1_000_000 });
-  // The account keeps its latest operations itself, in the same form.
+  // The account document has its latest operations in itself, in the same form as in the journal.
   const account = await database.ledgerAccounts.collection.findOne({ _id: id as never });
   const [[operation, marker] = []] = Object.entries((account?.['markers'] ?? {}) as Record<string, object>);
   const entries = Array.from({ length: 3_000 }, (_, n) => ({
@@ -121,7 +132,7 @@ const asPage = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': JSON_TYPE };
 const manyKeys = (count: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1])));
 
-/** A JSON Schema of nearly 8 kB whose parts are alternatives of alternatives. */
+/** Builds a JSON Schema of nearly 8 kB in which alternatives contain alternatives. */
 function wideSchema(): string {
   const leaf = { type: 'object', properties: { a: { type: 'string' } } };
   const some = { anyOf: Array.from({ length: 12 }, () => leaf) };
@@ -137,7 +148,7 @@ const tool = (parameters: string) => ({
   parameters,
 });
 
-/** Watches a call for some seconds; the database of the tests may be too busy to begin with all. */
+/** Watches a call for some seconds. If the test database is too busy, some of these requests are rejected. */
 async function watch(path: string, of: string): Promise<void> {
   const headers = { Authorization: `Bearer ${of}` };
   try {
@@ -145,7 +156,7 @@ async function watch(path: string, of: string): Promise<void> {
     expect([200, 503]).toContain(response.status);
     for await (const _piece of response.body as unknown as AsyncIterable<Uint8Array>);
   } catch (error) {
-    // The time is over.
+    // The request reached its time limit, which is expected.
     if (!(error instanceof DOMException)) throw error;
   }
 }
@@ -160,26 +171,26 @@ async function statement(path: string): Promise<void> {
 const CASES: { name: string; run: () => Promise<unknown> }[] = [
   { name: 'a Content-Type of blanks', run: () => sendBytes(port, blankCharsetRequest().bytes, { forMs: 3_000 }) },
   {
-    name: 'forms of thousands of names',
+    name: 'forms with thousands of names',
     run: () => many(10, () => sendBytes(port, formOfNamesRequest().bytes, { forMs: 3_000 })),
   },
-  { name: 'JSON that nests deeply', run: () => many(10, () => post('/outbound_call', '['.repeat(250_000))) },
+  { name: 'deeply nested JSON', run: () => many(10, () => post('/outbound_call', '['.repeat(250_000))) },
   {
-    name: 'tools of very many headers',
+    name: 'tools with 18,000 headers',
     run: () =>
       many(10, () => post('/agents', JSON.stringify(agent({ tools: [{ headers: JSON.parse(manyKeys(18_000)) }] })))),
   },
   {
-    name: 'lists of very many tools',
+    name: 'lists of 85,000 tools',
     run: () => many(10, () => post('/agents', JSON.stringify(agent({ tools: Array(85_000).fill(1) })))),
   },
-  { name: 'JSON of many keys', run: () => many(10, () => post('/outbound_call', manyKeys(18_000))) },
+  { name: 'JSON with 18,000 keys', run: () => many(10, () => post('/outbound_call', manyKeys(18_000))) },
   {
-    name: 'a key given very often',
+    name: 'a JSON key repeated 20,000 times',
     run: () => many(10, () => post('/agents', `{${'"name":"a",'.repeat(20_000)}"name":"a"}`)),
   },
   {
-    name: 'arrays of very many items',
+    name: 'arrays with 60,000 items',
     run: () =>
       many(10, () =>
         post(
@@ -193,13 +204,21 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
     run: () => many(10, () => post('/outbound_call', BOMB, { 'Content-Encoding': 'gzip' })),
   },
   {
-    name: 'pipelined requests that nobody reads the answers of',
+    name: 'pipelined requests whose responses the client does not read',
     run: () =>
       many(5, () => sendBytes(port, pipelinedRequests('/openapi.json', 300).bytes, { read: false, forMs: 3_000 })),
   },
   {
     name: 'thousands of short requests in a row',
     run: () => many(20, () => sendBytes(port, SHORT_REQUESTS, { read: false, forMs: 3_000 })),
+  },
+  {
+    name: 'unread bodies in chunks of one byte',
+    run: () => many(150, () => sendBytes(port, TINY_CHUNKS.nowhere, { forMs: 3_000 })),
+  },
+  {
+    name: 'forms in chunks of one byte',
+    run: () => many(150, () => sendBytes(port, TINY_CHUNKS.signed, { forMs: 3_000 })),
   },
   {
     name: 'a flood of log-ins',
@@ -241,9 +260,9 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
         ),
       ),
   },
-  { name: 'the documents, often', run: () => many(30, () => ask('/openapi.json')) },
+  { name: '30 simultaneous requests for the OpenAPI document', run: () => many(30, () => ask('/openapi.json')) },
   {
-    name: 'all that accounts may watch of their calls',
+    name: 'the maximum number of open event streams',
     run: () =>
       Promise.all(
         watchers.flatMap((each) => Array.from({ length: 20 }, () => watch(`/calls/${each.callId}/events`, each.key))),
@@ -254,7 +273,7 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
     run: () => Promise.all(Array.from({ length: 3 }, () => statement('/ledger?format=csv'))),
   },
   {
-    name: 'schemas of tools',
+    name: 'wide tool schemas',
     run: () => many(20, () => post('/agents', JSON.stringify(agent({ tools: Array(8).fill(tool(wideSchema())) })))),
   },
   {
@@ -269,9 +288,9 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
   },
 ];
 
-describe('GET /health/live is answered soon during', () => {
+describe('GET /health/live responds soon during', () => {
   it.each(CASES)('$name', async ({ run }) => {
-    const slowest = await slowestLiveAnswer(baseUrl, run, { pid: api.pid });
+    const slowest = await slowestLivenessResponse(baseUrl, run, { pid: api.pid });
     expect(slowest).toBeLessThan(LIVE_WITHIN_MS);
     expect(api.isRunning()).toBe(true);
   });

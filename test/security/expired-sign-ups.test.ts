@@ -6,7 +6,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createSignUpExpiry } from '../../src/calls/sign-up-expiry.js';
 import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits, PASSWORD } from '../support/http/portal-support.js';
 import { managementOf } from '../support/http/management-support.js';
 import { startMailServer } from '../support/mail-server.js';
 
@@ -25,7 +25,7 @@ afterAll(async () => {
   await service.close();
   await mail.close();
 });
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
 const erased: string[] = [];
 const unerasable = new Set<string>();
@@ -55,7 +55,7 @@ const signUp = async (daysAgo: number) => {
 };
 const logIn = async (email: string) =>
   (await createBrowser(service).post('/portal/log-in', { email, password: PASSWORD })).status;
-const hangsOn = async ({ userId, accountId }: { userId: string; accountId: string }) => {
+const countLeft = async ({ userId, accountId }: { userId: string; accountId: string }) => {
   const { database } = service;
   const counts = await Promise.all([
     database.unverifiedUsers.countDocuments({ _id: userId }),
@@ -68,8 +68,8 @@ const hangsOn = async ({ userId, accountId }: { userId: string; accountId: strin
   return counts.reduce((sum, count) => sum + count);
 };
 
-/** Collections that hold a text anywhere. */
-async function collectionsWith(text: string): Promise<string[]> {
+/** Returns the names of the collections that have a document with this text. */
+async function findCollectionsWith(text: string): Promise<string[]> {
   const { connection } = service.database;
   const db = connection.getClient().db(connection.name);
   const found: string[] = [];
@@ -80,8 +80,8 @@ async function collectionsWith(text: string): Promise<string[]> {
   return found;
 }
 
-describe('a sign-up that nobody verified', () => {
-  it('lets nobody in after seven days, and is gone an hour later with everything but the books', async () => {
+describe('an unverified sign-up', () => {
+  it('cannot be used after seven days, and everything except its ledger is deleted an hour later', async () => {
     const person = await signUp(7);
     const agent = { name: 'A', instruction: 'B', voice: 'amber', language: 'en-US' };
     expect((await person.browser.post('/agents', agent)).status).toBe(200);
@@ -93,13 +93,13 @@ describe('a sign-up that nobody verified', () => {
     expect(await logIn(person.email)).toBe(401);
     expect(await service.database.accounts.exists({ _id: person.accountId })).not.toBeNull();
     await expiry().run(Date.now() + 2 * HOUR_MS);
-    expect(await hangsOn(person)).toBe(0);
+    expect(await countLeft(person)).toBe(0);
     expect(erased).toContain(callId);
     const ledger = createLedger(service.database);
     expect((await ledger.audit(ledgerAccountId(person.accountId, 'test'))).balanced).toBe(true);
   });
 
-  it('stays before that, and for good once it is verified, invited or paid for', async () => {
+  it('is kept for seven days, and for good once it is verified, invited or paid for', async () => {
     const young = await signUp(6.9);
     const verified = await signUp(8);
     const token = await createEmailLinks(service.database).issue(verified.email, 'verify');
@@ -116,20 +116,20 @@ describe('a sign-up that nobody verified', () => {
     }
   });
 
-  it('cannot be verified once it has expired, and does not expire while it is being verified', async () => {
+  it('cannot be verified after it expired, and does not expire during a verification', async () => {
     const late = await signUp(8);
     const members = createMembers(service.database);
     await expiry().run();
     await expect(members.verify({ _id: late.userId })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     const inTime = await signUp(8);
-    // As a crash leaves it in the middle of a verification.
+    // Stores the state that a crash during a verification leaves.
     await service.database.unverifiedUsers.updateOne({ _id: inTime.userId }, { $set: { verifyingSince: new Date() } });
     await runNowAndLater();
     await members.verify({ _id: inTime.userId });
     expect(await members.findById(inTime.userId)).not.toHaveProperty('unverified');
   });
 
-  it('waits for a call that is not over, and goes on where a run was cut off', async () => {
+  it('is kept while one of its calls runs, and its deletion continues after an interrupted run', async () => {
     const person = await signUp(8);
     const customer = { account: { _id: person.accountId }, agent: { _id: 'agent', name: 'A' } } as Customer;
     const callId = await make.endedCall(customer, { mode: 'test' });
@@ -139,10 +139,10 @@ describe('a sign-up that nobody verified', () => {
     await service.database.calls.updateOne({ _id: callId }, { $set: { status: 'COMPLETED' } });
     await service.database.accounts.deleteOne({ _id: person.accountId });
     await expiry().run(Date.now() + 2 * HOUR_MS);
-    expect(await hangsOn(person)).toBe(0);
+    expect(await countLeft(person)).toBe(0);
   });
 
-  it('keeps an account that others are members of', async () => {
+  it('is deleted without the account if the account has other members', async () => {
     const person = await signUp(8);
     const member = {
       accountId: person.accountId,
@@ -156,7 +156,7 @@ describe('a sign-up that nobody verified', () => {
     expect((await service.request('/balance', { key: person.key })).status).toBe(200);
   });
 
-  it('leaves its e-mail address nowhere, whether or not others have the account', async () => {
+  it('leaves its e-mail address in no collection, with or without other members', async () => {
     const { database } = service;
     for (const others of [false, true]) {
       const person = await signUp(8);
@@ -171,27 +171,27 @@ describe('a sign-up that nobody verified', () => {
       const kept = (await entries()).length;
       await runNowAndLater();
       expect(await entries()).toHaveLength(kept);
-      expect(await collectionsWith(person.email)).toEqual([]);
+      expect(await findCollectionsWith(person.email)).toEqual([]);
     }
   });
 
-  it('keeps no other from being deleted when it cannot be', async () => {
+  it('that cannot be deleted does not stop the deletion of others', async () => {
     const [first, ...others] = [await signUp(30), await signUp(20), await signUp(10)];
     const customer = { account: { _id: first.accountId }, agent: { _id: 'agent', name: 'A' } } as Customer;
     unerasable.add(await make.endedCall(customer, { mode: 'test' }));
     await runNowAndLater();
-    for (const other of others) expect(await hangsOn(other)).toBe(0);
-    expect(await hangsOn(first)).toBeGreaterThan(0);
+    for (const other of others) expect(await countLeft(other)).toBe(0);
+    expect(await countLeft(first)).toBeGreaterThan(0);
     expect(log.map((line) => JSON.parse(line) as object)).toEqual([
-      expect.objectContaining({ msg: 'a sign-up could not be ended', userId: first.userId }),
+      expect.objectContaining({ msg: 'sign-up could not be expired', userId: first.userId }),
     ]);
     expect(log.join('')).not.toContain('@');
     unerasable.clear();
     await expiry().run(Date.now() + 2 * HOUR_MS);
-    expect(await hangsOn(first)).toBe(0);
+    expect(await countLeft(first)).toBe(0);
   });
 
-  it('is tried again after a hundred others, so that as many that cannot be deleted keep none waiting', async () => {
+  it('that cannot be deleted is tried again after 100 others, so 100 such sign-ups do not block the rest', async () => {
     const { unverifiedUsers, calls } = service.database;
     const expiredAt = new Date(Date.now() - 30 * DAY_MS);
     const stuck = Array.from({ length: 100 }, (_, n) => ({
@@ -217,18 +217,18 @@ describe('a sign-up that nobody verified', () => {
     const person = await signUp(8);
     await runNowAndLater();
     await expiry().run(Date.now() + 2 * HOUR_MS);
-    expect(await hangsOn(person)).toBe(0);
+    expect(await countLeft(person)).toBe(0);
     await unverifiedUsers.deleteMany({ name: 'Stuck' });
     await calls.deleteMany({ _id: /^call_stuck_/ });
   }, 60_000);
 
-  it('is deleted by the rounds of the reconciler', async () => {
+  it('is deleted by reconciliation', async () => {
     const person = await signUp(8);
     await reconcileNow(service.config, 60_000);
     expectError(await person.browser.get('/portal/session'), 401, 'UNAUTHORIZED');
     const longAgo = { $set: { expiredAt: new Date(Date.now() - 2 * HOUR_MS) } };
     await service.database.unverifiedUsers.updateOne({ _id: person.userId }, longAgo);
     await reconcileNow(service.config, 60_000);
-    expect(await hangsOn(person)).toBe(0);
+    expect(await countLeft(person)).toBe(0);
   }, 130_000);
 });

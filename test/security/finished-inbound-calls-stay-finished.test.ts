@@ -24,14 +24,14 @@ async function isRunKnown(callId: string): Promise<boolean> {
   }
 }
 
-describe('an inbound call that is finished and that Temporal keeps no more', () => {
-  it('is not started again by its CallSid: it gets no money, and its record stays', async () => {
+describe('a finished inbound call that Temporal has deleted', () => {
+  it('is not started again by its CallSid: nothing is held, and its record does not change', async () => {
     const { agent } = await service.customer();
     const form = { CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199' };
-    const arrive = () => service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form);
+    const sendInboundCall = () => service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form);
     const first = await eventually(async () => {
-      const answer = await arrive();
-      return answer.text.includes('<Stream') && answer;
+      const response = await sendInboundCall();
+      return response.text.includes('<Stream') && response;
     });
     const [callId = ''] = /call_[0-9A-Z]{26}/.exec(first.text) ?? [];
     const workflowExecution = { workflowId: callId };
@@ -41,7 +41,7 @@ describe('an inbound call that is finished and that Temporal keeps no more', () 
     await service.database.calls.updateOne({ _id: callId }, { $set: { status: 'COMPLETED', sequence: 9 } });
     const record = await service.database.calls.findById(callId).lean();
 
-    expect((await arrive()).text).toBe(first.text);
+    expect((await sendInboundCall()).text).toBe(first.text);
     expect(await isRunKnown(callId)).toBe(false);
     expect(await service.database.calls.findById(callId).lean()).toEqual(record);
   }, 120_000);

@@ -36,18 +36,18 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const list = (env: NodeJS.ProcessEnv) => runCli(['agents', 'list'], env, { cwd: folder });
 
 describe('a runtime.json in the current folder', () => {
-  // 0.0.0.0 leads to the listener and is no loopback address.
+  // The address 0.0.0.0 reaches the listener, although it is not a loopback address.
   it.each(['http://0.0.0.0:PORT', 'http://127.0.0.1@0.0.0.0:PORT', 'http://127.0.0.1.0.0.0.0:PORT'])(
     'sends no key to %s',
     async (address) => {
       await writeFile(runtime, JSON.stringify({ base_url: address.replace('PORT', String(port)) }), { mode: 0o600 });
       const { code, stderr } = await list(ENV);
       expect({ code, requests }).toEqual({ code: 2, requests: 0 });
-      expect(stderr).toMatch(/base_url that is not on this machine.*CALLWRIGHT_URL/);
+      expect(stderr).toMatch(/base_url in .* is not on this machine.*CALLWRIGHT_URL/);
     },
   );
 
-  it('names no database on another machine for admin commands', async () => {
+  it('cannot name a database on another machine for admin commands', async () => {
     for (const file of [
       { mongodb_uri: `mongodb://0.0.0.0:${port}/x` },
       { mongodb_uri: `mongodb://127.0.0.1:2/x?proxyHost=0.0.0.0&proxyPort=${port}` },
@@ -56,14 +56,14 @@ describe('a runtime.json in the current folder', () => {
       await writeFile(runtime, JSON.stringify(file), { mode: 0o600 });
       const { code, stderr } = await runAdmin(['accounts', 'list'], {}, folder);
       expect({ code, connections }).toEqual({ code: 2, connections: 0 });
-      expect(stderr).toMatch(/mongodb_uri that is not on this machine.*MONGODB_URI/);
+      expect(stderr).toMatch(/mongodb_uri in .* is not on this machine.*MONGODB_URI/);
     }
   });
 
   it.each([
     ['temporal_address', 'temporal.example.com:7233', 'TEMPORAL_ADDRESS'],
     ['base_url', 'https://links.example.com', 'PUBLIC_BASE_URL'],
-  ])('names no %s on another machine for admin commands', async (name, address, variable) => {
+  ])('cannot name a %s on another machine for admin commands', async (name, address, variable) => {
     await writeFile(runtime, JSON.stringify({ mongodb_uri: 'mongodb://127.0.0.1:2/x', [name]: address }), {
       mode: 0o600,
     });
@@ -72,7 +72,7 @@ describe('a runtime.json in the current folder', () => {
     expect(stderr).toContain(variable);
   });
 
-  it('that others can write is not used', async () => {
+  it('that other users can write is not used', async () => {
     await writeFile(runtime, JSON.stringify({ base_url: `http://127.0.0.1:${port}` }));
     await chmod(runtime, 0o666);
     const { code, stderr } = await list(ENV);
@@ -80,13 +80,13 @@ describe('a runtime.json in the current folder', () => {
     expect(stderr).toContain('chmod 600');
   });
 
-  it('serves with an address of this machine', async () => {
+  it('is used with an address of this machine', async () => {
     await writeFile(runtime, JSON.stringify({ base_url: `http://127.0.0.1:${port}` }), { mode: 0o600 });
     expect(await list(ENV)).toMatchObject({ code: 0 });
     expect(requests).toBe(1);
   });
 
-  it('is not asked where the address is given', async () => {
+  it('is ignored when the address is set explicitly', async () => {
     await writeFile(runtime, JSON.stringify({ base_url: 'http://example.com' }), { mode: 0o666 });
     expect(await list({ ...ENV, CALLWRIGHT_URL: `http://127.0.0.1:${port}` })).toMatchObject({ code: 0 });
   });

@@ -13,7 +13,7 @@ const OWN = '+12025550181';
 const FOREIGN = '+12025550182';
 const SHARED = '+12025550199';
 
-/** What every number of the carrier is answered with: the call waits, and nothing of ours hears of it. */
+/** The TwiML of every number of the carrier. It makes the call wait, and the service gets no callback. */
 const WAIT = '<Response><Pause length="600"/></Response>';
 
 let forwarder: Server;
@@ -48,8 +48,8 @@ afterAll(async () => {
   forwarder.close();
 });
 
-/** A call rings at the carrier; it is talking when this resolves. */
-async function arrive(to: string, more: Record<string, string> = {}): Promise<string> {
+/** Makes the carrier receive a call. Resolves when the carrier has answered it. */
+async function startInboundCall(to: string, more: Record<string, string> = {}): Promise<string> {
   const { port } = forwarder.address() as AddressInfo;
   const call = { to, from: CALLER, script: '07', url: `http://127.0.0.1:${port}/`, ...more };
   const answer = await fetch(`${carrierUrl}/simulator/inbound`, {
@@ -64,7 +64,7 @@ async function arrive(to: string, more: Record<string, string> = {}): Promise<st
 const credentials = `Basic ${Buffer.from(`${CARRIER_SID}:${CARRIER_TOKEN}`).toString('base64')}`;
 const accountUrl = () => `${carrierUrl}/2010-04-01/Accounts/${CARRIER_SID}`;
 
-async function atCarrier(path: string, form: Record<string, string>): Promise<{ sid: string }> {
+async function postToCarrier(path: string, form: Record<string, string>): Promise<{ sid: string }> {
   const answer = await fetch(`${accountUrl()}${path}`, {
     method: 'POST',
     headers: { authorization: credentials },
@@ -73,95 +73,100 @@ async function atCarrier(path: string, form: Record<string, string>): Promise<{ 
   return (await answer.json()) as { sid: string };
 }
 
-const hangUp = (sid: string) => atCarrier(`/Calls/${sid}.json`, { Status: 'completed' });
+const hangUp = (sid: string) => postToCarrier(`/Calls/${sid}.json`, { Status: 'completed' });
 
-function bring(CallSid: string, more: Record<string, string> = {}, of: Service = service, who: Customer = customer) {
+function forwardCall(
+  CallSid: string,
+  more: Record<string, string> = {},
+  of: Service = service,
+  who: Customer = customer,
+) {
   const form = { CallSid, From: CALLER, To: OWN, agent_id: who.agent._id, ...more };
   return of.request('/inbound_call', { method: 'POST', key: who.liveKey, body: new URLSearchParams(form) });
 }
 
-describe('an API key never names a carrier’s call that is not its own', () => {
-  async function expectRefused(sid: string, more: Record<string, string> = {}): Promise<void> {
-    const before = await service.callsAskedFor();
-    expectError(await bring(sid, more), 403, 'FORBIDDEN', /CallSid/);
-    expect(await service.callsAskedFor()).toBe(before);
+describe('a carrier’s call that an API key forwards', () => {
+  async function expectRejected(sid: string, more: Record<string, string> = {}): Promise<void> {
+    const before = await service.countCallRequests();
+    expectError(await forwardCall(sid, more), 403, 'FORBIDDEN', /CallSid/);
+    expect(await service.countCallRequests()).toBe(before);
     expect(await service.database.carrierBindings.countDocuments({ carrierSid: sid })).toBe(0);
   }
 
-  it('one that does not exist', () => expectRefused(newSid('CA')));
+  it('is rejected if it does not exist', () => expectRejected(newSid('CA')));
 
-  it('one that was placed', async () => {
+  it('is rejected if it was placed, not received', async () => {
     const { port } = forwarder.address() as AddressInfo;
     const placed = { To: OWN, From: CALLER, Url: `http://127.0.0.1:${port}/` };
-    const { sid } = await atCarrier('/Calls.json', placed);
-    await expectRefused(sid);
+    const { sid } = await postToCarrier('/Calls.json', placed);
+    await expectRejected(sid);
     await hangUp(sid);
   });
 
-  it('one to a number of another account, whatever number the form says', async () => {
-    const sid = await arrive(FOREIGN);
-    await expectRefused(sid);
-    await expectRefused(sid, { To: FOREIGN });
-    await expectRefused(sid, { To: FOREIGN, ForwardedFrom: OWN });
+  it('is rejected if it goes to a number of another account, whatever the form says', async () => {
+    const sid = await startInboundCall(FOREIGN);
+    await expectRejected(sid);
+    await expectRejected(sid, { To: FOREIGN });
+    await expectRejected(sid, { To: FOREIGN, ForwardedFrom: OWN });
     await hangUp(sid);
   });
 
-  it('one that a number of another account forwarded to a number of nobody', async () => {
-    const sid = await arrive(SHARED, { forwarded_from: FOREIGN });
+  it('is rejected if a number of another account forwarded it to a number without an account', async () => {
+    const sid = await startInboundCall(SHARED, { forwarded_from: FOREIGN });
     for (const forwarded of [{}, { ForwardedFrom: FOREIGN }, { ForwardedFrom: OWN }]) {
-      await expectRefused(sid, { To: SHARED, ...forwarded });
+      await expectRejected(sid, { To: SHARED, ...forwarded });
     }
     await hangUp(sid);
   });
 
-  it('one that is over', async () => {
-    const sid = await arrive(OWN);
+  it('is rejected after it has ended', async () => {
+    const sid = await startInboundCall(OWN);
     await hangUp(sid);
     await eventually(async () => {
       const call = await fetch(`${accountUrl()}/Calls/${sid}.json`, { headers: { authorization: credentials } });
       return ((await call.json()) as { end_time: string | null }).end_time !== null;
     });
-    await expectRefused(sid);
+    await expectRejected(sid);
   });
 
-  it('its own is taken, and a repeat gets the same answer after its end too', async () => {
-    const sid = await arrive(OWN);
-    const taken = await bring(sid);
+  it('is accepted if it goes to a number of the account; a repeat gets the same response even after its end', async () => {
+    const sid = await startInboundCall(OWN);
+    const taken = await forwardCall(sid);
     expect(taken.status).toBe(200);
     await hangUp(sid);
-    expect((await bring(sid)).text).toBe(taken.text);
+    expect((await forwardCall(sid)).text).toBe(taken.text);
   });
 
-  it('one that its own number forwarded to a number of nobody is taken', async () => {
-    const sid = await arrive(SHARED, { forwarded_from: OWN });
-    expect((await bring(sid, { To: SHARED, ForwardedFrom: OWN })).status).toBe(200);
+  it('is accepted if a number of the account forwarded it to a number without an account', async () => {
+    const sid = await startInboundCall(SHARED, { forwarded_from: OWN });
+    expect((await forwardCall(sid, { To: SHARED, ForwardedFrom: OWN })).status).toBe(200);
     await hangUp(sid);
   });
 
-  it('a test key names any, since its carrier is the simulated one', async () => {
+  it('is always accepted with a test key, since its carrier is the simulated one', async () => {
     const form = { CallSid: newSid('CA'), From: CALLER, To: OWN, agent_id: customer.agent._id };
     const body = new URLSearchParams(form);
     expect((await service.request('/inbound_call', { method: 'POST', key: customer.testKey, body })).status).toBe(200);
   });
 });
 
-describe('while the carrier cannot be asked, an API key brings no call', () => {
-  it.each(['away', 'silent'])('%s: 503 with Retry-After in time', async (how) => {
+describe('a call that an API key forwards while the carrier does not respond', () => {
+  it.each(['unreachable', 'silent'])('is rejected in time with 503 and Retry-After: carrier %s', async (how) => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const port = how === 'silent' ? (silent.address() as AddressInfo).port : 9;
     const cutOff = await startService({
-      leastTimeMs: 0,
+      minDeadlineMs: 0,
       worker: false,
       env: { ...REAL_CARRIER, CARRIER_BASE_URL: `http://127.0.0.1:${port}` },
     });
     try {
       const owner = await cutOff.customer();
       await cutOff.phoneNumbers.add({ number: OWN, accountId: owner.account._id });
-      const answer = await bring(newSid('CA'), {}, cutOff, owner);
+      const answer = await forwardCall(newSid('CA'), {}, cutOff, owner);
       expectError(answer, 503, 'SERVICE_UNAVAILABLE');
       expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-      expect(await cutOff.callsAskedFor()).toBe(0);
+      expect(await cutOff.countCallRequests()).toBe(0);
       expect(await cutOff.database.carrierBindings.countDocuments({})).toBe(0);
     } finally {
       await cutOff.close();

@@ -10,7 +10,9 @@ beforeAll(async () => {
 afterEach(() => release());
 afterAll(() => harness.stop());
 
-/** A carrier whose test calls hang as those to scenario 33 do, or until `release`; it says which dials it has begun. */
+/**
+ * Makes test calls hang while they are dialed, as in scenario 33, or until `release`. Reports which dials have begun.
+ */
 function hangTestDials() {
   const accountOf = new Map<string, string>();
   const begun: string[] = [];
@@ -20,13 +22,13 @@ function hangTestDials() {
   const released = new Promise<void>((resolve) => (release = resolve));
   harness.carrier.onDial = async (callId) => {
     const account = accountOf.get(callId);
-    // Of a live call, or of a test before.
+    // The call is a live call, or a call of an earlier test.
     if (account === undefined) return void others.push(callId);
     begun.push(callId);
     running.set(account, (running.get(account) ?? 0) + 1);
     const all = [...running.values()].reduce((sum, count) => sum + count, 0);
     most = { all: Math.max(most.all, all), ofAccount: Math.max(most.ofAccount, ...running.values()) };
-    // As long as the client waits.
+    // The client of the carrier waits this long for the response.
     await Promise.race([released, new Promise((resolve) => setTimeout(resolve, 10_000).unref())]);
     running.set(account, (running.get(account) ?? 0) - 1);
   };
@@ -62,7 +64,7 @@ async function placeTestCalls(calls: number, accounts: number, dials: ReturnType
 }
 
 describe('test calls whose dial hangs', () => {
-  it('leave a worker’s places to live calls, and few of them are dialed at once', async () => {
+  it('leave dial slots to live calls, and at most 20 of them are dialed at once', async () => {
     const dials = hangTestDials();
     await placeTestCalls(60, 6, dials);
     await until(() => dials.begun.length >= 10, 10_000);
@@ -75,11 +77,11 @@ describe('test calls whose dial hangs', () => {
     expect(await call.result()).toMatchObject({ endReason: 'busy' });
   }, 120_000);
 
-  it('are all dialed in the end', async () => {
+  it('are all dialed eventually', async () => {
     const dials = hangTestDials();
     const callIds = await placeTestCalls(12, 1, dials);
     expect(await until(() => dials.begun.length >= 1, 10_000)).toBe(true);
-    // More than the three tries of a carrier that refuses.
+    // This is longer than the three attempts take with a carrier that rejects the call.
     await new Promise((resolve) => setTimeout(resolve, 7_000));
     release();
     await until(() => dials.begun.length === 12, 30_000);

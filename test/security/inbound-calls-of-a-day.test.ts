@@ -17,29 +17,36 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service.close());
 
-/** As the carrier tells of a call. */
-async function arrive({ agent }: Customer, CallSid = newSid('CA'), mode: 'live' | 'test' = 'live'): Promise<string> {
+/** Sends the request by which the carrier announces a call. */
+async function receiveCall(
+  { agent }: Customer,
+  CallSid = newSid('CA'),
+  mode: 'live' | 'test' = 'live',
+): Promise<string> {
   const form = { CallSid, From: '+12025550143', To: '+12025550199' };
-  const answer = await service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form, mode);
-  expect(answer.status).toBe(200);
-  return answer.text.includes('<Stream') ? 'streamed' : answer.text;
+  const response = await service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form, mode);
+  expect(response.status).toBe(200);
+  return response.text.includes('<Stream') ? 'streamed' : response.text;
 }
 
-/** Told again when it is rejected: on a busy machine a decision may take too long. A limit would reject it each time. */
+/**
+ * Expects that a call is accepted. A rejected call is repeated, because a decision may take too long on a busy machine.
+ * A limit would reject every repeat.
+ */
 async function expectStreamed(customer: Customer, CallSid = newSid('CA'), mode: 'live' | 'test' = 'live') {
-  await eventually(async () => (await arrive(customer, CallSid, mode)) === 'streamed');
+  await eventually(async () => (await receiveCall(customer, CallSid, mode)) === 'streamed');
 }
 
 const rowsOf = ({ account }: Customer) => service.database.callRequests.countDocuments({ accountId: account._id });
 
 describe('a live inbound call on a real carrier', () => {
-  it('is taken as often in a day as the account may, and then rejected unanswered', async () => {
+  it('is accepted up to the account’s daily limit, and then rejected unanswered', async () => {
     const customer = await service.customer();
     const first = newSid('CA');
     for (const sid of [first, first, newSid('CA')]) await expectStreamed(customer, sid);
-    for (let n = 0; n < 3; n++) expect(await arrive(customer)).toBe(REJECT);
+    for (let n = 0; n < 3; n++) expect(await receiveCall(customer)).toBe(REJECT);
     expect(await rowsOf(customer)).toBe(LIMIT);
-    // One that was taken stays taken, and calls of the test mode and of others are no part of it.
+    // A repeat of an accepted call is accepted again. The limit does not count calls of test mode or of other accounts.
     await expectStreamed(customer, first);
     await expectStreamed(customer, newSid('CA'), 'test');
     await expectStreamed(await service.customer());
@@ -47,39 +54,39 @@ describe('a live inbound call on a real carrier', () => {
     await expectStreamed(customer);
   }, 120_000);
 
-  it('takes no place of the calls that the account may place', async () => {
+  it('does not count towards the calls that the account may place', async () => {
     const customer = await service.customer();
     for (let n = 0; n < LIMIT; n++) await expectStreamed(customer);
     const order = { to_phone_number: '+12025550144', instruction: 'Hello.' };
     const headers = { 'Idempotency-Key': 'the one' };
     const placed = await eventually(async () => {
-      const answer = await service.place(customer.liveKey, order, headers);
-      return answer.status !== 503 && answer;
+      const response = await service.place(customer.liveKey, order, headers);
+      return response.status !== 503 && response;
     });
     expect(placed.status).toBe(200);
   }, 120_000);
 
-  it('is rejected when 20 calls of the hour were not billed', async () => {
+  it('is rejected after 20 unbilled calls within an hour', async () => {
     const customer = await service.customer();
     const gate = createCallGate({ config: service.config, database: service.database });
     const accountId = customer.account._id;
     for (let n = 0; n < 20; n++) await gate.countWaived({ accountId, mode: 'live', callId: newCallId() });
-    expect(await arrive(customer)).toBe(REJECT);
+    expect(await receiveCall(customer)).toBe(REJECT);
     expect(await rowsOf(customer)).toBe(0);
   });
 
-  it('is rejected unanswered, too, for want of money or of a place, or when its account is frozen', async () => {
+  it('is also rejected unanswered without a balance or a concurrency slot, or if the account is frozen', async () => {
     const poor = await service.customer(0);
-    expect(await arrive(poor)).toBe(REJECT);
+    expect(await receiveCall(poor)).toBe(REJECT);
     const full = await service.customer();
     await service.accounts.setLimits(full.account._id, { concurrentCalls: 0 });
-    expect(await arrive(full)).toBe(REJECT);
+    expect(await receiveCall(full)).toBe(REJECT);
     const documents = driverCollection<PeriodCountDocument>(service.database, service.database.destinationCounts);
     const counts = createPeriodCounts(documents, () => new Date());
     const frozen = await service.customer();
     const freeze = { $set: { frozen: { reason: 'test', at: new Date() } } };
     await service.database.ledgerAccounts.updateOne({ _id: ledgerAccountId(frozen.account._id, 'live') }, freeze);
-    expect(await arrive(frozen)).toBe(REJECT);
+    expect(await receiveCall(frozen)).toBe(REJECT);
     const place = { _id: `${full.account._id}~live~received~day`, period: 'day' as const, limit: 1 };
     expect(await counts.hasRoom({ ...place, member: newCallId() })).toBe(true);
   });

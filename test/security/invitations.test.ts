@@ -1,5 +1,5 @@
 import { expectError, startService, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
 import { listOf } from '../support/http/management-support.js';
 
 let service: Service;
@@ -7,7 +7,7 @@ beforeAll(async () => {
   service = await startService({ worker: false });
 });
 afterAll(() => service.close());
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
 const newOwner = async () => {
   const owner = createBrowser(service);
@@ -18,7 +18,7 @@ const accept = (token: unknown) =>
   createBrowser(service).post('/portal/accept-invitation', { token, name: 'Grace', password: PASSWORD });
 
 describe('an invitation', () => {
-  it('survives a conflict: a refused accept does not use it up', async () => {
+  it('can still be used after accepting it failed with a conflict', async () => {
     const owner = await newOwner();
     const email = 'grace@hopper.example';
     const { json } = await owner.post('/portal/invitations', { email, role: 'developer' });
@@ -30,7 +30,7 @@ describe('an invitation', () => {
     expectError(await accept(json['token']), 404, 'NOT_FOUND');
   });
 
-  it('lets one person in when it is accepted many times at once', async () => {
+  it('admits one person when it is accepted several times at once', async () => {
     const owner = await newOwner();
     const { json } = await owner.post('/portal/invitations', { email: 'at-once@example.com', role: 'viewer' });
     const statuses = (await Promise.all(Array.from({ length: 6 }, () => accept(json['token'])))).map((a) => a.status);
@@ -38,7 +38,7 @@ describe('an invitation', () => {
     expect(await service.database.users.countDocuments({ email: 'at-once@example.com' })).toBe(1);
   });
 
-  it('does not let a removed member back in', async () => {
+  it('does not readmit a removed member', async () => {
     const owner = await newOwner();
     const email = 'removed@example.com';
     const invite = async () => (await owner.post('/portal/invitations', { email, role: 'owner' })).json['token'];
@@ -49,36 +49,36 @@ describe('an invitation', () => {
     expectError(await accept(second), 404, 'NOT_FOUND');
   });
 
-  it('does not tell whether somebody of another account has the address', async () => {
+  it('does not reveal whether the address has an account elsewhere', async () => {
     const owner = await newOwner();
-    const stranger = createBrowser(service);
-    const taken = await stranger.signUp();
-    const answers = [];
+    const otherOwner = createBrowser(service);
+    const taken = await otherOwner.signUp();
+    const responses = [];
     for (const email of [taken, 'nobody-has-it@example.com']) {
-      answers.push(await owner.post('/portal/invitations', { email, role: 'viewer' }));
+      responses.push(await owner.post('/portal/invitations', { email, role: 'viewer' }));
     }
-    const shapes = answers.map(({ status, json }) => ({ status, fields: Object.keys(json), role: json['role'] }));
+    const shapes = responses.map(({ status, json }) => ({ status, fields: Object.keys(json), role: json['role'] }));
     expect(shapes[0]).toEqual(shapes[1]);
     expect(shapes[0]).toMatchObject({ status: 200 });
     expect(listOf(await owner.get('/portal/invitations')).data).toHaveLength(2);
   });
 
-  it('to somebody of the own account is refused, which tells an owner nothing new', async () => {
+  it('to a member of the same account is rejected, which reveals nothing new to its owner', async () => {
     const owner = await newOwner();
     const { email } = await memberOf(service, owner, 'viewer');
     expectError(await owner.post('/portal/invitations', { email, role: 'viewer' }), 409, 'CONFLICT', /your account/);
   });
 });
 
-describe('invitations are bounded', () => {
-  it('by their time: they are deleted when it is over, and looked up by index', async () => {
+describe('the number of invitations is limited', () => {
+  it('by expiry: they are deleted when they expire, and looked up by index', async () => {
     const indexes = await service.database.invitations.collection.indexes();
     expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
     expect(indexes).toContainEqual(expect.objectContaining({ key: { accountId: 1, createdAt: -1 } }));
     expect(indexes).toContainEqual(expect.objectContaining({ key: { invitedBy: 1 } }));
   });
 
-  it('to one address from one account', async () => {
+  it('for one address and account', async () => {
     const owner = await newOwner();
     const body = { email: 'pestered@example.com', role: 'viewer' };
     const statuses = [];
@@ -88,7 +88,7 @@ describe('invitations are bounded', () => {
     expect(other.status).toBe(200);
   });
 
-  it('to one address from all accounts', async () => {
+  it('for one address over all accounts', async () => {
     const statuses = [];
     for (let account = 0; account < 4; account++) {
       const owner = await newOwner();
@@ -100,7 +100,7 @@ describe('invitations are bounded', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);
   });
 
-  it('from one account', async () => {
+  it('for one account', async () => {
     const owner = await newOwner();
     const statuses = [];
     for (let count = 0; count < 52; count++) {

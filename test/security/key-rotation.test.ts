@@ -47,7 +47,10 @@ const toolsOf = (accountId: string, config: Config) =>
 
 const insert = (name: string, documents: object[]) => database.connection.collection(name).insertMany(documents);
 
-/** Secrets of every kind, as a deployment with this configuration stores them: 2 + 2 in each agent and call, and 1. */
+/**
+ * Stores every kind of secret as a deployment with this configuration would: two secrets of an account, two for each
+ * agent and call with tools, and one of the deployment.
+ */
 async function fill(config: Config, agents = 2): Promise<void> {
   const box = createWebhookSecretBox(config);
   const ids = Array.from({ length: agents }, (_, index) => `acct_${index}`);
@@ -79,7 +82,7 @@ async function fill(config: Config, agents = 2): Promise<void> {
   await insert('deployment_secrets', [{ _id: 'simulator-token:live', sealed, createdAt: new Date() }] as object[]);
 }
 
-/** Reads every secret as the service does. */
+/** Reads every secret in the way the service does, and asserts that this succeeds. */
 async function expectAllReadable(config: Config, agents = 2): Promise<void> {
   const keys = await createWebhookSecrets({ database, config }).keys('acct_0');
   expect(keys).toEqual([Buffer.alloc(32, 9), Buffer.alloc(32, 7)]);
@@ -99,8 +102,8 @@ async function expectAllReadable(config: Config, agents = 2): Promise<void> {
   expect(box.open('deployment:simulator-token:live', token?.sealed ?? '')).toBe('token');
 }
 
-describe('an encryption key that is rotated away', () => {
-  it('takes no stored secret with it once they are sealed again', async () => {
+describe('resealing secrets after an encryption key rotation', () => {
+  it('makes every stored secret readable without the old key', async () => {
     await fill(OLD);
     await expectAllReadable(BOTH);
     await expect(expectAllReadable(NEW)).rejects.toThrow(/No key "old"/);
@@ -115,7 +118,7 @@ describe('an encryption key that is rotated away', () => {
     await expectAllReadable(NEW);
   });
 
-  it('is sealed again once: repeats change nothing', async () => {
+  it('changes nothing when it is repeated', async () => {
     await fill(OLD);
     await resealSecrets({ database, config: BOTH });
     const before = await database.connection.collection('agents').find().toArray();
@@ -123,7 +126,7 @@ describe('an encryption key that is rotated away', () => {
     expect(await database.connection.collection('agents').find().toArray()).toEqual(before);
   });
 
-  it('loses nothing when the command dies on its way, and is finished by the next run', async () => {
+  it('loses nothing when the command dies halfway, and the next run finishes it', async () => {
     await fill(OLD, AGENTS);
     const dying = await openDatabase(uri);
     const run = resealSecrets({ database: dying, config: BOTH });
@@ -137,7 +140,7 @@ describe('an encryption key that is rotated away', () => {
     await expectAllReadable(NEW, AGENTS);
   });
 
-  it('never overwrites what is changed meanwhile', async () => {
+  it('never overwrites concurrent changes', async () => {
     await fill(OLD, AGENTS);
     const run = resealSecrets({ database, config: BOTH });
     const accounts = createWebhookSecrets({ database, config: BOTH });
@@ -148,7 +151,7 @@ describe('an encryption key that is rotated away', () => {
     expect(await database.agents.findById(`agent_acct_${AGENTS - 1}`).lean()).not.toHaveProperty('tools');
   });
 
-  it('is told to be needed while a secret cannot be read', async () => {
+  it('reports a secret that cannot be read, and leaves it as it is', async () => {
     await fill(OLD);
     const sealed = 'lost.AAAA';
     await database.deploymentSecrets.updateOne({ _id: 'simulator-token:live' }, { $set: { sealed } });
@@ -158,7 +161,7 @@ describe('an encryption key that is rotated away', () => {
     expect((await database.deploymentSecrets.findById('simulator-token:live').lean())?.sealed).toBe(sealed);
   });
 
-  it('is sealed again by the command line, which tells counts alone', async () => {
+  it('prints only counts on the command line', async () => {
     await fill(OLD);
     const env = {
       MONGODB_URI: uri,
@@ -171,7 +174,7 @@ describe('an encryption key that is rotated away', () => {
       resealed: 9,
       unreadable: 0,
       keys: [
-        { key_id: 'new', secrets: 9, state: 'seals new secrets' },
+        { key_id: 'new', secrets: 9, state: 'encrypts new secrets' },
         { key_id: 'old', secrets: 0, state: 'unused: may be removed' },
       ],
     });
@@ -179,7 +182,7 @@ describe('an encryption key that is rotated away', () => {
     const removed = { ...env, ENCRYPTION_KEYS: keyText('third') };
     const failed = await runAdmin(['secrets', 'reseal'], removed);
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/9 secrets cannot be read/) as string });
-    expect(failed.stdout).toContain('put it back');
+    expect(failed.stdout).toContain('add the key again');
     for (const text of [stdout, failed.stdout, failed.stderr]) expect(text).not.toMatch(/Bearer|AAAA|acct_/);
   });
 });

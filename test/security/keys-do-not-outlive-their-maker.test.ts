@@ -18,14 +18,14 @@ async function expiringKey() {
 }
 
 describe('a key that expires', () => {
-  it('neither extends its own life nor that of another key', async () => {
+  it('extends neither its own life nor that of another key', async () => {
     const { account, secret, key, expiresAt } = await expiringKey();
     const { patch } = managementOf(service);
     const other = await service.apiKeys.create({ accountId: account._id, mode: 'live', name: 'other' });
     for (const keyId of [key.keyId, other.key.keyId]) {
       for (const expiry of [null, inMinutes(61).toISOString()]) {
-        const refused = await patch(`/api_keys/${keyId}`, secret, { expires_at: expiry });
-        expectError(refused, 403, 'FORBIDDEN', /expires_at must not be later/);
+        const rejected = await patch(`/api_keys/${keyId}`, secret, { expires_at: expiry });
+        expectError(rejected, 403, 'FORBIDDEN', /expires_at must not be later/);
       }
     }
     const listed = await service.apiKeys.list(account._id);
@@ -35,7 +35,7 @@ describe('a key that expires', () => {
     );
   });
 
-  it('makes no key that lives longer', async () => {
+  it('creates no key that lives longer', async () => {
     const { account, secret, key, expiresAt } = await expiringKey();
     const { post } = managementOf(service);
     const later = await post('/api_keys', secret, { name: 'later', expires_at: inMinutes(61).toISOString() });
@@ -50,7 +50,7 @@ describe('a key that expires', () => {
 });
 
 describe('a key that is revoked', () => {
-  it('takes along the keys that it has made, and those that they have made, and no other', async () => {
+  it('ends together with the keys made with it and with those, and no others', async () => {
     const { liveKey, account } = await service.customer();
     const { post } = managementOf(service);
     const child = await post('/api_keys', liveKey, { name: 'child' });
@@ -63,7 +63,7 @@ describe('a key that is revoked', () => {
   });
 });
 
-describe('the keys that a key has made', () => {
+describe('keys made with a key', () => {
   it('share its requests per minute', async () => {
     const { liveKey, account } = await service.customer();
     const { post } = managementOf(service);

@@ -2,7 +2,7 @@ import { createAgents } from '../../src/agents/agents.js';
 import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 
-/** UTF-8 bytes of an agent as it is stored, at most. */
+/** The maximum size of a stored agent, in bytes of UTF-8. */
 const MOST_BYTES = 262_144;
 
 let service: Service;
@@ -32,20 +32,25 @@ const headersFrom = (first: number) =>
 const sizeOfStored = async (agentId: string) => Buffer.byteLength(JSON.stringify(await service.agents.find(agentId)));
 
 describe('an agent', () => {
-  it('never grows beyond 256 KiB by headers that its tools keep', async () => {
+  it('never grows beyond 256 KiB through the headers that its tools keep', async () => {
     const { json } = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Be kind.' });
     const path = `/agents/${String(json['agent_id'])}`;
-    let refused;
-    for (let first = 0; first < 10 && refused === undefined; first += 2) {
-      const answer = await ask.patch(path, customer.liveKey, { tools: toolsWith(headersFrom(first)) });
-      if (answer.status !== 200) refused = answer;
+    let rejection;
+    for (let first = 0; first < 10 && rejection === undefined; first += 2) {
+      const response = await ask.patch(path, customer.liveKey, { tools: toolsWith(headersFrom(first)) });
+      if (response.status !== 200) rejection = response;
     }
     expect(await sizeOfStored(String(json['agent_id']))).toBeLessThanOrEqual(MOST_BYTES);
-    expectError(refused as NonNullable<typeof refused>, 400, 'MISSING_PARAMS', /^tools: .*at most 262144 bytes.*null/);
+    expectError(
+      rejection as NonNullable<typeof rejection>,
+      400,
+      'MISSING_PARAMS',
+      /^tools: .*at most 262144 bytes.*null/,
+    );
     expect((await ask.get(path, customer.liveKey)).status).toBe(200);
   });
 
-  it('that is larger from before can be read, renamed and made smaller, and no larger', async () => {
+  it('that is already larger can be read, renamed and made smaller, but not larger', async () => {
     const { json } = await ask.post('/agents', customer.liveKey, { name: 'Large', instruction: 'Be kind.' });
     const path = `/agents/${String(json['agent_id'])}`;
     const tools = toolsWith({}).map(({ headers: _none, ...tool }) => ({
@@ -61,7 +66,7 @@ describe('an agent', () => {
   });
 });
 
-it('a page of agents reads no value of a header, and ends before what it reads is large', async () => {
+it('a page of agents reads no header values and ends before it is large', async () => {
   const { _id: accountId } = customer.account;
   const at = Date.now();
   const agents = Array.from({ length: 12 }, (_, n) => ({
@@ -87,8 +92,8 @@ it('a page of agents reads no value of a header, and ends before what it reads i
   expect(new Set(names).size).toBe(13);
 });
 
-it('an account that is not verified has 20 agents at most', async () => {
-  const { _id: accountId } = await service.accounts.create({ name: 'Stranger', unverified: true });
+it('an unverified account has 20 agents at most', async () => {
+  const { _id: accountId } = await service.accounts.create({ name: 'Unverified', unverified: true });
   const agents = createAgents(service.database);
   const create = (name: string) =>
     agents.create({ accountId, name, instruction: 'Be kind.', voice: 'amber', language: 'en-US' });

@@ -10,20 +10,20 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a list that takes too long to read', () => {
-  it('is given up by the database itself, whatever it is narrowed to', async () => {
-    const asked: object[] = [];
+  it('is cancelled by the database, whatever its filter', async () => {
+    const seenOptions: object[] = [];
     const { calls } = service.database;
-    const told = {
+    const spiedCollection = {
       find(filter: object, options: object) {
-        asked.push(options);
+        seenOptions.push(options);
         return calls.collection.find(filter, options);
       },
     };
-    await readPage({ collection: told }, { filter: { accountId: 'acct', direction: 'inbound' }, limit: 20 });
-    expect(asked).toEqual([expect.objectContaining({ maxTimeMS: 10_000 })]);
+    await readPage({ collection: spiedCollection }, { filter: { accountId: 'acct', direction: 'inbound' }, limit: 20 });
+    expect(seenOptions).toEqual([expect.objectContaining({ maxTimeMS: 10_000 })]);
   });
 
-  it('is not read on once nobody waits for it', async () => {
+  it('is not read further once its client has gone', async () => {
     const customer = await service.customer();
     const make = managementOf(service);
     for (let n = 0; n < 3; n++) await make.endedCall(customer, { mode: 'test' });
@@ -34,7 +34,7 @@ describe('a list that takes too long to read', () => {
     await expect(page).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
-  it('has an index for each filter by which few of many can be asked for', async () => {
+  it('has an index for each selective filter', async () => {
     const { calls, webhookDeliveries } = service.database;
     const fieldsOf = (indexes: { key: object }[]) => indexes.map(({ key }) => Object.keys(key).join(' '));
     const ofCalls = fieldsOf(await calls.collection.indexes());

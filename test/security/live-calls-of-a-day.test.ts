@@ -12,29 +12,32 @@ afterAll(() => service.close());
 
 const order = (n: number) => ({ to_phone_number: `+1202555014${n}`, instruction: 'Hello.' });
 
-/** On a busy machine an answer may be 503; the key makes it the same call when it is asked for again. */
+/**
+ * Places a call. A busy machine may respond with 503, and then the request is repeated; with the same idempotency key
+ * it means the same call.
+ */
 async function place(key: string, n: number) {
   return eventually(async () => {
-    const answer = await service.place(key, order(n), { 'Idempotency-Key': `call ${n}` });
-    return answer.status !== 503 && answer;
+    const response = await service.place(key, order(n), { 'Idempotency-Key': `call ${n}` });
+    return response.status !== 503 && response;
   });
 }
 
 describe('a live call on a real carrier', () => {
-  it('is placed once more than the account may, and refused', async () => {
+  it('is placed up to the account’s daily limit and then rejected', async () => {
     const { account, liveKey, testKey } = await service.customer();
-    // A repeat is the same call.
+    // The request that is sent twice means one call.
     for (const n of [0, 1, 1]) expect((await place(liveKey, n)).status).toBe(200);
-    const refused = await place(liveKey, 2);
-    expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /2 live calls of this UTC day.*next day/);
-    expect(refused.json).toMatchObject({ limit: LIMIT });
+    const rejection = await place(liveKey, 2);
+    expectError(rejection, 403, 'SPEND_LIMIT_EXCEEDED', /2 live calls, transfers included, of this UTC day.*next day/);
+    expect(rejection.json).toMatchObject({ limit: LIMIT });
     expect((await place(testKey, 3)).status).toBe(200);
     expect((await place((await service.customer()).liveKey, 4)).status).toBe(200);
     await service.accounts.setLimits(account._id, { liveCallsPerDay: 'none' });
     expect((await place(liveKey, 5)).status).toBe(200);
   }, 120_000);
 
-  it('counts with its transfer, and neither counts when it is not placed', async () => {
+  it('counts together with its transfer, and neither counts when it is not placed', async () => {
     const { account } = await service.customer();
     const { config, database } = service;
     const gate = createCallGate({ config, database });
@@ -50,7 +53,7 @@ describe('a live call on a real carrier', () => {
     expect(await gate.admit(dial('call'))).toMatchObject({ code: 'SPEND_LIMIT_EXCEEDED' });
   });
 
-  it('is counted exactly, however many ask at once', async () => {
+  it('is counted exactly, however many requests arrive at once', async () => {
     const { account } = await service.customer();
     const { config, database } = service;
     const ask = (n: number) =>
@@ -61,11 +64,11 @@ describe('a live call on a real carrier', () => {
         leg: 'call',
         to: `+120255501${10 + n}`,
       });
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => ask(n)));
-    expect(answers.filter((refused) => refused === undefined)).toHaveLength(LIMIT);
+    const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => ask(n)));
+    expect(responses.filter((rejection) => rejection === undefined)).toHaveLength(LIMIT);
   });
 
-  it('is not bounded on the simulated carrier', async () => {
+  it('is not limited on the simulated carrier', async () => {
     const { account } = await service.customer();
     const { config, database } = service;
     const { liveLimits: _, ...calls } = config.calls;

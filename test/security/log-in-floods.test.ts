@@ -9,14 +9,14 @@ import { createBrowser, PASSWORD } from '../support/http/portal-support.js';
 const HASH_MS = 1_200;
 let isSlow = false;
 
-/** Hashes later, as where many wait, without the work of it: this machine is shared. */
-const delayed =
+/** Delays the hash as a long queue would, without using CPU time, because other tests share this machine. */
+const withDelay =
   <Given extends unknown[], T>(work: (...given: Given) => Promise<T>) =>
   async (...given: Given): Promise<T> => {
     if (isSlow) await new Promise((resolve) => setTimeout(resolve, HASH_MS));
     return work(...given);
   };
-const slowPasswords = () => createPasswords({ hash: delayed(argon2.hash), verify: delayed(argon2.verify) });
+const slowPasswords = () => createPasswords({ hash: withDelay(argon2.hash), verify: withDelay(argon2.verify) });
 
 let service: Service;
 beforeAll(async () => {
@@ -28,8 +28,8 @@ afterEach(() => (isSlow = false));
 const logIn = (email: string, address: string) =>
   createBrowser(service).send('POST', '/portal/log-in', { email, password: PASSWORD }, { 'X-Forwarded-For': address });
 
-/** A log-in whose client does not wait for the answer. */
-function abandoned(email: string, address: string): Promise<void> {
+/** Sends a log-in request and disconnects before the response. */
+function abandonLogIn(email: string, address: string): Promise<void> {
   return new Promise((resolve) => {
     const body = JSON.stringify({ email, password: PASSWORD });
     const request = httpRequest(`${service.baseUrl}/portal/log-in`, {
@@ -48,8 +48,8 @@ function abandoned(email: string, address: string): Promise<void> {
   });
 }
 
-describe('a flood of log-ins keeps nobody out', () => {
-  it('who is in another network, however many /64s of a /48 it comes from', async () => {
+describe('during a flood of log-ins', () => {
+  it('a user in another network can log in, however many /64s of a /48 the flood uses', async () => {
     const email = await createBrowser(service).signUp();
     isSlow = true;
     const flood = Array.from({ length: 50 }, (_, which) =>
@@ -61,20 +61,20 @@ describe('a flood of log-ins keeps nobody out', () => {
     expect(new Set(statuses)).toEqual(new Set([401, 503]));
   }, 60_000);
 
-  it('when its clients do not wait for their answers, which are then not worked for', async () => {
+  it('no time is spent on clients that disconnect', async () => {
     const email = await createBrowser(service).signUp();
     isSlow = true;
     await Promise.all(
-      Array.from({ length: 50 }, (_, which) => abandoned(`gone${which}@example.com`, `198.51.100.${which}`)),
+      Array.from({ length: 50 }, (_, which) => abandonLogIn(`gone${which}@example.com`, `198.51.100.${which}`)),
     );
     expect((await logIn(email, '198.51.100.200')).status).toBe(200);
   }, 60_000);
 
-  it('in the line for a hash: networks take turns, and the largest one loses what does not fit', async () => {
+  it('networks share the hash queue fairly, and the largest one loses what does not fit', async () => {
     const passwords = createPasswords();
     const done: string[] = [];
     const ask = (name: string, address: string, until?: AbortSignal) =>
-      passwords.hash(name, { groups: networksOf(address), ...(until ? { until } : {}) }).then(
+      passwords.hash(name, { groups: networksOf(address), ...(until ? { signal: until } : {}) }).then(
         () => done.push(name),
         ({ name: fault }: Error) => done.push(`${name}: ${fault}`),
       );
@@ -84,14 +84,14 @@ describe('a flood of log-ins keeps nobody out', () => {
       ask('flood', `2001:db8:7:${which.toString(16)}::/64`, over.signal),
     );
     await Promise.all([
-      ask('neighbour of the provider', '2001:db8:8:1::/64'),
+      ask('same provider', '2001:db8:8:1::/64'),
       ask('other', '203.0.113.7'),
       ask('another', '2001:db9:1:1::/64'),
     ]);
     expect(done.filter((name) => name === 'flood: PasswordsBusyError')).toHaveLength(3);
     expect(done.filter((name) => name === 'flood').length).toBeLessThan(20);
 
-    // What still waits is dropped when its time is over: nothing is hashed for it.
+    // Requests that still wait in the queue at their deadline are dropped before the password is hashed.
     over.abort(Object.assign(new Error('late'), { name: 'Late' }));
     await Promise.all(flood);
     expect(done.filter((name) => name === 'flood: Late').length).toBeGreaterThan(30);

@@ -20,32 +20,36 @@ afterAll(async () => {
 
 const mailTo = (email: string, which: number) => eventually(async () => mail.to(email)[which - 1]);
 
-it('no log holds an address, a link, a password or a session of sign-up, verification, invitation and reset', async () => {
+it('no log contains an address, link, password or session of sign-up, verification, invitation and reset', async () => {
   const browser = createBrowser(service);
-  const stranger = createBrowser(service);
+  const anonymous = createBrowser(service);
   const email = `ada@${DOMAIN}`;
   const secrets = [DOMAIN, PASSWORD, NEW_PASSWORD, '#token='];
   await browser.signUp(email);
   secrets.push(browser.cookie.split('=')[1] ?? '-');
   const verify = tokenIn(await mailTo(email, 1));
-  await stranger.post('/portal/verify-email', { token: verify, password: NEW_PASSWORD });
+  await anonymous.post('/portal/verify-email', { token: verify, password: NEW_PASSWORD });
   expect((await browser.post('/portal/verify-email', { token: verify })).status).toBe(200);
 
   const grace = `grace@${DOMAIN}`;
   await browser.post('/portal/invitations', { email: grace, role: 'viewer' });
   const invitation = tokenIn(await mailTo(grace, 1));
-  const joined = await stranger.post('/portal/accept-invitation', { token: invitation, name: 'G', password: PASSWORD });
+  const joined = await anonymous.post('/portal/accept-invitation', {
+    token: invitation,
+    name: 'G',
+    password: PASSWORD,
+  });
   expect(joined.status).toBe(200);
 
-  await stranger.post('/portal/log-in', { email, password: 'wrong horse battery' });
-  await stranger.post('/portal/forgot-password', { email });
+  await anonymous.post('/portal/log-in', { email, password: 'wrong horse battery' });
+  await anonymous.post('/portal/forgot-password', { email });
   const reset = tokenIn(await mailTo(email, 2));
-  await stranger.post(`/portal/reset-password?token=${reset}`, { token: reset, new_password: 'dragon123456' });
-  expect((await stranger.post('/portal/reset-password', { token: reset, new_password: NEW_PASSWORD })).status).toBe(
+  await anonymous.post(`/portal/reset-password?token=${reset}`, { token: reset, new_password: 'dragon123456' });
+  expect((await anonymous.post('/portal/reset-password', { token: reset, new_password: NEW_PASSWORD })).status).toBe(
     200,
   );
 
-  // The mail server's refusal repeats the address.
+  // The mail server rejects the mail, and its error message contains the address.
   await createBrowser(service).signUp(`refused@${DOMAIN}`);
   await eventually(async () => (log.includes('e-mail not sent') ? true : undefined));
 

@@ -7,8 +7,9 @@ import { openMediaFixture } from '../integration/voice/support/media-fixture.js'
 import { newSid } from '../support/sids.js';
 
 const STREAMS = 500;
-/** Of one address, and more than that of strangers of all addresses together. */
+/** How many connections without a valid signature one address may have. */
 const MOST_OF_ONE = 1_000;
+/** More connections than all addresses together may have. */
 const FLOOD = 5_000;
 
 let media: Awaited<ReturnType<typeof openMediaFixture>>;
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => media.close());
 
-/** Calls that wait for their streams; nobody conducts them. */
+/** Stores calls that have no workflow and wait for their media streams. Returns their ids. */
 async function waitingCalls(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `call_${encodeCrockford(randomBytes(16))}`);
   const { callRequests, carrierBindings } = media.database;
@@ -43,8 +44,8 @@ async function waitingCalls(count: number): Promise<string[]> {
 
 const lineOf = (callId: string) => media.lineOptions({ callId, carrierSid: '', streamSid: '' });
 
-/** A connection that says nothing, or the beginning of a request. */
-function silent(localAddress: string, said = ''): Promise<Socket> {
+/** Opens a connection that sends nothing, or only the beginning of a request. */
+function openSilent(localAddress: string, said = ''): Promise<Socket> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: media.port, localAddress });
     socket.on('error', () => undefined);
@@ -53,18 +54,19 @@ function silent(localAddress: string, said = ''): Promise<Socket> {
       resolve(socket);
     });
     socket.once('close', () => resolve(socket));
-    // The server's queue is full for a while; it need not have taken every one.
+    // The server's accept queue is full for a while. So the test continues even if the server has not accepted every
+    // connection.
     setTimeout(() => resolve(socket), 5_000).unref();
   });
 }
 
-describe('strangers never take the media port from the carrier', () => {
+describe('unauthenticated connections do not take the media port from the carrier', () => {
   it('a stream is admitted while another address floods the port with silent connections', async () => {
     const [callId = ''] = await waitingCalls(1);
     let made = 0;
     const flood = await Promise.all(
       Array.from({ length: FLOOD }, async () => {
-        const socket = await silent('127.0.0.2');
+        const socket = await openSilent('127.0.0.2');
         if (!socket.connecting && socket.remotePort !== undefined) made += 1;
         return socket;
       }),
@@ -79,21 +81,21 @@ describe('strangers never take the media port from the carrier', () => {
     }
   }, 60_000);
 
-  it('a request whose headers do not end is cut off within 7 s', async () => {
+  it('a request with endless headers is cut off within 7 s', async () => {
     const begunAt = Date.now();
-    const socket = await silent('127.0.0.3', 'GET /stream HTTP/1.1\r\nHost: x\r\nX-Slow:');
+    const socket = await openSilent('127.0.0.3', 'GET /stream HTTP/1.1\r\nHost: x\r\nX-Slow:');
     expect(socket.connecting || socket.destroyed).toBe(false);
     await new Promise((resolve) => (socket.resume(), socket.once('close', resolve)));
     expect(Date.now() - begunAt).toBeLessThan(7_000);
   }, 30_000);
 
-  it('500 streams of one address are admitted together and stay', async () => {
+  it('500 streams from one address are admitted together and stay open', async () => {
     const calls = await waitingCalls(STREAMS);
     const sockets = await Promise.all(calls.map((callId) => dialIn(lineOf(callId))));
     try {
       const open = () => sockets.filter((socket) => socket.readyState === socket.OPEN);
       expect(open()).toHaveLength(STREAMS);
-      // Beyond the time that a connection without a right is given.
+      // This is longer than a connection may stay open without a valid signature.
       await new Promise((resolve) => setTimeout(resolve, 4_000));
       expect(open()).toHaveLength(STREAMS);
     } finally {
@@ -102,7 +104,7 @@ describe('strangers never take the media port from the carrier', () => {
   }, 120_000);
 });
 
-describe('connections that have not shown a signature', () => {
+describe('connections that have not shown a valid signature', () => {
   const limits = { perClient: 2, total: 4 };
   const sockets = () => {
     const closed: string[] = [];
@@ -110,21 +112,21 @@ describe('connections that have not shown a signature', () => {
     return { closed, socket };
   };
 
-  it('are closed, oldest first, when an address has too many', () => {
+  it('are closed, oldest first, when one address has too many', () => {
     const { closed, socket } = sockets();
     const gate = createConnectionGate(limits);
     for (const name of ['a1', 'a2', 'b1', 'a3', 'a4']) gate.enter(socket(name), name[0]);
     expect(closed).toEqual(['a1', 'a2']);
   });
 
-  it('are closed, oldest first, when there are too many of all addresses', () => {
+  it('are closed, oldest first, when all addresses have too many together', () => {
     const { closed, socket } = sockets();
     const gate = createConnectionGate(limits);
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) gate.enter(socket(name), name);
     expect(closed).toEqual(['a', 'b']);
   });
 
-  it('count for the client that the trusted proxy names, once it has', () => {
+  it('count for the client that the trusted proxy names, once it is known', () => {
     const { closed, socket } = sockets();
     const gate = createConnectionGate(limits);
     const all = ['p1', 'p2', 'p3'].map((name) => socket(name));
@@ -132,14 +134,14 @@ describe('connections that have not shown a signature', () => {
     expect(closed).toEqual([]);
     for (const one of all) gate.identify(one, 'client');
     expect(closed).toEqual(['p1']);
-    // Behind the same proxy, but another client.
+    // This socket stands for another client behind the same proxy.
     const other = socket('p4');
     gate.enter(other);
     gate.identify(other, 'another client');
     expect(closed).toEqual(['p1']);
   });
 
-  it('count no longer when they are admitted', () => {
+  it('no longer count once they are admitted', () => {
     const { closed, socket } = sockets();
     const gate = createConnectionGate(limits);
     for (let stream = 0; stream < 10; stream += 1) {

@@ -8,14 +8,15 @@ import { createIndexes } from '../../src/platform/mongo/connection.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { dialIn, startEvent } from '../integration/voice/support/carrier-line.js';
 import { frame, OPCODE } from '../integration/voice/support/raw-socket.js';
-import { rawRequest, sendBytes, shortestRequests } from '../support/hostile-requests.js';
-import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+import { rawRequest, sendBytes, shortestRequests, tinyChunksRequest } from '../support/hostile-requests.js';
+import { LIVE_WITHIN_MS, slowestLivenessResponse } from '../support/liveness.js';
 import { freePort, startRole } from '../support/role-process.js';
 import { newSid } from '../support/sids.js';
 
 const STREAM_URL = 'wss://media.example.com/stream';
-/** Made once: what the test itself does must not delay its questions. */
+/** The requests are built once, because building them during a test would delay the server. */
 const SHORT = shortestRequests(10_000).bytes;
+const TINY_CHUNKS = tinyChunksRequest({ path: '/health' }).bytes;
 const UPGRADE = rawRequest({
   path: `/stream/call_${'0'.repeat(26)}`,
   headers: {
@@ -70,8 +71,8 @@ afterAll(async () => {
 const many = (count: number, work: (n: number) => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n).catch(() => undefined)));
 
-/** The stream of a call that nobody conducts, admitted and begun. */
-async function admitted(): Promise<WebSocket> {
+/** Opens a media stream of a call without a workflow. The stream is admitted and has started. */
+async function openAdmittedStream(): Promise<WebSocket> {
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
   const carrierSid = newSid('CA');
   await database.callRequests.collection.insertOne({
@@ -95,9 +96,9 @@ async function admitted(): Promise<WebSocket> {
   return socket;
 }
 
-/** Writes on an admitted stream past the library, which would refuse to. */
+/** Writes bytes directly to admitted streams, because the websocket library would reject such frames. */
 async function onStreams(count: number, bytes: Buffer, { read = true } = {}): Promise<void> {
-  const streams = await Promise.all(Array.from({ length: count }, admitted));
+  const streams = await Promise.all(Array.from({ length: count }, openAdmittedStream));
   const sockets = streams.map((stream) => (stream as unknown as { _socket: Socket })._socket);
   for (const socket of sockets) {
     if (!read) socket.pause();
@@ -107,10 +108,13 @@ async function onStreams(count: number, bytes: Buffer, { read = true } = {}): Pr
   for (const stream of streams) stream.terminate();
 }
 
-/** So many at once, and some time later the next: the kernel's queue is short, and who finds it full waits for a second. */
-const inTurns = (turns: number, each: number, work: (n: number) => Promise<unknown>) => async () => {
+/**
+ * Starts the work in batches with pauses. The kernel's accept queue is short, and a client that finds it full waits for
+ * a second.
+ */
+const inBatches = (batches: number, each: number, work: (n: number) => Promise<unknown>) => async () => {
   const begun: Promise<unknown>[] = [];
-  for (let turn = 0; turn < turns; turn++) {
+  for (let batch = 0; batch < batches; batch++) {
     begun.push(many(each, work));
     await sleep(100);
   }
@@ -130,22 +134,29 @@ function halfOpen(n: number): Promise<void> {
 }
 
 const CASES: { name: string; run: () => Promise<unknown> }[] = [
-  { name: 'half-open and silent sockets', run: inTurns(15, 100, halfOpen) },
+  { name: 'half-open and silent sockets', run: inBatches(15, 100, halfOpen) },
   { name: 'thousands of short requests in a row', run: () => many(20, () => sendBytes(port, SHORT, { forMs: 3_000 })) },
-  { name: 'upgrades that nobody signed', run: () => many(500, () => sendBytes(port, UPGRADE, { forMs: 3_000 })) },
-  { name: 'garbage behind an upgrade', run: () => many(50, () => sendBytes(port, GARBAGE, { forMs: 3_000 })) },
+  {
+    name: 'bodies in chunks of one byte',
+    run: () => many(100, () => sendBytes(port, TINY_CHUNKS, { forMs: 3_000 })),
+  },
+  {
+    name: 'upgrades without a valid signature',
+    run: () => many(500, () => sendBytes(port, UPGRADE, { forMs: 3_000 })),
+  },
+  { name: 'garbage after an upgrade', run: () => many(50, () => sendBytes(port, GARBAGE, { forMs: 3_000 })) },
   { name: 'a flood of tiny frames', run: () => onStreams(10, TINY_FRAMES) },
   { name: 'a flood of marks', run: () => onStreams(10, MARKS) },
   { name: 'a flood of fragments', run: () => onStreams(10, EMPTY_FRAGMENTS) },
   { name: 'giant frames', run: () => onStreams(10, GIANT) },
-  { name: 'frames that nest deeply', run: () => onStreams(10, NESTED) },
-  { name: 'frames of very many members', run: () => onStreams(10, CROWDED) },
-  { name: 'pings whose answers nobody reads', run: () => onStreams(10, PINGS, { read: false }) },
+  { name: 'deeply nested frames', run: () => onStreams(10, NESTED) },
+  { name: 'frames with 8,000 members', run: () => onStreams(10, CROWDED) },
+  { name: 'pings whose responses the client does not read', run: () => onStreams(10, PINGS, { read: false }) },
 ];
 
-describe('GET /health of the media server is answered soon during', () => {
+describe('GET /health of the media server responds soon during', () => {
   it.each(CASES)('$name', async ({ run }) => {
-    const slowest = await slowestLiveAnswer(`http://127.0.0.1:${port}`, run, { path: '/health', pid: media.pid });
+    const slowest = await slowestLivenessResponse(`http://127.0.0.1:${port}`, run, { path: '/health', pid: media.pid });
     if (process.env['TEST_LOG_LEVEL']) process.stdout.write(`${slowest}\n`);
     expect(slowest).toBeLessThan(LIVE_WITHIN_MS);
     expect(media.isRunning()).toBe(true);

@@ -17,7 +17,8 @@ beforeAll(async () => {
   ports = createPorts(env);
   temporal = await prepareTemporal({ env, dataFolder, ports, report: () => undefined, signal });
   server = await temporal.start?.(signal);
-  // Its workflows are served before it says where, and before its interface has found them.
+  // Waits for the addresses in the output. Temporal prints them later than it serves workflows, when its UI has had
+  // time to start.
   await eventually(() => Promise.resolve(server?.lastOutput().includes('Metrics:')));
   await eventually(async () => (await fetch(`${temporal.uiUrl}/api/v1/namespaces`)).ok);
 }, 120_000);
@@ -41,7 +42,7 @@ const ask = (port: number, headers: Record<string, string>, of = '/api/v1/namesp
   return sendBytes(port, Buffer.from(bytes), { forMs: 5_000 });
 };
 
-/** The ports of 127.0.0.1 on which a process listens, as Linux tells. */
+/** Returns the ports of 127.0.0.1 on which a process listens, as reported by Linux. */
 async function portsOf(pid: number): Promise<number[]> {
   const folder = `/proc/${pid}/fd`;
   const links = await Promise.all((await readdir(folder)).map((fd) => readlink(path.join(folder, fd)).catch(() => '')));
@@ -53,7 +54,7 @@ async function portsOf(pid: number): Promise<number[]> {
 }
 
 describe('a web page in an operator’s browser', () => {
-  it('reads and ends no workflow by a name that leads to the Temporal UI', async () => {
+  it('cannot read or end workflows by a host name that resolves to the Temporal UI', async () => {
     const port = portOf(temporal.uiUrl);
     for (const Host of ['evil.example', `evil.example:${port}`, 'localhost.evil.example', '']) {
       expect(await ask(port, { Host })).toMatch(/^HTTP\/1\.1 403 /);
@@ -62,7 +63,7 @@ describe('a web page in an operator’s browser', () => {
     expect(absolute).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  it('nor by the UI’s address, though its links lead there', async () => {
+  it('cannot read or end workflows by the address of the UI, though links to it work', async () => {
     const port = portOf(temporal.uiUrl);
     const Host = `127.0.0.1:${port}`;
     for (const headers of [
@@ -80,9 +81,10 @@ describe('a web page in an operator’s browser', () => {
   });
 
   const onLinux = process.platform === 'linux' ? it : it.skip;
-  onLinux('nor by any other port that Temporal opens', async () => {
+  onLinux('cannot read workflows by any other port that Temporal opens', async () => {
     const opened = await portsOf(server?.pid ?? 0);
-    // Its own protocol, the HTTP interface that nobody uses, metrics, and those of its parts among each other.
+    // The open ports are those for Temporal's protocol, the unused HTTP interface, metrics, and connections between its
+    // parts.
     expect(opened.length).toBeGreaterThanOrEqual(3);
     for (const port of opened) {
       for (const Host of ['evil.example', `127.0.0.1:${port}`, 'localhost']) {
@@ -91,7 +93,7 @@ describe('a web page in an operator’s browser', () => {
     }
   });
 
-  it('and the operator sees it at its address, with the data of the workflows', async () => {
+  it('does not prevent the operator from opening the UI at its address, with the workflows', async () => {
     for (const host of [`127.0.0.1:${portOf(temporal.uiUrl)}`, `localhost:${portOf(temporal.uiUrl)}`]) {
       const page = await ask(portOf(temporal.uiUrl), { Host: host }, '/namespaces/default/workflows');
       expect(page).toMatch(/^HTTP\/1\.1 200 [\s\S]*<html/);

@@ -14,7 +14,7 @@ const postText = (port: number, text: string) =>
 const portOf = (url: string) => Number(new URL(url).port);
 
 describe('a web page in a developer’s browser', () => {
-  it('has nothing passed on by webhooks listen, neither as itself nor by a name that leads to this machine', async () => {
+  it('cannot send through webhooks listen, neither directly nor by a host name that resolves to this machine', async () => {
     const received: Received[] = [];
     const onReceived = (one: Received) => received.push(one);
     const listener = await startWebhookListener({ port: 0, answeredHost: 'tunnel.example', onReceived });
@@ -38,7 +38,7 @@ describe('a web page in a developer’s browser', () => {
     }
   });
 
-  it('reads and fills no webhook inbox by a name that leads to this machine', async () => {
+  it('cannot read or fill the webhook inbox by a host name that resolves to this machine', async () => {
     const inbox = await startWebhookInbox(0);
     const port = portOf(inbox.url);
     try {
@@ -57,7 +57,7 @@ describe('a web page in a developer’s browser', () => {
     { Origin: 'null' },
     { Origin: 'http://localhost:3000', 'Sec-Fetch-Site': 'same-site' },
     { 'Sec-Fetch-Site': 'cross-site' },
-  ])('neither reads nor forges deliveries of the webhook inbox by its address: %j', async (headers) => {
+  ])('cannot read or forge deliveries of the webhook inbox by its address: %j', async (headers) => {
     const inbox = await startWebhookInbox(0);
     const port = portOf(inbox.url);
     try {
@@ -70,7 +70,7 @@ describe('a web page in a developer’s browser', () => {
     }
   });
 
-  it('asks nothing of the simulated carrier, whose tokens are published', async () => {
+  it('cannot use the simulated carrier, whose tokens are published', async () => {
     const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0' });
     const simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
     const { port } = await simulator.listen();
@@ -94,7 +94,7 @@ describe('a web page in a developer’s browser', () => {
 });
 
 describe('the webhook inbox of development', () => {
-  it('keeps 16 MiB at most, the newest, and tells them all', async () => {
+  it('keeps the newest 16 MiB and returns all of them', async () => {
     const inbox = await startWebhookInbox(0);
     const port = portOf(inbox.url);
     try {
@@ -102,22 +102,22 @@ describe('the webhook inbox of development', () => {
       const kept = inbox.deliveries();
       expect(kept.reduce((sum, { raw }) => sum + raw.length, 0)).toBeLessThanOrEqual(16 * 1_048_576);
       expect(kept[0]?.raw).toMatch(/^23 /);
-      const told = (await (await fetch(inbox.url)).json()) as { raw: string }[];
-      expect(told.map(({ raw }) => raw)).toEqual(kept.map(({ raw }) => raw));
-      expect(told.length).toBeGreaterThanOrEqual(15);
+      const listed = (await (await fetch(inbox.url)).json()) as { raw: string }[];
+      expect(listed.map(({ raw }) => raw)).toEqual(kept.map(({ raw }) => raw));
+      expect(listed.length).toBeGreaterThanOrEqual(15);
     } finally {
       await inbox.close();
     }
   });
 
-  it('survives a body that cannot be written as JSON again, and tells its text', async () => {
+  it('accepts a body that cannot be serialized as JSON again, and returns its text', async () => {
     const inbox = await startWebhookInbox(0);
     const port = portOf(inbox.url);
     const deep = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
     try {
       for (const text of [deep, '{"a":1}']) expect((await postText(port, text)).status).toBe(204);
-      const told = (await (await fetch(inbox.url)).json()) as { body: unknown }[];
-      expect(told.map(({ body }) => body)).toEqual([{ a: 1 }, deep]);
+      const listed = (await (await fetch(inbox.url)).json()) as { body: unknown }[];
+      expect(listed.map(({ body }) => body)).toEqual([{ a: 1 }, deep]);
     } finally {
       await inbox.close();
     }

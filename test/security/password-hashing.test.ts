@@ -3,16 +3,16 @@ import { createPortalLimits } from '../../src/identity/sign-in/limits.js';
 import { createPasswords, PasswordsBusyError } from '../../src/identity/people/passwords.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import { startService, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {
   service = await startService({ worker: false });
 });
 afterAll(() => service.close());
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
-/** A log-in whose last byte comes long after its headers. */
+/** Sends a log-in whose last byte arrives `heldMs` after the headers. */
 function lateLogIn(email: string, heldMs: number): Promise<number> {
   const text = JSON.stringify({ email, password: 'wrong horse battery' });
   return new Promise((resolve, reject) => {
@@ -30,10 +30,10 @@ function lateLogIn(email: string, heldMs: number): Promise<number> {
   });
 }
 
-/** Tries a password six times from one address; the sixth is refused unless the others were taken back. */
+/** Tries a password six times from one address. The sixth attempt is rejected if all five earlier ones were counted. */
 async function outcomesOf(check: (hashing: <R>(hash: Promise<R>) => Promise<R>) => Promise<undefined>) {
   const limits = createPortalLimits({ config: service.config, database: service.database });
-  const ctx = { get: () => '', set: () => undefined, req: { socket: { remoteAddress: '198.51.100.9' } } };
+  const ctx = { state: {}, get: () => '', set: () => undefined, req: { socket: { remoteAddress: '198.51.100.9' } } };
   const outcomes: string[] = [];
   for (let count = 0; count < 6; count++) {
     const tried = limits.tryPassword(ctx as unknown as ApiContext, 'logIn', 'ada@example.com', check);
@@ -42,14 +42,14 @@ async function outcomesOf(check: (hashing: <R>(hash: Promise<R>) => Promise<R>) 
   return outcomes;
 }
 
-describe('password hashing is never had for free', () => {
-  it('by a body that ends late: the try is answered and counted', async () => {
+describe('the hash of a password', () => {
+  it('counts as an attempt if the body ends late', async () => {
     const email = await createBrowser(service).signUp();
     const statuses = await Promise.all(Array.from({ length: 7 }, () => lateLogIn(email, 8_500)));
     expect(statuses.toSorted((a, b) => a - b)).toEqual([401, 401, 401, 401, 401, 429, 429]);
   }, 40_000);
 
-  it('by a try that fails after its hash began', async () => {
+  it('counts as an attempt if the request fails after the hash started', async () => {
     const outcomes = await outcomesOf(async (hashing) => {
       await hashing(Promise.resolve());
       throw new Error('late');
@@ -57,15 +57,15 @@ describe('password hashing is never had for free', () => {
     expect(outcomes).toEqual(['late', 'late', 'late', 'late', 'late', expect.stringContaining('Too many requests')]);
   });
 
-  it('while a try for which there was no room costs none', async () => {
+  it('does not count as an attempt if the hash queue is full', async () => {
     const outcomes = await outcomesOf(async (hashing) => {
       await hashing(Promise.reject(new PasswordsBusyError()));
       return undefined;
     });
-    expect(new Set(outcomes)).toEqual(new Set(['Too many passwords wait to be checked.']));
+    expect(new Set(outcomes)).toEqual(new Set(['Too many password checks are waiting.']));
   });
 
-  it('and no room once does not refuse unknown addresses for ever', async () => {
+  it('is computed again for unknown addresses after the hash queue was full', async () => {
     const passwords = createPasswords();
     const busy = Array.from({ length: 63 }, () => passwords.hash('correct horse battery'));
     await expect(passwords.verify('wrong horse battery', undefined)).rejects.toThrow(PasswordsBusyError);

@@ -20,8 +20,8 @@ beforeEach(async () => {
 
 const newPaymentId = () => `cs_live_${ulid()}`;
 
-/** Tells of a payment of 25 USD as the payment provider does; returns the status. */
-async function tell(id: string, { account }: Customer): Promise<number> {
+/** Reports a payment of 25 USD as the payment provider does. Returns the status of the response. */
+async function reportPayment(id: string, { account }: Customer): Promise<number> {
   const object = { id, payment_status: 'paid', amount_total: 2_500, currency: 'usd', client_reference_id: account._id };
   const body = JSON.stringify({ type: 'checkout.session.completed', livemode: true, data: { object } });
   const time = Math.floor(Date.now() / 1_000);
@@ -30,7 +30,7 @@ async function tell(id: string, { account }: Customer): Promise<number> {
   return (await service.request('/webhooks/payments', { method: 'POST', headers, body })).status;
 }
 
-/** Credits 25 USD by hand; returns the exit code and what went wrong. */
+/** Credits 25 USD with the operator's command. Returns the exit code and the error. */
 async function credit(id: string, { account }: Customer, ...options: string[]) {
   const env = { MONGODB_URI: service.config.mongodbUri, API_KEY_PEPPER: service.config.apiKeyPepper };
   const { code, stderr } = await runAdmin(['topup', account._id, '25', '--payment-id', id, ...options], env);
@@ -41,21 +41,21 @@ async function creditedTo({ account }: Customer, mode: 'live' | 'test' = 'live')
   return (await createLedger(service.database).balance(ledgerAccountId(account._id, mode))).creditedMicros;
 }
 
-describe('a payment that is credited by hand and told by webhook', () => {
-  it('is credited once when both name one account, in whichever order', async () => {
+describe('a payment that is credited by hand and reported by webhook', () => {
+  it('is credited once if both name one account, in either order', async () => {
     const ids = [newPaymentId(), newPaymentId()] as const;
     expect(await credit(ids[0], payer)).toEqual({ code: 0, stderr: '' });
-    expect(await tell(ids[0], payer)).toBe(200);
-    expect(await tell(ids[1], payer)).toBe(200);
+    expect(await reportPayment(ids[0], payer)).toBe(200);
+    expect(await reportPayment(ids[1], payer)).toBe(200);
     expect(await credit(ids[1], payer)).toEqual({ code: 0, stderr: '' });
     expect(await creditedTo(payer)).toBe(50_000_000);
   });
 
-  it('is credited to no second account or balance, in whichever order', async () => {
+  it('is never credited to a second account or balance, in either order', async () => {
     const ids = [newPaymentId(), newPaymentId()] as const;
     await credit(ids[0], payer);
-    expect([await tell(ids[0], other), await creditedTo(other)]).toEqual([409, 0]);
-    await tell(ids[1], payer);
+    expect([await reportPayment(ids[0], other), await creditedTo(other)]).toEqual([409, 0]);
+    await reportPayment(ids[1], payer);
     const before = await creditedTo(payer, 'test');
     for (const [to, mode] of [
       [other, 'live'],
@@ -71,7 +71,7 @@ describe('a payment that is credited by hand and told by webhook', () => {
     ]);
   });
 
-  it('is not taken for another by a spelling of its id that no provider uses', async () => {
+  it('is rejected with a spelling of its id that no payment provider uses', async () => {
     const id = newPaymentId();
     for (const spelling of [` ${id}`, `${id}\n`, '', 'x'.repeat(129)]) {
       expect((await credit(spelling, payer)).code).toBe(2);

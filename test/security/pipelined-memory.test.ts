@@ -1,14 +1,14 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitConnections } from '../../src/platform/http/connection-limits.js';
+import { createHttpServer } from '../../src/platform/http/server/http-server.js';
 import { startService, type Service } from '../support/http/harness.js';
 import { pipelinedRequests, rawRequest, sendBytes, shortestRequests } from '../support/hostile-requests.js';
-import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+import { LIVE_WITHIN_MS, slowestLivenessResponse } from '../support/liveness.js';
 
 const MEGABYTE = 1_024 * 1_024;
-/** Large enough that the kernel's buffers do not hold a few of it. */
+/** A file so large that a few copies of it do not fit in the kernel's buffers. */
 const LARGE_FILE = '/docs/swagger-ui-bundle.js';
 const UNREAD_FOR_MS = 1_200;
 
@@ -21,7 +21,7 @@ afterAll(() => service.close());
 
 const memory = () => process.memoryUsage.rss();
 
-/** By how many bytes the process grows at most while some work runs. */
+/** Returns by how many bytes the memory of the process grows at most while some work runs. */
 async function growthDuring(work: () => Promise<unknown>): Promise<number> {
   const before = memory();
   let most = before;
@@ -45,12 +45,12 @@ const closed = (socket: Socket) => new Promise<void>((resolve) => socket.once('c
 
 describe('a client that does not read', () => {
   it.each(['/openapi.json', LARGE_FILE])(
-    'holds little memory with a thousand requests for %s on one socket, and delays nobody',
+    'causes little memory growth with a thousand requests for %s on one socket, and delays no other request',
     async (path) => {
       const { bytes } = pipelinedRequests(path);
       let slowest = 0;
       const growth = await growthDuring(async () => {
-        slowest = await slowestLiveAnswer(service.baseUrl, () =>
+        slowest = await slowestLivenessResponse(service.baseUrl, () =>
           sendBytes(service.port, bytes, { read: false, forMs: 3_000 }),
         );
       });
@@ -60,9 +60,9 @@ describe('a client that does not read', () => {
     120_000,
   );
 
-  it('has few of its requests parsed once it has too many in flight', async () => {
+  it('has few of its requests parsed while too many are in flight', async () => {
     let parsed = 0;
-    const server = createServer((req, res) => {
+    const server = createHttpServer({}, (req, res) => {
       parsed += 1;
       connections.admit(req, res);
     });
@@ -75,7 +75,7 @@ describe('a client that does not read', () => {
     expect(parsed).toBeLessThan(100);
   });
 
-  it('holds little memory on many sockets, each within its bound', async () => {
+  it('causes little memory growth with many sockets, each within its limit', async () => {
     const { bytes } = pipelinedRequests(LARGE_FILE, 16);
     const growth = await growthDuring(() =>
       Promise.all(Array.from({ length: 20 }, () => sendBytes(service.port, bytes, { read: false, forMs: 2_000 }))),
@@ -83,7 +83,7 @@ describe('a client that does not read', () => {
     expect(growth).toBeLessThan(150 * MEGABYTE);
   }, 120_000);
 
-  it('is disconnected when nothing was read for a while', async () => {
+  it('is disconnected if nothing was read for a while', async () => {
     const socket = await open(pipelinedRequests(LARGE_FILE, 16).bytes);
     socket.pause();
     await sleep(4 * UNREAD_FOR_MS);
@@ -97,15 +97,15 @@ describe('a client that does not read', () => {
 });
 
 describe('a client that reads', () => {
-  it('gets the answer to a request of any size, and to the next one behind a large body', async () => {
+  it('gets a response to a request of any size, and to the next one after a large body', async () => {
     const body = JSON.stringify({ email: 'x'.repeat(15_000) });
     const headers = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' };
     const logIn = rawRequest({ method: 'POST', path: '/portal/log-in', headers, body });
-    const answers = await sendBytes(service.port, Buffer.concat([logIn, logIn, lastRequest('/health/live')]));
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'HTTP/1.1 200']);
+    const responses = await sendBytes(service.port, Buffer.concat([logIn, logIn, lastRequest('/health/live')]));
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'HTTP/1.1 200']);
   });
 
-  it('slowly gets all of it, for longer than an unread response lasts', async () => {
+  it('gets a whole response even if it reads slowly, for longer than an unread response may wait', async () => {
     const socket = await open(Buffer.concat([pipelinedRequests(LARGE_FILE, 15).bytes, lastRequest(LARGE_FILE)]));
     let received = 0;
     socket.on('data', (chunk: Buffer) => {
@@ -119,7 +119,7 @@ describe('a client that reads', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(UNREAD_FOR_MS);
   }, 120_000);
 
-  it('may pipeline 16 requests, and a connection with more in flight is closed', async () => {
+  it('may pipeline 16 requests; a connection with more in flight is closed', async () => {
     const few = Buffer.concat([pipelinedRequests('/health/live', 15).bytes, lastRequest('/health/live')]);
     expect((await sendBytes(service.port, few)).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(16);
     const many = await sendBytes(service.port, pipelinedRequests('/health/live', 40).bytes);
@@ -130,7 +130,7 @@ describe('a client that reads', () => {
     for (let i = 0; i < 40; i++) expect((await service.request('/health/live')).status).toBe(200);
   });
 
-  it('is kept waiting for as long as an answer takes, with nothing to read', async () => {
+  it('may wait for a response without reading for as long as it takes', async () => {
     const socket = await open(Buffer.from('GET /health/live HTTP/1.1\r\nHost: x\r\n'));
     await sleep(2 * UNREAD_FOR_MS);
     let received = '';
@@ -145,9 +145,9 @@ function lastRequest(path: string): Buffer {
   return rawRequest({ path, headers: { Connection: 'close' } });
 }
 
-describe('files that do not change', () => {
+describe('static files', () => {
   it.each(['/openapi.json', '/docs', '/docs/start.js', '/docs/swagger-ui.css', '/portal'])(
-    '%s is sent compressed, and not again to whom has it',
+    '%s is sent compressed, and with 304 to a client that has it',
     async (path) => {
       const first = await service.request(path, { headers: { 'Accept-Encoding': 'gzip' } });
       expect(first.status).toBe(200);

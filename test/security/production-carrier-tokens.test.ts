@@ -8,13 +8,13 @@ import { expectError, startService, type Service } from '../support/http/harness
 import { PRODUCTION } from '../support/production.js';
 import { newSid } from '../support/sids.js';
 
-/** As development has them, and the documentation names them. */
+/** The tokens of development mode, which the documentation publishes. */
 const PUBLISHED = {
   live: { carrierAccountId: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
   test: { carrierAccountId: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
 };
 
-describe('published tokens of the simulated carrier sign nothing in production', () => {
+describe('published tokens of the simulated carrier are not valid in production', () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService({ worker: false, env: { ...PRODUCTION, TRUST_PROXY: 'true' } });
@@ -22,19 +22,19 @@ describe('published tokens of the simulated carrier sign nothing in production',
   afterAll(() => service.close());
 
   it.each(['live', 'test'] as const)(
-    'a forged inbound call of %s mode is refused and leaves no trace',
+    'a forged inbound call in %s mode is rejected and stores nothing',
     async (mode) => {
       const { carrierAccountId } = service.config.carriers[mode];
       for (const AccountSid of [carrierAccountId, PUBLISHED[mode].carrierAccountId]) {
         const params = { AccountSid, CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199' };
         const url = `${service.config.publicBaseUrl}/inbound_call`;
         const { authToken } = PUBLISHED[mode];
-        const answer = await service.request('/inbound_call', {
+        const response = await service.request('/inbound_call', {
           method: 'POST',
           headers: { 'X-Twilio-Signature': sign({ authToken, url, params }), 'X-Forwarded-Proto': 'https' },
           body: new URLSearchParams(params),
         });
-        expectError(answer, 401, 'UNAUTHORIZED');
+        expectError(response, 401, 'UNAUTHORIZED');
         const status = await service.request('/carrier/status', {
           method: 'POST',
           headers: {
@@ -49,15 +49,18 @@ describe('published tokens of the simulated carrier sign nothing in production',
     },
   );
 
-  it.each(['SIMULATOR_AUTH_TOKEN', 'SIMULATOR_TEST_AUTH_TOKEN'])('%s is refused when it is one of them', (name) => {
-    for (const { authToken } of Object.values(PUBLISHED)) {
-      expect(() => parseConfig({ ...PRODUCTION, [name]: authToken })).toThrow(new RegExp(`${name} .*published`));
-    }
-    expect(() => parseConfig({ ...PRODUCTION, [name]: 'short' })).toThrow(new RegExp(`${name} .*characters`));
-    expect(() => parseConfig({ [name]: PUBLISHED.live.authToken })).not.toThrow();
-  });
+  it.each(['SIMULATOR_AUTH_TOKEN', 'SIMULATOR_TEST_AUTH_TOKEN'])(
+    '%s is rejected if it is a published token',
+    (name) => {
+      for (const { authToken } of Object.values(PUBLISHED)) {
+        expect(() => parseConfig({ ...PRODUCTION, [name]: authToken })).toThrow(new RegExp(`${name} .*published`));
+      }
+      expect(() => parseConfig({ ...PRODUCTION, [name]: 'short' })).toThrow(new RegExp(`${name} .*characters`));
+      expect(() => parseConfig({ [name]: PUBLISHED.live.authToken })).not.toThrow();
+    },
+  );
 
-  it.each(['SIMULATOR_ACCOUNT_SID', 'SIMULATOR_TEST_ACCOUNT_SID'])('%s is refused when it is published', (name) => {
+  it.each(['SIMULATOR_ACCOUNT_SID', 'SIMULATOR_TEST_ACCOUNT_SID'])('%s is rejected if it is published', (name) => {
     for (const { carrierAccountId } of Object.values(PUBLISHED)) {
       expect(() => parseConfig({ ...PRODUCTION, [name]: carrierAccountId })).toThrow(new RegExp(`${name} .*published`));
     }
@@ -73,7 +76,7 @@ describe('published tokens of the simulated carrier sign nothing in production',
   });
 });
 
-describe("a deployment's own tokens", () => {
+describe('the generated tokens of a deployment', () => {
   let database: Database;
   const ACCOUNT = /^AC[0-9a-f]{32}$/;
   beforeAll(async () => {
@@ -84,7 +87,7 @@ describe("a deployment's own tokens", () => {
     await database.close();
   });
 
-  it('are the same for all roles, whichever comes first, and are stored encrypted', async () => {
+  it('are the same for all roles, whichever starts first, and are stored encrypted', async () => {
     const roles = Array.from({ length: 8 }, () => parseConfig(PRODUCTION));
     const settled = await Promise.all(roles.map((config) => withDeploymentTokens(config, database)));
     const accounts = settled.map(({ carriers }) => carriers);
@@ -98,13 +101,13 @@ describe("a deployment's own tokens", () => {
     for (const token of [live.authToken, test.authToken]) expect(stored).not.toContain(token);
   });
 
-  it('fit nothing before they are read', async () => {
+  it('are random until they are read from the database', async () => {
     const [first, second] = [parseConfig(PRODUCTION), parseConfig(PRODUCTION)];
     expect(first.carriers.live.authToken).not.toBe(second.carriers.live.authToken);
     expect(needsDeploymentTokens(first)).toBe(true);
   });
 
-  it('give way to configured ones, with which the database is not asked', async () => {
+  it('are not used or read if tokens are configured', async () => {
     const [live, test] = [newToken(), newToken()];
     const config = parseConfig({ ...PRODUCTION, SIMULATOR_AUTH_TOKEN: live, SIMULATOR_TEST_AUTH_TOKEN: test });
     expect(needsDeploymentTokens(config)).toBe(false);

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/database.js';
 import { requireReplicaSet } from '../../src/platform/mongo/connection.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 
-const refusal = (env: NodeJS.ProcessEnv): string => {
+const rejectionOf = (env: NodeJS.ProcessEnv): string => {
   try {
     parseConfig({ ...PRODUCTION, ...env });
     return '';
@@ -18,8 +18,8 @@ describe('production never starts with settings that expose it', () => {
     ['API_KEY_PEPPER', 'development-pepper-development-pepper'],
     ['TWILIO_AUTH_TOKEN', '1'.repeat(32)],
     ['TWILIO_AUTH_TOKEN', '2'.repeat(32)],
-  ])('%s=%s is refused: everybody can read it', (name, value) => {
-    expect(refusal({ [name]: value })).toMatch(new RegExp(`${name} must be`));
+  ])('%s=%s is rejected: it is published', (name, value) => {
+    expect(rejectionOf({ [name]: value })).toMatch(new RegExp(`${name} must be`));
   });
 
   it.each([
@@ -34,8 +34,8 @@ describe('production never starts with settings that expose it', () => {
     ['STT_BASE_URL', 'ws://api.example.com', 'wss'],
     ['TTS_BASE_URL', 'ws://api.example.com', 'https or wss'],
     ['TEMPORAL_UI_URL', 'http://temporal.example.com', 'https'],
-  ])('%s=%s is refused: %s is needed', (name, value, scheme) => {
-    expect(refusal({ [name]: value })).toMatch(new RegExp(`${name} must use ${scheme} in production`));
+  ])('%s=%s is rejected: %s is needed', (name, value, scheme) => {
+    expect(rejectionOf({ [name]: value })).toMatch(new RegExp(`${name} must use ${scheme} in production`));
   });
 
   it.each([
@@ -45,8 +45,8 @@ describe('production never starts with settings that expose it', () => {
     ['SIMULATOR_URL', 'http://simulator:8082'],
     ['TEMPORAL_UI_URL', 'http://localhost:8233'],
     ['LLM_BASE_URL', 'http://127.0.0.1:8000/v1'],
-  ])('%s=%s is taken: it does not leave the private network', (name, value) => {
-    expect(refusal({ [name]: value })).toBe('');
+  ])('%s=%s is accepted: it does not leave the private network', (name, value) => {
+    expect(rejectionOf({ [name]: value })).toBe('');
   });
 
   it.each([
@@ -57,8 +57,8 @@ describe('production never starts with settings that expose it', () => {
     ['TEMPORAL_API_KEY', 'change-me'],
     ['MONGODB_URI', 'mongodb://root:change-me@db/callwright'],
     ['TEMPORAL_POSTGRES_PASSWORD', 'change-me'],
-  ])('%s is refused while it is a placeholder', (name, value) => {
-    expect(refusal({ [name]: value })).toMatch(new RegExp(`${name} still holds the placeholder change-me`));
+  ])('%s is rejected while it is a placeholder', (name, value) => {
+    expect(rejectionOf({ [name]: value })).toMatch(new RegExp(`${name} still contains the placeholder change-me`));
     expect(() => parseConfig({ [name]: value, ALLOW_INSECURE_DEVELOPMENT: 'true' })).not.toThrow();
   });
 
@@ -88,8 +88,8 @@ describe('production never starts with settings that expose it', () => {
     ['ENCRYPTION_KEYS', keyOf(Buffer.from('a password of thirty-two letters'))],
     ['ENCRYPTION_KEYS', `${PRODUCTION.ENCRYPTION_KEYS},old:${Buffer.alloc(32, 1).toString('base64')}`],
     ['ENCRYPTION_KEYS', `${PRODUCTION.ENCRYPTION_KEYS},again:${PRODUCTION.ENCRYPTION_KEYS.slice('test:'.length)}`],
-  ])('%s=%s is refused: it can be guessed', (name, value) => {
-    const message = refusal({ [name]: value, MAIL_FROM: 'a@example.com' });
+  ])('%s=%s is rejected: it can be guessed', (name, value) => {
+    const message = rejectionOf({ [name]: value, MAIL_FROM: 'a@example.com' });
     expect(message).toMatch(new RegExp(`${name} .*(openssl rand|placeholder|password)`));
     expect(message).not.toContain(value);
     expect(() =>
@@ -103,24 +103,24 @@ describe('production never starts with settings that expose it', () => {
     ['PAYMENT_WEBHOOK_SECRET', 'SIMULATOR_AUTH_TOKEN'],
     ['SIMULATOR_AUTH_TOKEN', 'TEMPORAL_POSTGRES_PASSWORD'],
     ['API_KEY_PEPPER', 'OPENAI_API_KEY'],
-  ])('%s and %s with one value are refused', (first, second) => {
+  ])('%s and %s with one value are rejected', (first, second) => {
     const value = likeASecret('twice');
-    const message = refusal({ [first]: value, [second]: value });
+    const message = rejectionOf({ [first]: value, [second]: value });
     expect(message).toMatch(new RegExp(`(${first} must differ from ${second}|${second} must differ from ${first})`));
     expect(message).not.toContain(value);
   });
 
-  it('an encryption key that is another secret is refused, however it is written', () => {
+  it('an encryption key that equals another secret is rejected, in any encoding', () => {
     const key = Buffer.from(likeASecret('twice'), 'hex');
     for (const text of [key.toString('base64'), key.toString('hex')]) {
-      expect(refusal({ ENCRYPTION_KEYS: keyOf(key), PAYMENT_WEBHOOK_SECRET: text })).toMatch(/must differ from/);
+      expect(rejectionOf({ ENCRYPTION_KEYS: keyOf(key), PAYMENT_WEBHOOK_SECRET: text })).toMatch(/must differ from/);
     }
   });
 
   it.each(['t', 'x'.repeat(32), likeASecret('twilio'), likeASecret('twilio').slice(0, 31), '0'.repeat(32)])(
-    'TWILIO_AUTH_TOKEN=%s is refused: it is no token of Twilio',
+    'TWILIO_AUTH_TOKEN=%s is rejected: it is not a token of Twilio',
     (value) => {
-      expect(refusal({ TWILIO_AUTH_TOKEN: value })).toMatch(
+      expect(rejectionOf({ TWILIO_AUTH_TOKEN: value })).toMatch(
         /TWILIO_AUTH_TOKEN must be the token of your Twilio account/,
       );
     },
@@ -143,21 +143,23 @@ describe('production never starts with settings that expose it', () => {
     '100.64.0.0/10',
     '8.8.8.8/32',
     '192.168.0.0/15',
-  ])('WEBHOOK_ALLOW_CIDRS=%s is refused: customers would reach more than a private network', (value) => {
-    expect(refusal({ WEBHOOK_ALLOW_CIDRS: value })).toMatch(/WEBHOOK_ALLOW_CIDRS must hold private networks only/);
+  ])('WEBHOOK_ALLOW_CIDRS=%s is rejected: it allows more than a private network', (value) => {
+    expect(rejectionOf({ WEBHOOK_ALLOW_CIDRS: value })).toMatch(
+      /WEBHOOK_ALLOW_CIDRS must contain private networks only/,
+    );
   });
 
   it.each(['10.0.0.0/8', '192.168.4.0/24, 172.16.0.0/12', 'fd12:3456:789a::/48', '100.64.0.0/16'])(
-    'WEBHOOK_ALLOW_CIDRS=%s is taken',
+    'WEBHOOK_ALLOW_CIDRS=%s is accepted',
     (value) => {
-      expect(refusal({ WEBHOOK_ALLOW_CIDRS: value })).toBe('');
+      expect(rejectionOf({ WEBHOOK_ALLOW_CIDRS: value })).toBe('');
     },
   );
 
-  it('TEMPORAL_API_KEY is never sent in clear', () => {
+  it('TEMPORAL_API_KEY is never sent without TLS', () => {
     const key = likeASecret('temporal');
-    expect(refusal({ TEMPORAL_API_KEY: key })).toMatch(/TEMPORAL_API_KEY .*TEMPORAL_TLS=true/);
-    expect(refusal({ TEMPORAL_API_KEY: key, TEMPORAL_TLS: 'true' })).toBe('');
+    expect(rejectionOf({ TEMPORAL_API_KEY: key })).toMatch(/TEMPORAL_API_KEY .*TEMPORAL_TLS=true/);
+    expect(rejectionOf({ TEMPORAL_API_KEY: key, TEMPORAL_TLS: 'true' })).toBe('');
   });
 
   it.each([
@@ -170,27 +172,27 @@ describe('production never starts with settings that expose it', () => {
     ['LLM_BASE_URL', 'https://llm.example.com/v1#x'],
     ['STT_BASE_URL', 'wss://u:p@stt.example.com'],
     ['TEMPORAL_UI_URL', 'https://temporal.example.com/?x'],
-  ])('%s=%s is refused: an address has no credentials, query or fragment', (name, value) => {
-    expect(refusal({ [name]: value })).toMatch(
+  ])('%s=%s is rejected: an address has no credentials, query or fragment', (name, value) => {
+    expect(rejectionOf({ [name]: value })).toMatch(
       new RegExp(`${name} must have no user name, password, query or fragment`),
     );
   });
 
   it.each(['requireTLS=false', 'ignoreTLS=true', 'tls.rejectUnauthorized=false', 'secure=false'])(
-    'SMTP_URL with ?%s is refused: it would send links in clear',
+    'SMTP_URL with ?%s is rejected: it would send links without TLS',
     (option) => {
       const SMTP_URL = `smtps://user:word@smtp.example.com/?${option}`;
-      expect(refusal({ SMTP_URL, MAIL_FROM: 'a@example.com' })).toMatch(/SMTP_URL must have no options/);
+      expect(rejectionOf({ SMTP_URL, MAIL_FROM: 'a@example.com' })).toMatch(/SMTP_URL must have no options/);
     },
   );
 
-  it.each(['25', '443,25', '6665-6669', '0'])('WEBHOOK_PORTS=%s is refused wherever the service runs', (ports) => {
+  it.each(['25', '443,25', '6665-6669', '0'])('WEBHOOK_PORTS=%s is rejected in development too', (ports) => {
     expect(() => parseConfig({ WEBHOOK_PORTS: ports })).toThrow(/WEBHOOK_PORTS/);
-    expect(refusal({ WEBHOOK_PORTS: ports })).toMatch(/WEBHOOK_PORTS/);
+    expect(rejectionOf({ WEBHOOK_PORTS: ports })).toMatch(/WEBHOOK_PORTS/);
   });
 
-  it('all faults are told together, each naming its variable', () => {
-    const message = refusal({
+  it('all errors are reported together, each with its variable', () => {
+    const message = rejectionOf({
       PUBLIC_BASE_URL: 'http://calls.example.com',
       API_PORT: 'many',
       CARRIER: '',
@@ -210,7 +212,7 @@ describe('production never starts with settings that expose it', () => {
     expect(message.match(/API_KEY_PEPPER/g)).toHaveLength(1);
   });
 
-  it('a MongoDB that is no replica set is refused unless that is said', async () => {
+  it('a MongoDB that is not a replica set is rejected unless the operator allows it', async () => {
     const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/settings_${randomUUID()}`);
     try {
       const alone = { ...database, replicated: false };
@@ -225,7 +227,7 @@ describe('production never starts with settings that expose it', () => {
   });
 });
 
-describe('the password of the database never crosses a public network in clear', () => {
+describe('connections to MongoDB and Temporal', () => {
   const parse = (uri: string, more = {}) => parseConfig({ ...PRODUCTION, MONGODB_URI: uri, ...more });
 
   it.each([
@@ -233,7 +235,7 @@ describe('the password of the database never crosses a public network in clear',
     'mongodb://ada:pw@10.0.0.1,db.example.com:27017/callwright?replicaSet=rs0',
     'mongodb://ada:pw@203.0.113.5/?tls=false',
     'mongodb+srv://ada:pw@cluster.example.com/?tls=false',
-  ])('by %s', (uri) => {
+  ])('are rejected if a password would cross a public network without TLS: %s', (uri) => {
     expect(() => parse(uri)).toThrow(/MONGODB_URI .*tls=true.*ALLOW_PLAIN_MONGODB/);
     expect(() => parse(uri)).not.toThrow(/pw@/);
     expect(parse(uri, { ALLOW_PLAIN_MONGODB: 'true' }).mongodbUri).toBe(uri);
@@ -245,11 +247,11 @@ describe('the password of the database never crosses a public network in clear',
     'mongodb+srv://ada:pw@cluster.example.com/callwright',
     'mongodb://ada:pw@10.0.0.1,mongodb:27017/callwright',
     'mongodb://127.0.0.1:27017/callwright',
-  ])('not by %s', (uri) => {
+  ])('are accepted with TLS or inside a private network: %s', (uri) => {
     expect(parse(uri).mongodbUri).toBe(uri);
   });
 
-  it('nor is Temporal spoken to in clear there without a warning', () => {
+  it('cause a warning for Temporal on a public network without TLS', () => {
     const exposed = (address: string, more = {}) =>
       parseConfig({ ...PRODUCTION, TEMPORAL_ADDRESS: address, ...more }).temporal.exposed;
     expect(exposed('temporal.example.com:7233')).toBe(true);

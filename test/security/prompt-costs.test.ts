@@ -1,5 +1,5 @@
-import { createTalk } from '../../src/voice/engines/pipeline/talk.js';
-import { promptFor } from '../../src/voice/session/prompt.js';
+import { createChatHistory } from '../../src/voice/engines/pipeline/chat-history.js';
+import { buildPrompt } from '../../src/voice/session/prompt.js';
 import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 
@@ -16,17 +16,17 @@ const TOO_LONG =
   /^(instruction|tools): .* at most 65536 bytes in UTF-8 together .* Shorten them, or use fewer tools\.$/;
 
 /** A cuneiform sign: four bytes, and four tokens. */
-const DEAR = '𒀀';
-const dearTool = (index: number) => ({
+const COSTLY_SIGN = '𒀀';
+const costlyTool = (index: number) => ({
   name: `dear_${index}`,
   description: 'Looks up an order.',
   method: 'GET',
   url: 'https://shop.example.com/orders',
-  parameters: JSON.stringify({ type: 'object', properties: {}, description: DEAR.repeat(8_000) }),
+  parameters: JSON.stringify({ type: 'object', properties: {}, description: COSTLY_SIGN.repeat(8_000) }),
 });
 
 function promptOf(instruction: string, inputParameters: Record<string, unknown>): string {
-  return promptFor({
+  return buildPrompt({
     callId: 'call_1',
     instruction,
     voice: 'amber',
@@ -52,11 +52,11 @@ afterAll(() => service.close());
 
 const create = (fields: object) => ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', ...fields });
 
-describe('an instruction and tools that are dear to read', () => {
-  it('are refused when an agent is made or changed; the longest instruction and some tools are not', async () => {
-    const refused = await create({ instruction: LONGEST, tools: toolsOf(16) });
-    expectError(refused, 400, 'MISSING_PARAMS', TOO_LONG);
-    expect(refused.json['fields']).toHaveProperty('tools');
+describe('an instruction and tools that cost many tokens', () => {
+  it('are rejected when an agent is created or updated; the longest instruction or a few tools are accepted', async () => {
+    const rejected = await create({ instruction: LONGEST, tools: toolsOf(16) });
+    expectError(rejected, 400, 'MISSING_PARAMS', TOO_LONG);
+    expect(rejected.json['fields']).toHaveProperty('tools');
     const made = await create({ instruction: '語'.repeat(10_000), tools: toolsOf(3) });
     expect(made.status).toBe(200);
     const id = String(made.json['agent_id']);
@@ -72,60 +72,60 @@ describe('an instruction and tools that are dear to read', () => {
     expectError(back, 400, 'MISSING_PARAMS', /^instruction: /);
   });
 
-  it('are refused when a call brings its own instruction; an agent from before stays usable', async () => {
+  it('are rejected in the instruction of a call, while an older agent stays usable', async () => {
     const agentId = String((await create({})).json['agent_id']);
     await service.database.agents.updateOne({ _id: agentId }, { $set: { tools: toolsOf(16), instruction: LONGEST } });
     const order = { to_phone_number: '+12025550123', agent_id: agentId };
-    const before = await service.callsAskedFor();
-    const refused = await service.place(customer.testKey, { ...order, instruction: LONGEST });
-    expectError(refused, 400, 'MISSING_PARAMS', /^instruction: /);
-    expect(await service.callsAskedFor()).toBe(before);
+    const before = await service.countCallRequests();
+    const rejected = await service.place(customer.testKey, { ...order, instruction: LONGEST });
+    expectError(rejected, 400, 'MISSING_PARAMS', /^instruction: /);
+    expect(await service.countCallRequests()).toBe(before);
     expect((await ask.get(`/agents/${agentId}`, customer.liveKey)).status).toBe(200);
     expect((await ask.patch(`/agents/${agentId}`, customer.liveKey, { name: 'B' })).status).toBe(200);
     await service.accounts.setLimits(customer.account._id, { concurrentCalls: 0 });
     expectError(await service.place(customer.liveKey, order), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
   });
 
-  it('do not grow without bound by values that are filled in', () => {
+  it('have a limit after parameters are filled in', () => {
     const prompt = promptOf('{{a}}'.repeat(6_500), { a: 'v'.repeat(500) });
     expect(prompt.length).toBeLessThan(100_000);
   });
 });
 
-/** Models take each byte of a rare script for a token of its own; an English word is one. */
-describe('text in scripts that are dear to read', () => {
-  it('is refused by its bytes when an agent is made or changed', async () => {
-    const made = await create({ instruction: 'Hi.', tools: [dearTool(0)] });
+/** Models count each byte of a rare script as a token; an English word is one token. */
+describe('text in scripts that cost many tokens', () => {
+  it('is rejected by its bytes when an agent is created or updated', async () => {
+    const made = await create({ instruction: 'Hi.', tools: [costlyTool(0)] });
     expect(made.status).toBe(200);
     const path = `/agents/${String(made.json['agent_id'])}`;
-    for (const fields of [{ instruction: DEAR.repeat(16_385) }, { tools: [0, 1, 2].map(dearTool) }]) {
+    for (const fields of [{ instruction: COSTLY_SIGN.repeat(16_385) }, { tools: [0, 1, 2].map(costlyTool) }]) {
       expectError(await create(fields), 400, 'MISSING_PARAMS', TOO_LONG);
       expectError(await ask.patch(path, customer.liveKey, fields), 400, 'MISSING_PARAMS', TOO_LONG);
     }
   });
 
-  it('is refused in what a call brings: its instruction and both kinds of parameters', async () => {
+  it('is rejected in the instruction and both kinds of parameters of a call', async () => {
     const order = { to_phone_number: '+12025550123', instruction: 'Hi.' };
-    const before = await service.callsAskedFor();
-    const dear = JSON.stringify({ a: DEAR.repeat(4_100) });
+    const before = await service.countCallRequests();
+    const costly = JSON.stringify({ a: COSTLY_SIGN.repeat(4_100) });
     for (const [field, value] of [
-      ['instruction', DEAR.repeat(16_400)],
-      ['input_parameters', dear],
-      ['output_parameters', dear],
+      ['instruction', COSTLY_SIGN.repeat(16_400)],
+      ['input_parameters', costly],
+      ['output_parameters', costly],
     ] as const) {
-      const refused = await service.place(customer.testKey, { ...order, [field]: value });
-      expectError(refused, 400, 'MISSING_PARAMS', new RegExp(`^${field}.* at most \\d+ bytes in UTF-8`));
+      const rejected = await service.place(customer.testKey, { ...order, [field]: value });
+      expectError(rejected, 400, 'MISSING_PARAMS', new RegExp(`^${field}.* at most \\d+ bytes in UTF-8`));
     }
-    expect(await service.callsAskedFor()).toBe(before);
-    expectError(await create({ output_parameters: dear }), 400, 'MISSING_PARAMS', /^output_parameters.* bytes/);
+    expect(await service.countCallRequests()).toBe(before);
+    expectError(await create({ output_parameters: costly }), 400, 'MISSING_PARAMS', /^output_parameters.* bytes/);
   });
 
-  it('is bounded by its bytes where values are filled in, and in what was said', () => {
-    const prompt = promptOf('{{a}}'.repeat(200), { a: DEAR.repeat(500) });
+  it('is limited by its bytes after parameters are filled in, and in the chat history', () => {
+    const prompt = promptOf('{{a}}'.repeat(200), { a: COSTLY_SIGN.repeat(500) });
     expect(Buffer.byteLength(prompt)).toBeLessThan(30_000);
-    const talk = createTalk('Hi.');
-    for (let n = 0; n < 100; n++) talk.caller(DEAR.repeat(1_000));
-    const told = talk.messages().map(({ content }) => Buffer.byteLength(content));
-    expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(70_000);
+    const talk = createChatHistory('Hi.');
+    for (let n = 0; n < 100; n++) talk.addCaller(COSTLY_SIGN.repeat(1_000));
+    const sizes = talk.messages().map(({ content }) => Buffer.byteLength(content));
+    expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(70_000);
   });
 });

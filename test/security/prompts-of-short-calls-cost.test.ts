@@ -6,9 +6,9 @@ import { newCallId } from '../support/store/test-database.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 const MIB = 1_024 * 1_024;
-/** Cuneiform: as many tokens as bytes. */
+/** A cuneiform text, which has as many tokens as bytes. */
 const LONGEST = '𒀀'.repeat(16_384);
-const TOO_LONG = /^The prompts of .* this UTC day are too long .* Shorten the instruction, .* ask the operator/;
+const TOO_LONG = /^The account has reached its limit of prompt bytes .* Shorten the instruction/;
 
 let service: Service;
 let customer: Customer;
@@ -20,66 +20,70 @@ beforeEach(async () => {
   customer = await service.customer();
 });
 
-/** The account's calls of this day bring so many bytes of prompts; returns the rejections. */
-async function bring(bytes: number, { account }: Customer) {
+/**
+ * Adds this many bytes of prompts to the account's calls of the current day. Returns the rejection, if there is one.
+ */
+async function addPrompts(bytes: number, { account }: Customer) {
   const gate = createCallGate(service);
   const call = { account, mode: 'live', callId: newCallId(), promptBytes: bytes } as const;
-  return { call, refused: await gate.admitReceived(call) };
+  return { call, rejection: await gate.admitReceived(call) };
 }
 
 async function place(key: string, instruction: string) {
   const order = { to_phone_number: '+12025550140', instruction };
   const headers = { 'Idempotency-Key': `call ${newCallId()}` };
   return eventually(async () => {
-    const answer = await service.place(key, order, headers);
-    return answer.status !== 503 && answer;
+    const response = await service.place(key, order, headers);
+    return response.status !== 503 && response;
   });
 }
 
 describe('the prompts of live calls that end at once', () => {
-  it('are bounded by their bytes in a UTC day, and rejected with the remedy', async () => {
-    expect((await bring(8 * MIB - 100_000, customer)).refused).toBeUndefined();
+  it('are limited by their bytes in a UTC day, and rejected with the remedy', async () => {
+    expect((await addPrompts(8 * MIB - 100_000, customer)).rejection).toBeUndefined();
     expect((await place(customer.liveKey, LONGEST)).status).toBe(200);
     const last = await place(customer.liveKey, LONGEST);
     expect(last.status).toBe(200);
-    // Held money counts like billed money.
-    await bring(100 * MIB, customer);
-    const before = await service.callsAskedFor();
-    const refused = await place(customer.liveKey, LONGEST);
-    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', TOO_LONG);
-    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
-    expect(await service.callsAskedFor()).toBe(before);
+    // The limit depends on the money spent today. Money on hold counts like billed money.
+    await addPrompts(100 * MIB, customer);
+    const before = await service.countCallRequests();
+    const rejection = await place(customer.liveKey, LONGEST);
+    expectError(rejection, 429, 'RATE_LIMIT_EXCEEDED', TOO_LONG);
+    expect(Number(rejection.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect(await service.countCallRequests()).toBe(before);
     expect((await place((await service.customer()).liveKey, LONGEST)).status).toBe(200);
     expect((await place(customer.testKey, LONGEST)).status).toBe(200);
   }, 120_000);
 
-  it('have room for 2 MiB with each USD that the account has spent in the day', async () => {
-    await bring(8 * MIB, customer);
-    expect((await bring(1, customer)).refused).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+  it('may have 2 MiB more with each USD that the account has spent in the day', async () => {
+    await addPrompts(8 * MIB, customer);
+    expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
     const id = ledgerAccountId(customer.account._id, 'live');
     const hold = { ledgerAccountId: id, callId: newCallId(), window: 0, microsPerSecond: 2_500 };
     await createLedger(service.database).hold({ ...hold, maxDurationSeconds: 400, windows: [400] });
     expect(await createLedger(service.database).spentToday(id)).toBe(1_000_000);
-    expect((await bring(2 * MIB, customer)).refused).toBeUndefined();
-    expect((await bring(1, customer)).refused).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    expect((await addPrompts(2 * MIB, customer)).rejection).toBeUndefined();
+    expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 
-  it('count once for each call, received ones too, and not for rejected calls', async () => {
+  it('count once per call, including inbound calls, and not for rejected calls', async () => {
     const gate = createCallGate(service);
-    const { call } = await bring(8 * MIB, customer);
+    const { call } = await addPrompts(8 * MIB, customer);
     expect(await gate.admitReceived(call)).toBeUndefined();
-    expect((await bring(1, customer)).refused).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
     await gate.withdrawReceived(call);
     await gate.withdrawReceived(call);
-    expect((await bring(8 * MIB, customer)).refused).toBeUndefined();
-    expect((await bring(1, customer)).refused).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    expect((await addPrompts(8 * MIB, customer)).rejection).toBeUndefined();
+    expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 
-  it('are not bounded for an account whose calls of a day are not', async () => {
+  it('are not limited for an account without a daily limit of calls', async () => {
     await service.accounts.setLimits(customer.account._id, { liveCallsPerDay: 'none' });
     const account = await service.accounts.find(customer.account._id);
     for (let n = 0; n < 3; n++) {
-      expect((await bring(8 * MIB, { ...customer, account: account as Customer['account'] })).refused).toBeUndefined();
+      expect(
+        (await addPrompts(8 * MIB, { ...customer, account: account as Customer['account'] })).rejection,
+      ).toBeUndefined();
     }
   });
 });

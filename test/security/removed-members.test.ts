@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 afterEach(() => jest.restoreAllMocks());
 
-/** An invited member who has not verified the address. */
+/** Invites a member who then has an account but has not verified the address. */
 async function unverifiedMember(role: 'owner' | 'viewer') {
   const { account } = await service.customer();
   const _id = `user_${account._id}`;
@@ -18,7 +18,7 @@ async function unverifiedMember(role: 'owner' | 'viewer') {
   return { userId: _id, accountId: account._id, members: createMembers(service.database) };
 }
 
-/** Lets something happen once, before the next call of a model's method. */
+/** Runs a function once, right before the next call of a method of this model. */
 function before(model: 'users' | 'unverifiedUsers', method: 'create' | 'deleteOne', happen: () => Promise<unknown>) {
   const of = service.database[model] as unknown as Record<string, (...args: unknown[]) => unknown>;
   const original = of[method]!.bind(of);
@@ -32,26 +32,26 @@ const isMember = async (userId: string) =>
   (await service.database.users.exists({ _id: userId })) !== null ||
   (await service.database.unverifiedUsers.exists({ _id: userId })) !== null;
 
-describe('a member who was removed stays removed', () => {
-  it('when the address is verified in the middle of the removal', async () => {
+describe('a removed member stays removed', () => {
+  it('if the address is verified during the removal', async () => {
     const { userId, accountId, members } = await unverifiedMember('viewer');
     before('unverifiedUsers', 'deleteOne', () => members.verify({ _id: userId }));
     await members.remove(accountId, userId);
     expect(await isMember(userId)).toBe(false);
   });
 
-  it('or when the removal comes in the middle of the verification, which it asks to wait for', async () => {
+  it('if the removal happens during the verification: it is rejected with a conflict and succeeds later', async () => {
     const { userId, accountId, members } = await unverifiedMember('viewer');
-    const refusals: unknown[] = [];
-    before('users', 'create', () => members.remove(accountId, userId).catch((error) => refusals.push(error)));
+    const rejections: unknown[] = [];
+    before('users', 'create', () => members.remove(accountId, userId).catch((error) => rejections.push(error)));
     await members.verify({ _id: userId });
-    expect(refusals).toEqual([expect.objectContaining({ code: 'CONFLICT' })]);
+    expect(rejections).toEqual([expect.objectContaining({ code: 'CONFLICT' })]);
     await members.remove(accountId, userId);
     expect(await isMember(userId)).toBe(false);
   });
 });
 
-it('a role that was taken away stays so when the address is verified in the middle of it', async () => {
+it('a lower role stays in place if the address is verified during the change', async () => {
   const { userId, accountId, members } = await unverifiedMember('owner');
   await service.database.users.create([
     {

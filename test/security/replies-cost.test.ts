@@ -5,20 +5,20 @@ import { ANSWER_MS, placeRealtimeCall } from '../integration/voice/support/realt
 import { openStage, type Stage } from '../support/pipeline-stage';
 
 const MINUTE_MS = 60_000;
-/** What a minute may cost: 30 replies at once, and one more every 2.5 s. */
-const MOST_REPLIES = 30 + 24;
-/** No two groups of keys within 1.5 s. */
+/** The maximum number of replies in the first minute: 6 at once, and one more every 2.5 s. */
+const MOST_REPLIES = 6 + 24;
+/** The maximum number of groups of DTMF digits in a minute: one at least 1.5 s after another. */
 const MOST_GROUPS = 41;
 
-describe('a far end that has the operator pay for replies without end', () => {
-  describe('in the pipeline', () => {
+describe('a remote party that provokes endless replies at the operator’s cost', () => {
+  describe('in the pipeline engine', () => {
     let stage: Stage;
     let asked: number;
 
     beforeEach(async () => {
       jest.useFakeTimers();
-      stage = await openStage({ decidesTurns: true });
-      asked = stage.asked.length;
+      stage = await openStage({ detectsEndOfTurn: true });
+      asked = stage.requests.length;
     });
 
     afterEach(async () => {
@@ -26,10 +26,10 @@ describe('a far end that has the operator pay for replies without end', () => {
       jest.useRealTimers();
     });
 
-    const replies = () => stage.asked.length - asked;
-    const keysTold = () => stage.said().filter((line) => line.startsWith('caller: (keys: '));
-    const keysKept = () =>
-      keysTold()
+    const replies = () => stage.requests.length - asked;
+    const dtmfTurns = () => stage.said().filter((line) => line.startsWith('caller: (keys: '));
+    const dtmfDigits = () =>
+      dtmfTurns()
         .join('')
         .replace(/[^\d#*]/g, '');
 
@@ -41,15 +41,15 @@ describe('a far end that has the operator pay for replies without end', () => {
       }
     }
 
-    it('gets few answers to a pound key that is pressed ten times a second', async () => {
+    it('gets few replies to a pound key pressed ten times a second', async () => {
       await forAMinute(100, () => stage.presses('#'));
       expect(replies()).toBeLessThan(12);
-      expect(keysTold().length).toBeLessThan(12);
+      expect(dtmfTurns().length).toBeLessThan(12);
       await stage.pass(4_000);
-      expect(keysKept()).toHaveLength(600);
+      expect(dtmfDigits()).toHaveLength(600);
     });
 
-    it('gets one answer in 1.5 s to numbers that are keyed in as fast as can be, and no digit is lost', async () => {
+    it('gets one reply per 1.5 s to numbers entered as fast as possible, and no digit is lost', async () => {
       let pressed = '';
       await forAMinute(200, (count) => {
         const keys = `${count % 10}#`;
@@ -57,43 +57,43 @@ describe('a far end that has the operator pay for replies without end', () => {
         stage.presses(keys);
       });
       expect(replies()).toBeLessThanOrEqual(MOST_GROUPS);
-      expect(keysTold().length).toBeLessThanOrEqual(MOST_GROUPS);
+      expect(dtmfTurns().length).toBeLessThanOrEqual(MOST_GROUPS);
       await stage.pass(4_000);
-      expect(keysKept()).toBe(pressed);
+      expect(dtmfDigits()).toBe(pressed);
     });
 
-    it('is answered no more often than a talk goes on when it never stops saying short words', async () => {
+    it('gets no more replies than the limit when it says short words without a pause', async () => {
       await forAMinute(500, (count) => stage.hears().onEnd(`No, ${count}.`));
       expect(replies()).toBeLessThanOrEqual(MOST_REPLIES);
       stage.hears().onEnd('This is my last word.');
       await stage.pass(3_000);
-      expect(stage.asked.at(-1)?.talk.at(-1)).toBe('user: This is my last word.');
-      expect(stage.asked.at(-1)?.abandoned).toBe(false);
+      expect(stage.requests.at(-1)?.messages.at(-1)).toBe('user: This is my last word.');
+      expect(stage.requests.at(-1)?.abandoned).toBe(false);
       expect(stage.ended).toBeUndefined();
       expect(stage.failed).toBeUndefined();
     });
 
-    it('has no answers begun on suspicion when it stops and goes on again and again', async () => {
+    it('starts no speculative replies when it pauses and continues again and again', async () => {
       await forAMinute(100, async (count) => {
-        stage.hears().onWords(`Well, ${count}`);
-        stage.hears().onMayEnd(`Well, ${count}`);
+        stage.hears().onInterim(`Well, ${count}`);
+        stage.hears().onProbableEnd(`Well, ${count}`);
         await stage.pass(100);
-        stage.hears().onGoesOn();
+        stage.hears().onTurnContinued();
       });
       expect(replies()).toBeLessThanOrEqual(MOST_REPLIES);
-      // Whoever has finished is answered at once all the same.
-      const before = stage.asked.length;
+      // The agent still replies at once to a turn that is finished.
+      const before = stage.requests.length;
       stage.hears().onEnd('Well then.');
       await stage.pass(100);
-      expect(stage.asked).toHaveLength(before + 1);
+      expect(stage.requests).toHaveLength(before + 1);
     });
 
-    it('leaves an honest talk at full speed alone: a question every 3 s for five minutes', async () => {
+    it('does not affect an honest conversation with a question every 3 s for five minutes', async () => {
       for (let count = 1; count <= 100; count += 1) {
-        const before = stage.asked.length;
+        const before = stage.requests.length;
         stage.hears().onEnd(`Question ${count}?`);
         await stage.pass(60);
-        stage.lastAsked(before + 1).answers('Yes.');
+        stage.lastRequest(before + 1).respond('Yes.');
         await stage.pass(2_940);
       }
       expect(stage.said()).toHaveLength(1 + 200);
@@ -109,7 +109,7 @@ describe('a far end that has the operator pay for replies without end', () => {
     const answersByItself = () =>
       call.sent('session.update').at(-1)?.session?.audio?.input?.turn_detection?.['create_response'];
 
-    it('gets few answers to a pound key that is pressed ten times a second', async () => {
+    it('gets few replies to a pound key pressed ten times a second', async () => {
       call = await placeRealtimeCall();
       await call.greeted();
       const before = asked();
@@ -122,10 +122,10 @@ describe('a far end that has the operator pay for replies without end', () => {
       expect(call.line.failed).toBeUndefined();
     });
 
-    it('is answered by the provider itself only as long as a talk has replies left, then when there is room', async () => {
+    it('gets replies from the provider directly only while the limit allows, and later when it does again', async () => {
       call = await placeRealtimeCall();
       await call.greeted();
-      for (let count = 0; count < 32; count += 1) {
+      for (let count = 0; count < 8; count += 1) {
         const id = `unasked_${count}`;
         call.session().send({ type: 'response.created', response: { id } });
         call.session().send({ type: 'response.done', response: { id, status: 'cancelled', output: [] } });
@@ -139,7 +139,7 @@ describe('a far end that has the operator pay for replies without end', () => {
       }
       await new Promise((resolve) => setTimeout(resolve, 500));
       expect(asked()).toBe(before);
-      // More than what was left is owed: the last words are answered when it has been earned.
+      // The caller has used up the limit. The agent replies to the last turn as soon as the limit allows a reply again.
       await eventually(() => asked() === before + 1, 40_000);
       expect(call.line.failed).toBeUndefined();
     }, 90_000);
@@ -150,7 +150,7 @@ describe('a far end that has the operator pay for replies without end', () => {
     beforeAll(() => factory.warm());
     afterAll(() => factory.close());
 
-    const keysIn = (line: ReturnType<typeof connect>) =>
+    const digitsIn = (line: ReturnType<typeof connect>) =>
       line.transcript.flatMap(({ text }) => /^\(keys: (.*)\)$/.exec(text)?.[1]?.split(' ') ?? []);
 
     async function press(everyMs: number, keys: string) {
@@ -167,17 +167,17 @@ describe('a far end that has the operator pay for replies without end', () => {
       return { line, tookMs, replies: () => line.audioItems() - before };
     }
 
-    it('gets no answer to a pound key that is pressed ten times a second, and all of them are kept', async () => {
+    it('gets no reply to a pound key pressed ten times a second, and all digits are stored', async () => {
       const { line, replies } = await press(100, '#'.repeat(50));
-      await until(() => keysIn(line).length === 50);
+      await until(() => digitsIn(line).length === 50);
       expect(replies()).toBe(0);
       await line.stop();
     }, 60_000);
 
-    it('gets one answer in 1.5 s to keys that each want one', async () => {
+    it('gets one reply per 1.5 s to digits that each ask for one', async () => {
       const { line, tookMs, replies } = await press(100, '*'.repeat(40));
       expect(replies()).toBeLessThanOrEqual(1 + Math.ceil(tookMs / 1_500));
-      await until(() => keysIn(line).length === 40);
+      await until(() => digitsIn(line).length === 40);
       expect(line.failures).toEqual([]);
       await line.stop();
     }, 60_000);

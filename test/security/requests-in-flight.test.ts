@@ -1,14 +1,14 @@
 import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { expectError, startService, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits, memberOf, PASSWORD, type Browser } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {
   service = await startService({ worker: false });
 });
 afterAll(() => service.close());
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 afterEach(() => jest.restoreAllMocks());
 
 const NEW_PASSWORD = 'another horse battery';
@@ -31,7 +31,10 @@ const activeKeys = async (accountId: string) =>
 const accept = (token: unknown) =>
   createBrowser(service).post('/portal/accept-invitation', { token, name: 'Grace', password: PASSWORD });
 
-/** Lets something happen between a request's last look at the sender and its next write of a kind. */
+/**
+ * Runs a function at a critical moment of a request: after the service has checked the sender, and before its next
+ * write to the model.
+ */
 function beforeNextWrite(
   model: 'apiKeys' | 'invitations' | 'users',
   method: 'create' | 'updateOne',
@@ -45,15 +48,15 @@ function beforeNextWrite(
   });
 }
 
-describe('a reset of the password wins against what is in flight', () => {
-  it('a new API key', async () => {
+describe('a password reset overrides requests in flight', () => {
+  it('for a new API key', async () => {
     const { browser, userId, accountId } = await newOwner();
     beforeNextWrite('apiKeys', 'create', () => reset(userId));
     expectError(await browser.post('/api_keys', { name: 'survivor' }), 401, 'UNAUTHORIZED');
     expect(await activeKeys(accountId)).not.toContain('survivor');
   });
 
-  it('a later expiry of an API key', async () => {
+  it('for a later expiry of an API key', async () => {
     const { browser, userId, accountId } = await newOwner();
     const expiresAt = new Date(Date.now() + 3_600_000);
     const { key } = await service.apiKeys.create({ accountId, mode: 'test', name: 'short', expiresAt });
@@ -72,7 +75,7 @@ describe('a reset of the password wins against what is in flight', () => {
     });
   });
 
-  it('an invitation', async () => {
+  it('for an invitation', async () => {
     const { browser, userId, accountId } = await newOwner();
     beforeNextWrite('invitations', 'create', () => reset(userId));
     const body = { email: 'accomplice@example.com', role: 'owner' };
@@ -80,7 +83,7 @@ describe('a reset of the password wins against what is in flight', () => {
     expect(await service.database.invitations.countDocuments({ accountId })).toBe(0);
   });
 
-  it('the acceptance of an invitation that was made before', async () => {
+  it('for the acceptance of an earlier invitation', async () => {
     const { browser, userId, accountId } = await newOwner();
     const { json } = await browser.post('/portal/invitations', { email: 'early@example.com', role: 'owner' });
     beforeNextWrite('users', 'create', () => reset(userId));
@@ -90,7 +93,7 @@ describe('a reset of the password wins against what is in flight', () => {
   });
 });
 
-describe('the removal of a member wins against what is in flight', () => {
+describe('the removal of a member or key overrides requests in flight', () => {
   const withSecond = async () => {
     const first = await newOwner();
     const second = await memberOf(service, first.browser, 'owner');
@@ -100,7 +103,7 @@ describe('the removal of a member wins against what is in flight', () => {
     return { first, second, removeSecond };
   };
 
-  it('another member’s higher role', async () => {
+  it('for another member’s higher role', async () => {
     const { first, second, removeSecond } = await withSecond();
     const viewer = await memberOf(service, first.browser, 'viewer');
     beforeNextWrite('users', 'updateOne', removeSecond);
@@ -111,7 +114,7 @@ describe('the removal of a member wins against what is in flight', () => {
     });
   });
 
-  it('a body that was held back for less than half a second', async () => {
+  it('for a body that was delayed by less than half a second', async () => {
     const { account, liveKey } = await service.customer();
     const body = JSON.stringify({ name: 'survivor' });
     const held = new ReadableStream<Uint8Array>({
@@ -123,13 +126,13 @@ describe('the removal of a member wins against what is in flight', () => {
         controller.close();
       },
     });
-    const answer = await fetch(`${service.baseUrl}/api_keys`, {
+    const response = await fetch(`${service.baseUrl}/api_keys`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${liveKey}`, 'Content-Type': 'application/json' },
       body: held,
       duplex: 'half',
     });
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
     expect(await activeKeys(account._id)).toEqual([]);
   });
 });
@@ -137,14 +140,14 @@ describe('the removal of a member wins against what is in flight', () => {
 describe('an invitation ends with its inviter’s right to invite', () => {
   it.each<[string, (first: Browser, userId: string, inviter: Browser) => Promise<unknown>]>([
     ['is removed', (first, userId) => first.delete(`/portal/members/${userId}`)],
-    ['may do less', (first, userId) => first.patch(`/portal/members/${userId}`, { role: 'developer' })],
+    ['gets a lower role', (first, userId) => first.patch(`/portal/members/${userId}`, { role: 'developer' })],
     ['resets the password', (_first, userId) => reset(userId)],
     [
       'changes the password',
       (_first, _userId, inviter) =>
         inviter.post('/portal/password', { current_password: PASSWORD, new_password: NEW_PASSWORD }),
     ],
-  ])('who %s', async (_what, happen) => {
+  ])('if the inviter %s', async (_what, happen) => {
     const { browser, accountId } = await newOwner();
     const inviter = await memberOf(service, browser, 'owner');
     const body = { email: `friend-of-${inviter.userId.toLowerCase()}@example.com`, role: 'owner' };
@@ -154,7 +157,7 @@ describe('an invitation ends with its inviter’s right to invite', () => {
     expect(await service.database.users.countDocuments({ accountId, email: body.email })).toBe(0);
   });
 
-  it('and not before: another owner’s stays open', async () => {
+  it('but not when another owner leaves', async () => {
     const { browser, accountId } = await newOwner();
     const leaver = await memberOf(service, browser, 'owner');
     const { json } = await browser.post('/portal/invitations', { email: 'stays@example.com', role: 'viewer' });

@@ -10,29 +10,29 @@ import { createMembers } from '../../src/identity/people/members.js';
 import { createSessions } from '../../src/identity/people/sessions.js';
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
-import { RULED, verdictOf, type Actor, type Target } from './support/route-rules.js';
+import { OPERATIONS_WITH_RULES, expectedVerdict, type Actor, type Target } from './support/route-rules.js';
 
 jest.setTimeout(240_000);
 
 const PAYMENT_SECRET = 'whsec_of-these-tests';
-/** Nobody listens there; the routes that send e-mail answer before they send it. */
+/** Nothing listens at this address. The routes that send e-mail respond before they send it. */
 const MAIL = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'Callwright <no-reply@callwright.example>' };
 const MODES: readonly Mode[] = ['live', 'test'];
 const TABLE: [string, Route][] = Object.entries(routes);
 
 const ACTORS: readonly Actor[] = [
-  { name: 'nobody', kind: 'nobody' },
-  { name: 'a page of our own', kind: 'nobody', ownOrigin: true },
-  { name: 'a garbage key', kind: 'badKey' },
+  { name: 'anonymous', kind: 'anonymous' },
+  { name: 'a page of the portal', kind: 'anonymous', ownOrigin: true },
+  { name: 'an invalid key', kind: 'badKey' },
   { name: 'an unknown key', kind: 'badKey' },
   { name: 'a revoked key', kind: 'badKey' },
   ...MODES.flatMap((mode): Actor[] => [
     { name: `${mode} key`, kind: 'key', mode },
-    { name: `another account’s ${mode} key`, kind: 'key', mode, stranger: true },
+    { name: `another account’s ${mode} key`, kind: 'key', mode, ofOtherAccount: true },
     ...ROLES.flatMap((role): Actor[] => [
       { name: `unverified ${role} in ${mode} mode`, kind: 'member', mode, role, ownOrigin: true, unverified: true },
       { name: `${role} in ${mode} mode`, kind: 'member', mode, role, ownOrigin: true },
-      { name: `${role} in ${mode} mode from elsewhere`, kind: 'member', mode, role },
+      { name: `${role} in ${mode} mode from another site`, kind: 'member', mode, role },
     ]),
     {
       name: `another account’s owner in ${mode} mode`,
@@ -40,15 +40,18 @@ const ACTORS: readonly Actor[] = [
       mode,
       role: 'owner',
       ownOrigin: true,
-      stranger: true,
+      ofOtherAccount: true,
     },
     { name: `the ${mode} carrier`, kind: 'carrier', mode },
   ]),
-  { name: 'a session that is over', kind: 'endedSession', ownOrigin: true },
+  { name: 'an ended session', kind: 'endedSession', ownOrigin: true },
   { name: 'the payment provider', kind: 'payment' },
 ];
 
-/** What each parameter of a path names, by kind; `{call_id}` of a delivery's path names the delivery. */
+/**
+ * The kind of target that each path parameter identifies. In the path of a webhook delivery, `{call_id}` identifies the
+ * delivery.
+ */
 const KINDS: Readonly<Record<string, Target['kind'] | 'file'>> = {
   call_id: 'call',
   agent_id: 'agent',
@@ -68,9 +71,12 @@ const MISSING: Readonly<Record<Target['kind'], string>> = {
   invitation: 'invite_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
 };
 
-/** Where a body other than the contract's first example is needed: one that can be sent again, or that starts nothing. */
+/**
+ * Request bodies for routes whose first example in the contract does not fit. These bodies can be sent again, or they
+ * start nothing.
+ */
 const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
-  // Refused as they are incomplete, once it is clear that they may be asked.
+  // An incomplete body is rejected, but only after the permissions have been checked.
   placeCall: () => ({}),
   createCall: () => ({}),
   receiveCall: () => ({ From: '+12025550143' }),
@@ -87,7 +93,9 @@ const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
   inviteMember: () => ({ email: `${ulid().toLowerCase()}@example.com`, role: 'viewer' }),
 };
 
-/** Fields of bodies that name something of the account; `REFERENCES` asks for others' things by each. */
+/**
+ * Fields of bodies that end in `_id` but do not refer to an object of the account. `REFERENCES` lists those that do.
+ */
 const NO_REFERENCES = ['external_call_id'];
 
 const newNumber = () => `+1202555${randomInt(1_000, 10_000)}${randomInt(100, 1_000)}`.slice(0, 13);
@@ -126,9 +134,9 @@ async function newUser(accountId: string, role: Role, unverified = false): Promi
   return _id;
 }
 
-/** A new thing of the own account. */
+/** Creates a new target of each kind in the sender's account. */
 const MAKE: Readonly<Record<Target['kind'], (mode: Mode) => Promise<string>>> = {
-  // Erased, so that erasing it again needs no worker.
+  // The call is erased already, so erasing it again needs no worker.
   call: async (mode) => {
     const id = await make.endedCall(own, { mode });
     await service.database.calls.updateOne({ _id: id }, { $set: { erasedAt: new Date() } });
@@ -158,26 +166,28 @@ const MAKE: Readonly<Record<Target['kind'], (mode: Mode) => Promise<string>>> = 
   },
 };
 
-/** What the path of a route names. @throws Error for a parameter that this table does not know */
+/**
+ * Returns the kind of target that a route's path identifies. @throws Error for a path parameter that is not in `KINDS`
+ */
 function targetKindOf(id: string, { path }: Route): Target['kind'] | undefined {
   const [, name] = /\{(\w+)\}/.exec(path) ?? [];
   if (name === undefined) return undefined;
   const kind = KINDS[name];
-  if (kind === undefined) throw new Error(`${id}: nothing is known of {${name}}; add it to KINDS, MISSING and MAKE.`);
+  if (kind === undefined) throw new Error(`${id}: unknown parameter {${name}}; add it to KINDS, MISSING and MAKE.`);
   if (kind === 'file') return undefined;
   return path.startsWith('/webhook_deliveries/') ? 'delivery' : kind;
 }
 
-interface Told {
+interface Outcome {
   status: number;
   text: string;
   code: unknown;
 }
 
-async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promise<Told> {
-  const { account, liveKey, testKey } = actor.stranger ? other : own;
+async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promise<Outcome> {
+  const { account, liveKey, testKey } = actor.ofOtherAccount ? other : own;
   const path = route.path.replace('{file}', 'swagger-ui.css').replace(/\{\w+\}/, encodeURIComponent(targetId));
-  const asked = actor.kind === 'member' && route.auth === 'keyOrSession' ? `${path}?mode=${actor.mode}` : path;
+  const pathWithMode = actor.kind === 'member' && route.auth === 'keyOrSession' ? `${path}?mode=${actor.mode}` : path;
   const headers = new Headers();
   const type = route.body?.contentType ?? 'application/json';
   if (route.method !== 'get') headers.set('Content-Type', type);
@@ -196,20 +206,23 @@ async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promi
     const { carrierAccountId, authToken } = service.config.carriers[actor.mode];
     const params = type.endsWith('json') ? {} : { ...(fields as Record<string, string>), AccountSid: carrierAccountId };
     if (!type.endsWith('json')) body = new URLSearchParams(params).toString();
-    headers.set('X-Twilio-Signature', sign({ authToken, url: `${service.config.publicBaseUrl}${asked}`, params }));
+    headers.set(
+      'X-Twilio-Signature',
+      sign({ authToken, url: `${service.config.publicBaseUrl}${pathWithMode}`, params }),
+    );
   }
   if (actor.kind === 'payment') {
     const now = Math.floor(Date.now() / 1_000);
     const signature = createHmac('sha256', PAYMENT_SECRET).update(`${now}.${body}`).digest('hex');
     headers.set('Stripe-Signature', `t=${now},v1=${signature}`);
   }
-  const response = await fetch(`${service.baseUrl}${asked}`, {
+  const response = await fetch(`${service.baseUrl}${pathWithMode}`, {
     method: route.method.toUpperCase(),
     headers,
     ...(route.method === 'get' ? {} : { body }),
     signal: AbortSignal.timeout(20_000),
   });
-  // A stream of events goes on for seconds.
+  // Does not read the body of an event stream, which would continue for seconds.
   if (response.headers.get('content-type') === 'text/event-stream') {
     await response.body?.cancel();
     return { status: response.status, text: '', code: undefined };
@@ -225,7 +238,7 @@ async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promi
 
 const tokens = new Map<string, string>();
 
-/** A session serves one route: it has a rate of its own, and some routes end it. */
+/** Creates a session for each route, because sessions have their own rate limit and some routes end the session. */
 async function tokenFor(id: string, route: Route, actor: Actor, accountId: string): Promise<string> {
   const user = `${accountId} ${actor.role ?? 'owner'}${actor.unverified ? ' unverified' : ''}`;
   const known = tokens.get(`${id} ${actor.kind} ${user}`);
@@ -243,50 +256,53 @@ function badKey(name: string): string {
   return name === 'an unknown key' ? `sk_live_${'a'.repeat(38)}` : 'garbage';
 }
 
-/** How an answer is read: 404 only when it is what a missing thing is answered with. */
-function readAs({ status, text, code }: Told, missing: Told | undefined): unknown {
+/**
+ * Derives the verdict from a response. A 404 counts only if the response is the same as for a target that does not
+ * exist.
+ */
+function verdictFrom({ status, text, code }: Outcome, missing: Outcome | undefined): unknown {
   if (status === 401 && code === 'UNAUTHORIZED') return 401;
   if (status === 403 && code === 'FORBIDDEN') return 403;
   if (status === 404 && missing?.status === 404 && missing.text === text) return 404;
   return status < 500 && status !== 401 && status !== 403 ? 'admitted' : `${status} ${text}`;
 }
 
-describe('every route, asked by everyone in each mode, admits whom the rules name and nobody else', () => {
+describe('every route admits exactly the actors that the rules name, in each mode', () => {
   it.each(TABLE)('%s', async (id, route) => {
     const kind = targetKindOf(id, route);
     const modes: (Mode | undefined)[] = kind === undefined ? [undefined] : [...MODES];
     const wrong: object[] = [];
-    const ofMissing = new Map<Actor['kind'], Told>();
+    const ofMissing = new Map<Actor['kind'], Outcome>();
     for (const mode of modes) {
       let targetId = '';
       for (const actor of ACTORS) {
         const target = kind !== undefined && mode !== undefined ? { kind, mode } : undefined;
-        const expected = verdictOf(id, actor, target);
+        const expected = expectedVerdict(id, actor, target);
         if (target && targetId === '') targetId = await MAKE[target.kind](target.mode);
         if (kind !== undefined && (expected === 404 || expected === 'admitted') && !ofMissing.has(actor.kind)) {
           ofMissing.set(actor.kind, await ask(id, route, actor, MISSING[kind]));
         }
-        const told = readAs(await ask(id, route, actor, targetId), ofMissing.get(actor.kind));
-        if (told !== expected) wrong.push({ route: id, actor: actor.name, target, expected, told });
-        // What was admitted may have used it up.
-        if (told === 'admitted' && route.method !== 'get') targetId = '';
+        const verdict = verdictFrom(await ask(id, route, actor, targetId), ofMissing.get(actor.kind));
+        if (verdict !== expected) wrong.push({ route: id, actor: actor.name, target, expected, verdict });
+        // An admitted request may have changed or deleted the target, so the next one gets a new target.
+        if (verdict === 'admitted' && route.method !== 'get') targetId = '';
       }
     }
     expect(wrong).toEqual([]);
   });
 });
 
-describe('the table', () => {
-  it('knows what each route changes that is not a plain read', () => {
+describe('the table of routes', () => {
+  it('declares what each route changes, except plain reads', () => {
     const silent = TABLE.filter(([, route]) => route.method !== 'get' && route.changes === undefined);
     expect(silent.map(([id]) => id)).toEqual([]);
   });
 
-  it('has a rule of who may for each route, and for no other', () => {
-    expect(RULED.toSorted()).toEqual(TABLE.map(([id]) => id).toSorted());
+  it('has an access rule for each route and for no other', () => {
+    expect(OPERATIONS_WITH_RULES.toSorted()).toEqual(TABLE.map(([id]) => id).toSorted());
   });
 
-  it('knows every field of a body by which a request names something of an account', () => {
+  it('lists every body field that names something of an account', () => {
     const known = new Set(REFERENCES.map(([id, field]) => `${id} ${field}`));
     const fields = TABLE.flatMap(([id, route]) => namesIn(route.body?.schema).map((name) => [id, name] as const));
     const unknown = fields.filter(([id, name]) => !NO_REFERENCES.includes(name) && !known.has(`${id} ${name}`));
@@ -294,7 +310,9 @@ describe('the table', () => {
   });
 });
 
-/** Routes whose body names something of the account: the field and a body that is valid but for what it names. */
+/**
+ * Routes whose body refers to an object of the account: the field, and a body that is valid except for the reference.
+ */
 const REFERENCES: readonly [string, string, (id: string) => Record<string, unknown>][] = [
   ['placeCall', 'agent_id', (id) => ({ to_phone_number: '+12025550100', agent_id: id })],
   ['placeCall', 'call_id', (id) => ({ call_id: id })],
@@ -319,14 +337,14 @@ function namesIn(schema: z.ZodType | undefined): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape).filter((name) => name.endsWith('_id')) : [];
 }
 
-describe('another account’s thing, and one of the other mode, named in a body, is answered as a missing one', () => {
+describe('a body that names a target of another account or mode gets the response for a missing one', () => {
   it.each(REFERENCES)('%s %s', async (id, field, bodyWith) => {
     const route: Route = routes[id as keyof typeof routes];
     const kind = field === 'call_id' ? 'call' : 'agent';
     const foreign = kind === 'call' ? await make.endedCall(other) : other.agent._id;
     const ofOtherMode = await MAKE[kind]('test');
     const number = await MAKE.number('live');
-    const answers = [];
+    const responses = [];
     for (const named of [MISSING[kind], foreign, ofOtherMode]) {
       const fields = bodyWith(named);
       const isForm = route.body?.contentType.endsWith('urlencoded') === true;
@@ -337,10 +355,10 @@ describe('another account’s thing, and one of the other mode, named in a body,
           ? { body: new URLSearchParams(fields as Record<string, string>) }
           : { body: JSON.stringify(fields), headers: { 'Content-Type': 'application/json' } }),
       });
-      answers.push({ status: answer.status, text: answer.text.replace(named, '<id>') });
+      responses.push({ status: answer.status, text: answer.text.replace(named, '<id>') });
     }
-    expect(answers[0]).toMatchObject({ status: 404 });
-    expect(answers[1]).toEqual(answers[0]);
-    expect(answers[2]).toEqual(answers[0]);
+    expect(responses[0]).toMatchObject({ status: 404 });
+    expect(responses[1]).toEqual(responses[0]);
+    expect(responses[2]).toEqual(responses[0]);
   });
 });

@@ -4,11 +4,11 @@ import type { ConversationResultDocument } from '../../src/voice/results/model.j
 import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import { createSessionRecorder } from '../../src/voice/session/session-recorder.js';
 
-const MOST_OF_A_DOCUMENT = 16 * 1_024 * 1_024;
-/** A cuneiform sign: two characters, and four bytes. */
-const DEAR = '𒀀';
+const MAX_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
+/** A cuneiform sign: two UTF-16 units, and four bytes. */
+const CUNEIFORM_SIGN = '𒀀';
 
-/** The log of a stream on which as much was said as a log keeps. */
+/** Builds the log of a stream with the maximum amount of speech that a log may keep. */
 function fullLog(): string {
   const recorder = createSessionRecorder({
     policy: SESSION_POLICY,
@@ -18,17 +18,17 @@ function fullLog(): string {
     introduced: false,
   } as never);
   for (let n = 0; n < 1_000; n++) {
-    recorder.record({ type: 'item_words', itemId: `i${n}`, text: DEAR.repeat(4_000), atMs: n } as never);
+    recorder.record({ type: 'item_words', itemId: `i${n}`, text: CUNEIFORM_SIGN.repeat(4_000), atMs: n } as never);
   }
   return JSON.stringify(recorder.log());
 }
 
-describe('the recorded sessions of a call', () => {
-  it('are counted in bytes, as they are stored', () => {
+describe('the session logs of a call', () => {
+  it('are measured in bytes, as they are stored', () => {
     expect(Buffer.byteLength(fullLog())).toBeLessThan(2_100_000);
   });
 
-  it('have room beside the longest transcript, however often its stream was lost', () => {
+  it('fit beside the longest transcript, however often the stream was lost', () => {
     const sessionLog = fullLog();
     let earlier: ConversationResultDocument | null = null;
     for (let stream = 0; stream < 8; stream++) {
@@ -42,7 +42,7 @@ describe('the recorded sessions of a call', () => {
     }
     const logs = (earlier as ConversationResultDocument).sessionLogs ?? [];
     expect(logs.length).toBeGreaterThan(0);
-    expect(Buffer.byteLength(JSON.stringify(earlier))).toBeLessThan(MOST_OF_A_DOCUMENT - 2 ** 20);
+    expect(Buffer.byteLength(JSON.stringify(earlier))).toBeLessThan(MAX_DOCUMENT_BYTES - 2 ** 20);
     expect(logs[0]).toBe(sessionLog);
   });
 });

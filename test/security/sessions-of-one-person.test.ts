@@ -1,25 +1,25 @@
 import { createSessions } from '../../src/identity/people/sessions.js';
 import { expectError, startService, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {
   service = await startService({ worker: false });
 });
 afterAll(() => service.close());
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
 const logIn = (email: string) => createBrowser(service).post('/portal/log-in', { email, password: PASSWORD });
 
-describe('sessions do not multiply what a person may ask', () => {
-  it('by many log-ins: 20 in 15 minutes, without an effect on sessions or on others', async () => {
+describe('the limits of a person with several sessions', () => {
+  it('allow 20 log-ins in 15 minutes, without an effect on sessions or other members', async () => {
     const browser = createBrowser(service);
     const email = await browser.signUp();
     const other = await memberOf(service, browser, 'viewer');
     for (let count = 0; count < 20; count++) expect((await logIn(email)).status).toBe(200);
-    const refused = await logIn(email);
-    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED');
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(600);
+    const rejection = await logIn(email);
+    expectError(rejection, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(Number(rejection.headers.get('retry-after'))).toBeGreaterThan(600);
     expect((await logIn(other.email)).status).toBe(200);
     const kept = await service.database.sessions.countDocuments({});
     expect(kept).toBe(22);
@@ -28,7 +28,7 @@ describe('sessions do not multiply what a person may ask', () => {
     expect((await other.browser.post('/portal/password', change)).status).toBe(200);
   }, 60_000);
 
-  it('by many sessions: of 21 the oldest ends', async () => {
+  it('allow 20 sessions: another one ends the oldest', async () => {
     const browser = createBrowser(service);
     const email = await browser.signUp();
     const user = (await service.database.users.findOne({ email }).lean<{ _id: string; passwordHash: string }>())!;
@@ -41,7 +41,7 @@ describe('sessions do not multiply what a person may ask', () => {
     expect(await service.database.sessions.countDocuments({ userId: user._id })).toBe(20);
   });
 
-  it('by requests of several sessions, which are counted together as well', async () => {
+  it('count the requests of all sessions together', async () => {
     const browser = createBrowser(service);
     const email = await browser.signUp();
     const second = createBrowser(service);

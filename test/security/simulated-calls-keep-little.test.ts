@@ -1,7 +1,7 @@
 import { streamTwiml } from '../integration/telephony/support/customer.js';
 import { startBench, until, type Bench } from '../integration/telephony/support/simulator.js';
 
-const MOST_HEARD = 50;
+const MAX_CALLS_WITH_AUDIO = 50;
 const WAV_HEADER_BYTES = 44;
 let bench: Bench;
 beforeAll(async () => {
@@ -24,19 +24,19 @@ async function dial(n: number): Promise<string> {
   return outcome.carrierSid;
 }
 
-const bytesHeard = async (sid: string) => {
+const storedAudioBytes = async (sid: string) => {
   const wav = await fetch(`${bench.url}/simulator/calls/${sid}/heard.wav`);
   return (await wav.arrayBuffer()).byteLength - WAV_HEADER_BYTES;
 };
 
 describe('the simulated carrier', () => {
-  it('keeps what was heard of 50 calls at most, also while all of them go on', async () => {
+  it('keeps the audio of at most 50 calls, even while all of them continue', async () => {
     const first = await dial(0);
-    await until(async () => (await bytesHeard(first)) > 0, 20_000);
+    await until(async () => (await storedAudioBytes(first)) > 0, 20_000);
     let last = first;
-    for (let n = 1; n <= MOST_HEARD; n++) last = await dial(n);
+    for (let n = 1; n <= MAX_CALLS_WITH_AUDIO; n++) last = await dial(n);
     expect((await bench.all()).filter(({ duration_seconds: seconds }) => seconds !== null)).toEqual([]);
-    await until(async () => (await bytesHeard(last)) > 0, 20_000);
-    expect(await bytesHeard(first)).toBe(0);
+    await until(async () => (await storedAudioBytes(last)) > 0, 20_000);
+    expect(await storedAudioBytes(first)).toBe(0);
   }, 120_000);
 });

@@ -23,7 +23,7 @@ async function ask(url: string): Promise<IncomingMessage> {
   return response;
 }
 
-it('every operation that answers with an agent, and every read of a call, declares that requests for it take turns', () => {
+it('every route that returns an agent, and every read of a call, declares a limit of simultaneous requests', () => {
   const all: [string, Route][] = Object.entries(routes);
   const large = all.filter(([, { method, success }]) => {
     const { id } = success.schema.meta() ?? {};
@@ -33,7 +33,7 @@ it('every operation that answers with an agent, and every read of a call, declar
   expect(large.filter(([, { load }]) => load === undefined).map(([id]) => id)).toEqual([]);
 });
 
-describe('a call, which may have a long transcript', () => {
+describe('a call with a long transcript', () => {
   let service: Service;
   let customer: Customer;
   beforeAll(async () => {
@@ -42,8 +42,8 @@ describe('a call, which may have a long transcript', () => {
   }, 60_000);
   afterAll(() => service.close());
 
-  /** Expects that twelve requests at once are all answered, of which five read the call at a time. */
-  async function expectTurns(ask: () => Promise<Answer>): Promise<void> {
+  /** Expects that twelve simultaneous requests all get a response, and that at most five at a time read the call. */
+  async function expectFiveAtOnce(ask: () => Promise<Answer>): Promise<void> {
     const { collection } = service.database.calls;
     const findOne = collection.findOne.bind(collection);
     let [reading, most] = [0, 0];
@@ -53,19 +53,19 @@ describe('a call, which may have a long transcript', () => {
       reading -= 1;
       return findOne(...args);
     }) as never);
-    const answers = await Promise.all(Array.from({ length: 12 }, ask));
+    const responses = await Promise.all(Array.from({ length: 12 }, ask));
     slow.mockRestore();
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
     expect(most).toBe(5);
   }
 
-  it('is read five times at once for an account', async () => {
+  it('is read at most five times at once for an account', async () => {
     const ask = managementOf(service);
     const callId = await ask.endedCall(customer);
-    await expectTurns(() => ask.get(`/calls/${callId}`, customer.liveKey));
+    await expectFiveAtOnce(() => ask.get(`/calls/${callId}`, customer.liveKey));
   }, 60_000);
 
-  it('is read as few times for who repeats the request that placed it', async () => {
+  it('is read at most five times at once for repeats of the request that placed it', async () => {
     const placing = {
       method: 'POST',
       key: customer.testKey,
@@ -73,11 +73,11 @@ describe('a call, which may have a long transcript', () => {
       body: JSON.stringify({ to_phone_number: '+12025550101', instruction: 'Hello.' }),
     };
     expect((await service.request('/calls', placing)).status).toBe(200);
-    await expectTurns(() => service.request('/calls', placing));
+    await expectFiveAtOnce(() => service.request('/calls', placing));
   }, 60_000);
 });
 
-it('a call tells the last 20 attempts at its webhook, and the delivery tells all', async () => {
+it('a call shows the last 20 webhook attempts, and the delivery shows all', async () => {
   const service = await startService({ worker: false });
   try {
     const customer = await service.customer();
@@ -85,7 +85,7 @@ it('a call tells the last 20 attempts at its webhook, and the delivery tells all
     const callId = await ask.endedCall(customer, { webhookUrl: 'https://example.com/done' });
     const url = 'https://example.com/done';
     const accountId = customer.account._id;
-    await createWebhookDeliveries(service.database).keep({
+    await createWebhookDeliveries(service.database).insertOrFind({
       _id: callId,
       callId,
       accountId,
@@ -103,10 +103,10 @@ it('a call tells the last 20 attempts at its webhook, and the delivery tells all
     }
     const call = await ask.get(`/calls/${callId}`, customer.liveKey);
     expect(call.text.length).toBeLessThan(200_000);
-    const told = call.json as { webhook_attempts: { number: number }[]; timeline: { source: string }[] };
+    const read = call.json as { webhook_attempts: { number: number }[]; timeline: { source: string }[] };
     const last = Array.from({ length: 20 }, (_, index) => 185 + index);
-    expect(told.webhook_attempts.map(({ number }) => number)).toEqual(last);
-    expect(told.timeline.filter(({ source }) => source === 'webhook')).toHaveLength(20);
+    expect(read.webhook_attempts.map(({ number }) => number)).toEqual(last);
+    expect(read.timeline.filter(({ source }) => source === 'webhook')).toHaveLength(20);
     const delivery = await ask.get(`/webhook_deliveries/${callId}`, customer.liveKey);
     expect((delivery.json as { attempt_log: unknown[] }).attempt_log).toHaveLength(204);
   } finally {
@@ -114,12 +114,12 @@ it('a call tells the last 20 attempts at its webhook, and the delivery tells all
   }
 }, 60_000);
 
-describe('what waits for a client', () => {
+describe('the output that waits for a client', () => {
   const READ_WITHIN_MS = 1_500;
   const MOST_MS = 20_000;
 
-  /** How long a connection lasts whose client reads this much at a time, ms; cut short at `MOST_MS`. */
-  async function lasts(answer: (res: ServerResponse) => void, pauseMs: number): Promise<number> {
+  /** Measures in ms how long a connection lasts if its client pauses after each read. Stops after `MOST_MS`. */
+  async function measureConnection(answer: (res: ServerResponse) => void, pauseMs: number): Promise<number> {
     const server = createServer((req, res) => {
       connections.admit(req, res);
       answer(res);
@@ -143,19 +143,19 @@ describe('what waits for a client', () => {
 
   const large = Buffer.alloc(64 * 1_024 * 1_024);
 
-  it('is dropped with the connection when it is not read in time, although some of it is', async () => {
-    expect(await lasts((res) => res.end(large), 100)).toBeLessThan(MOST_MS / 2);
+  it('is dropped with the connection if it is not read in time, even if some of it is', async () => {
+    expect(await measureConnection((res) => res.end(large), 100)).toBeLessThan(MOST_MS / 2);
   }, 60_000);
 
-  it('is dropped so, too, when it is a stream of events', async () => {
+  it('is also dropped if it is an event stream', async () => {
     const stream = (res: ServerResponse) => {
       res.writeHead(200, { 'Content-Type': 'text/event-stream' });
       res.write(large);
     };
-    expect(await lasts(stream, 100)).toBeLessThan(MOST_MS / 2);
+    expect(await measureConnection(stream, 100)).toBeLessThan(MOST_MS / 2);
   }, 60_000);
 
-  it('may come for longer, as long as each part is read in time', async () => {
+  it('may take longer if each part is read in time', async () => {
     let timer: NodeJS.Timeout | undefined;
     const stream = (res: ServerResponse) => {
       let parts = 0;
@@ -164,7 +164,7 @@ describe('what waits for a client', () => {
         if (++parts === 50) res.end();
       }, 100);
     };
-    const took = await lasts(stream, 1);
+    const took = await measureConnection(stream, 1);
     clearInterval(timer);
     expect(took).toBeGreaterThan(3 * READ_WITHIN_MS);
   }, 60_000);

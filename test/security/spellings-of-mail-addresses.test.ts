@@ -1,7 +1,7 @@
 import { InvitationBody } from '../../src/identity/sign-in/schemas.js';
 import { createOperators } from '../../src/identity/people/operators.js';
 import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
+import { createBrowser, resetRateLimits, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;
@@ -14,10 +14,10 @@ afterAll(async () => {
   await service.close();
   await mail.close();
 });
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
 const post = (path: string, body: object) => createBrowser(service).post(path, body);
-/** Other spellings of an address at example.com. */
+/** Returns other spellings of an address at example.com. */
 const spellingsOf = (name: string) => [
   `${name}@ｅｘａｍｐｌｅ.com`,
   `${name}@example。com`,
@@ -36,7 +36,7 @@ async function verifiedOwner() {
   return { browser, email };
 }
 
-describe('a spelling of an e-mail address never counts as another address', () => {
+describe('a spelling of an e-mail address does not count as another address', () => {
   it('in invitations, which are limited per address', async () => {
     const { browser } = await verifiedOwner();
     const name = newName();
@@ -48,7 +48,7 @@ describe('a spelling of an e-mail address never counts as another address', () =
     await eventually(async () => mail.to(`${name}@example.com`)[2]);
   });
 
-  it('in sign-ups, log-ins and password resets, and mail goes to the one address', async () => {
+  it('in sign-ups, log-ins and password resets, which send mail to the one address', async () => {
     const { email } = await verifiedOwner();
     for (const spelling of spellingsOf(email.split('@')[0] ?? '')) {
       expect((await post('/portal/log-in', { email: spelling, password: PASSWORD })).status).toBe(200);
@@ -68,7 +68,7 @@ describe('a spelling of an e-mail address never counts as another address', () =
   });
 });
 
-describe('a text that a mail program reads as more than one address', () => {
+describe('a text that a mail program reads as several addresses', () => {
   const INVALID = [
     'ada,eve@example.com',
     'ada;eve@example.com',
@@ -93,8 +93,8 @@ describe('a text that a mail program reads as more than one address', () => {
     'ada@[127.0.0.1]',
     `ada@${'a'.repeat(64)}.com`,
   ];
-  it.each(INVALID)('is refused: %j', async (email) => {
-    await forgetLimits(service);
+  it.each(INVALID)('is rejected: %j', async (email) => {
+    await resetRateLimits(service);
     const person = { email, password: PASSWORD, name: 'Ada', account_name: 'Acme' };
     expectError(await post('/portal/sign-up', person), 400, 'MISSING_PARAMS', /^email must be an e-mail address/);
     expectError(await post('/portal/forgot-password', { email }), 400, 'MISSING_PARAMS', /^email must be/);
@@ -107,7 +107,7 @@ describe('a text that a mail program reads as more than one address', () => {
     'ada@localhost',
     'ada@bücher.example',
     'jörg@example.com',
-  ])('is not %j', (email) => {
+  ])('is not a valid address like %j', (email) => {
     expect(InvitationBody.parse({ email, role: 'viewer' }).email).toBe(email.replace('bücher', 'xn--bcher-kva'));
   });
 });

@@ -2,7 +2,7 @@ import { csvRecord } from '../../src/billing/statements/csv.js';
 
 const STARTS = ['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＋1', '－1', '＠x', '﹦1', '﹢1', '﹣1', '﹫x'];
 
-/** What a spreadsheet may drop, or not show, before it reads a cell. */
+/** Characters that a spreadsheet may drop or hide before it reads a cell. */
 const BEFORE = {
   nothing: '',
   'a zero-width space': '\u200b',
@@ -30,8 +30,8 @@ const BEFORE = {
   'several of them': '\u200f \ufeff\t\u202e',
 };
 
-describe('a spreadsheet never runs a cell of text as a formula', () => {
-  it.each(Object.entries(BEFORE))('behind %s', (_name, before) => {
+describe('CSV cells that a spreadsheet would run as formulas', () => {
+  it.each(Object.entries(BEFORE))('are escaped after %s', (_name, before) => {
     for (const start of STARTS) {
       const record = csvRecord([before + start]);
       expect(record.replace(/^"/, '').slice(0, 1)).toBe("'");
@@ -39,11 +39,14 @@ describe('a spreadsheet never runs a cell of text as a formula', () => {
     }
   });
 
-  it.each(['a=1', 'é', 'שלום', '\u200fשלום', '漢字', '50 %', 'x-1', '\u00ad hidden'])('and leaves %j alone', (text) => {
-    expect(csvRecord([text]).trimEnd().replaceAll('"', '')).toBe(text);
-  });
+  it.each(['a=1', 'é', 'שלום', '\u200fשלום', '漢字', '50 %', 'x-1', '\u00ad hidden'])(
+    'do not include the text %j, which is not changed',
+    (text) => {
+      expect(csvRecord([text]).trimEnd().replaceAll('"', '')).toBe(text);
+    },
+  );
 
-  it('however long the run before it is', () => {
+  it('are escaped after any number of such characters', () => {
     const startedAt = performance.now();
     const run = '\u200b '.repeat(100_000);
     expect(csvRecord([`${run}=1`]).slice(0, 1)).toBe("'");

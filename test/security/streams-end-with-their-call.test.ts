@@ -1,7 +1,7 @@
 import { openMediaFixture, type MediaFixture, type TestCall } from '../integration/voice/support/media-fixture';
 import { eventually } from '../support/http/harness.js';
 
-/** The ends of calls are read this often here; what a media server does by itself takes no longer than in production. */
+/** In this test, the media server checks more often which calls have ended. All other times are as in production. */
 const READ_EVERY_MS = 200;
 
 let media: MediaFixture;
@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => media.close());
 
-/** Writes the call's read model, as its workflow does. */
-const show = (call: TestCall, status: string) =>
+/** Updates the call's read model, as its workflow does. */
+const setStatus = (call: TestCall, status: string) =>
   media.database.calls.collection.updateOne({ _id: call.callId as never }, { $set: { status } }, { upsert: true });
 
-async function talking(status = 'IN_PROGRESS') {
+async function startSession(status = 'IN_PROGRESS') {
   const call = await media.placeCall();
-  await show(call, status);
+  await setStatus(call, status);
   const line = await media.openLine(call);
   await eventually(async () => line.heard.length > 10);
   return { call, line };
@@ -24,13 +24,13 @@ async function talking(status = 'IN_PROGRESS') {
 
 describe('the media stream of a call', () => {
   it.each(['COMPLETED', 'FAILED', 'CANCELLED'])(
-    'never outlives the call, once it is %s',
+    'is closed once the call is %s',
     async (status) => {
-      const [over, other] = [await talking(), await talking()];
-      await show(over.call, status);
+      const [over, other] = [await startSession(), await startSession()];
+      await setStatus(over.call, status);
       const late = new Promise((resolve) => setTimeout(() => resolve('still open'), 20_000).unref());
       expect(await Promise.race([over.line.closed, late])).toBe(1000);
-      // What was said until then is kept.
+      // The transcript up to that time is stored.
       await eventually(async () => (await media.results.find(over.call.callId))?.endedAt !== undefined);
       const heard = other.line.heard.length;
       await eventually(async () => other.line.heard.length > heard + 10);
@@ -40,7 +40,7 @@ describe('the media stream of a call', () => {
     60_000,
   );
 
-  it('goes on while the read model has not heard of the call', async () => {
+  it('stays open while the call is not in the read model yet', async () => {
     const call = await media.placeCall();
     const line = await media.openLine(call);
     await eventually(async () => line.heard.length > 10);

@@ -5,7 +5,7 @@ import { createProgram } from '../../src/cli/program.js';
 import { runProgram, type CliProcess } from '../../src/cli/run.js';
 import { runCli } from '../integration/cli/support/run-cli.js';
 
-const COMMANDS = /[^\P{Cc}\n\t]/u;
+const CONTROL_CHARACTERS = /[^\P{Cc}\n\t]/u;
 const HOSTILE = 'Wrong.\u001b]0;owned\u0007 \u009b31m\u007f';
 
 const CSV = `entry,reason\r\n1,"${HOSTILE}"\r\n`;
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-/** Runs a command in this process, whose output is a terminal or none. @returns what it wrote */
+/** Runs a command in this process, with or without a terminal as its output. @returns its output */
 async function run(args: string[], isTTY: boolean): Promise<string> {
   let written = '';
   const write = (text: string) => Boolean((written += text));
@@ -44,42 +44,42 @@ async function run(args: string[], isTTY: boolean): Promise<string> {
   return written;
 }
 
-describe('the terminal is never commanded', () => {
-  it.each([[], ['--json']])('by an error of the service %s', async (...json) => {
+describe('control characters do not reach the terminal', () => {
+  it.each([[], ['--json']])('from an error of the service %s', async (...json) => {
     status = 409;
     const { stderr } = await runCli(['agents', 'list', ...json], env);
     expect(stderr).toContain('Wrong.');
-    expect(stderr).not.toMatch(COMMANDS);
+    expect(stderr).not.toMatch(CONTROL_CHARACTERS);
     if (json.length > 0) expect(JSON.parse(stderr)).toMatchObject({ message: HOSTILE });
   });
 
-  it.each([[], ['--json']])('by what the service lists %s', async (...json) => {
+  it.each([[], ['--json']])('from a list of the service %s', async (...json) => {
     status = 200;
     const { stdout } = await runCli(['agents', 'list', ...json], env);
     expect(stdout).toContain('Wrong.');
-    expect(stdout).not.toMatch(COMMANDS);
+    expect(stdout).not.toMatch(CONTROL_CHARACTERS);
     if (json.length > 0) expect(JSON.parse(stdout)).toMatchObject({ data: [{ name: HOSTILE }] });
   });
 
-  it('by the names of fields of what the service answers', async () => {
+  it('from field names in a response', async () => {
     status = 200;
     const { stdout } = await runCli(['agents', 'get', 'agent_01ARZ3NDEKTSV4RRFFQ69G5FAV'], env);
     expect(stdout).toContain('named');
-    expect(stdout).not.toMatch(COMMANDS);
+    expect(stdout).not.toMatch(CONTROL_CHARACTERS);
   });
 
-  it.each(['ledger', 'usage'])('by a CSV that is shown on it, which files get to the byte: %s', async (command) => {
+  it.each(['ledger', 'usage'])('from a CSV, which is complete in files and pipes: %s', async (command) => {
     status = 200;
     const written: Record<string, string> = {};
     for (const isTTY of [true, false]) {
       written[String(isTTY)] = await run([command, '--csv'], isTTY);
     }
     expect(written.true).toContain('Wrong.');
-    expect(written.true).not.toMatch(COMMANDS);
+    expect(written.true).not.toMatch(CONTROL_CHARACTERS);
     expect(written.false).toBe(CSV);
   });
 
-  it('by a sentence about its answer', async () => {
+  it('from any kind of output of the command line', async () => {
     let written = '';
     const stdout = { write: (text: string) => Boolean((written += text)) } as CliProcess['stdout'];
     const out = createOutput({ stdout }, false);
@@ -88,10 +88,10 @@ describe('the terminal is never commanded', () => {
     await out.page({ data: [{ a: { [HOSTILE]: 1 } }], has_more: true }, { a: 'A' });
     out.line({}, HOSTILE);
     expect(written).toContain('Wrong.');
-    expect(written).not.toMatch(COMMANDS);
+    expect(written).not.toMatch(CONTROL_CHARACTERS);
   });
 
-  it('by its own arguments', async () => {
-    expect((await runCli([`--${HOSTILE}`], env)).stderr).not.toMatch(COMMANDS);
+  it('from its arguments', async () => {
+    expect((await runCli([`--${HOSTILE}`], env)).stderr).not.toMatch(CONTROL_CHARACTERS);
   });
 });

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
-import { createStreamPlaces } from '../../src/voice/media/stream-places.js';
+import { createStreamSlots } from '../../src/voice/media/stream-slots.js';
 import { openMediaFixture, STREAM_URL, type MediaFixture } from '../integration/voice/support/media-fixture';
 import { dialIn } from '../integration/voice/support/carrier-line';
 import { newSid, SIMULATED } from '../support/sids.js';
@@ -24,8 +24,9 @@ afterEach(async () => {
 });
 
 /**
- * The stream of a call that waits for it, opened by the carrier of its mode; or the status of the refusal.
- * @param accountId whose call it is; an account of its own unless given
+ * Opens the media stream of a waiting call, as the carrier of the call's mode does. Returns the status if the stream is
+ * rejected.
+ * @param accountId the account of the call; a new one by default
  */
 async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`): Promise<string> {
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
@@ -57,8 +58,8 @@ async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`)
 const many = (count: number, mode: 'live' | 'test', accountId?: string) =>
   Promise.all(Array.from({ length: count }, () => stream(mode, accountId))).then((all) => all.toSorted());
 
-describe('test calls never take the media server from live calls', () => {
-  it('they have half of its streams, and live calls find the other half', async () => {
+describe('test calls and the streams of a media server', () => {
+  it('test calls have half of the streams, and live calls find the other half free', async () => {
     expect(await many(LIMITS.all, 'test')).toEqual([
       ...Array<string>(LIMITS.test).fill('open'),
       ...Array<string>(LIMITS.all - LIMITS.test).fill('refused with 503'),
@@ -67,34 +68,34 @@ describe('test calls never take the media server from live calls', () => {
     expect(await stream('live')).toBe('refused with 503');
   }, 60_000);
 
-  it('live calls may have all', async () => {
+  it('live calls may have all streams', async () => {
     expect(await many(LIMITS.all, 'live')).toEqual(Array(LIMITS.all).fill('open'));
     expect(await stream('test')).toBe('refused with 503');
   }, 60_000);
 
-  it('and the place of a test call that is over is free again', async () => {
+  it('the slot of an ended test call is free again', async () => {
     expect(await many(LIMITS.test, 'test')).toEqual(Array(LIMITS.test).fill('open'));
     const [first] = open.splice(0, 1);
     await new Promise((resolve) => first?.once('close', resolve).terminate());
-    // The server hears of it a moment later.
+    // The server notices the end of the stream a moment later.
     let last = '';
     for (let tries = 0; tries < 50 && last !== 'open'; tries += 1) last = await stream('test');
     expect(last).toBe('open');
   }, 60_000);
 
-  it('nor does one account take it from the test calls of others', async () => {
+  it('one account leaves slots to the test calls of others', async () => {
     expect(await many(LIMITS.test, 'test', 'acct_a')).toEqual(['open', 'open', 'refused with 503']);
     expect(await many(LIMITS.test, 'test', 'acct_b')).toEqual(['open', 'refused with 503', 'refused with 503']);
   }, 60_000);
 
-  it('nor do several accounts', () => {
-    const places = createStreamPlaces({ all: 400, test: 200 });
+  it('several accounts leave slots to the test calls of others', () => {
+    const slots = createStreamSlots({ all: 400, test: 200 });
     const socket = { once: () => undefined };
-    const placesOf = (accountId: string) => {
-      let taken = 0;
-      while (places.keep({ ...socket }, { mode: 'test', accountId })) taken += 1;
-      return taken;
+    const slotsOf = (accountId: string) => {
+      let count = 0;
+      while (slots.assign({ ...socket }, { mode: 'test', accountId })) count += 1;
+      return count;
     };
-    expect(['a', 'b', 'c', 'd', 'e', 'victim'].map(placesOf)).toEqual([100, 50, 25, 13, 6, 3]);
+    expect(['a', 'b', 'c', 'd', 'e', 'victim'].map(slotsOf)).toEqual([100, 50, 25, 13, 6, 3]);
   });
 });

@@ -23,55 +23,58 @@ afterAll(() => service.close());
 const order = (n: number) => ({ to_phone_number: `+1202555014${n}`, instruction: 'Hello.' });
 const rowsOf = ({ account }: Customer) => service.database.callRequests.countDocuments({ accountId: account._id });
 
-/** On a busy machine an answer may be 503; the key makes it the same call when it is asked for again. */
+/**
+ * Places a call. A busy machine may respond with 503, and then the request is repeated; with the same idempotency key
+ * it means the same call.
+ */
 async function place(key: string, n: number) {
   return eventually(async () => {
-    const answer = await service.place(key, order(n), { 'Idempotency-Key': `call ${n}` });
-    return answer.status !== 503 && answer;
+    const response = await service.place(key, order(n), { 'Idempotency-Key': `call ${n}` });
+    return response.status !== 503 && response;
   });
 }
 
-/** As the carrier tells of a call, and told again where a busy machine takes too long. */
-async function arrive({ agent }: Customer, CallSid = newSid('CA')): Promise<string> {
+/** Sends the request by which the carrier announces a call. */
+async function receiveCall({ agent }: Customer, CallSid = newSid('CA')): Promise<string> {
   const form = { CallSid, From: '+12025550143', To: '+12025550199' };
-  const answer = await service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form, 'test');
-  expect(answer.status).toBe(200);
-  return answer.text;
+  const response = await service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form, 'test');
+  expect(response.status).toBe(200);
+  return response.text;
 }
 
-/** It makes no sense to ask again before. */
-function expectToldNextDay({ headers }: Answer): void {
+/** Expects that Retry-After ends at the start of the next day, in UTC. */
+function expectRetryNextDay({ headers }: Answer): void {
   const now = new Date();
   const nextDay = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   const off = Number(headers.get('retry-after')) - (nextDay - now.getTime()) / 1_000;
   expect(Math.abs(off)).toBeLessThan(30);
 }
 
-describe('the test calls of an account in a day', () => {
-  it('are bounded, placed and received ones together; a repeat counts once, and live calls do not count', async () => {
+describe('the test calls of an account in a UTC day', () => {
+  it('are limited, outbound and inbound calls together; a repeat counts once, and live calls do not count', async () => {
     const customer = await service.customer();
     for (const n of [0, 1, 1]) expect((await place(customer.testKey, n)).status).toBe(200);
     const sid = newSid('CA');
-    for (let told = 0; told < 2; told++) {
-      await eventually(async () => (await arrive(customer, sid)).includes('<Stream'));
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await eventually(async () => (await receiveCall(customer, sid)).includes('<Stream'));
     }
     const before = await rowsOf(customer);
-    const refused = await place(customer.testKey, 2);
-    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
-    expect(refused.json).toMatchObject({ limit: LIMIT });
-    expectToldNextDay(refused);
-    for (let n = 0; n < 3; n++) expect(await arrive(customer)).toContain('<Reject');
+    const rejection = await place(customer.testKey, 2);
+    expectError(rejection, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
+    expect(rejection.json).toMatchObject({ limit: LIMIT });
+    expectRetryNextDay(rejection);
+    for (let n = 0; n < 3; n++) expect(await receiveCall(customer)).toContain('<Reject');
     const form = { CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199', agent_id: customer.agent._id };
     const body = new URLSearchParams(form);
-    const asked = await service.request('/inbound_call', { method: 'POST', key: customer.testKey, body });
-    expectError(asked, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
-    expectToldNextDay(asked);
+    const forwarded = await service.request('/inbound_call', { method: 'POST', key: customer.testKey, body });
+    expectError(forwarded, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
+    expectRetryNextDay(forwarded);
     expect(await rowsOf(customer)).toBe(before);
     expect((await place(customer.liveKey, 3)).status).toBe(200);
     expect((await place((await service.customer()).testKey, 4)).status).toBe(200);
   }, 120_000);
 
-  it('are bounded in the portal, too', async () => {
+  it('are limited in the portal too', async () => {
     const member = createBrowser(service);
     await member.signUp();
     const ask = () => member.post('/calls', order(5));
@@ -79,12 +82,12 @@ describe('the test calls of an account in a day', () => {
     while (statuses.filter((status) => status === 200).length < LIMIT && statuses.length < 20) {
       statuses.push((await ask()).status);
     }
-    const refused = await ask();
-    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
-    expectToldNextDay(refused);
+    const rejection = await ask();
+    expectError(rejection, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
+    expectRetryNextDay(rejection);
   }, 120_000);
 
-  it('of one account leave those of every other account as they were', async () => {
+  it('do not count for other accounts', async () => {
     const [greedy, other] = [await service.customer(), await service.customer()];
     const { config, database } = service;
     const gate = createCallGate({ config, database });
@@ -95,7 +98,7 @@ describe('the test calls of an account in a day', () => {
     expect(await admit(other)).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 
-  it('leave the count when they are refused, and their transfers are not in it', async () => {
+  it('are not counted when they are withdrawn, and neither are their transfers', async () => {
     const { account } = await service.customer();
     const { config, database } = service;
     const gate = createCallGate({ config, database });
@@ -110,7 +113,7 @@ describe('the test calls of an account in a day', () => {
     expect(await gate.admit(dial('call'))).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 
-  it('are 2,000 unless an operator says otherwise', () => {
+  it('are limited to 2,000 unless the operator changes it', () => {
     expect(parseConfig({}).calls.testCallsPerDay).toBe(2_000);
     expect(parseConfig({ TEST_CALLS_PER_DAY: 'none' }).calls.testCallsPerDay).toBeUndefined();
     expect(() => parseConfig({ TEST_CALLS_PER_DAY: '10001' })).toThrow(/TEST_CALLS_PER_DAY/);

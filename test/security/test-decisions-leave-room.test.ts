@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ulid } from 'ulid';
-import { decideBounded } from '../../src/calls/placing/bounded-decision.js';
+import { decideWithinLimits } from '../../src/calls/placing/decision-limits.js';
 import { createPendingReservations } from '../../src/calls/placing/pending-reservations.js';
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 
 let idle: Service;
 beforeAll(async () => {
-  idle = await startService({ worker: false, leastTimeMs: 0, env: { ANSWER_WITHIN_MS: '1000' } });
+  idle = await startService({ worker: false, minDeadlineMs: 0, env: { ANSWER_WITHIN_MS: '1000' } });
 }, 60_000);
 afterAll(() => idle.close(), 60_000);
 
@@ -16,18 +16,18 @@ function decisions() {
   const deps = { config: idle.config, pending: createPendingReservations() };
   return {
     place: <T>({ account }: Pick<Customer, 'account'>, mode: 'test' | 'live', decide: () => Promise<T>) =>
-      decideBounded(deps, { account, mode }, newCallId(), decide),
+      decideWithinLimits(deps, { account, mode }, newCallId(), decide),
   };
 }
 
 it.each([5, 12])(
-  'test calls of %i accounts leave room for those of another to be decided',
+  'test calls of %i accounts leave room for the decisions about those of another',
   async (length) => {
     const customers = await Promise.all(Array.from({ length: length + 1 }, () => idle.customer(0)));
     const other = customers.pop()!;
     const { place } = decisions();
     let over = false;
-    // Each asks for as many as it can, again and again.
+    // Each account places as many calls as it may, again and again.
     const greedy = customers.flatMap((one) =>
       Array.from({ length: 8 }, async () => {
         while (!over) await place(one, 'test', () => sleep(100)).catch(() => sleep(20));
@@ -43,7 +43,7 @@ it.each([5, 12])(
   60_000,
 );
 
-it('test calls are decided one at a time while decisions take long, and more again when they do not', async () => {
+it('test calls are decided one at a time while decisions are slow, and more at a time when they are fast again', async () => {
   const customers = await Promise.all(Array.from({ length: 8 }, () => idle.customer(0)));
   const { place } = decisions();
   let deciding = 0;
@@ -62,7 +62,7 @@ it('test calls are decided one at a time while decisions take long, and more aga
   for (let n = 0; n < 6; n++) slow.push(await round(600));
   expect(slow[0]).toBe(8);
   expect(slow.at(-1)).toBe(1);
-  // A live call is decided at once, whatever test calls wait.
+  // A live call is decided at once, although test calls wait for their decision.
   let decided = false;
   await Promise.all([
     round(600),

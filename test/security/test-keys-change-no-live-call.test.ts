@@ -32,7 +32,8 @@ const storedAgent = (id: string) => service.database.agents.findById(id).lean();
 const idsIn = (answer: Answer) => listOf(answer).data.map((agent) => agent['agent_id']);
 
 /**
- * Asks for a call whose number is its own caller: it is refused for that, and only once its agent was found.
+ * Places a call to its own caller number. The call is rejected because of this number, but only after its agent has
+ * been found.
  */
 function callWith(mode: Mode, agentId: string): Promise<Answer> {
   const to = mode === 'test' ? '+15005550006' : service.config.carriers.live.fromNumber;
@@ -40,10 +41,10 @@ function callWith(mode: Mode, agentId: string): Promise<Answer> {
   return service.place(key, { to_phone_number: to, agent_id: agentId });
 }
 
-const FOUND: [number, string, RegExp] = [400, 'MISSING_PARAMS', /the number the call comes from/];
+const FOUND: [number, string, RegExp] = [400, 'MISSING_PARAMS', /must differ from the number that the call comes from/];
 
-describe('a test key never changes a live agent', () => {
-  it('by an update or by archiving it, and the refusal names the remedy', async () => {
+describe('a live agent', () => {
+  it('is not changed or archived with a test key, and the error message names the remedy', async () => {
     const id = await newAgent(customer.liveKey, { webhook_url: 'https://example.com/hook' });
     const before = await storedAgent(id);
     for (const answer of [
@@ -57,7 +58,7 @@ describe('a test key never changes a live agent', () => {
     expect((await ask.patch(`/agents/${id}`, customer.liveKey, { name: 'B' })).json).toMatchObject({ mode: 'live' });
   });
 
-  it('also one from before agents had modes', async () => {
+  it('is protected even if it was stored before agents had modes', async () => {
     const { _id } = customer.agent;
     await service.database.agents.updateOne({ _id }, { $unset: { mode: '' } });
     expectError(await ask.patch(`/agents/${_id}`, customer.testKey, { name: 'B' }), 403, 'FORBIDDEN');
@@ -67,7 +68,7 @@ describe('a test key never changes a live agent', () => {
     expectError(await callWith('live', _id), ...FOUND);
   });
 
-  it('but reads, lists and calls it, and changes the test agents that it makes', async () => {
+  it('can be read, listed and called with a test key, which can change its own test agents', async () => {
     const live = customer.agent._id;
     const test = await newAgent(customer.testKey);
     expect((await ask.get(`/agents/${live}`, customer.testKey)).json).toMatchObject({ mode: 'live' });
@@ -83,8 +84,8 @@ describe('a test key never changes a live agent', () => {
   });
 });
 
-describe('a live call never meets a test agent', () => {
-  it('that is named by its request', async () => {
+describe('a test agent', () => {
+  it('is not found by a request for a live call', async () => {
     const id = await newAgent(customer.testKey);
     const missing = await callWith('live', UNKNOWN);
     expectError(missing, 404, 'AGENT_NOT_FOUND');
@@ -98,7 +99,7 @@ describe('a live call never meets a test agent', () => {
     expectError(await service.request(`/outbound_call?${query}`, { key: customer.liveKey }), 404, 'AGENT_NOT_FOUND');
   });
 
-  it('that an inbound call names, by key or by the carrier’s signature', async () => {
+  it('is not found by a live inbound call, with an API key or the carrier’s signature', async () => {
     const id = await newAgent(customer.testKey);
     const form = {
       CallSid: `CA${randomBytes(16).toString('hex')}`,
@@ -113,10 +114,10 @@ describe('a live call never meets a test agent', () => {
     });
     expectError(byKey, 404, 'AGENT_NOT_FOUND');
     expect((await service.carrierPost('/inbound_call', form, 'live')).text).toContain('<Reject ');
-    expect(await service.callsAskedFor()).toBe(0);
+    expect(await service.countCallRequests()).toBe(0);
   });
 
-  it('by a number or as the account’s inbound agent, whoever names it', async () => {
+  it('cannot be the agent of a number or the inbound agent of the account', async () => {
     const number = '+12025550142';
     const test = await newAgent(customer.testKey);
     const patchNumber = (agent: string) => ask.patch(`/phone_numbers/${number}`, customer.liveKey, { agent_id: agent });
@@ -129,7 +130,7 @@ describe('a live call never meets a test agent', () => {
       expectError(answer, 404, 'AGENT_NOT_FOUND');
     }
     await expect(service.phoneNumbers.setAgent(number, test)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
-    // Not even one that stands there for whatever reason.
+    // The service does not use the test agent, even if the database assigns it to the live number.
     await service.database.phoneNumbers.updateOne({ _id: number }, { $set: { agentId: test } });
     await service.database.accounts.updateOne({ _id: customer.account._id }, { $set: { inboundAgentId: test } });
     const form = { CallSid: `CA${randomBytes(16).toString('hex')}`, From: '+12025550143', To: number };
@@ -139,16 +140,16 @@ describe('a live call never meets a test agent', () => {
     await service.phoneNumbers.remove(customer.account._id, number);
   });
 
-  it('and in live mode a test agent is neither read, listed, changed nor archived', async () => {
+  it('cannot be read, listed, changed or archived in live mode', async () => {
     const id = await newAgent(customer.testKey);
     const before = await storedAgent(id);
-    const asked = async (agentId: string) => [
+    const askAll = async (agentId: string) => [
       await ask.get(`/agents/${agentId}`, customer.liveKey),
       await ask.patch(`/agents/${agentId}`, customer.liveKey, { name: 'Mine' }),
       await ask.delete(`/agents/${agentId}`, customer.liveKey),
     ];
-    const missing = await asked(UNKNOWN);
-    for (const [index, answer] of (await asked(id)).entries()) {
+    const missing = await askAll(UNKNOWN);
+    for (const [index, answer] of (await askAll(id)).entries()) {
       expectError(answer, 404, 'AGENT_NOT_FOUND');
       expect(answer.json).toEqual(missing[index]?.json);
     }
@@ -169,7 +170,7 @@ describe('a member', () => {
     await service.database.rateLimits.deleteMany({});
   });
 
-  it('makes an agent of the mode that is looked at, and may change a live one in either', async () => {
+  it('creates agents in the selected mode, and can change a live agent in either mode', async () => {
     const made = async (query: string) => (await browser.post(`/agents${query}`, NEW_AGENT)).json;
     const test = await made('');
     const live = await made('?mode=live');
@@ -188,24 +189,24 @@ describe('a member', () => {
   });
 });
 
-describe('a test key never changes what belongs to the whole account', () => {
+describe('a test key', () => {
   const accountWide = Object.entries(routes).filter(
     ([, route]: [string, Route]) => route.auth === 'keyOrSession' && route.changes === 'account',
   );
 
-  it('and there is such a thing', () => {
+  it('is checked against operations on the account, its numbers and its webhook signing', () => {
     expect(accountWide.map(([id]) => id)).toEqual(
       expect.arrayContaining(['updateAccount', 'addPhoneNumber', 'updatePhoneNumber', 'rotateWebhookSigning']),
     );
   });
 
-  it.each(accountWide)('%s is 403 and names the remedy', async (_id, { method, path }) => {
+  it.each(accountWide)('gets 403 with the remedy for %s', async (_id, { method, path }) => {
     const at = path.replace(/\{\w+\}/, 'x');
     const answer = await service.request(at, { method: method.toUpperCase(), key: customer.testKey });
     expectError(answer, 403, 'FORBIDDEN', /live key/);
   });
 
-  it('nor keys of the other mode', async () => {
+  it('cannot change or create live API keys', async () => {
     const live = await ask.post('/api_keys', customer.liveKey, { name: 'live' });
     const path = `/api_keys/${String(live.json['key_id'])}`;
     for (const answer of [
@@ -219,7 +220,7 @@ describe('a test key never changes what belongs to the whole account', () => {
     expectError(await ask.post('/api_keys?mode=live', customer.testKey, { name: 'x' }), 403, 'FORBIDDEN');
   });
 
-  it('nor by a test agent whose number the account could then not give up', async () => {
+  it('cannot prevent the removal of a number by using it in a test agent', async () => {
     const number = '+12025550148';
     await ask.post('/phone_numbers', customer.liveKey, { phone_number: number });
     await newAgent(customer.testKey, { phone_number: number });
@@ -227,10 +228,10 @@ describe('a test key never changes what belongs to the whole account', () => {
   });
 });
 
-describe('a test key never uses up what live mode may do', () => {
-  it('by watching calls', async () => {
+describe('the limits of live mode', () => {
+  it('are not used up by event streams with a test key', async () => {
     const [test, live] = [await ask.endedCall(customer, { mode: 'test' }), await ask.endedCall(customer)];
-    // Streams of calls that have not ended stay open.
+    // Ends the calls first, because the event streams of running calls stay open.
     await service.database.calls.updateMany({ _id: { $in: [test, live] } }, { $set: { status: 'IN_PROGRESS' } });
     const over = new AbortController();
     const watch = async (callId: string, key: string) => {
@@ -246,7 +247,7 @@ describe('a test key never uses up what live mode may do', () => {
     }
   });
 
-  it('by sending webhooks again', async () => {
+  it('are not used up by redeliveries with a test key', async () => {
     const delivered = async (mode: Mode) => {
       const callId = await ask.endedCall(customer, { mode });
       const accountId = customer.account._id;

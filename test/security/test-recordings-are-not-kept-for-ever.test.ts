@@ -7,7 +7,7 @@ import { eventually, openMediaFixture } from '../integration/voice/support/media
 
 const DAY_MS = 24 * 60 * 60_000;
 
-describe('recordings of test calls, which cost nothing', () => {
+describe('recordings of test calls', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({ realTime: true, env: { TEMPORAL_ADDRESS: process.env['TEST_TEMPORAL_ADDRESS'] } });
@@ -28,7 +28,7 @@ describe('recordings of test calls, which cost nothing', () => {
     return callId;
   }
 
-  it('are deleted after 30 days unless an operator says otherwise, and live ones are not', async () => {
+  it('are deleted after 30 days by default, unlike live recordings', async () => {
     const recordings = createRecordings(harness.database);
     const old = await recorded(true, 31);
     const young = await recorded(true, 29);
@@ -38,7 +38,7 @@ describe('recordings of test calls, which cost nothing', () => {
     expect(kept).toEqual([false, true, true]);
   }, 120_000);
 
-  it('are deleted although older ones can be neither finished nor deleted', async () => {
+  it('are deleted even if older ones can be neither finished nor deleted', async () => {
     const { database } = harness;
     const undeletable = await recorded(true, 60);
     await database.calls.collection.updateOne(
@@ -60,7 +60,7 @@ describe('recordings of test calls, which cost nothing', () => {
 
 const { carriers } = parseConfig({ NODE_ENV: 'test' });
 
-it('a media server marks the recordings of test calls, and no others', async () => {
+it('a media server marks the recordings of test calls only', async () => {
   const media = await openMediaFixture();
   try {
     for (const mode of ['test', 'live'] as const) {

@@ -5,7 +5,7 @@ import type { Mode } from '../../src/kernel/ids.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import type { WebhookAttemptResult } from '../../src/webhooks/sender.js';
-import { callToTellOf } from '../integration/webhooks/support/call-to-tell-of.js';
+import { createEndedCall } from '../integration/webhooks/support/ended-call.js';
 import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver.js';
 import { eventually } from '../support/http/harness.js';
 import { openTestDatabase } from '../support/store/test-database.js';
@@ -29,11 +29,11 @@ afterAll(async () => {
   await database.close();
 });
 
-it('webhooks of test calls that hang, of any number of accounts, leave half of the places to those of live calls', async () => {
+it('hanging webhooks of test calls, of any number of accounts, leave half of the slots to live calls', async () => {
   const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com', ALLOW_INSECURE_DEVELOPMENT: 'true' });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const sender = createCompletionSender({ config, database, logger });
-  const callOf = (accountId: string, mode: Mode, url: string) => callToTellOf(database, url, { accountId, mode });
+  const callOf = (accountId: string, mode: Mode, url: string) => createEndedCall(database, url, { accountId, mode });
   const hanging = [];
   for (let n = 0; n < ACCOUNTS * OF_EACH; n++) hanging.push(await callOf(`acct_${n % ACCOUNTS}`, 'test', slow.url));
   const results: WebhookAttemptResult[] = [];
@@ -43,8 +43,8 @@ it('webhooks of test calls that hang, of any number of accounts, leave half of t
   expect(slow.received.length).toBeLessThanOrEqual(32);
 
   const live = await Promise.all(Array.from({ length: 8 }, (_, n) => callOf(`acct_${n}`, 'live', quick.url)));
-  const told = await Promise.all(live.map((callId) => sender.attempt(callId)));
-  expect(told).toEqual(live.map(() => ({ result: 'delivered' })));
+  const liveResults = await Promise.all(live.map((callId) => sender.attempt(callId)));
+  expect(liveResults).toEqual(live.map(() => ({ result: 'delivered' })));
   for (const response of waiting) response.writeHead(200).end();
   await Promise.all(attempts);
 }, 60_000);

@@ -7,7 +7,7 @@ import { expectError, startService, type Customer, type Service } from '../suppo
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 describe('production', () => {
-  it('does not start without a list of countries that may be called', () => {
+  it('does not start without a list of allowed countries', () => {
     expect(() => parseConfig({ ...PRODUCTION, ALLOWED_COUNTRY_PREFIXES: '' })).toThrow(
       /ALLOWED_COUNTRY_PREFIXES must .* in production/,
     );
@@ -17,7 +17,7 @@ describe('production', () => {
   });
 
   it.each(['+', '0044', '+0', '++1', '+1 202', '+1;+44', 'US', '+1,all', 'ALL', '+1234567890123456'])(
-    'does not start with the malformed list %s, nor does development',
+    'does not start with the malformed list %s, and neither does development',
     (list) => {
       for (const env of [PRODUCTION, {}]) {
         expect(() => parseConfig({ ...env, ALLOWED_COUNTRY_PREFIXES: list })).toThrow(/ALLOWED_COUNTRY_PREFIXES: must/);
@@ -26,7 +26,7 @@ describe('production', () => {
   );
 });
 
-describe('the default daily spending limit of live calls', () => {
+describe('the default spending limit of live calls', () => {
   let real: Service;
   let simulated: Service;
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('the default daily spending limit of live calls', () => {
 
   const order = { to_phone_number: '+12025550123', instruction: 'Hello.' };
 
-  /** As a call that was talked and billed today. */
+  /** Bills this amount to the account today, as the cost of calls. */
   async function spend({ database }: Service, { account }: Customer, micros: number, mode: 'live' | 'test' = 'live') {
     const ledger = createLedger(database);
     const ledgerAccount = ledgerAccountId(account._id, mode);
@@ -59,7 +59,7 @@ describe('the default daily spending limit of live calls', () => {
     }
   }
 
-  it('stops an account that has spent 50 USD on a real carrier, until an operator lifts it', async () => {
+  it('stops an account that has spent 50 USD on a real carrier, until an operator raises the limit', async () => {
     const customer = await real.customer(100_000_000);
     await spend(real, customer, 50_000_000);
     expectError(await real.place(customer.liveKey, order), 403, 'SPEND_LIMIT_EXCEEDED');
@@ -73,7 +73,7 @@ describe('the default daily spending limit of live calls', () => {
     await expectPlaced(real, customer.liveKey);
   });
 
-  it('leaves test calls and the simulated carrier alone', async () => {
+  it('does not apply to test calls and to the simulated carrier', async () => {
     const customer = await real.customer(1);
     await spend(real, customer, 50_000_000, 'test');
     await expectPlaced(real, customer.testKey);
@@ -83,11 +83,11 @@ describe('the default daily spending limit of live calls', () => {
   });
 
   async function expectPlaced(service: Service, key: string): Promise<void> {
-    const answer = await service.place(key, order);
-    expect([answer.status, answer.json['error_code']]).toEqual([200, undefined]);
+    const response = await service.place(key, order);
+    expect([response.status, response.json['error_code']]).toEqual([200, undefined]);
   }
 
-  it('is what the environment says', () => {
+  it('is set by the environment', () => {
     expect(parseConfig(REAL_CARRIER).calls.liveLimits).toEqual({
       dailySpendCapMicros: 50_000_000,
       unansweredAttemptsPerHour: 5,

@@ -22,7 +22,7 @@ afterAll(async () => {
   await media.close();
 });
 
-/** What the customer's server gets when a call of the account uses a tool. */
+/** Returns the request that the customer's server gets when a tool is used in a call of the account. */
 async function requestOf(accountId: string, method: 'GET' | 'POST', given: Record<string, unknown>) {
   const tool = {
     name: 'look_up',
@@ -35,7 +35,7 @@ async function requestOf(accountId: string, method: 'GET' | 'POST', given: Recor
   const line = await media.openLine(placed);
   await eventually(() => engine.calls.has(placed.callId));
   const { sink } = engine.calls.get(placed.callId) as ScriptedCall;
-  expect(await sink.tool({ name: 'look_up', arguments: given })).toMatchObject({ ok: true });
+  expect(await sink.runTool({ name: 'look_up', arguments: given })).toMatchObject({ ok: true });
   line.hangUp();
   await line.closed;
   const request = receiver.received.at(-1);
@@ -49,14 +49,17 @@ const secretOf = async (accountId: string) => {
   return new Webhook((await secrets.rotate(accountId, 0)).secret);
 };
 
-/** No other receiver of the account takes a request that was meant for this one. */
+/**
+ * Returns the pattern of the id in a tool's request. The id depends on the URL, so no other server of the account
+ * accepts it.
+ */
 function idOf(callId: string, path: string): RegExp {
   const digest = createHash('sha256').update(`${base}${path}`).digest('base64url');
   return new RegExp(`^tool_${callId}_[0-9A-Z]{26}_${digest}$`);
 }
 
-describe('a request of a tool', () => {
-  it('is signed with its body, as webhooks are, and with its URL', async () => {
+describe('a tool request', () => {
+  it('is signed with its body, like webhooks, and with its URL', async () => {
     const accountId = await newAccount();
     const webhook = await secretOf(accountId);
     const { body, headers, path, callId } = await requestOf(accountId, 'POST', { order: 'A-7' });
@@ -65,7 +68,7 @@ describe('a request of a tool', () => {
     expect(() => webhook.verify('{"order":"A-8"}', headers)).toThrow(WebhookVerificationError);
   });
 
-  it('is signed with its URL where it has no body', async () => {
+  it('is signed with its URL if it has no body', async () => {
     const accountId = await newAccount();
     const webhook = await secretOf(accountId);
     const { body, headers, path, callId } = await requestOf(accountId, 'GET', { order: 'A/7' });
@@ -75,7 +78,7 @@ describe('a request of a tool', () => {
     expect(() => webhook.verify(body, { ...headers, 'webhook-id': 'tool_other' })).toThrow(WebhookVerificationError);
   });
 
-  it('has no signature while the account has signing off', async () => {
+  it('has no signature while signing is off for the account', async () => {
     const { headers } = await requestOf(await newAccount(), 'POST', { order: 'A-7' });
     expect(headers).not.toHaveProperty('webhook-signature');
   });

@@ -8,14 +8,14 @@ import { startReceiver, type Receiver } from '../integration/webhooks/support/re
 
 const SECRET = 'Bearer s3cret"of\\the-customer';
 const engine = createScriptedEngine();
-/** Answers of the server that take the place of its usual one. */
+/** If set, the server sends these responses in place of its usual one. */
 const replies: string[] = [];
 let media: MediaFixture;
 let receiver: Receiver;
 
 beforeAll(async () => {
   media = await openMediaFixture({ engine: engine.factory });
-  // As some servers do, it tells the request back.
+  // The response contains the request, because some servers return what they received.
   receiver = await startReceiver((response, { headers }) =>
     response.end(replies.shift() ?? JSON.stringify({ headers, plain: SECRET })),
   );
@@ -25,7 +25,7 @@ afterAll(async () => {
   await media.close();
 });
 
-async function talk() {
+async function useTool() {
   const accountId = (await createAccounts(media.database).create({ name: 'Acme' }))._id;
   const tool = {
     name: 'look_up',
@@ -41,15 +41,15 @@ async function talk() {
   const line = await media.openLine(placed);
   await eventually(() => engine.calls.has(placed.callId));
   const { sink, call } = engine.calls.get(placed.callId) as ScriptedCall;
-  const answer = await sink.tool({ name: 'look_up', arguments: {} });
+  const answer = await sink.runTool({ name: 'look_up', arguments: {} });
   line.hangUp();
   await line.closed;
   return { answer, call };
 }
 
 describe('a secret header of a tool', () => {
-  it('reaches the server of the tool, and neither the engine nor the model', async () => {
-    const { answer, call } = await talk();
+  it('reaches the server of the tool, but neither the engine nor the model', async () => {
+    const { answer, call } = await useTool();
     expect(receiver.received.at(-1)?.headers.authorization).toBe(SECRET);
     expect(answer).toMatchObject({
       ok: true,
@@ -61,12 +61,12 @@ describe('a secret header of a tool', () => {
   });
 
   it.each([
-    ['straddles the end of what the model gets to read', 'x'.repeat(8_192 - 16) + SECRET],
-    ['straddles it only after others before it were taken out', SECRET.repeat(400)],
+    ['crosses the end of what the model reads', 'x'.repeat(8_192 - 16) + SECRET],
+    ['crosses it only after earlier ones were removed', SECRET.repeat(400)],
     ['follows many others', `${SECRET.repeat(300)}${'x'.repeat(8_192 - 300 * '[redacted]'.length - 16)}${SECRET}`],
-  ])('is taken out of an answer where it %s', async (_where, reply) => {
+  ])('is removed from a response where it %s', async (_where, reply) => {
     replies.push(reply);
-    const { answer } = await talk();
+    const { answer } = await useTool();
     expect(answer.ok).toBe(true);
     expect(JSON.stringify(answer)).not.toContain('s3c');
     expect(JSON.stringify(answer)).toContain('[reda');

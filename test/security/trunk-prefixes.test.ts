@@ -5,7 +5,7 @@ import { managementOf } from '../support/http/management-support.js';
 import { createRateDeckFile } from './support/rate-deck-file.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
-/** Numbers that rules refuse or price by their prefix, spelled so that no prefix matches. */
+/** Numbers that rules would reject or price by their prefix. They are spelled so that the prefix does not match. */
 const MISSPELLED = [
   '+4409012345678',
   '+4407012345678',
@@ -19,7 +19,8 @@ const MISSPELLED = [
   '+788001234567',
   '+360690123456',
   '+5215512345678',
-  // Numbers that the plans do not know or that are impossible, but that a network may take for the same.
+  // Numbers that are unknown to the numbering plans or impossible. A network may nevertheless route them like the
+  // correct number.
   '+44009012345678',
   '+440901234567890',
   '+36069012345',
@@ -27,7 +28,7 @@ const MISSPELLED = [
   '+44090',
   '+101153123456',
 ];
-/** Ordinary numbers, some with zeros that belong to them. */
+/** Ordinary numbers. Some contain zeros that are part of the number. */
 const SPELLED_WELL = [
   '+12',
   '+123456789012345',
@@ -54,52 +55,53 @@ afterAll(async () => {
   deck.remove();
 });
 
-/** A call whose conversation the agent has ended. */
+/** Runs a call that the agent has ended. */
 async function endedCall(): Promise<string> {
-  const { callId, scripted } = await stack.talk(customer, '+12025550107', {});
+  const { callId, scripted } = await stack.placeCall(customer, '+12025550107', {});
   scripted.sink.end('agent_hangup');
-  await stack.ended(callId);
+  await stack.waitForEnd(callId);
   return callId;
 }
 
-describe('a number with a trunk prefix behind its country code', () => {
-  it.each(MISSPELLED)('passes no rule by its spelling: %s', async (to) => {
+describe('a number with a trunk prefix after its country code', () => {
+  it.each(MISSPELLED)('evades no rule by its spelling: %s', async (to) => {
     const { service } = stack;
-    const before = await service.callsAskedFor();
-    const refused = await service.place(customer.liveKey, order(to));
-    expectError(refused, 403, 'DESTINATION_NOT_ALLOWED', /E\.164 without the national trunk prefix/);
+    const before = await service.countCallRequests();
+    const rejection = await service.place(customer.liveKey, order(to));
+    expectError(rejection, 403, 'DESTINATION_NOT_ALLOWED', /E\.164 format without the national trunk prefix/);
     expectError(await service.place(customer.testKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED');
-    expect(await service.callsAskedFor()).toBe(before);
+    expect(await service.countCallRequests()).toBe(before);
   });
 
-  it('is not what an ordinary number is taken for, whatever its length and zeros', async () => {
+  it('is not confused with an ordinary number, whatever its length and zeros', async () => {
     const { account, liveKey } = await stack.service.customer();
     await stack.service.accounts.setLimits(account._id, { concurrentCalls: 0 });
-    // Told after the destination.
+    // The number is allowed if the call fails at the concurrency limit, because that limit is checked after the
+    // destination.
     for (const to of SPELLED_WELL) {
-      const answer = await stack.service.place(liveKey, order(to));
-      expect([to, answer.json['error_code']]).toEqual([to, 'CONCURRENCY_LIMIT_EXCEEDED']);
+      const response = await stack.service.place(liveKey, order(to));
+      expect([to, response.json['error_code']]).toEqual([to, 'CONCURRENCY_LIMIT_EXCEEDED']);
     }
   });
 
-  it('is no number that an agent may transfer to', async () => {
+  it('is rejected as a transfer number of an agent', async () => {
     const { patch } = managementOf(stack.service);
     for (const number of MISSPELLED) {
-      const answer = await patch(`/agents/${customer.agent._id}`, customer.liveKey, { transfer_numbers: [number] });
-      expectError(answer, 400, 'MISSING_PARAMS', /transfer_numbers: must be in E\.164 without/);
+      const response = await patch(`/agents/${customer.agent._id}`, customer.liveKey, { transfer_numbers: [number] });
+      expectError(response, 400, 'MISSING_PARAMS', /transfer_numbers: must be in E\.164 format without/);
     }
   });
 
-  it('is not dialed by an agent that got it before', async () => {
+  it('is not dialed by an agent that was stored with it', async () => {
     const transferNumbers = ['+4409012345678', '+118765551234'];
-    const { transfer, scripted } = await stack.talk(customer, '+12025550107', { transferNumbers });
+    const { transfer, scripted } = await stack.placeCall(customer, '+12025550107', { transferNumbers });
     for (const number of transferNumbers) {
       expect(await transfer(number)).toEqual({ ok: false, error: 'this number may not be called' });
     }
     scripted.sink.end('agent_hangup');
   });
 
-  it('is not dialed by the instructions of a transfer that was stored before', async () => {
+  it('is not dialed for a transfer that was stored earlier', async () => {
     const { service } = stack;
     const callId = await endedCall();
     await service.database.conversationResults.updateOne(
@@ -113,7 +115,7 @@ describe('a number with a trunk prefix behind its country code', () => {
     expect({ status, dials: text.includes('<Dial') }).toEqual({ status: 200, dials: false });
   });
 
-  it('is not dialed by a call that was stored before: it ends as rejected and costs nothing', async () => {
+  it('is not dialed for a call that was stored earlier: it ends as rejected and costs nothing', async () => {
     const { service } = stack;
     const callId = newCallId();
     const call = { accountId: customer.account._id, mode: 'live', direction: 'outbound' } as const;
@@ -129,13 +131,13 @@ describe('a number with a trunk prefix behind its country code', () => {
       externalCallId: '',
       createdAt: new Date(),
     });
-    const answer = await service.gateway.start(
+    const response = await service.gateway.start(
       { callId, ...call, ...limits, agentId: customer.agent._id, answerWithinMs: 10_000, notify: false },
       Date.now() + 15_000,
     );
-    expect(answer).toEqual({ outcome: 'granted' });
-    expect(await stack.ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'rejected', costMicros: 0 });
-    const numbers = (await stack.carried()).flatMap(({ to, dials }) => [to, ...dials.map((dial) => dial.to)]);
+    expect(response).toEqual({ outcome: 'granted' });
+    expect(await stack.waitForEnd(callId)).toMatchObject({ status: 'FAILED', endReason: 'rejected', costMicros: 0 });
+    const numbers = (await stack.carrierCalls()).flatMap(({ to, dials }) => [to, ...dials.map((dial) => dial.to)]);
     expect(numbers).not.toContain('+4409012345678');
   });
 });

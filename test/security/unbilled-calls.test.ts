@@ -1,5 +1,5 @@
 import { offeredToolSchema, toolSchemaFault } from '../../src/agents/tool-schema.js';
-import { outcomeOf, outcomeWithoutCarrier } from '../../src/calls/call-outcome.js';
+import { decideOutcome, decideOutcomeWithoutCarrier } from '../../src/calls/call-outcome.js';
 import { createCallGate } from '../../src/calls/wiring.js';
 import { newCall, type CallState } from '../../src/kernel/call-state.js';
 import { expectError } from '../support/http/harness.js';
@@ -7,56 +7,64 @@ import { newCallId } from '../support/store/test-database.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 const ANSWERED_AT = 1_700_000_000_000;
-/** Answers and stays silent, by the simulated carrier's scripts. */
+/** A callee of the simulated carrier that answers and stays silent. */
 const SILENT = '+12025550107';
 
-/** A call whose agent was never heard. */
+/** A call whose agent never became audible to the caller. */
 function failedAfter(seconds: number): { state: CallState; at: number } {
   const at = ANSWERED_AT + seconds * 1_000;
   const mediaEnd = { reason: 'media_failed' as const, at, agentAudioPlayed: false };
   return { state: { ...newCall('outbound'), answeredAt: ANSWERED_AT, mediaEnd }, at };
 }
 
-describe('a call whose agent is never heard', () => {
+describe('a call without agent audio', () => {
   it('is billed when it fails more than 30 s after the answer', () => {
     const { state, at } = failedAfter(31);
     const billed = { status: 'COMPLETED', endReason: 'media_failed', billableSeconds: 31 };
-    expect(outcomeOf(state, { status: 'completed', at, durationSeconds: 31 })).toMatchObject(billed);
-    expect(outcomeWithoutCarrier(state, at)).toMatchObject({ ...billed, estimated: true });
+    expect(decideOutcome(state, { status: 'completed', at, durationSeconds: 31 })).toMatchObject(billed);
+    expect(decideOutcomeWithoutCarrier(state, at)).toMatchObject({ ...billed, estimated: true });
   });
 
-  it('is billed in whatever order answer and end are told', () => {
+  it('is billed whichever is reported first, the answer or the end', () => {
     const { answeredAt: _, ...state } = failedAfter(31).state;
     const end = { status: 'completed', at: failedAfter(31).at, durationSeconds: 31 } as const;
-    expect(outcomeOf(state, end)).toMatchObject({ status: 'COMPLETED', billableSeconds: 31 });
+    expect(decideOutcome(state, end)).toMatchObject({ status: 'COMPLETED', billableSeconds: 31 });
   });
 
   it('is free when it fails within 30 s', () => {
     const { state, at } = failedAfter(30);
     const free = { status: 'FAILED', endReason: 'media_failed', billableSeconds: 0 };
-    expect(outcomeOf(state, { status: 'completed', at, durationSeconds: 30 })).toMatchObject(free);
-    expect(outcomeWithoutCarrier(state, at)).toMatchObject(free);
+    expect(decideOutcome(state, { status: 'completed', at, durationSeconds: 30 })).toMatchObject(free);
+    expect(decideOutcomeWithoutCarrier(state, at)).toMatchObject(free);
   });
 });
 
-describe('a tool schema that providers refuse', () => {
+describe('a tool schema that providers reject', () => {
   const inProperty = (schema: object) => ({ type: 'object', properties: { a: schema } });
 
   const atTheTop = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'].map((keyword): [string, object, RegExp] => [
     `${keyword} at the top`,
     { type: 'object', [keyword]: [] },
-    new RegExp(`not hold ${keyword} at the`),
+    new RegExp(`not contain ${keyword} at the`),
   ]);
 
   it.each<[string, object, RegExp]>([
     ['an array without items', inProperty({ type: 'array' }), /array without items; add items/],
-    ['a nullable one', inProperty({ type: ['array', 'null'] }), /array without items; add items/],
-    ['one in an alternative', inProperty({ anyOf: [{ type: 'array' }] }), /array without items; add items/],
-    ['a description that is no text', inProperty({ type: 'string', description: 5 }), /description must be a string/],
-    ['a bound that is no number', inProperty({ type: 'string', maxLength: '5' }), /maxLength must be a number/],
-    ['examples that are no list', inProperty({ type: 'string', examples: 'x' }), /examples must be a list/],
+    ['a nullable array without items', inProperty({ type: ['array', 'null'] }), /array without items; add items/],
+    [
+      'an array without items in an alternative',
+      inProperty({ anyOf: [{ type: 'array' }] }),
+      /array without items; add items/,
+    ],
+    [
+      'a description that is not a string',
+      inProperty({ type: 'string', description: 5 }),
+      /description must be a string/,
+    ],
+    ['a limit that is not a number', inProperty({ type: 'string', maxLength: '5' }), /maxLength must be a number/],
+    ['examples that are not a list', inProperty({ type: 'string', examples: 'x' }), /examples must be a list/],
     ...atTheTop,
-  ])('is refused when the agent gets it: %s', (_name, schema, fault) => {
+  ])('is rejected when the agent is created: %s', (_name, schema, fault) => {
     expect(toolSchemaFault(JSON.stringify(schema))).toMatch(fault);
   });
 
@@ -78,7 +86,7 @@ describe('a tool schema that providers refuse', () => {
     });
   });
 
-  it('takes the same keywords in properties', () => {
+  it('may have the same keywords in properties', () => {
     for (const schema of [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, { enum: ['a'] }]) {
       expect(toolSchemaFault(JSON.stringify(inProperty(schema)))).toBeUndefined();
     }
@@ -92,35 +100,35 @@ describe('unbilled calls on a real carrier', () => {
   }, 120_000);
   afterAll(() => stack.close());
 
-  it("stop an account's live calls after 20 in an hour", async () => {
+  it('stop the live calls of an account after 20 in an hour', async () => {
     const { service } = stack;
     const { config, database } = service;
     const customer = await service.customer();
     const accountId = customer.account._id;
-    const { callId, scripted } = await stack.talk(customer, SILENT);
+    const { callId, scripted } = await stack.placeCall(customer, SILENT);
     scripted.sink.fail(new Error('the provider refuses'));
-    expect(await stack.ended(callId)).toMatchObject({ endReason: 'media_failed', costMicros: 0 });
+    expect(await stack.waitForEnd(callId)).toMatchObject({ endReason: 'media_failed', costMicros: 0 });
     const gate = createCallGate({ config, database });
     const count = (id: string) => gate.countWaived({ accountId, mode: 'live', callId: id });
-    // The first is counted by its settlement, once: told again it is the same.
+    // The settlement has already counted the first call. Counting the call again does not change the count.
     await count(callId);
     for (let n = 0; n < 18; n++) await count(newCallId());
     const dial = { account: customer.account, mode: 'live', callId: newCallId(), leg: 'call', to: SILENT } as const;
     expect(await gate.admit(dial)).toBeUndefined();
     await count(newCallId());
     const order = { to_phone_number: SILENT, instruction: 'Hello.' };
-    const refused = await service.place(customer.liveKey, order);
-    expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /20 live calls .* not billed\. .* next hour/);
+    const rejection = await service.place(customer.liveKey, order);
+    expectError(rejection, 403, 'SPEND_LIMIT_EXCEEDED', /20 unbilled live calls .* next hour/);
     expect((await service.place(customer.testKey, order)).status).toBe(200);
     expect((await service.place((await service.customer()).liveKey, order)).status).toBe(200);
   }, 120_000);
 
-  it('are counted when they are settled', async () => {
+  it('are counted at their settlement', async () => {
     const { database, ...service } = stack.service;
     const customer = await service.customer();
-    const { callId, scripted } = await stack.talk(customer, SILENT);
+    const { callId, scripted } = await stack.placeCall(customer, SILENT);
     scripted.sink.fail(new Error('the provider refuses'));
-    await stack.ended(callId);
+    await stack.waitForEnd(callId);
     const _id = `${customer.account._id}~live~waived~hour`;
     for (let look = 0; look < 100; look++) {
       if ((await database.destinationCounts.exists({ _id })) !== null) break;

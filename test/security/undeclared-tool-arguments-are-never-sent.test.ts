@@ -6,29 +6,29 @@ const ORDER = { properties: { order: { type: 'string' } } };
 
 describe('arguments that a tool does not declare', () => {
   it.each<[string, object, string]>([
-    ['beside declared ones', ORDER, '{"order":"a","admin":true}'],
-    ['where none are declared', {}, '{"admin":true}'],
-    ['with names of the language', ORDER, '{"__proto__":{"a":1}}'],
-    ['with names of every object', ORDER, '{"constructor":1}'],
-    ['in an object in them', { properties: { at: { type: 'object', ...ORDER } } }, '{"at":{"order":"a","admin":1}}'],
+    ['beside declared arguments', ORDER, '{"order":"a","admin":true}'],
+    ['if none are declared', {}, '{"admin":true}'],
+    ['with names that are special in JavaScript', ORDER, '{"__proto__":{"a":1}}'],
+    ['with names that every object has', ORDER, '{"constructor":1}'],
+    ['in an object argument', { properties: { at: { type: 'object', ...ORDER } } }, '{"at":{"order":"a","admin":1}}'],
     ['in an object without a type', { properties: { at: {} } }, '{"at":{"admin":1}}'],
     ['in a list', { properties: { all: { type: 'array', items: ORDER } } }, '{"all":[{"admin":1}]}'],
-    ['in a value of further ones', { additionalProperties: ORDER }, '{"x":{"admin":1}}'],
+    ['in an additional value', { additionalProperties: ORDER }, '{"x":{"admin":1}}'],
     ['beside alternatives', { anyOf: [ORDER, { properties: { id: {} } }] }, '{"id":1,"admin":1}'],
     ['in an alternative', { properties: { at: { oneOf: [ORDER, { type: 'null' }] } } }, '{"at":{"admin":1}}'],
-    ['where further ones are refused', { ...ORDER, additionalProperties: false }, '{"admin":1}'],
-  ])('are refused %s', (_name, schema, given) => {
+    ['if additional arguments are forbidden', { ...ORDER, additionalProperties: false }, '{"admin":1}'],
+  ])('are rejected %s', (_name, schema, given) => {
     expect(fault(schema, JSON.parse(given) as Record<string, unknown>)).toMatch(/^the arguments do not fit/);
   });
 
   it.each<[string, object, Record<string, unknown>]>([
-    ['all further ones', { ...ORDER, additionalProperties: true }, { order: 'a', more: { x: 1 } }],
-    ['further ones by a schema', { additionalProperties: { type: 'integer' } }, { more: 1 }],
+    ['any additional arguments', { ...ORDER, additionalProperties: true }, { order: 'a', more: { x: 1 } }],
+    ['additional arguments of a type', { additionalProperties: { type: 'integer' } }, { more: 1 }],
     ['alternatives', { anyOf: [{ required: ['order'] }, { properties: { id: {} } }], ...ORDER }, { order: 'a', id: 1 }],
     ['whole values', { properties: { at: { enum: [{ x: 1 }] } } }, { at: { x: 1 } }],
     ['any value', { properties: { at: { additionalProperties: true } } }, { at: { x: { y: 1 } } }],
     ['none', ORDER, {}],
-  ])('are sent where the schema allows %s', (_name, schema, given) => {
+  ])('are sent if the schema allows %s', (_name, schema, given) => {
     expect(fault(schema, given)).toBeUndefined();
   });
 });

@@ -1,12 +1,12 @@
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { eventually, startService, type Service } from '../support/http/harness.js';
-import { firstAnswer, rawRequest } from '../support/hostile-requests.js';
+import { firstResponse, rawRequest } from '../support/hostile-requests.js';
 import { newSid } from '../support/sids.js';
-import { holdBack, madeRoom } from './support/held-back-requests.js';
+import { holdBack, wasEvicted } from './support/held-back-requests.js';
 
-/** Bodies that are read at the same time before their signature is known. */
+/** How many bodies the service reads at the same time before it has checked their signatures. */
 const BODIES = 1_000;
-/** All arrive before the first is given up as incomplete, also on a busy machine. */
+/** The body is short, so that even on a busy machine all bodies arrive before the first one times out. */
 const SHORT_BODY = 'x'.repeat(64);
 const WRONG_SIGNATURE = `${'A'.repeat(27)}=`;
 
@@ -35,14 +35,14 @@ function signedStatus(from: string): Buffer {
   return requestOf({ path, signature, from, body: new URLSearchParams(params).toString() });
 }
 
-describe('forms without a signature of the carrier hold little memory', () => {
+describe('carrier forms without a valid signature', () => {
   it.each([
     ['/carrier/status', 403],
     ['/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml', 403],
     ['/inbound_call', 401],
   ])(
-    'since nothing is read behind what is no signature: %s',
-    async (path, refused) => {
+    'are not read after a malformed signature: %s',
+    async (path, rejectionStatus) => {
       const body = 'x'.repeat(65_536);
       for (const signature of [
         'x',
@@ -52,31 +52,32 @@ describe('forms without a signature of the carrier hold little memory', () => {
         `${'-'.repeat(27)}=`,
       ]) {
         const head = requestOf({ path, signature, from: '192.0.2.2', body }).subarray(0, -body.length);
-        expect(await firstAnswer(service.port, head)).toMatch(`HTTP/1.1 ${refused} `);
+        expect(await firstResponse(service.port, head)).toMatch(`HTTP/1.1 ${rejectionStatus} `);
       }
     },
     20_000,
   );
 
   it.each(['/carrier/status', '/inbound_call'])(
-    'since the oldest makes room, so that whoever holds as many as are read keeps no callback out: %s',
+    'are dropped, oldest first, so that incomplete ones do not block callbacks: %s',
     async (path) => {
       const forged = (index: number) =>
         requestOf({ path, signature: WRONG_SIGNATURE, from: `192.0.2.${index % 64}`, body: SHORT_BODY });
       const held = await holdBack(service.port, BODIES, forged);
-      // A machine that is busy enough answers 503 for want of time; being kept out would last.
+      // Tries again, because a busy machine may respond with 503 after a timeout. If the callback were blocked, no
+      // attempt would succeed.
       await eventually(async () => {
-        if ((await status()).status === 200 && held.some(madeRoom)) return true;
+        if ((await status()).status === 200 && held.some(wasEvicted)) return true;
         held.push(...(await holdBack(service.port, BODIES / 10, forged)));
         return false;
       }, 60_000);
-      expect(held.filter(madeRoom).length).toBeLessThan(held.length - BODIES + BODIES / 10);
+      expect(held.filter(wasEvicted).length).toBeLessThan(held.length - BODIES + BODIES / 10);
       for (const each of held) each.drop();
     },
     120_000,
   );
 
-  it('and any number of one address that are signed arrive at the same time', async () => {
+  it('do not limit signed forms: 300 from one address are accepted at the same time', async () => {
     const held = await holdBack(service.port, 300, () => signedStatus('192.0.2.3'));
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(new Set(await Promise.all(held.map((each) => each.finish())))).toEqual(new Set([200]));

@@ -13,14 +13,14 @@ afterAll(async () => {
   await mail.close();
 });
 
-it('an unverified account has one call at a time: a second one is 429 until the first is over', async () => {
+it('an unverified account has one call at a time: further ones are rejected with 429', async () => {
   const browser = createBrowser(service);
   await browser.signUp();
   const { json } = await browser.post('/api_keys', { name: 'k' });
   const place = () => service.place(String(json['secret']), { to_phone_number: '+12025550111', instruction: 'Hello.' });
-  const answers = await Promise.all([place(), place(), place()]);
-  const taken = answers.filter(({ status }) => status === 200);
+  const responses = await Promise.all([place(), place(), place()]);
+  const taken = responses.filter(({ status }) => status === 200);
   expect(taken).toHaveLength(1);
-  for (const answer of answers) if (answer !== taken[0]) expectError(answer, 429, 'CONCURRENCY_LIMIT_EXCEEDED');
+  for (const response of responses) if (response !== taken[0]) expectError(response, 429, 'CONCURRENCY_LIMIT_EXCEEDED');
   expectError(await place(), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
 });

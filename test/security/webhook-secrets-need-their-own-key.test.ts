@@ -18,10 +18,10 @@ beforeEach(async () => {
   customer = await service.customer(0);
 });
 
-/** The key of earlier releases. */
+/** Returns the key that earlier releases used. */
 const pepperKey = () => createHmac('sha256', service.config.apiKeyPepper).update('webhook secrets').digest();
 
-/** As earlier releases stored a secret. */
+/** Encrypts a secret as earlier releases did. */
 function sealedByPepper(accountId: string, secret: Buffer): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', pepperKey(), nonce).setAAD(Buffer.from(accountId));
@@ -48,7 +48,7 @@ async function rotate(body: object = {}): Promise<string> {
 const secretsOf = () => createWebhookSecrets({ database: service.database, config: service.config });
 
 describe('the secret that signs webhooks', () => {
-  it('never opens with the pepper of API keys', async () => {
+  it('cannot be decrypted with the pepper of API keys', async () => {
     const secret = await rotate();
     const [stored] = await storedOf(customer.account._id);
     expect(stored?.sealed).toMatch(/^development\./);
@@ -68,7 +68,7 @@ describe('the secret that signs webhooks', () => {
     expect(() => new Webhook(fresh)).not.toThrow();
   });
 
-  it('opens in its own place only', async () => {
+  it('can be decrypted only for its own account and id', async () => {
     await rotate();
     const [stored] = await storedOf(customer.account._id);
     const other = await service.customer(0);

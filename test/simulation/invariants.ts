@@ -7,7 +7,7 @@ import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './fac
 
 const UPDATE = 'updateAccount decide';
 
-/** The rules that no schedule may break (I1 to I5 of the ledger's proof), noted as violations when one does. */
+/** Records violations of the rules that must hold in every schedule: I1 to I5 of the ledger's proof. */
 export function createInvariants(
   cells: LedgerCells,
   limits: { dailySpendCapMicros: number | undefined; facts: Pick<CallFacts, 'rates'> },
@@ -20,7 +20,7 @@ export function createInvariants(
     if (violations.length < 20) violations.push(what);
   };
 
-  /** I1: the equation holds in every state of the account, and no figure leaves its range. */
+  /** I1: in every state of the account, the sums agree, and no amount leaves its range. */
   function checkStep(): void {
     const account = cells.accounts.get(LEDGER_ACCOUNT_ID);
     if (!account) return;
@@ -56,7 +56,10 @@ export function createInvariants(
     checkPrice(key, marker, account.availableMicros);
   }
 
-  /** A hold is of whole seconds at the price of its call: the first of a minute, refused only when that is not there. */
+  /**
+   * Checks a hold: it covers whole seconds at its call's price. The first hold covers a minute and is rejected only if
+   * the price of a minute is not available.
+   */
   function checkPrice(key: string, marker: LedgerMarker, leftMicros: number): void {
     const rate = rateOfKey(limits.facts, key);
     const { amountMicros = 0, microsPerSecond, refusal } = marker;
@@ -68,7 +71,7 @@ export function createInvariants(
     if (refusal === 'INSUFFICIENT_BALANCE' && leftMicros >= minute) violated(`${key} is refused an affordable minute`);
   }
 
-  /** I3: whoever asks gets the same answer. */
+  /** I3: a repeated request gets the same result as the first one. */
   function answered(name: string, answer: unknown): void {
     if (!/^(hold|settle|top-up|correct)/.test(name)) return;
     const text = JSON.stringify(answer);
@@ -77,25 +80,27 @@ export function createInvariants(
     else if (known !== text) violated(`two answers to ${name}: ${known} and ${text}`);
   }
 
-  /** When all is over: nothing is held, nothing is lost or made, and the rows tell exactly what was done. */
+  /** Checks the end of a run: no money is held, lost or created, and the rows match the operations exactly. */
   async function checkEnd(): Promise<void> {
-    const calm = createLedgerOn({
+    const quietLedger = createLedgerOn({
       consistently: (work) => work(sessionOn(cells, async (_name, _key, operation) => operation())),
     });
-    if (!(await calm.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit fails');
-    await calm.sweep(LEDGER_ACCOUNT_ID);
-    if (!(await calm.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit of the rows alone fails');
-    const { heldMicros, creditedMicros } = await calm.balance(LEDGER_ACCOUNT_ID);
+    if (!(await quietLedger.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit fails');
+    await quietLedger.sweep(LEDGER_ACCOUNT_ID);
+    if (!(await quietLedger.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit of the rows alone fails');
+    const { heldMicros, creditedMicros } = await quietLedger.balance(LEDGER_ACCOUNT_ID);
     if (heldMicros !== 0) violated(`${heldMicros} micro-USD stay held`);
     if (creditedMicros !== paidMicros) violated('credited is not what was paid in');
     for (const key of applied) if (!cells.entries.has(key)) violated(`${key} has no row`);
     for (const key of cells.entries.keys()) if (!applied.has(key)) violated(`${key} has a row and was not applied`);
     for (const entry of cells.entries.values()) if (entry.type === 'settlement') checkCall(entry);
-    for (const [name, answer] of answers) checkTold(name, answer);
+    for (const [name, answer] of answers) checkHeldSeconds(name, answer);
   }
 
-  /** What a caller is told of held seconds, by which a carrier's limit is set, is what its call's cells pay for. */
-  function checkTold(name: string, answer: string): void {
+  /**
+   * Checks the held seconds in a result, by which the carrier's time limit is set, against the money held for the call.
+   */
+  function checkHeldSeconds(name: string, answer: string): void {
     const [, callId, last] = /^hold (\S+) (\d+)$/.exec(name) ?? [];
     if (callId === undefined) return;
     let heldMicros = 0;
@@ -108,7 +113,7 @@ export function createInvariants(
     }
   }
 
-  /** I4: a settlement bills its own call's windows, all of them, and no more than they hold. */
+  /** I4: a settlement bills all windows of its call, and no more than these windows hold. */
   function checkCall({ _id: key, callId, billedSeconds = 0, heldMicros, billedMicros = 0 }: LedgerEntryDocument): void {
     const rate = rateOfKey(limits.facts, key);
     let held = 0;
@@ -128,7 +133,10 @@ export function createInvariants(
     checkCorrections(callId ?? '', billedMicros, rate);
   }
 
-  /** Whole seconds leave the bill with the money: all that is given back of a second, and not before all of it is. */
+  /**
+   * Checks that corrections remove a second from the bill when, and only when, all of the second's money has been
+   * returned.
+   */
   function checkCorrections(callId: string, billedMicros: number, rate: number): void {
     let leftMicros = billedMicros;
     let leftSeconds = billedMicros / rate;
@@ -147,7 +155,7 @@ export function createInvariants(
     watch,
     answered,
     checkEnd,
-    /** Money that a customer pays, once. */
+    /** Adds a customer's payment to the expected sum, once. */
     paid(micros: number): void {
       paidMicros += micros;
     },

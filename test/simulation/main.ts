@@ -3,9 +3,9 @@ import { MUTANTS } from './mutants.js';
 import { simulate } from './world.js';
 
 /**
- * `npm run simulate -- --seeds 1000000` runs that many schedules and stops at the first violation;
- * `--seed 4711` runs one again and prints its every step. `--from` sets the first seed, `--mutant <name>` takes a
- * precaution out.
+ * `npm run simulate -- --seeds 1000000` runs that many schedules and stops at the first violation. `--seed 4711`
+ * repeats one schedule and prints its every step. `--from` sets the first seed. `--mutant <name>` removes one
+ * precaution.
  */
 async function main(): Promise<number> {
   const { values } = parseArgs({

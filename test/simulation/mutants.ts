@@ -12,12 +12,12 @@ import {
 } from './rate-mutants.js';
 
 /**
- * A ledger with one of its precautions taken out, to prove that the simulation would notice. Mutants stand between the
- * real code and its storage: what is sent or seen in one operation (`session`), or what is done at the moment an update
- * is executed (`update`).
+ * A ledger without one of its precautions. It proves that the simulation finds the resulting fault. A mutant is placed
+ * between the real code and its storage: it changes an operation (`session`), or an update at the moment of its
+ * execution (`update`).
  */
 export interface Mutant {
-  /** The violation that it must be caught by: found for another reason, it would prove nothing. */
+  /** Matches the expected violation. If the simulation reports another one, that proves nothing about this mutant. */
   caughtBy: RegExp;
   session?(session: LedgerSession, facts: CallFacts): Partial<LedgerSession>;
   update?: UpdateChange;
@@ -42,7 +42,7 @@ export const MUTANTS: Record<string, Mutant> = {
     caughtBy: /has no row/,
     session: () => ({ findEntryKeys: async (keys) => new Set(keys) }),
   },
-  'the marker is not asked to be absent': {
+  'an update does not require its marker to be absent': {
     caughtBy: /is applied twice/,
     update(update, account) {
       if (update.kind === 'decide' && update.epoch === account.epoch && update.key in account.markers) {
@@ -56,60 +56,66 @@ export const MUTANTS: Record<string, Mutant> = {
     caughtBy: /a figure is negative/,
     update: onDecision((update) => ({ ...update, guard: {} })),
   },
-  'the daily limit is checked only when it is planned': {
+  'the daily limit is checked only in advance': {
     caughtBy: /more is spent in a day than allowed/,
     update: onDecision((update) => {
       const { spentMicros: _, ...guard } = update.guard;
       return { ...update, guard };
     }),
   },
-  'spending is counted to whatever day it is': {
+  'spending is counted for any day': {
     caughtBy: /audit/,
     update: onDecision((update) => {
       const { spendDay: _, ...guard } = update.guard;
       return { ...update, guard };
     }),
   },
-  'a freeze is checked only when it is planned': {
+  'a freeze is checked only in advance': {
     caughtBy: /a frozen account starts a call/,
     update: onDecision((update) => {
       const { frozen: _, ...guard } = update.guard;
       return { ...update, guard };
     }),
   },
-  'a refusal leaves no tombstone': {
+  'a rejected hold leaves no tombstone': {
     caughtBy:
       /two answers to hold .*"grantedSeconds":0.*"grantedSeconds":[1-9]|two answers to hold .*"grantedSeconds":[1-9].*"grantedSeconds":0/,
     session: (session) => withoutCells(session, ({ refused }) => refused === true),
   },
-  'the end leaves no tombstone': {
+  'a settlement leaves no tombstone': {
     caughtBy: /stay held/,
     session: (session) => withoutCells(session, (marker) => marker.void === true),
   },
-  'the tombstone comes after the sum': { caughtBy: /stay held/, session: tombstoneLast },
-  'only the windows that its caller knew are settled': {
+  'a settlement writes its tombstone last': { caughtBy: /stay held/, session: tombstoneLast },
+  'a settlement covers only the windows known to its caller': {
     caughtBy: /stay held/,
     session: (session, facts) => blindSettlement(session, (callId) => facts.knownWindows.get(callId) ?? 0),
   },
-  'a void forgets the windows after the first': {
+  'a void covers only the first window': {
     caughtBy: /stay held/,
     session: (session, facts) =>
       blindSettlement(session, (callId) => (facts.billedSeconds.get(callId) === 0 ? 1 : HOLD_WINDOW_SECONDS.length)),
   },
-  'a partial window is not the last': { caughtBy: /after its last/, session: partialGoesOn },
-  'a window does not wait for the one before': { caughtBy: /stay held|after its last/, session: noPredecessor },
+  'a partial window is not the last': { caughtBy: /after its last/, session: partialIsNotLast },
+  'a window does not wait for the previous one': { caughtBy: /stay held|after its last/, session: noPredecessor },
   'a settlement bills at the default rate': { caughtBy: /is billed/, session: settlementAtDefault },
-  'a minute is tested and held at the default rate': { caughtBy: /not a minute/, session: firstMinuteAtDefault },
+  'the first minute is checked and held at the default rate': {
+    caughtBy: /not a minute/,
+    session: firstMinuteAtDefault,
+  },
   'later windows are held at the default rate': { caughtBy: /carries the price/, session: laterWindowsAtDefault },
-  'seconds are counted by a constant': { caughtBy: /is told of/, session: constantSeconds },
-  'a correction takes seconds off at the default rate': { caughtBy: /is corrected to/, session: correctionAtDefault },
+  'seconds are counted at a constant rate': { caughtBy: /is told of/, session: constantSeconds },
+  'a correction removes seconds at the default rate': { caughtBy: /is corrected to/, session: correctionAtDefault },
 };
 
 function onDecision(change: (update: Decision) => AccountUpdate): UpdateChange {
   return (update) => (update.kind === 'decide' ? change(update) : update);
 }
 
-/** The entry of the operation's key is read first, and believed although the account is read after it. */
+/**
+ * Reads the journal entry of the operation's key before the account. Wrongly trusts this entry, although it may be
+ * outdated when the account is read.
+ */
 function journalFirst(session: LedgerSession): Partial<LedgerSession> {
   const early = new Map<string, LedgerEntryDocument | null>();
   return {
@@ -127,7 +133,7 @@ function journalFirst(session: LedgerSession): Partial<LedgerSession> {
   };
 }
 
-/** Tells its caller that a cell was written that was not. */
+/** Reports some markers as written without writing them. */
 function withoutCells(session: LedgerSession, isLeftOut: (marker: LedgerMarker) => boolean): Partial<LedgerSession> {
   return {
     updateAccount: async (update) =>
@@ -138,7 +144,7 @@ function withoutCells(session: LedgerSession, isLeftOut: (marker: LedgerMarker) 
   };
 }
 
-/** Writes the tombstone of a settlement only when the settlement is through. */
+/** Writes the tombstones of a settlement only after the settlement itself. */
 function tombstoneLast(session: LedgerSession): Partial<LedgerSession> {
   const waiting: AccountUpdate[] = [];
   const entries: LedgerEntryDocument[] = [];
@@ -165,7 +171,10 @@ function tombstoneLast(session: LedgerSession): Partial<LedgerSession> {
   };
 }
 
-/** A settlement that takes the number of windows from its caller: every later one looks like a tombstone to it. */
+/**
+ * Makes a settlement cover only the windows that its caller knows. To the settlement, every later window looks like a
+ * tombstone.
+ */
 function blindSettlement(session: LedgerSession, known: (callId: string) => number): Partial<LedgerSession> {
   let settled: string | undefined;
   const isHidden = (key: string) => {
@@ -188,7 +197,7 @@ function blindSettlement(session: LedgerSession, known: (callId: string) => numb
   };
 }
 
-function partialGoesOn(session: LedgerSession, facts: CallFacts): Partial<LedgerSession> {
+function partialIsNotLast(session: LedgerSession, facts: CallFacts): Partial<LedgerSession> {
   const open = <T extends LedgerMarker>(key: string, marker: T): T => {
     const full = (HOLD_WINDOW_SECONDS[numberOfKey(key)] ?? 0) * rateOfKey(facts, key);
     if (marker.type !== 'hold' || !marker.last || (marker.amountMicros ?? 0) >= full) return marker;
@@ -202,7 +211,7 @@ function partialGoesOn(session: LedgerSession, facts: CallFacts): Partial<Ledger
   };
 }
 
-/** Takes for granted every earlier window that is not decided. */
+/** Assumes that every earlier window without a decision is granted. */
 function noPredecessor(session: LedgerSession, facts: CallFacts): Partial<LedgerSession> {
   let before: readonly string[] | undefined;
   return {
@@ -221,7 +230,10 @@ function noPredecessor(session: LedgerSession, facts: CallFacts): Partial<Ledger
   };
 }
 
-/** Holds of a later window read the cells from the first on; the first window's own decision reads only itself. */
+/**
+ * The key of a call's first window. To decide a later window, the ledger reads all windows from the first one on. To
+ * decide the first window, it reads only that one.
+ */
 function firstOf(key: string): string {
   return key.replace(/~\d+$/, '~0');
 }

@@ -1,16 +1,16 @@
-/** Seeded choices, so that a run can be repeated to the last step. */
+/** Random choices from a seed. The same seed repeats a run exactly. */
 export interface Random {
-  /** From 0 (included) to 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   next(): number;
-  /** A whole number from 0 to `below` - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   below(below: number): number;
   chance(probability: number): boolean;
   pick<T>(values: readonly T[]): T;
 }
 
-/** The generator mulberry32: small, fast, and good enough to choose schedules. */
+/** The generator mulberry32, which is small, fast, and good enough to choose schedules. */
 export function createRandom(seed: number): Random {
-  // Neighbouring seeds are spread, so that they do not begin alike.
+  // Mixes the bits of the seed, so that similar seeds do not give similar first numbers.
   let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b);
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;

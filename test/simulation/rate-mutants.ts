@@ -7,8 +7,8 @@ type Decision = Extract<AccountUpdate, { kind: 'decide' }>;
 type SessionMutant = (session: LedgerSession, facts: CallFacts) => Partial<LedgerSession>;
 
 /**
- * Writes other cells than were planned, in the account as in the journal, and moves the money that they say.
- * @param change the fields of a cell that become others; undefined: it stays as it is
+ * Changes the markers that an operation writes to the account and to the journal, and moves the money accordingly.
+ * @param change returns the changed fields of a marker; undefined to keep the marker
  */
 function withCells(change: (key: string, marker: LedgerMarker) => Partial<LedgerMarker> | undefined): SessionMutant {
   const changed = (update: Decision): Decision => {
@@ -25,7 +25,7 @@ function withCells(change: (key: string, marker: LedgerMarker) => Partial<Ledger
   });
 }
 
-/** What a mutated hold or settlement moves. */
+/** Returns how much money a changed hold or settlement moves. */
 function movesOf(
   { marker, increments, guard }: Decision,
   mutant: LedgerMarker,
@@ -53,17 +53,17 @@ function movesOf(
 const ofDefault = (seconds: number) => priceOfSeconds(seconds, DEFAULT_MICROS_PER_SECOND);
 const atDefault = { microsPerSecond: DEFAULT_MICROS_PER_SECOND };
 
-/** Holds know rates, the end does not. */
+/** Holds use the call's price, but the settlement uses the default price. */
 export const settlementAtDefault = withCells((_key, { type, heldMicros = 0, billedSeconds = 0 }) =>
   type === 'settlement' ? { billedMicros: Math.min(ofDefault(billedSeconds), heldMicros), ...atDefault } : undefined,
 );
 
-/** The 402 and the first hold ask for 0.15 USD, whatever the call costs. */
+/** The balance check and the first hold use 0.15 USD for every call, whatever its price. */
 export const firstMinuteAtDefault = withCells((key, { type, amountMicros }) =>
   type === 'hold' && key.endsWith('~0') && amountMicros ? { amountMicros: ofDefault(60) } : undefined,
 );
 
-/** The first hold knows rates, extensions do not. */
+/** The first hold uses the call's price, but extensions use the default price. */
 export const laterWindowsAtDefault = withCells((key, { type, amountMicros = 0, microsPerSecond = 1 }) =>
   type === 'hold' && !key.endsWith('~0') && amountMicros > 0
     ? { amountMicros: ofDefault(secondsCovered(amountMicros, microsPerSecond)), ...atDefault }
@@ -74,7 +74,7 @@ export const correctionAtDefault = withCells((_key, { type, amountMicros = 0 }) 
   type === 'correction' ? { creditedSeconds: secondsCovered(amountMicros, DEFAULT_MICROS_PER_SECOND) } : undefined,
 );
 
-/** Cells carry rates, and nobody who reads one looks. */
+/** The stored markers contain prices, but the code that reads the markers ignores these prices. */
 export const constantSeconds: SessionMutant = (session) => {
   const blind = <T extends LedgerMarker>(cell: T): T => {
     const copy = { ...cell };

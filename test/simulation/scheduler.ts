@@ -1,26 +1,26 @@
 import type { Execute } from '../support/store/memory-ledger-storage.js';
 import type { Random } from './random.js';
 
-/** What the sender of a lost request, or of one whose reply is lost, gets to see. */
+/** The error that a sender gets if its request or the reply was lost. */
 export class Lost extends Error {}
 
-/** Ends every attempt that runs in a process. */
+/** The error that ends every attempt in a process that crashes. */
 export class Crashed extends Error {}
 
 interface Request {
   process: SimulatedProcess;
   name: string;
   key: string;
-  /** Executes and delivers the reply. */
+  /** Executes the request and delivers the reply. */
   reply(): void;
-  /** Executes; nobody hears of it. */
+  /** Executes the request without delivering the reply. */
   executeSilently(): void;
   lose(reason: string): void;
-  /** Not before this step. */
+  /** The request is not executed before this step. */
   stalledUntil: number;
 }
 
-/** One process of the service: a crash ends what runs in it. */
+/** A process of the service. If the process crashes, its attempts end. */
 export interface SimulatedProcess {
   id: number;
   /** Rejects when the process crashes. */
@@ -29,18 +29,20 @@ export interface SimulatedProcess {
   crash(): void;
 }
 
-/** Of 1,000 requests. The rest is executed and answered. */
+/** The number of faults per 1,000 requests. All other requests are executed and get their reply. */
 const FAULTS = { notSent: 30, replyLost: 30, executedLate: 40, crash: 5 } as const;
 const STALL_CHANCE = 0.03;
 const LONGEST_STALL = 150;
-/** How far attempts get between two steps; any number makes a valid schedule, more of them makes it denser. */
+/**
+ * How often the event loop turns between two steps. Any number gives valid schedules; with a higher number, more
+ * requests wait at the same time.
+ */
 const TURNS_PER_STEP = 5;
 const MAX_IDLE_TURNS = 200;
 
 /**
- * Runs whatever asks it to execute something, one request at a time and in a random order: loses requests and replies,
- * executes writes long after their sender gave up, lets some wait long, and crashes processes. The same seed gives the
- * same run.
+ * Executes requests one at a time in a random order. It loses requests and replies, executes writes long after the
+ * sender has given up, delays some requests, and crashes processes. The same seed gives the same run.
  */
 export class Scheduler {
   step = 0;
@@ -72,14 +74,14 @@ export class Scheduler {
     return process;
   }
 
-  /** Lets `steps` steps pass. */
+  /** Waits for `steps` steps. */
   async wait(process: SimulatedProcess, steps: number): Promise<void> {
     await this.request(process, 'wait', String(steps), () => undefined, this.step + steps).catch(() => undefined);
   }
 
   /**
-   * Takes steps until nothing is left to do.
-   * @returns false when work is left that no step brings on, or there are too many steps
+   * Takes steps until all work is done.
+   * @returns false if work is left that no step can advance, or after too many steps
    */
   async run(isDone: () => boolean, maxSteps: number): Promise<boolean> {
     for (let idle = 0; ;) {
@@ -119,27 +121,27 @@ export class Scheduler {
     const isWrite = /^(updateAccount|insert|setFreeze)/.test(request.name);
     let chance = request.name === 'wait' ? 1_000 : this.random.below(1_000);
     if ((chance -= FAULTS.notSent) < 0) {
-      this.note(request, 'is not sent');
+      this.record(request, 'is not sent');
       request.lose('not sent');
     } else if ((chance -= FAULTS.replyLost) < 0) {
-      this.note(request, 'loses its reply');
+      this.record(request, 'loses its reply');
       request.executeSilently();
       request.lose('reply lost');
     } else if ((chance -= FAULTS.executedLate) < 0 && isWrite) {
-      this.note(request, 'will be executed late');
+      this.record(request, 'will be executed late');
       this.late.push(request);
       request.lose('executed late');
     } else if (chance >= 0 && (chance -= FAULTS.crash) < 0) {
-      this.note(request, 'sees its process crash');
+      this.record(request, 'sees its process crash');
       this.requests.push(request);
       request.process.crash();
     } else {
-      this.note(request, 'is executed');
+      this.record(request, 'is executed');
       request.reply();
     }
   }
 
-  /** A random one of those that are not stalled; when all are, time has passed for the one that waits least. */
+  /** Takes a random request that is not delayed. If all are delayed, takes the one with the shortest wait. */
   private takeRequest(): Request {
     for (let attempt = 0; attempt < 8; attempt++) {
       const index = this.random.below(this.requests.length);
@@ -164,7 +166,7 @@ export class Scheduler {
   private executeLate(): void {
     const [request] = this.late.splice(this.random.below(this.late.length), 1);
     if (!request) return;
-    this.note(request, 'is executed late');
+    this.record(request, 'is executed late');
     request.executeSilently();
   }
 
@@ -178,7 +180,7 @@ export class Scheduler {
     }
   }
 
-  private note(request: Request, what: string): void {
+  private record(request: Request, what: string): void {
     if (this.options.traced) {
       this.trace.push(`${this.step} process ${request.process.id}: ${request.name} ${request.key} ${what}`);
     }

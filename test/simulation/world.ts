@@ -1,6 +1,6 @@
 import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
-import { LedgerBusyError, createLedgerOn, type HoldAnswer, type Ledger } from '../../src/billing/ledger/ledger.js';
+import { LedgerBusyError, createLedgerOn, type HoldResult, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { ServiceError } from '../../src/kernel/errors.js';
 import { sessionOn, type LedgerCells } from '../support/store/memory-ledger-storage.js';
 import { DEFAULT_MICROS_PER_SECOND as SECOND } from '../../src/kernel/money.js';
@@ -20,15 +20,16 @@ export interface Outcome {
   trace: string[];
 }
 
-/** One process with the ledger that runs in it; replaced when it crashes. */
+/** A process together with its ledger. When the process crashes, a new one replaces it. */
 interface Host {
   process: SimulatedProcess;
   ledger: Ledger;
 }
 
 /**
- * Runs one seed: a few calls, each at a price of its own, on one account that is too small for all of them, each operation tried by several processes
- * that lose messages, lag and crash, with sweeps, audits, top-ups, freezes and corrections at any moment.
+ * Runs one seed: a few calls with different prices on one account, whose balance is too small for all of them. Several
+ * processes try each operation, although they lose messages, lag and crash. Sweeps, audits, top-ups, freezes and
+ * corrections happen in between.
  */
 export async function simulate(seed: number, options: { mutant?: Mutant; traced?: boolean } = {}): Promise<Outcome> {
   const random = createRandom(seed);
@@ -63,7 +64,10 @@ export async function simulate(seed: number, options: { mutant?: Mutant; traced?
   const hosts = Array.from({ length: PROCESSES }, startHost);
   let running = 0;
 
-  /** Tries until it has an answer; often a second attempt runs beside, or on after the answer is known. */
+  /**
+   * Tries an operation until a result arrives. A second attempt often runs at the same time, or still runs after the
+   * result.
+   */
   function operation<T>(name: string, run: (ledger: Ledger) => Promise<T>, overlap = 0.3): Promise<T> {
     return new Promise<T>((resolve) => {
       let answered = false;
@@ -97,7 +101,7 @@ export async function simulate(seed: number, options: { mutant?: Mutant; traced?
   const waiting = (steps: number) => scheduler.wait(timekeeper, steps);
   const actors = actorsOf(world, invariants);
   let left = actors.length;
-  // The account is there before anything goes wrong.
+  // The account must exist before the first fault.
   cells.accounts.set(LEDGER_ACCOUNT_ID, emptyAccount());
   for (const actor of actors) {
     void actor()
@@ -151,7 +155,7 @@ function actorsOf(world: World, invariants: ReturnType<typeof createInvariants>)
   return [...topUps, ...calls, ...sweeps, audit, freeze];
 }
 
-/** A call as its workflow leads it, with everything that may go wrong on the way: extensions too early, ends at any time. */
+/** Runs a call as its workflow does, with early extensions and an end at a random time. */
 async function runCall(world: World, random: Random): Promise<void> {
   const { facts, operation, wait, dailySpendCapMicros } = world;
   const callId = `call_${encodeCrockford(Uint8Array.from({ length: 16 }, () => random.below(256)))}`;
@@ -162,8 +166,8 @@ async function runCall(world: World, random: Random): Promise<void> {
   facts.rates.set(callId, rate);
   facts.billedSeconds.set(callId, billedSeconds);
   const cap = dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros };
-  const hold = async (window: number, overlap = 0.3): Promise<HoldAnswer> => {
-    // Only the first window's price counts; who extends a call may know of another.
+  const hold = async (window: number, overlap = 0.3): Promise<HoldResult> => {
+    // Only the price in the first window's request counts. A later request can contain another price.
     const microsPerSecond = window > 0 && random.chance(0.2) ? random.pick(RATES) : rate;
     const request = { ...call, window, maxDurationSeconds, microsPerSecond, ...cap };
     const answer = await operation(`hold ${callId} ${window}`, (ledger) => ledger.hold(request), overlap);
@@ -178,7 +182,7 @@ async function runCall(world: World, random: Random): Promise<void> {
   await wait(random.below(150));
   const extensions = async () => {
     for (let window = 0; window < HOLD_WINDOW_SECONDS.length; window++) {
-      // The next window asked for before this one is decided: it must wait for it.
+      // Requests the next window before this one is decided. The next request must wait for that decision.
       if (random.chance(0.15) && window + 1 < HOLD_WINDOW_SECONDS.length) void hold(window + 1, 0);
       const answer = await hold(window);
       if (answer.last || random.chance(0.25)) return answer.heldSeconds;
@@ -187,7 +191,7 @@ async function runCall(world: World, random: Random): Promise<void> {
     return 0;
   };
   if (random.chance(0.4)) {
-    // Its end comes while windows are still being held.
+    // The call ends while some of its windows are still being requested.
     const end = async () => {
       await wait(random.below(120));
       return settle(billedSeconds);
@@ -207,7 +211,7 @@ async function correct({ operation }: World, callId: string, rate: number, rando
     const correction = { ledgerAccountId: LEDGER_ACCOUNT_ID, callId, number, amountMicros, reason };
     const answer = await operation(`correct ${callId} ${number}`, (ledger) =>
       ledger.correct(correction).catch((error: unknown) => {
-        // More than the call was billed.
+        // The correction was rejected because it is more than the bill.
         if (error instanceof ServiceError && error.code === 'MISSING_PARAMS') return { amountMicros: 0 };
         throw error;
       }),

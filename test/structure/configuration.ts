@@ -5,9 +5,9 @@ import { ROOT } from './sources.js';
 
 interface Variable {
   name: string;
-  /** What it has where it is not given; undefined: nothing. */
+  /** The default value; undefined if there is none. */
   byDefault: unknown;
-  /** Markdown, with links from docs/. */
+  /** The description in Markdown. Its links are relative to docs/. */
   description: string;
   shown?: string;
   compose?: string;
@@ -16,7 +16,7 @@ interface Variable {
   production?: string;
 }
 
-/** Every variable of the environment, as the schema declares it. */
+/** Every environment variable, as the schema declares it. */
 export const VARIABLES: readonly Variable[] = Object.entries(environment.shape).map(([name, schema]) => ({
   name,
   byDefault: schema.safeParse(undefined).data,
@@ -26,7 +26,10 @@ export const VARIABLES: readonly Variable[] = Object.entries(environment.shape).
 const GENERATED =
   'Made by `npm run structure`: variables from src/platform/config, the rest from test/structure/configuration.ts.';
 
-/** The sections of docs/configuration.md, each by its first variable: they follow the order of the schema. */
+/**
+ * The sections of docs/configuration.md, by the first variable of each section. The variables have the order of the
+ * schema.
+ */
 const SECTIONS: Readonly<Record<string, string>> = {
   NODE_ENV: 'General',
   PUBLIC_BASE_URL: 'Addresses',
@@ -42,7 +45,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   ENGINE: 'Voice engines',
 };
 
-/** The text of docs/configuration.md. */
+/** Returns the text of docs/configuration.md. */
 export function configurationPage(): string {
   const rows = VARIABLES.map((each) => {
     const section = SECTIONS[each.name];
@@ -72,7 +75,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** The text of .env.example. */
+/** Returns the text of .env.example. */
 export function exampleEnvironment(): string {
   const trial = VARIABLES.flatMap(({ name, trial: value }) => (value === undefined ? [] : [`${name}=${value}`]));
   const production = VARIABLES.filter(({ production: value }) => value !== undefined);
@@ -105,7 +108,7 @@ ${others.map((each) => commented(each, '')).join('\n')}
 const COMPOSE = join(ROOT, 'docker-compose.yml');
 const BLOCK = /( {2}environment: &environment\n)[^]*?(?=\n {2}depends_on:)/;
 
-/** The text of docker-compose.yml with every variable in the environment of the roles. */
+/** Returns the text of docker-compose.yml, in which the roles get every variable in their environment. */
 export function composeFile(): string {
   const lines = VARIABLES.map(({ name, compose = '', fixed }) => `    ${name}: ${fixed ?? `\${${name}:-${compose}}`}`);
   const text = readFileSync(COMPOSE, 'utf8');
@@ -113,7 +116,7 @@ export function composeFile(): string {
   return text.replace(BLOCK, (_all, begin: string) => `${begin}    # ${GENERATED}\n${lines.join('\n')}`);
 }
 
-/** What a variable has where it is not given, in Markdown. */
+/** Returns the default value in Markdown. */
 function defaultOf({ shown, byDefault }: Variable): string {
   if (shown !== undefined) return shown;
   return byDefault === undefined || byDefault === ''
@@ -125,7 +128,7 @@ function heading(title: string): string {
   return `# --- ${title} `.padEnd(116, '-');
 }
 
-/** A line to uncomment, below what it means without Markdown. */
+/** Returns a setting as a comment, below its description without Markdown. */
 function commented({ name, description }: Variable, value = ''): string {
   const words = description
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

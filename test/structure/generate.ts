@@ -4,7 +4,7 @@ import { composeFile, configurationPage, exampleEnvironment } from './configurat
 import { lintConfig } from './lint-config.js';
 import { ROOT } from './sources.js';
 
-/** Files that are made from the sources, and how. */
+/** The generated files, each with the function that returns its text. */
 export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
   '.oxlintrc.json': lintConfig,
   'docs/configuration.md': configurationPage,

@@ -5,7 +5,7 @@ import { ROOT } from './sources.js';
 
 const WORKFLOW_LIBRARIES = '@temporalio/(client|worker|activity|testing|proto)';
 
-/** Lint's rules for every file. */
+/** The lint rules that apply to every file. */
 const RULES = {
   'typescript/no-floating-promises': 'error',
   'typescript/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
@@ -21,7 +21,10 @@ const RULES = {
   'jest/no-standalone-expect': 'off',
 };
 
-/** A part as imports from elsewhere name it; of one that contains another part, the rest of its folders. */
+/**
+ * Returns the names by which other files import a part. If a part contains other parts, returns the names of its
+ * remaining files and folders.
+ */
 function importNames(at: string): string[] {
   const name = at.replace(/^src\//, '');
   const contained = PARTS.filter((other) => other.at.startsWith(`${at}/`)).map((other) => other.at);
@@ -30,15 +33,15 @@ function importNames(at: string): string[] {
   return entries.map((entry) => `${name}/${entry.replace(/\.ts$/, '\\.js')}`);
 }
 
-/** A part must not import those after it. Imports are matched as they are written, so this finds the usual ones only. */
+/** Forbids imports of later parts. The rule compares imports as they are written, so it finds only the usual forms. */
 function orderOf({ at }: (typeof PARTS)[number], index: number) {
-  // Folders only: a file's name is that of files elsewhere, too.
+  // The rule names folders only, because a file with the same name can exist elsewhere.
   const later = PARTS.slice(index + 1).filter((other) => !other.at.endsWith('.ts') && !at.startsWith(`${other.at}/`));
   const names = [...later.flatMap((other) => importNames(other.at)), 'test'].join('|');
   const pattern = {
     regex: `^(\\.\\./)+(src/)?(${names})(/|$)`,
     message: `${at} imports only parts that stand before it in test/structure/rules.ts.`,
-    // Workflows take the types of their activities.
+    // Workflows may import the types of their activities.
     ...(at === 'workflows' ? { allowTypeImports: true } : {}),
   };
   const libraries = {
@@ -52,9 +55,9 @@ function orderOf({ at }: (typeof PARTS)[number], index: number) {
   };
 }
 
-/** The text of `.oxlintrc.json`, made from the table of parts. */
+/** Returns the text of `.oxlintrc.json`, which is generated from the table of parts. */
 export function lintConfig(): string {
-  // Of two overrides for a file the last one counts, so folders within folders come last.
+  // If several overrides match a file, the last one applies. So nested folders come last.
   const parts = PARTS.map((part, index) => ({ part, index })).toSorted((a, b) => a.part.at.length - b.part.at.length);
   const config = {
     plugins: ['typescript', 'import', 'unicorn', 'jest'],

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { LIMITS, NARROWER, OWN_WORDS, PARTS, PURE, PURE_PACKAGES } from './rules.js';
 import { parse, type SourceFile } from './sources.js';
 
-/** Everything in which the sources break the rules, one line each. */
+/** Returns every violation of the rules in the sources, each as one line. */
 export function faultsOf(sources: readonly SourceFile[]): string[] {
   return [
     ...sources.flatMap(importFaults),
@@ -15,7 +15,7 @@ export function faultsOf(sources: readonly SourceFile[]): string[] {
 }
 
 function rankOf(path: string): number {
-  // The longest fitting folder: src/voice/audio stands before src/voice.
+  // The longest matching path counts: src/voice/audio before src/voice.
   const fitting = PARTS.filter(({ at }) => path === at || path.startsWith(`${at}/`));
   const part = fitting.toSorted((a, b) => b.at.length - a.at.length)[0];
   return part === undefined ? -1 : PARTS.indexOf(part);
@@ -29,7 +29,7 @@ function importFaults({ path, imports }: SourceFile): string[] {
   if (rank < 0) faults.push(`${path} belongs to no part of the table`);
   for (const { target, relative, typeOnly } of imports) {
     const fault = `${path} imports ${target}`;
-    // Workflows take the types of their activities.
+    // Workflows may import the types of their activities.
     const isProxyType = path.startsWith('workflows/') && typeOnly && target.startsWith('activities/');
     if (relative && rankOf(target) > rank && !isProxyType) faults.push(`${fault}, which comes after it`);
     if (isPure(path) && !(relative ? isPure(target) : PURE_PACKAGES.includes(target)))
@@ -50,7 +50,7 @@ function wordFaults({ path, text }: SourceFile): string[] {
   });
 }
 
-/** Tarjan's strongly connected components of more than one file. */
+/** Finds cycles of imports: Tarjan's strongly connected components with more than one file. */
 export function cyclesOf(sources: readonly SourceFile[]): string[][] {
   const targets = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
   const index = new Map<string, number>();
@@ -108,10 +108,11 @@ const FUNCTIONS = new Set([
   'Constructor',
 ]);
 
-/** Every function of a file with its length in lines. */
+/** Finds every function of a file, with its length in lines. */
 export function functionsOf(source: SourceFile): Measured[] {
   const module = parse(source) as unknown as Node;
-  // Positions count bytes over all files parsed so far; the semicolon put in front marks where this one begins.
+  // Positions count the bytes of all files that were parsed so far. The semicolon added in front marks where this file
+  // begins.
   const begin = (module.span?.start ?? 0) + 1;
   const bytes = Buffer.from(source.text);
   const found: Measured[] = [];
@@ -122,7 +123,7 @@ export function functionsOf(source: SourceFile): Measured[] {
     const each = node as Node;
     const own = nameOf(each) ?? name;
     if (each.type !== undefined && FUNCTIONS.has(each.type)) {
-      // A method's span is that of its function where it has one.
+      // A method that contains a function has the span of this function.
       const span = each.span ?? (each['function'] as Node | undefined)?.span;
       if (span !== undefined) {
         const text = bytes.subarray(span.start - begin, span.end - begin).toString();
@@ -141,7 +142,7 @@ function nameOf(node: Node): string | undefined {
   return typeof identifier?.['value'] === 'string' ? identifier['value'] : undefined;
 }
 
-/** Whether it returns an object literal that holds functions, by itself or by name. */
+/** Returns whether a function returns an object literal with functions, directly or through a variable. */
 function returnsFunctions(node: Node): boolean {
   const inner = node.type === 'ClassMethod' ? (node['function'] as Node) : node;
   const body = inner['body'] as Node | undefined;
@@ -191,7 +192,7 @@ function folderFaults(sources: readonly SourceFile[]): string[] {
 
 const EXPORT = /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|class|interface|type|enum) (\w+)/gm;
 
-/** One exported name means one thing. A schema and its type may share theirs, in one file. */
+/** Finds exported names that have more than one meaning. A schema and its type may share a name within a file. */
 function nameFaults(sources: readonly SourceFile[]): string[] {
   const places = new Map<string, Set<string>>();
   for (const { path, text } of sources) {

@@ -1,43 +1,47 @@
 /**
- * The structure of the code in one table: which part may import which, what is pure, and how large things may be. Lint's
- * import rules are generated from it (`npm run structure`), and `test/unit/structure.test.ts` holds the code against it.
+ * The structure of the code as tables: which part may import which, which files are pure, and how large files and
+ * functions may be. `npm run structure` generates the import rules of the linter from these tables, and
+ * `test/unit/structure.test.ts` checks the code against them.
  */
 
 export interface Part {
-  /** Folder or file, from the repository's root. */
+  /** A folder or file; its path starts at the repository's root. */
   at: string;
   about: string;
 }
 
-/** In order: a part imports itself and parts before it, type imports included. */
+/** The parts in order. A part may import itself and earlier parts; this includes imports of types. */
 export const PARTS: readonly Part[] = [
-  { at: 'src/kernel', about: 'words that every domain shares: ids, money, phone numbers, states of a call, errors' },
+  { at: 'src/kernel', about: 'basics that every domain shares: ids, money, phone numbers, states of a call, errors' },
   { at: 'src/voice/audio', about: 'codecs, resampling, voice activity, tones, offline speech and recognition' },
   { at: 'src/platform', about: 'HTTP, MongoDB, Temporal, mail, secrets, telemetry, guarded egress, configuration' },
   { at: 'src/billing', about: 'the ledger, leases, corrections, statements, payments' },
-  { at: 'src/identity', about: 'accounts, API keys, people and how they sign in, who may do what' },
-  { at: 'src/agents', about: 'agents, their rules and tools, voices, and the numbers that lead to agents' },
-  { at: 'src/telephony', about: 'the carrier port, Twilio, the simulated carrier, pacing, limits of destinations' },
+  { at: 'src/identity', about: 'accounts, API keys, members, sessions, permissions' },
+  { at: 'src/agents', about: 'agents, their rules and tools, voices, and phone numbers of agents' },
+  { at: 'src/telephony', about: 'the carrier port, Twilio, the simulated carrier, pacing, destination rules' },
   { at: 'src/webhooks', about: 'payload, signature, delivery and attempts of completion webhooks' },
-  { at: 'src/voice', about: 'the media server and the talk: session, engines, tools, results, recordings' },
+  { at: 'src/voice', about: 'the media server and the conversation: session, engines, tools, results, recordings' },
   { at: 'src/calls', about: 'the call: reducer, placing, carrier callbacks, read model, actions, reconciliation' },
   { at: 'src/database.ts', about: 'the collections of all domains together' },
-  { at: 'src/api', about: 'the HTTP role: the routes of all domains put together' },
+  { at: 'src/api', about: 'the HTTP role with the routes of all domains' },
   { at: 'src/sdk', about: 'the typed client' },
   { at: 'src/portal', about: 'the browser app' },
   { at: 'src/dev', about: 'the launcher with embedded servers' },
   { at: 'src/cli', about: 'the command line' },
-  { at: 'workflows', about: 'deterministic: the story of a call and its steps' },
-  { at: 'activities', about: 'what workflows do to the world' },
+  { at: 'workflows', about: 'deterministic: the course of a call and its steps' },
+  { at: 'activities', about: 'side effects of workflows' },
   { at: 'workers', about: 'the worker process' },
   { at: 'src/main.ts', about: 'the composition root of every role' },
   { at: 'deploy', about: 'set-up and health check of a deployment' },
 ];
 
-/** Files that import only pure files and pure packages: no server, no clock. Workflows import nothing else of `src`. */
+/**
+ * Pure files import only pure files and pure packages, so they use no server and no clock. From `src`, workflows may
+ * import only these files.
+ */
 export const PURE: readonly RegExp[] = [
   /^src\/kernel\//,
-  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-refusal|reconciliation\/round|views\/watch-progress)\.ts$/,
+  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-rejection|reconciliation\/round|views\/watch-progress)\.ts$/,
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
   /^src\/platform\/config\/addresses\.ts$/,
@@ -52,10 +56,10 @@ export const PURE: readonly RegExp[] = [
   /^src\/telephony\/pacing\/dial-queue\.ts$/,
 ];
 
-/** Packages that pure files import: they compute and touch nothing. */
+/** Packages that pure files may import, because these packages only compute. */
 export const PURE_PACKAGES: readonly string[] = ['zod', 'csv-stringify/sync'];
 
-/** What a part may import beside itself, where that is less than all parts before it. */
+/** Parts with tighter limits: besides itself, the part may import only these. */
 export const NARROWER: readonly { from: RegExp; only: RegExp; why: string }[] = [
   {
     from: /^workflows\//,
@@ -65,12 +69,15 @@ export const NARROWER: readonly { from: RegExp; only: RegExp; why: string }[] = 
   { from: /^src\/sdk\//, only: /^src\/sdk\//, why: 'The SDK runs anywhere: it imports pure files.' },
   {
     from: /^src\/cli\/customer\//,
-    only: /^src\/(cli|sdk|dev\/runtime-file|dev\/processes|platform\/egress\/signature)/,
+    only: /^src\/(cli|sdk|dev\/runtime-file|dev\/processes|platform\/(egress\/signature|http\/server\/))/,
     why: 'Customers’ commands reach the service over HTTP: they import the SDK and pure files.',
   },
 ];
 
-/** Names that only one place knows: a carrier's fields and language stay in the folder of its adapter. */
+/**
+ * Names that may occur in one place only. For example, a carrier's fields and language stay in the folder of its
+ * adapter.
+ */
 export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = [
   {
     words:
@@ -80,11 +87,11 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
   },
   {
     words: /streamSid/,
-    // The results of conversations are stored with it.
+    // Stored results of conversations have a field with this name.
     at: /^src\/(telephony\/(twilio|simulator)\/|voice\/results\/(model|conversation-results)\.ts$)/,
     why: 'Outside the stored result of a conversation a stream has a streamId.',
   },
 ];
 
-/** Sizes in lines and files. A factory is a function that returns an object of functions. */
+/** The maximum number of lines and files. A factory is a function that returns an object of functions. */
 export const LIMITS = { functionLines: 60, factoryLines: 120, fileLines: 400, filesInFolder: 20 } as const;

@@ -4,24 +4,24 @@ import { parseSync, type Module } from '@swc/core';
 
 export const ROOT = join(__dirname, '../..');
 const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
-/** The browser app is compiled on its own; its pages are checked by its own configuration. */
+/** The folder of the browser app, which is compiled separately. Its own configuration checks its pages. */
 const APP = 'src/portal/app';
 
 export interface SourceFile {
-  /** From the repository's root, with forward slashes. */
+  /** The path from the repository's root, with forward slashes. */
   path: string;
   text: string;
   imports: Import[];
 }
 
 export interface Import {
-  /** A path from the root when the import is relative, else the package's specifier. */
+  /** The path from the root for a relative import, otherwise the name of the package. */
   target: string;
   relative: boolean;
   typeOnly: boolean;
 }
 
-/** The sources of the service, without tests and without the browser app. */
+/** Reads the source files of the service, without tests and without the browser app. */
 export function readSources(): SourceFile[] {
   const paths = FOLDERS.flatMap((folder) => filesIn(folder));
   const known = new Set(paths);
@@ -31,9 +31,9 @@ export function readSources(): SourceFile[] {
   });
 }
 
-/** @returns the tree of the source with a semicolon put in front */
+/** @returns the syntax tree of the source, to which a semicolon in front was added */
 export function parse(source: SourceFile): Module {
-  // A program's first line is no statement.
+  // Removes a hashbang line, because it is not a statement.
   return parseSync(`;${source.text.replace(/^#!/, '//')}`, { syntax: 'typescript', target: 'es2022' });
 }
 

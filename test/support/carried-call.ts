@@ -3,8 +3,8 @@ import type { ConversationResultDocument } from '../../src/voice/results/model.j
 import type { Database } from '../../src/database.js';
 import type { Launched } from './dev-stack.js';
 
-/** Pid of the media process that has a call's session, from the stack's log (LOG_LEVEL=info). */
-export async function carrierOf(stack: Launched, callId: string): Promise<number> {
+/** Finds the media process that conducts a call in the stack's log, which needs LOG_LEVEL=info. Returns the pid. */
+export async function mediaProcessOf(stack: Launched, callId: string): Promise<number> {
   const started = stack
     .output()
     .split('\n')
@@ -27,7 +27,7 @@ export async function turnsStored(
   });
 }
 
-/** Polls until `look` finds something, for at most 2.5 minutes. */
+/** Calls `look` again and again until it returns something, for at most 2.5 minutes. */
 export async function waitFor<T>(what: string, look: () => Promise<T | undefined | null>): Promise<T> {
   const deadline = Date.now() + 150_000;
   for (;;) {
@@ -48,7 +48,7 @@ export interface CarriedStream {
 }
 
 /** The simulated carrier's record of a call. */
-export async function carriedCall(
+export async function carrierRecordOf(
   carrierUrl: string,
   sid: string,
 ): Promise<{ duration_seconds: number | null; streams: CarriedStream[]; twiml: string[] }> {

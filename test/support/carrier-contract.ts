@@ -14,10 +14,10 @@ import { createEngines } from '../../src/voice/engines/engines.js';
 import { eventually, startService, type Customer, type Service } from './http/harness';
 import { createScriptedEngine } from '../integration/voice/support/scripted-engine';
 
-/** A carrier's event about a call, in our terms. */
-export type Told =
+/** An event of a call that the test makes the carrier report, in a form that does not depend on the carrier. */
+export type CallReport =
   | { kind: 'answered' | 'ended'; carrierSid: string }
-  | { kind: 'listened'; carrierSid: string; who: 'human' | 'voicemail' };
+  | { kind: 'detected'; carrierSid: string; who: 'human' | 'voicemail' };
 
 export interface Ports {
   api: number;
@@ -25,28 +25,28 @@ export interface Ports {
   carrier: number;
 }
 
-/** The carrier's side of the interface, driven by the suite. */
-export interface FarSide {
+/** The carrier's side of the interface. The suite controls it. */
+export interface CarrierDouble {
   env: Record<string, string>;
-  /** The configuration with this carrier as the live one. */
+  /** Changes the configuration so that this carrier is the live one. */
   adapt?(config: Config): Config;
   factories?: Readonly<Record<string, CarrierFactory>>;
   newCallId(): string;
-  /** Ids in other carriers' formats, and path traversals. */
+  /** Ids in the formats of other carriers, and path traversals. The adapter must reject all of them. */
   foreignIds: readonly string[];
-  /** A phone number that a person answers. */
+  /** A phone number. A person answers calls to it. */
   person: string;
-  /** The call's time limit at the carrier, in seconds from the answer. */
+  /** Returns the call's time limit at the carrier, in seconds from the answer. */
   limitOf(carrierSid: string): Promise<number | undefined>;
-  /** A signed callback with this event. */
-  request(callId: string, told: Told): { path: string; headers: Record<string, string>; body: string };
-  /** The upgrade request with which the carrier opens the media stream of an instruction. */
+  /** Builds a signed callback that reports this event. */
+  request(callId: string, report: CallReport): { path: string; headers: Record<string, string>; body: string };
+  /** Builds the upgrade request by which the carrier opens the media stream of an instruction. */
   upgradeOf(markup: Markup): StreamUpgrade;
-  /** The stream messages for these events, in the order of arrival. */
-  wire(events: readonly MediaEvent[]): { data: Buffer; isBinary: boolean }[];
-  /** How the carrier interprets one of our stream messages. */
-  understood(message: string | Uint8Array): { audio: string } | { mark: string } | 'clear';
-  /** How the carrier interprets an instruction. */
+  /** Encodes these events as stream messages, in the order in which they arrive. */
+  encode(events: readonly MediaEvent[]): { data: Buffer; isBinary: boolean }[];
+  /** Returns how the carrier understands a stream message of the service. */
+  interpret(message: string | Uint8Array): { audio: string } | { mark: string } | 'clear';
+  /** Returns how the carrier understands an instruction. */
   read(markup: Markup): Partial<CallInstruction>;
   close(): Promise<void>;
 }
@@ -54,29 +54,29 @@ export interface FarSide {
 const newCallId = () => `call_${encodeCrockford(randomBytes(16))}`;
 
 /** Tests that every carrier must pass, with a real database, Temporal server, API, worker and media server. */
-export function describeCarrier(name: string, start: (ports: Ports) => Promise<FarSide>): void {
+export function describeCarrier(name: string, start: (ports: Ports) => Promise<CarrierDouble>): void {
   describe(`the carrier ${name}`, () => {
     let stack: Awaited<ReturnType<typeof startStack>>;
     let carrier: Carrier;
-    let far: FarSide;
+    let double: CarrierDouble;
     let customer: Customer;
     beforeAll(async () => {
       stack = await startStack(start);
-      ({ carrier, far } = stack);
+      ({ carrier, double } = stack);
       customer = await stack.service.customer();
     }, 90_000);
     afterAll(() => stack.close());
 
     const dialOf = (callId: string) => ({
       callId,
-      to: far.person,
+      to: double.person,
       from: '+12025550199',
       ringTimeoutSeconds: 30,
       timeLimitSeconds: 90,
     });
 
-    describe('takes orders', () => {
-      it('places a call, knows it by its identifier and numbers, and ends it once', async () => {
+    describe('places and ends calls', () => {
+      it('places a call, finds it by its id and by its numbers, and ends it once', async () => {
         const since = Date.now() - 1_000;
         const dialed = await carrier.dial(dialOf(newCallId()));
         expect(dialed).toEqual({ outcome: 'accepted', carrierSid: expect.any(String) });
@@ -93,30 +93,30 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
         );
       });
 
-      it('knows nothing of a call that it never had', async () => {
-        expect(await carrier.fetch(far.newCallId())).toBeUndefined();
+      it('reports nothing for an unknown call', async () => {
+        expect(await carrier.fetch(double.newCallId())).toBeUndefined();
       });
 
-      it('is asked for nothing by an identifier that is not its own', async () => {
-        for (const foreign of far.foreignIds) {
+      it('rejects a call id in another format without a request', async () => {
+        for (const foreign of double.foreignIds) {
           expect(carrier.isCallId(foreign)).toBe(false);
           for (const ask of [carrier.hangUp(foreign), carrier.fetch(foreign)]) {
-            await expect(ask).rejects.toMatchObject({ name: 'CarrierRequestRefused' });
+            await expect(ask).rejects.toMatchObject({ name: 'UnsafeCarrierRequest' });
           }
         }
       });
     });
 
-    describe('proves who it is', () => {
-      const told = (): Told => ({ kind: 'answered', carrierSid: far.newCallId() });
+    describe('authenticates its requests', () => {
+      const report = (): CallReport => ({ kind: 'answered', carrierSid: double.newCallId() });
       const asRequest = (path: string, headers: Record<string, string>, body: string): CarrierRequest => ({
         url: `${stack.service.config.publicBaseUrl}${path}`,
         headers: Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value])),
         body: Buffer.from(body),
       });
 
-      it('by a signature over address and body', () => {
-        const { path, headers, body } = far.request(newCallId(), told());
+      it('with a signature over URL and body', () => {
+        const { path, headers, body } = double.request(newCallId(), report());
         const request = asRequest(path, headers, body);
         expect(carrier.mayBeSigned(request.headers)).toBe(true);
         expect(carrier.isSigned(request)).toBe(true);
@@ -126,17 +126,17 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
         expect(carrier.isSigned(asRequest(path, {}, body))).toBe(false);
       });
 
-      it('to the API, which refuses what is not signed', async () => {
-        const { path, headers, body } = far.request(newCallId(), told());
+      it('to the API, which rejects an unsigned callback', async () => {
+        const { path, headers, body } = double.request(newCallId(), report());
         const post = (given: Record<string, string>) =>
           stack.service.request(path, { method: 'POST', headers: given, body });
         expect((await post(headers)).status).toBe(200);
         expect((await post({ 'content-type': headers['content-type'] ?? '' })).status).toBe(403);
       });
 
-      it('when it opens the stream of a call, and of no other call', () => {
+      it('when it opens the media stream of a call, but not for another call', () => {
         const [one, other] = [newCallId(), newCallId()];
-        const upgrade = far.upgradeOf(carrier.render({ kind: 'stream', callId: one }));
+        const upgrade = double.upgradeOf(carrier.render({ kind: 'stream', callId: one }));
         expect(carrier.admitsStream(upgrade)).toBe(true);
         expect(carrier.admitsStream({ ...upgrade, url: upgrade.url.replace(one, other) })).toBe(false);
         expect(carrier.admitsStream({ ...upgrade, rest: `${upgrade.rest}x` })).toBe(false);
@@ -144,28 +144,28 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
       });
     });
 
-    describe('is told what to do', () => {
+    describe('receives instructions', () => {
       it.each<CallInstruction>([
         { kind: 'stream', callId: 'call_1' },
-        { kind: 'stream', callId: 'call_1', resumption: 2 },
+        { kind: 'stream', callId: 'call_1', streamNumber: 2 },
         { kind: 'transfer', callId: 'call_1', to: '+12025550143', callerId: '+12025550199', timeLimitSeconds: 540 },
-        { kind: 'apology', words: 'We are sorry & gone.' },
+        { kind: 'apology', text: 'We are sorry & gone.' },
         { kind: 'hang_up' },
         { kind: 'reject' },
-      ])('$kind', (instruction) => {
+      ])('of the kind $kind', (instruction) => {
         const markup = carrier.render(instruction);
         expect(markup.contentType).toMatch(/; charset=utf-8$/);
-        expect(far.read(markup)).toEqual(instruction);
+        expect(double.read(markup)).toEqual(instruction);
       });
     });
 
-    describe('speaks on a stream', () => {
-      const ids = () => ({ carrierSid: far.newCallId(), isTelephoneAudio: true, resumption: 0 });
-      /** The start event of a stream, with an id in this carrier's format. */
+    describe('speaks the media stream protocol', () => {
+      const ids = () => ({ carrierSid: double.newCallId(), isTelephoneAudio: true, streamNumber: 0 });
+      /** Builds the start event of a stream, with a stream id in this carrier's format. */
       const beginning = (): MediaEvent => ({ event: 'start', streamId: stack.newStreamId(), ...ids() });
       const frame = (n: number): MediaEvent => ({ event: 'media', mulaw: Buffer.alloc(160, n), timestampMs: n * 20 });
 
-      it('in our events and in the order in which they happened', () => {
+      it('and its messages become our events in the original order', () => {
         const events: MediaEvent[] = [
           beginning(),
           ...Array.from({ length: 12 }, (_, n) => frame(n)),
@@ -176,36 +176,40 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
         ];
         const codec = carrier.createCodec();
         const heard: MediaEvent[] = [];
-        for (const { data, isBinary } of far.wire(events)) codec.decode(data, isBinary, (event) => heard.push(event));
+        for (const { data, isBinary } of double.encode(events))
+          codec.decode(data, isBinary, (event) => heard.push(event));
         expect(heard.filter(({ event }) => event !== 'connected')).toEqual(events);
       });
 
-      it('and understands what is said to it', () => {
+      it('and understands our messages', () => {
         const codec = carrier.createCodec();
-        for (const { data, isBinary } of far.wire([beginning()])) codec.decode(data, isBinary, () => undefined);
+        for (const { data, isBinary } of double.encode([beginning()])) codec.decode(data, isBinary, () => undefined);
         const audio = Buffer.alloc(160, 7);
-        expect(far.understood(codec.media(audio))).toEqual({ audio: audio.toString('hex') });
-        expect(far.understood(codec.mark('a "b"'))).toEqual({ mark: 'a "b"' });
-        expect(far.understood(codec.clear())).toBe('clear');
+        expect(double.interpret(codec.media(audio))).toEqual({ audio: audio.toString('hex') });
+        expect(double.interpret(codec.mark('a "b"'))).toEqual({ mark: 'a "b"' });
+        expect(double.interpret(codec.clear())).toBe('clear');
       });
 
-      it.each(['', 'null', '{}', '[]', '{"event":7,"t":7,"n":0}', '{"n":-1}'])('and nothing else: %s', (text) => {
-        const codec = carrier.createCodec();
-        expect(() => codec.decode(Buffer.from(text), false, () => undefined)).toThrow(ProtocolViolation);
-      });
+      it.each(['', 'null', '{}', '[]', '{"event":7,"t":7,"n":0}', '{"n":-1}'])(
+        'and its malformed messages are a protocol violation: %s',
+        (text) => {
+          const codec = carrier.createCodec();
+          expect(() => codec.decode(Buffer.from(text), false, () => undefined)).toThrow(ProtocolViolation);
+        },
+      );
     });
 
-    describe('carries a call from its request to its settlement', () => {
-      it('whose events reach the call and its timeline, and whose audio is heard', async () => {
-        const call = await stack.talk(customer);
+    describe('conducts a call from its request to its settlement', () => {
+      it('with status callbacks in the timeline and audio in both directions', async () => {
+        const call = await stack.startCall(customer);
         expect(call.binding).toMatchObject({ carrier: carrier.kind, carrierSid: expect.any(String) });
         expect(carrier.isCallId(call.binding.carrierSid)).toBe(true);
-        const listened: Told = { kind: 'listened', carrierSid: call.binding.carrierSid, who: 'human' };
-        const { path, headers, body } = far.request(call.callId, listened);
+        const detection: CallReport = { kind: 'detected', carrierSid: call.binding.carrierSid, who: 'human' };
+        const { path, headers, body } = double.request(call.callId, detection);
         expect((await stack.service.request(path, { method: 'POST', headers, body })).status).toBe(200);
         expect(await stack.bindingOf(call.callId)).toMatchObject({ answeredBy: 'human' });
-        call.sink.audio('item', Buffer.alloc(1_600, 0x7f));
-        call.sink.endOfItem('item');
+        call.sink.sendAudio('item', Buffer.alloc(1_600, 0x7f));
+        call.sink.endItem('item');
         await eventually(async () => call.scripted.played.some(({ complete }) => complete));
         call.sink.end('agent_hangup');
         const ended = await stack.ended(call.callId);
@@ -214,26 +218,26 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
         expect(statuses.length).toBeGreaterThan(1);
       }, 60_000);
 
-      it('that its own timer ends at its limit, whatever the carrier can do', async () => {
+      it('that our timer ends at the maximum duration, even if the carrier cannot', async () => {
         await stack.service.database.agents.updateOne({ _id: customer.agent._id }, { $set: { maxDurationSeconds: 4 } });
-        const call = await stack.talk(customer);
+        const call = await stack.startCall(customer);
         const ended = await stack.ended(call.callId);
         expect(ended).toMatchObject({ status: 'COMPLETED', endReason: 'max_duration' });
-        // No carrier supports a limit below one minute, so the carrier did not end the call.
-        expect(await far.limitOf(call.binding.carrierSid)).toBeGreaterThanOrEqual(60);
+        // No carrier supports a limit below one minute. So the carrier did not end this call.
+        expect(await double.limitOf(call.binding.carrierSid)).toBeGreaterThanOrEqual(60);
       }, 60_000);
 
-      it('and its limit at the carrier is that of what is paid for, or that of the whole call where it cannot be moved', async () => {
+      it('and limits it to the paid time, or to the whole call if the limit cannot be changed', async () => {
         await stack.service.database.agents.updateOne(
           { _id: customer.agent._id },
           { $set: { maxDurationSeconds: 600 } },
         );
-        const call = await stack.talk(customer);
-        // The hold windows are 3 and 100 s long.
+        const call = await stack.startCall(customer);
+        // Money was held for two windows, of 3 s and of 100 s.
         const paid = 103;
         const { canChangeTimeLimit } = carrier.capabilities;
         await eventually(
-          async () => (await far.limitOf(call.binding.carrierSid)) === (canChangeTimeLimit ? paid : 600),
+          async () => (await double.limitOf(call.binding.carrierSid)) === (canChangeTimeLimit ? paid : 600),
         );
         await new Promise((resolve) => setTimeout(resolve, 3_500));
         call.sink.end('agent_hangup');
@@ -243,11 +247,11 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
   });
 }
 
-async function startStack(start: (ports: Ports) => Promise<FarSide>) {
+async function startStack(start: (ports: Ports) => Promise<CarrierDouble>) {
   const free = createPorts(process.env);
   const ports = { api: await free.take(), media: await free.take(), carrier: await free.take() };
-  const far = await start(ports);
-  const factories = far.factories ?? CARRIERS;
+  const double = await start(ports);
+  const factories = double.factories ?? CARRIERS;
   const service: Service = await startService({
     env: {
       API_PORT: String(ports.api),
@@ -255,16 +259,16 @@ async function startStack(start: (ports: Ports) => Promise<FarSide>) {
       MEDIA_PORT: String(ports.media),
       STREAM_URL: `ws://127.0.0.1:${ports.media}/stream`,
       HOLD_WINDOWS: '3,100',
-      ...far.env,
+      ...double.env,
     },
     carriers: factories,
-    ...(far.adapt && { adapt: (config) => far.adapt?.(config) ?? config }),
+    ...(double.adapt && { adapt: (config) => double.adapt?.(config) ?? config }),
   });
   const { config, database } = service;
   const carriers = createCarriers({ config, factories });
   const gateway = await createCallGateway({ config });
   const engine = createScriptedEngine();
-  const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
+  const engines = createEngines({ defaultEngine: engine.factory, testEngine: engine.factory });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const media = createCallMediaServer({ config, database, gateway, engines, logger, carriers });
   await media.listen();
@@ -273,15 +277,15 @@ async function startStack(start: (ports: Ports) => Promise<FarSide>) {
 
   return {
     service,
-    far,
+    double,
     carrier: carriers.live,
     bindingOf,
     newStreamId: () => (carriers.live.isCallId(randomUUID()) ? randomUUID() : `MZ${randomBytes(16).toString('hex')}`),
 
-    /** Places a call with the customer's agent; resolves when its engine can speak. */
-    async talk(customer: Customer) {
+    /** Places a call with the customer's agent. Resolves when the call's engine can speak. */
+    async startCall(customer: Customer) {
       const answer = await service.place(customer.liveKey, {
-        to_phone_number: far.person,
+        to_phone_number: double.person,
         agent_id: customer.agent._id,
       });
       if (answer.status !== 200) throw new Error(`The call was refused: ${answer.text}`);
@@ -306,7 +310,7 @@ async function startStack(start: (ports: Ports) => Promise<FarSide>) {
       await media.close();
       await gateway.close();
       await service.close();
-      await far.close();
+      await double.close();
       await free.release();
     },
   };

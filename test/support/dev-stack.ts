@@ -8,25 +8,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { packageRoot } from '../../src/dev/servers/cache-folder.js';
 import { readRuntime, type Runtime } from '../../src/dev/runtime-file.js';
 
-/** A `callwright dev` (or another command), started from the build for one test. */
+/** A process of `callwright dev` or another command, which a test has started from the build. */
 export interface Launched {
   child: ChildProcess;
   dataFolder: string;
-  /** Its output so far. */
+  /** Returns the output so far. */
   output(): string;
-  /** Waits for a runtime.json for which `holds` returns true. */
+  /** Waits until runtime.json exists and `holds` returns true for its content. */
   runtime(holds?: (runtime: Runtime) => boolean): Promise<Runtime>;
-  /** Resolves with its exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that ended the process. */
   exited: Promise<number | string>;
-  /** Pids of the launcher and all its descendants, including orphaned ones. */
+  /** Returns the pids of the launcher and all its descendants, including orphaned ones. */
   processes(): Promise<number[]>;
-  /** Ends it and every process it left; removes its data folder unless that was given. */
+  /**
+   * Ends the launcher and every process that it has started. Removes the data folder, unless the test has provided it.
+   */
   destroy(): Promise<void>;
 }
 
 const READY_WITHIN_MS = 120_000;
 
-/** Creates a data folder for one stack. */
+/** Creates a new data folder for one stack. */
 export function newDataFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'callwright-test-data-'));
 }
@@ -73,7 +75,7 @@ export async function launch(
   };
 }
 
-/** Finds processes by an inherited environment variable, which orphaned processes still have. */
+/** Finds processes by an environment variable that they inherited. Orphaned processes still have it. */
 async function processesWith(mark: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {

@@ -2,25 +2,28 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 
-/** The server's records of a name; the name has no record for an omitted field. */
+/** The server's records of one name. If a field is omitted, the name has no such record. */
 export interface DnsEntry {
-  /** IPv4 and IPv6 addresses. */
+  /** The IPv4 and IPv6 addresses of the name. */
   addresses?: string[];
-  /** Target of a CNAME record. Its addresses are in the same response, as from a recursive server. */
+  /**
+   * The target of the name's CNAME record. The response contains the target's addresses too, as from a recursive
+   * server.
+   */
   cname?: string;
-  /** Instead of records: no response, a server failure, or a refusal. */
+  /** The fault of the server: instead of sending records, it sends nothing, `SERVFAIL` or `REFUSED`. */
   fault?: 'silent' | 'SERVFAIL' | 'REFUSED';
-  /** Never responds to AAAA queries, as behind some firewalls. */
+  /** If true, the server never responds to AAAA queries, as happens behind some firewalls. */
   silentForIpv6?: boolean;
-  /** Delay of each response, ms. */
+  /** The delay of each response, ms. */
   delayMs?: number;
 }
 
 export interface DnsServer {
-  /** `<ip>:<port>`, the format of a list of name servers. */
+  /** The server's address as `<ip>:<port>`, the format of a list of name servers. */
   address: string;
-  /** Queries as `<type> <name>`, in the order received. */
-  asked: string[];
+  /** The queries so far as `<type> <name>`, in the order in which they arrived. */
+  queries: string[];
   close(): Promise<void>;
 }
 
@@ -28,18 +31,18 @@ const TYPES: Readonly<Record<number, string>> = { 1: 'A', 5: 'CNAME', 28: 'AAAA'
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 
 /**
- * Starts a DNS server on loopback, UDP only.
- * @param entryOf its records of a name (lower case, without a final dot); undefined: the name does not exist
+ * Starts a DNS server on loopback, for UDP only.
+ * @param entryOf returns the records of a name (lower case, without a final dot); undefined if the name does not exist
  */
 export async function startDnsServer(entryOf: (name: string) => DnsEntry | undefined): Promise<DnsServer> {
   const socket = createSocket('udp4');
-  const asked: string[] = [];
+  const queries: string[] = [];
   const timers = new Set<NodeJS.Timeout>();
 
   socket.on('message', (query: Buffer, from: RemoteInfo) => {
     const { name, end } = readName(query, 12);
     const type = query.readUInt16BE(end);
-    asked.push(`${TYPES[type] ?? type} ${name}`);
+    queries.push(`${TYPES[type] ?? type} ${name}`);
     const entry = entryOf(name);
     if (entry?.fault === 'silent' || (entry?.silentForIpv6 === true && type === 28)) return;
     const answer = answerOf(query.subarray(0, end + 4), type, name, entry, entryOf);
@@ -53,7 +56,7 @@ export async function startDnsServer(entryOf: (name: string) => DnsEntry | undef
   await once(socket, 'listening');
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    asked,
+    queries,
     async close() {
       for (const timer of timers) clearTimeout(timer);
       socket.close();
@@ -83,7 +86,7 @@ function answerOf(
   }
   const header = Buffer.alloc(12);
   question.copy(header, 0, 0, 2);
-  // Flags: a response, recursion desired and available.
+  // Sets the flags: the message is a response, and recursion is desired and available.
   header.writeUInt16BE(0x8180 | (rcode ?? (at === undefined ? RCODES.NXDOMAIN : RCODES.NOERROR)), 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);

@@ -3,7 +3,7 @@ import type {
   AnsweredBy,
   Engine,
   EngineCall,
-  EngineEnd,
+  EngineEndReason,
   EngineResult,
   ParameterValues,
   TranscriptTurn,
@@ -29,7 +29,10 @@ export const CALL: EngineCall = {
 
 export type EngineLine = ReturnType<typeof connect>;
 
-/** Connects an engine to a simulated line in real time, without a carrier: plays its audio and reports the playback. */
+/**
+ * Connects an engine to a simulated line in real time, without a carrier. The line plays the engine's audio and reports
+ * the playback.
+ */
 export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   const startedAt = performance.now();
   const now = () => performance.now() - startedAt;
@@ -40,7 +43,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   const speech: Uint8Array[] = [];
   let isNewSpeech = false;
   let frames = 0;
-  let end: (reason: EngineEnd) => void = () => undefined;
+  let end: (reason: EngineEndReason) => void = () => undefined;
 
   const line = {
     now,
@@ -48,15 +51,15 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
     values: {} as ParameterValues,
     latencies: [] as TurnLatency[],
     answeredBy: undefined as AnsweredBy | undefined,
-    /** When playback of each item began, and when each clear came; ms since the start. */
+    /** When the playback of each item began, and when each clear arrived, in ms since the start. */
     itemsAt: [] as number[],
     clearedAt: [] as number[],
-    /** When the caller's utterances were sent. */
+    /** When the caller's utterances were sent, in ms since the start. */
     said: [] as { fromMs: number; toMs: number }[],
     failures: [] as Error[],
     heard: [] as Uint8Array[],
-    ended: new Promise<EngineEnd>((resolve) => (end = resolve)),
-    /** Number of items for which the engine has sent audio. */
+    ended: new Promise<EngineEndReason>((resolve) => (end = resolve)),
+    /** Returns the number of items for which the engine has sent audio. */
     audioItems: () => begun.size,
     isPlaying: () => queue.length > 0 || itemsEnded.size > 0,
     say(mulaw: Uint8Array): void {
@@ -67,12 +70,12 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         speech.push(frame);
       }
     },
-    /** Waits until the agent has spoken `turns` more turns and is silent. @returns its last turn's text */
+    /** Waits until the agent has had `turns` more turns and is silent. @returns the text of the last turn */
     async agentTurn(turns = 1): Promise<string> {
       const said = () => line.transcript.filter(({ speaker }) => speaker === 'agent');
-      const before = told;
+      const before = reportedTurns;
       await until(() => said().length >= before + turns && !line.isPlaying());
-      told = said().length;
+      reportedTurns = said().length;
       return said().at(-1)?.text ?? '';
     },
     async stop(): Promise<EngineResult> {
@@ -80,9 +83,9 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
       return engine.stop('carrier_stop');
     },
   };
-  let told = 0;
+  let reportedTurns = 0;
 
-  function noteSpeech(): void {
+  function recordSpeech(): void {
     const last = line.said.at(-1);
     if (isNewSpeech || last === undefined) line.said.push({ fromMs: now(), toMs: now() + FRAME_MS });
     else last.toMs = now() + FRAME_MS;
@@ -110,7 +113,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   const ticking = setInterval(() => {
     for (; frames * FRAME_MS <= now(); frames++) {
       const words = speech.shift();
-      if (words !== undefined) noteSpeech();
+      if (words !== undefined) recordSpeech();
       engine.onCallerAudio(words ?? SILENCE, frames * FRAME_MS);
       play();
     }
@@ -119,11 +122,11 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   void engine.start(
     { ...CALL, ...changes },
     {
-      audio(itemId, mulaw) {
+      sendAudio(itemId, mulaw) {
         begun.add(itemId);
         queue.push({ itemId, mulaw });
       },
-      endOfItem: (itemId) => itemsEnded.add(itemId),
+      endItem: (itemId) => itemsEnded.add(itemId),
       clear() {
         line.clearedAt.push(now());
         const ids = new Set(queue.map(({ itemId }) => itemId));
@@ -131,11 +134,11 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         itemsEnded = new Set();
         for (const id of ids) engine.onPlayed(id, playedMs.get(id) ?? 0, false);
       },
-      transcript: (turn) => line.transcript.push(turn),
-      values: (values) => (line.values = values),
-      latency: (latency) => line.latencies.push(latency),
-      answeredBy: (who) => (line.answeredBy = who),
-      tool: ({ name }) => Promise.resolve({ ok: false, error: `there is no tool ${name}` }),
+      storeTurn: (turn) => line.transcript.push(turn),
+      storeValues: (values) => (line.values = values),
+      storeLatency: (latency) => line.latencies.push(latency),
+      storeAnsweredBy: (who) => (line.answeredBy = who),
+      runTool: ({ name }) => Promise.resolve({ ok: false, error: `unknown tool ${name}` }),
       end(reason) {
         void until(() => !line.isPlaying()).then(() => end(reason));
       },
@@ -145,7 +148,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   return line;
 }
 
-/** Polls until the check is true. @throws after `ms` */
+/** Calls `check` again and again until it returns true. @throws Error after `ms` */
 export async function until(check: () => boolean, ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!check()) {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Key under which the teardown finds the setup's process: jest ignores a setup's return value. */
+/** The key under which the setup stores its process for the teardown, because jest ignores what a setup returns. */
 export const HANDLE = Symbol.for('callwright.testServers');
 
-/** Long enough for a first run, which builds Temporal. */
+/** Long enough for a first run, which has to build Temporal. */
 const TIMEOUT_MS = 1_200_000;
 
 /** Starts the servers once for all test files, unless their addresses are already in the environment. */

@@ -6,7 +6,9 @@ export interface HostileRequest {
   bytes: Buffer;
 }
 
-/** Headers of a POST from our own portal, whose body is parsed before authentication. */
+/**
+ * The headers of a POST from a page of the portal. The service parses the body of such a request before authentication.
+ */
 const OWN_PAGE = { Origin: 'https://calls.test', 'Sec-Fetch-Site': 'same-origin' };
 
 /** @param p.headers headers in addition to Host and Content-Length */
@@ -23,12 +25,12 @@ export function rawRequest(p: {
   return Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
-/** A Content-Type whose charset is all blanks, with an ending that makes a backtracking parser slow. */
+/** Builds a Content-Type whose charset consists of blanks. Its ending makes a backtracking parser slow. */
 export function blankCharset(blanks = 7_000): string {
   return `application/json; charset=${' '.repeat(blanks)}"x"y`;
 }
 
-/** A login request with that Content-Type. */
+/** Builds a login request with the Content-Type of `blankCharset`. */
 export function blankCharsetRequest(blanks?: number): HostileRequest {
   const headers = { ...OWN_PAGE, 'Content-Type': blankCharset(blanks) };
   return {
@@ -37,12 +39,15 @@ export function blankCharsetRequest(blanks?: number): HostileRequest {
   };
 }
 
-/** A form with as many different names as fit in 64 KiB. A parser that searches all for each needs quadratic time. */
+/**
+ * Builds a form with as many different names as fit in 64 KiB. A parser that searches all earlier names for each name
+ * needs quadratic time.
+ */
 export function formOfNames(count = 13_000): string {
   return Array.from({ length: count }, (_, i) => i.toString(36)).join('&');
 }
 
-/** A status callback with that form and an invalid signature. */
+/** Builds a status callback with the form of `formOfNames` and an invalid signature. */
 export function formOfNamesRequest(): HostileRequest {
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Twilio-Signature': `${'A'.repeat(27)}=` };
   return {
@@ -51,13 +56,13 @@ export function formOfNamesRequest(): HostileRequest {
   };
 }
 
-/** Many pipelined requests for the same path. */
+/** Builds many pipelined requests for the same path. */
 export function pipelinedRequests(path = '/openapi.json', count = 1_000): HostileRequest {
   const one = rawRequest({ path });
   return { name: `${count} requests for ${path} on one socket`, bytes: Buffer.concat(Array(count).fill(one)) };
 }
 
-/** Many requests of minimal length: 2,600 of them fit in 64 KiB. */
+/** Builds many requests of minimal length. 64 KiB hold 2,600 of them. */
 export function shortestRequests(count: number): HostileRequest {
   return {
     name: `${count} short requests on one socket`,
@@ -66,8 +71,25 @@ export function shortestRequests(count: number): HostileRequest {
 }
 
 /**
+ * Builds a POST whose body consists of chunks of one byte. Each chunk takes six bytes and costs the server as much as a
+ * large one.
+ * @param p.isComplete whether the last chunk is sent; otherwise the server waits for more
+ */
+export function tinyChunksRequest(p: {
+  path: string;
+  headers?: Record<string, string>;
+  count?: number;
+  isComplete?: boolean;
+}): HostileRequest {
+  const { path, count = 60_000, isComplete = true } = p;
+  const head = rawRequest({ method: 'POST', path, headers: { ...p.headers, 'Transfer-Encoding': 'chunked' } });
+  const chunks = `${'1\r\na\r\n'.repeat(count)}${isComplete ? '0\r\n\r\n' : ''}`;
+  return { name: `${count} chunks of one byte`, bytes: Buffer.concat([head, Buffer.from(chunks)]) };
+}
+
+/**
  * Sends bytes on a new connection and waits until the server closes it, for at most `forMs`.
- * @param options.read false for a client that never reads the response
+ * @param options.read if false, the client never reads the response
  * @returns the data received, as latin1
  */
 export function sendBytes(
@@ -82,7 +104,7 @@ export function sendBytes(
     const timer = setTimeout(() => socket.destroy(), forMs);
     if (read) socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     else socket.pause();
-    // Ignore errors: the server may reset the connection.
+    // Ignores errors, because the server may reset the connection.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       clearTimeout(timer);
@@ -92,10 +114,11 @@ export function sendBytes(
 }
 
 /**
- * Sends bytes on a new connection, waits at most 10 s for the first data of the response, and closes the connection.
- * @returns the data received until then, as latin1
+ * Sends bytes on a new connection and waits for the first data of the response, for at most 10 s. Then closes the
+ * connection.
+ * @returns the data received by then, as latin1
  */
-export function firstAnswer(port: number, bytes: Buffer): Promise<string> {
+export function firstResponse(port: number, bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     const end = (received: string) => {

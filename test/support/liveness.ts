@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** Five times the promised 250 ms, because tests may run on a shared machine. */
+/** Five times the documented 250 ms, because tests may run on a machine that other processes use. */
 export const LIVE_WITHIN_MS = 5 * 250;
 
 /**
- * Time in ms that a process was ready to run but waited for a CPU, as counted by the kernel; 0 if the kernel does not
- * count it. The process itself is not responsible for this time.
+ * Returns how long, in ms, a process was ready to run but waited for a CPU; 0 if the kernel does not count this. The
+ * process is not responsible for this time.
  */
-function heldUpMs(pid: number): number {
+function cpuWaitMs(pid: number): number {
   try {
     const [, waitedNs = '0'] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
     return Number(waitedNs) / 1e6;
@@ -17,26 +17,27 @@ function heldUpMs(pid: number): number {
 }
 
 /**
- * Starts a stopwatch that excludes the time in which processes waited for a CPU. Of several processes, it excludes only
- * the longest wait, since they may have waited at the same time.
- * @returns function that gives the ms since the start
+ * Starts a stopwatch that leaves out the time in which processes waited for a CPU. If there are several processes, it
+ * leaves out only the longest wait, because they may have waited at the same time.
+ * @returns a function that returns the ms since the start
  */
 export function startWatch(pids: readonly number[] = [process.pid]): () => number {
   const startedAt = performance.now();
-  const before = pids.map(heldUpMs);
+  const before = pids.map(cpuWaitMs);
   return () => {
-    const heldUp = pids.map((pid, index) => heldUpMs(pid) - (before[index] ?? 0));
-    return performance.now() - startedAt - Math.max(0, ...heldUp);
+    const waited = pids.map((pid, index) => cpuWaitMs(pid) - (before[index] ?? 0));
+    return performance.now() - startedAt - Math.max(0, ...waited);
   };
 }
 
 /**
- * Requests a liveness route continuously while some work runs.
- * @param options.path liveness route; the media server has a different one
- * @param options.pid process that serves it, if not this one
- * @returns slowest response in ms, without time spent waiting for a CPU; Infinity if any status was not 200
+ * Requests a liveness route again and again while some work runs.
+ * @param options.path path of the liveness route; the media server has another one
+ * @param options.pid the process that serves the route, if it is not this one
+ * @returns the time of the slowest response in ms, without the time spent waiting for a CPU; Infinity if any status was
+ *   not 200
  */
-export async function slowestLiveAnswer(
+export async function slowestLivenessResponse(
   baseUrl: string,
   work: () => Promise<unknown>,
   options: { path?: string; pid?: number | undefined } = {},
@@ -44,15 +45,15 @@ export async function slowestLiveAnswer(
   const { path = '/health/live', pid = process.pid } = options;
   let slowest = 0;
   let running = true;
-  async function ask(): Promise<void> {
+  async function measureOnce(): Promise<void> {
     const watch = startWatch([...new Set([process.pid, pid])]);
     const { status } = await fetch(`${baseUrl}${path}`);
     slowest = Math.max(slowest, status === 200 ? watch() : Number.POSITIVE_INFINITY);
   }
-  await ask();
+  await measureOnce();
   slowest = 0;
   const asking = (async () => {
-    while (running) await ask();
+    while (running) await measureOnce();
   })();
   try {
     await work();

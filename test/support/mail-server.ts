@@ -9,11 +9,11 @@ export async function startMailServer(options: { silent?: boolean; refuses?: Reg
     disabledCommands: ['STARTTLS', 'AUTH'],
     closeTimeout: 100,
     onConnect(_session, callback) {
-      // A silent server accepts the connection but never sends anything.
+      // A silent server accepts the connection, but never sends anything.
       if (options.silent !== true) callback();
     },
     onRcptTo({ address }, _session, callback) {
-      // Repeats the address in the error, as real servers do.
+      // The error repeats the address, as the errors of real servers do.
       if (options.refuses?.test(address)) callback(new Error(`5.1.1 <${address}>: no such mailbox`));
       else callback();
     },
@@ -33,13 +33,13 @@ export async function startMailServer(options: { silent?: boolean; refuses?: Reg
   return {
     mails,
     env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Callwright <no-reply@callwright.example>' },
-    /** Mail to an address, in the order received. */
+    /** Returns the mail to an address, in the order in which it arrived. */
     to: (email: string) => mails.filter((mail) => mail.to.includes(email)),
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
 
-/** The token from the link in a mail. */
+/** Returns the token in the link that a mail contains. */
 export function tokenIn(mail: { text: string } | undefined): string {
   return /#token=([\w-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
 }

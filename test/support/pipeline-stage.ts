@@ -1,19 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
-import { startDialogue } from '../../src/voice/engines/pipeline/dialogue.js';
+import { startPipelineSession } from '../../src/voice/engines/pipeline/session.js';
 import type {
   ChatDelta,
   ChatMessage,
-  RecogniserEvents,
-  SpeechEvents,
+  ModelUsage,
+  SttEvents,
+  TtsEvents,
   ToolRequest,
 } from '../../src/voice/engines/pipeline/ports.js';
 import type {
   AnsweredBy,
   EngineCall,
   EngineResult,
-  ToolAnswer,
+  ToolResult,
   ToolCall,
   TranscriptTurn,
   TurnLatency,
@@ -24,85 +25,87 @@ const FRAME_MS = 20;
 const FRAME_BYTES = 160;
 const SILENCE = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
 const VOICE = new Uint8Array(FRAME_BYTES).fill(0);
-/** Audio per character of speech: 50 ms. */
+/** One character of speech has 50 ms of audio. */
 const BYTES_PER_CHARACTER = 50 * 8;
 export const GREETING = 'Hello there.';
 const FILLER_MS = 1_000;
 const realTimeout = setTimeout;
 
-/** A request to the LLM, to which the test responds. */
-export interface Asked {
-  /** Messages without the prompt, each as `role: content`. */
-  talk: string[];
+/** A request to the LLM. The test sends the response. */
+export interface LlmRequest {
+  /** The messages without the system prompt, each as `role: content`. */
+  messages: string[];
   mayCallTools: boolean;
   readonly abandoned: boolean;
-  answers(text: string, ...tools: ToolRequest[]): void;
+  respond(text: string, ...tools: ToolRequest[]): void;
 }
 
 export const lookUp = (id: string): ToolRequest => ({ id, name: 'look_up', arguments: '{"day":"monday"}' });
 
 /**
- * A dialogue whose surroundings the test controls, with jest's fake timers: the test supplies transcripts, LLM
- * responses and tool results; TTS speaks at once; playback takes its real duration. The first sample of a caller's
- * frame tells voice from silence.
+ * A dialogue in which the test controls everything around the engine, with jest's fake timers. The test supplies
+ * transcripts, LLM responses and tool results. TTS speaks at once, and playback takes real time by the fake clock. The
+ * first sample of each frame from the caller tells whether the frame is voice or silence.
  */
 export async function openStage(
-  options: { decidesTurns?: boolean; recogniserSilentMs?: number; call?: Partial<EngineCall> } = {},
+  options: { detectsEndOfTurn?: boolean; sttTimeoutMs?: number; call?: Partial<EngineCall> } = {},
 ) {
   const origin = performance.now();
   const queue: { itemId: string; leftMs: number; playedMs: number; ended: boolean }[] = [];
-  const recognisers: RecogniserEvents[] = [];
+  const recognisers: SttEvents[] = [];
   let framesMs = 0;
   let voiceUntilMs = 0;
 
   const stage = {
-    asked: [] as Asked[],
-    tools: [] as { call: ToolCall; finish(answer: ToolAnswer): void }[],
+    requests: [] as LlmRequest[],
+    tools: [] as { call: ToolCall; finish(answer: ToolResult): void }[],
     turns: [] as TranscriptTurn[],
     latencies: [] as TurnLatency[],
     ended: undefined as string | undefined,
     failed: undefined as Error | undefined,
-    /** Set by `close`. */
+    /** The result of the engine, which `close` sets. */
     result: undefined as EngineResult | undefined,
     clears: 0,
-    /** Faults of the next TTS streams: they end before any text, or end without audio. */
+    /** Faults of the next TTS streams: `ends` ends the stream before any text, and `mute` ends it without audio. */
     voiceFaults: [] as ('ends' | 'mute')[],
-    /** Playback works, but is not reported. */
+    /** If true, audio is played, but no marks report this to the engine. */
     losesMarks: false,
-    /** Number of characters sent to TTS. */
+    /** The number of characters that were sent to TTS. */
     voiced: 0,
-    /** Number of `hurry` calls on speech-to-text streams. */
+    /** The number of `finalize` calls on speech-to-text streams. */
     hurries: 0,
+    /** The usage that the LLM reports with each response. */
+    usage: undefined as ModelUsage | undefined,
     openings: () => recognisers.length,
-    /** Voice sent to the open speech-to-text stream, ms. */
+    /** How much voice was sent to the open speech-to-text stream, ms. */
     voiceGivenMs: 0,
     said: () => stage.turns.map(({ speaker, text }) => `${speaker}: ${text}`),
     now: () => performance.now() - origin,
-    /** Event handlers of the open speech-to-text stream. */
-    hears: (): RecogniserEvents => {
+    /** Returns the event handlers of the open speech-to-text stream. */
+    hears: (): SttEvents => {
       const events = recognisers.at(-1);
-      if (events === undefined) throw new Error('no recogniser is open');
+      if (events === undefined) throw new Error('no stt is open');
       return events;
     },
     isPlaying: () => queue.length > 0,
-    /** The last LLM request. Asserts that there were exactly `count`. */
-    lastAsked(count: number): Asked {
-      expect(stage.asked).toHaveLength(count);
-      return stage.asked[count - 1] as Asked;
+    /** Returns the last LLM request. Asserts that there have been exactly `count` requests. */
+    lastRequest(count: number): LlmRequest {
+      expect(stage.requests).toHaveLength(count);
+      return stage.requests[count - 1] as LlmRequest;
     },
-    /** Waits for the LLM request number `count`. The pause before a second attempt uses real time. */
-    async askedAgain(count: number): Promise<Asked> {
-      for (let tries = 0; tries < 500 && stage.asked.length < count; tries++) {
+    /** Waits for LLM request number `count`. The pause before a second attempt takes real time. */
+    async retriedRequest(count: number): Promise<LlmRequest> {
+      for (let tries = 0; tries < 500 && stage.requests.length < count; tries++) {
         await new Promise((resolve) => realTimeout(resolve, 10));
       }
-      return stage.lastAsked(count);
+      return stage.lastRequest(count);
     },
-    endingSoon: (seconds: number) => dialogue.endingSoon(seconds),
-    answeredBy: (who: AnsweredBy) => dialogue.answeredBy(who),
+    endingSoon: (seconds: number) => dialogue.onEndingSoon(seconds),
+    answeredBy: (who: AnsweredBy) => dialogue.onAnsweredBy(who),
     presses(keys: string): void {
-      for (const key of keys) dialogue.key(key);
+      for (const key of keys) dialogue.onDtmf(key);
     },
-    /** Advances time, with frames of voice while the caller speaks and of silence otherwise. */
+    /** Advances the clock. The caller's frames are voice while the caller speaks, and silence otherwise. */
     async pass(ms: number): Promise<void> {
       for (const until = stage.now() + ms; stage.now() < until;) {
         await jest.advanceTimersByTimeAsync(FRAME_MS);
@@ -110,32 +113,35 @@ export async function openStage(
         play();
       }
     },
-    /** The caller speaks for `ms` from now on. */
+    /** Lets the caller speak for `ms` from now on. */
     async speaks(ms: number): Promise<void> {
       voiceUntilMs = framesMs + ms;
       await stage.pass(ms);
     },
-    /** The caller's frames are delayed by `ms`, then all arrive at once, starting with `voiceMs` of voice. */
+    /** Delays the caller's frames by `ms`. Then all of them arrive at once; the first `voiceMs` are voice. */
     async comesLate(ms: number, voiceMs: number): Promise<void> {
       await jest.advanceTimersByTimeAsync(ms);
       voiceUntilMs = framesMs + voiceMs;
       for (let count = ms / FRAME_MS; count > 0; count--) frame();
     },
-    /** The caller says `text`: a transcript, a possible end of turn, and then the silence that ends the turn. */
+    /**
+     * Lets the caller say `text`: a transcript arrives, then a possible end of turn, and then the silence that ends the
+     * turn.
+     */
     async says(text: string): Promise<void> {
       await stage.speaks(800);
-      stage.hears().onWords(text);
-      stage.hears().onMayEnd(text);
+      stage.hears().onInterim(text);
+      stage.hears().onProbableEnd(text);
       await stage.pass(700);
     },
     async close(): Promise<void> {
       stage.result = await dialogue.stop();
-      keepIncident(stage);
+      saveIncident(stage);
     },
   };
 
   function frame(): void {
-    dialogue.hear(framesMs < voiceUntilMs ? VOICE : SILENCE, framesMs);
+    dialogue.onCallerAudio(framesMs < voiceUntilMs ? VOICE : SILENCE, framesMs);
     framesMs += FRAME_MS;
   }
 
@@ -148,7 +154,7 @@ export async function openStage(
     const complete = head.ended && head.leftMs === 0;
     if (complete) queue.shift();
     if (stage.losesMarks) return;
-    dialogue.played(head.itemId, head.playedMs, complete);
+    dialogue.onPlayed(head.itemId, head.playedMs, complete);
   }
 
   const itemOf = (itemId: string) => {
@@ -159,7 +165,7 @@ export async function openStage(
     return item;
   };
 
-  function openVoice(events: SpeechEvents) {
+  function openVoice(events: TtsEvents) {
     const fault = stage.voiceFaults.shift();
     let over = false;
     const done = () => queueMicrotask(() => over || events.onDone());
@@ -182,32 +188,33 @@ export async function openStage(
       answer = resolve;
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
-    stage.asked.push({
-      talk: messages.slice(1).map(({ role, content }) => `${role}: ${content}`),
+    stage.requests.push({
+      messages: messages.slice(1).map(({ role, content }) => `${role}: ${content}`),
       mayCallTools,
       get abandoned() {
         return signal.aborted;
       },
-      answers: (text, ...tools) =>
+      respond: (text, ...tools) =>
         answer([
           ...(text === '' ? [] : [{ kind: 'text' as const, text }]),
           ...tools.map((request) => ({ kind: 'tool' as const, request })),
+          ...(stage.usage === undefined ? [] : [{ kind: 'usage' as const, usage: stage.usage }]),
         ]),
     });
     yield* await answered;
   }
 
-  const dialogue = startDialogue(
+  const dialogue = startPipelineSession(
     {
-      recogniser: {
-        decidesTurns: options.decidesTurns ?? false,
+      stt: {
+        detectsEndOfTurn: options.detectsEndOfTurn ?? false,
         open(_language, events) {
           recognisers.push(events);
           stage.voiceGivenMs = 0;
           return {
             push: (frame) => void (stage.voiceGivenMs += frame === VOICE ? FRAME_MS : 0),
-            hurry: () => void (stage.hurries += 1),
-            forget: () => undefined,
+            finalize: () => void (stage.hurries += 1),
+            discardTurn: () => undefined,
             close: () => undefined,
           };
         },
@@ -218,37 +225,37 @@ export async function openStage(
       prepared: {
         warm: () => Promise.resolve(),
         prepare: () => undefined,
-        audioOf: () => Promise.resolve(new Uint8Array(FILLER_MS * 8)),
+        getAudio: () => Promise.resolve(new Uint8Array(FILLER_MS * 8)),
         close: () => Promise.resolve(),
       },
       conclude: () => Promise.resolve({ summary: '', outputParameters: {} }),
       prices: {},
       recordsEvents: true,
-      ...(options.recogniserSilentMs === undefined ? {} : { recogniserSilentMs: options.recogniserSilentMs }),
+      ...(options.sttTimeoutMs === undefined ? {} : { sttTimeoutMs: options.sttTimeoutMs }),
       log: () => undefined,
     },
     { ...CALL, ...options.call },
     {
-      audio(itemId, mulaw) {
+      sendAudio(itemId, mulaw) {
         itemOf(itemId).leftMs += mulaw.length / 8;
       },
-      endOfItem: (itemId) => void (itemOf(itemId).ended = true),
+      endItem: (itemId) => void (itemOf(itemId).ended = true),
       clear() {
         stage.clears += 1;
-        for (const { itemId, playedMs } of queue.splice(0)) dialogue.played(itemId, playedMs, false);
+        for (const { itemId, playedMs } of queue.splice(0)) dialogue.onPlayed(itemId, playedMs, false);
       },
-      transcript: (turn) => void stage.turns.push(turn),
-      values: () => undefined,
-      latency: (latency) => void stage.latencies.push(latency),
-      answeredBy: () => undefined,
-      tool: (call) => new Promise((finish) => void stage.tools.push({ call, finish })),
+      storeTurn: (turn) => void stage.turns.push(turn),
+      storeValues: () => undefined,
+      storeLatency: (latency) => void stage.latencies.push(latency),
+      storeAnsweredBy: () => undefined,
+      runTool: (call) => new Promise((finish) => void stage.tools.push({ call, finish })),
       end: (reason) => void (stage.ended = reason),
       fail: (error) => void (stage.failed = error),
     },
   );
 
   await stage.pass(100);
-  stage.lastAsked(1).answers(GREETING);
+  stage.lastRequest(1).respond(GREETING);
   await stage.pass(GREETING.length * 50 + 500);
   expect(stage.said()).toEqual([`agent: ${GREETING}`]);
   return stage;
@@ -269,13 +276,13 @@ const CALL: EngineCall = {
   tools: [{ name: 'look_up', description: 'Looks up the appointment.', parameters: { type: 'object' } }],
 };
 
-/** If RECORD_SESSIONS is set, saves the current test's session as a fixture in `test/histories/sessions`. */
-function keepIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'result' | 'failed' | 'ended'>): void {
+/** If RECORD_SESSIONS is set, saves the session of the current test as a fixture in `test/histories/sessions`. */
+function saveIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'result' | 'failed' | 'ended'>): void {
   const about = expect.getState().currentTestName ?? '';
   if (process.env['RECORD_SESSIONS'] === undefined || result?.sessionLog === undefined) return;
   const log: unknown = JSON.parse(result.sessionLog);
   const name = about
-    .replace('the turns of a call of the pipeline engine ', '')
+    .replace('turns in a call of the pipeline engine ', '')
     .replace(/[^a-zA-Z]+/g, '-')
     .toLowerCase();
   const incident = { about, said: said(), ended: ended ?? failed?.message ?? null, log };

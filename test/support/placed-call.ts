@@ -9,7 +9,7 @@ export interface PlacedCall {
   status: string;
 }
 
-/** Places a call like a careful client: after a 503 from a busy service, it repeats the same request. */
+/** Places a call as a careful client does: if a busy service responds with 503, it sends the same request again. */
 export async function placeCall(baseUrl: string, key: string, body: Record<string, unknown>): Promise<PlacedCall> {
   const headers = {
     authorization: `Bearer ${key}`,

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** Fixed text that looks like a secret but is reproducible. */
+/** Returns a text that looks like a secret. The same name always gives the same text. */
 export const likeASecret = (name: string) => createHash('sha256').update(`tests: ${name}`).digest('hex');
 
-/** The variables required in production, without real secrets. Tests that run in production mode spread them. */
+/**
+ * The variables required in production, without real secrets. Tests of production mode add them to their environment.
+ */
 export const PRODUCTION = {
   NODE_ENV: 'production',
   API_KEY_PEPPER: likeASecret('pepper'),

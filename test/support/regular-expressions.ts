@@ -5,9 +5,9 @@ import { parseSync } from '@swc/core';
 
 /** A regular expression found in the sources. */
 export interface FoundPattern {
-  /** File and line, like `src/api/mount.ts:12`. */
+  /** The file and line, such as `src/api/mount.ts:12`. */
   at: string;
-  /** Null if it is not built from constants only. */
+  /** Null if the expression is not built from constants only. */
   pattern: string | null;
   flags: string;
 }
@@ -20,10 +20,10 @@ interface Node {
 
 /** String methods that convert a string argument to a regular expression. */
 const MAKERS = new Set(['match', 'matchAll', 'search']);
-/** Properties whose string value is a regular expression, of zod's and of our own schemas. */
+/** Properties whose string value is a regular expression, in zod's schemas and in those of the service. */
 const PATTERN_FIELDS = new Set(['pattern']);
 
-/** Paths of every TypeScript file below folders, with forward slashes, relative to a root. */
+/** Returns the paths of all TypeScript files in folders, relative to a root and with forward slashes. */
 export function sourceFiles(root: string, folders: readonly string[]): string[] {
   return folders
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8', withFileTypes: true }))
@@ -35,7 +35,7 @@ export function sourceFiles(root: string, folders: readonly string[]): string[] 
 /**
  * Finds all regular expressions in some sources: literals, `new RegExp`, string arguments of `match`, `matchAll` and
  * `search`, and the `pattern` of JSON schemas.
- * @param sources text by path
+ * @param sources the text of each source by its path
  */
 export function findPatterns(sources: ReadonlyMap<string, string>): FoundPattern[] {
   const files = [...sources].map(([path, text]) => parsed(path, text));
@@ -54,7 +54,7 @@ export function findPatterns(sources: ReadonlyMap<string, string>): FoundPattern
       if (MAKERS.has(methodOf(node)) && first !== undefined && valueOf(first) !== null) add(node, valueOf(first), '');
       if (node.type === 'KeyValueProperty' && PATTERN_FIELDS.has(nameOf(node['key']))) {
         const value = node['value'] as Node;
-        // A literal, or the source of one, is found separately.
+        // A literal, or the `source` of a literal, is found at another place.
         const isElsewhere = value.type === 'RegExpLiteral' || propertyOf(value) === 'source' || isType(value);
         if (!isElsewhere) add(node['key'] as Node, valueOf(value), 'u');
       }
@@ -68,7 +68,8 @@ function isType(node: Node): boolean {
 }
 
 function parsed(path: string, text: string) {
-  // The parser's offsets count the bytes of all files it has parsed. A statement in front marks where this file begins.
+  // The parser's offsets count the bytes of all files that it has parsed. The added statement in front marks where this
+  // file begins.
   const bytes = Buffer.from(`;${text.replace(/^#!/, '//')}`);
   const { body } = parseSync(bytes.toString(), { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' });
   const base = body[0]?.span.start ?? 0;
@@ -96,7 +97,7 @@ function walk(node: unknown, visit: (node: Node) => void): void {
   }
 }
 
-/** The constant string value of an expression; null if it is not constant. */
+/** Returns the constant string value of an expression; null if the value is not constant. */
 function constantOf(node: unknown, resolve: (name: string) => string | undefined): string | null {
   if (typeof node !== 'object' || node === null) return null;
   const expression = node as Node;
@@ -135,7 +136,9 @@ function templateOf(node: Node, form: 'raw' | 'cooked', resolve: (name: string) 
   return quasis.map((text, i) => text + (parts[i] ?? '')).join('');
 }
 
-/** Evaluates a string literal, because the parser's own value escapes what looks like a surrogate. */
+/**
+ * Evaluates a string literal. The parser's own value cannot be used, because it escapes what looks like a surrogate.
+ */
 function literalOf(source: string): string {
   return String(runInNewContext(source));
 }
@@ -168,7 +171,7 @@ function nameOf(node: unknown): string {
   return type === 'Identifier' || type === 'StringLiteral' ? String(value) : '';
 }
 
-/** Finds all regular expressions in an object at any depth, such as those of zod's formats. */
+/** Finds all regular expressions in an object at any depth, such as the formats of zod. */
 export function patternsWithin(value: unknown): RegExp[] {
   const seen = new Set<unknown>();
   const found = new Map<string, RegExp>();
@@ -184,7 +187,7 @@ export function patternsWithin(value: unknown): RegExp[] {
   return [...found.values()];
 }
 
-/** True also for regular expressions of another realm, such as the test runner's. */
+/** Returns true also for a regular expression of another realm, such as that of the test runner. */
 function isRegExp(value: object): value is RegExp {
   return Object.prototype.toString.call(value) === '[object RegExp]';
 }

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-/** Starts a role in a separate process, as the launcher does, so that the test's own load does not slow it. */
+/**
+ * Starts a role in a separate process, as the launcher does, so that the work of the test does not slow the role down.
+ */
 export async function startRole(role: 'api' | 'media', env: Record<string, string | undefined>) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },

@@ -11,8 +11,8 @@ import { startWatchdog } from '../../src/dev/processes/watchdog.js';
 import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
 
 /**
- * Runs the servers that tests need, as a separate process. Prints their addresses and pids as one line of JSON, and
- * stops them when its standard input ends, so that they end even if the test runner is killed.
+ * Runs the servers that tests need, as a separate process. Prints the servers' addresses and pids as one line of JSON.
+ * Stops the servers when the standard input ends, so that they end even if the test runner is killed.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const report = (line: string) => void process.stderr.write(`test servers: ${line}\n`);
@@ -72,7 +72,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** The URI without database and options: each test file appends its own database. */
+/** Returns the URI without database and options, to which each test file appends its own database. */
 function serverOf(uri: string): string {
   return /^mongodb(\+srv)?:\/\/[^/?]+/.exec(uri)?.[0] ?? uri;
 }

@@ -1,5 +1,5 @@
 import type { SessionCommand } from '../../src/voice/session/reducer/commands.js';
-import type { SessionEvent, SessionHappening } from '../../src/voice/session/reducer/events.js';
+import type { SessionEvent, SessionEventBody } from '../../src/voice/session/reducer/events.js';
 import type { SessionTimer } from '../../src/voice/session/reducer/kinds.js';
 import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import { reduceSession } from '../../src/voice/session/reducer/reduce.js';
@@ -13,22 +13,22 @@ export const SETUP: SessionSetup = {
   introduced: false,
 };
 
-/** Behavior of the simulated providers and carrier. */
+/** How the simulated providers and the simulated carrier behave. */
 export interface WorldHabits {
-  /** Length of the speech of each reply or spoken line, ms; 0: the reply or line fails without speech. */
+  /** How long the agent speaks in each reply or spoken phrase, ms. With 0, the reply or phrase fails without speech. */
   speechMs: number;
-  /** Time from a request to its audio, ms. */
+  /** How long the audio takes after a request, ms. */
   afterMs: number;
-  /** Whether the carrier returns all marks, none, or all but the last one of each item. */
+  /** Whether the carrier returns all marks, none, or all except the last one of each item. */
   marks: boolean | 'all but the last';
 }
 
 const HABITS: WorldHabits = { speechMs: 3_000, afterMs: 300, marks: true };
 const MARK_EVERY_MS = 200;
-/** A session with more timers due at the same time is in an endless loop. */
+/** If more timers are due at the same time, the session is in an endless loop. */
 const MAX_TIMERS_AT_ONCE = 50;
 
-type Given = {
+type ProducedCommand = {
   command: SessionCommand;
   atMs: number;
   kind: string | undefined;
@@ -38,14 +38,14 @@ type Given = {
 type Play = { itemId: string; leftMs: number; playedMs: number; ended: boolean };
 
 /**
- * A session with simulated surroundings and a simulated clock: LLM and TTS respond after a delay, the carrier plays
- * audio and returns marks, timers fire when due. Time advances only through `pass`.
+ * A session with a simulated clock and everything around it simulated. LLM and TTS respond after a delay, the carrier
+ * plays audio and returns marks, and timers fire when they are due. Only `pass` advances the clock.
  */
 export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<WorldHabits> = {}) {
   const how = { ...HABITS, ...habits };
   let state: SessionState = newSession({ ...SETUP, ...setup });
   let atMs = 0;
-  let later: { atMs: number; what: SessionHappening }[] = [];
+  let later: { atMs: number; what: SessionEventBody }[] = [];
   const timers = new Map<SessionTimer, number>();
   const waiting = new Map<string, number[]>();
   const cancelled = new Set<string>();
@@ -53,8 +53,11 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
 
   const world = {
     events: [] as SessionEvent[],
-    /** Commands, with the kind of item for audio, and the states before and after the step that produced them. */
-    commands: [] as Given[],
+    /**
+     * The commands of the session, each with the states before and after the step that produced it. Commands that send
+     * audio also have the kind of the item.
+     */
+    commands: [] as ProducedCommand[],
     now: () => atMs,
     state: () => state,
     of: <T extends SessionCommand['type']>(type: T) =>
@@ -63,7 +66,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
       ),
     stored: () => world.of('store_turn').map(({ speaker, text }) => `${speaker}: ${text}`),
     isPlaying: () => line.length > 0,
-    happens(what: SessionHappening): void {
+    happens(what: SessionEventBody): void {
       const event = { ...what, atMs } as SessionEvent;
       if (event.type === 'item_audio') waiting.set(event.itemId, [...(waiting.get(event.itemId) ?? []), event.ms]);
       world.events.push(event);
@@ -90,7 +93,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
         play();
       }
     },
-    /** The caller speaks for `ms`, and then pauses. `hushes` reports the end of the speech 600 ms later. */
+    /** Lets the caller speak for `ms` and then pause. With `hushes`, the end of the speech is reported 600 ms later. */
     speaks(ms: number): void {
       const startMs = atMs;
       world.pass(160);
@@ -98,7 +101,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
       world.pass(ms - 160);
       world.happens({ type: 'voice_paused', endMs: atMs, lastVoiceAtMs: atMs });
     },
-    hushes(): void {
+    fallsSilent(): void {
       world.pass(600);
       world.happens({ type: 'voice_ended', streamMs: atMs });
     },
@@ -106,12 +109,12 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
       world.speaks(ms);
       world.happens({ type: 'words', text, streamMs: atMs });
       world.happens({ type: 'turn_may_end', text, streamMs: atMs });
-      world.hushes();
+      world.fallsSilent();
     },
     presses: (digits: string) => digits.split('').forEach((digit) => world.happens({ type: 'dtmf_digit', digit })),
   };
 
-  /** Fires due timers, including those that these start for now, up to a maximum. */
+  /** Fires timers that are due, including timers that they set for the same time. Stops at a maximum number. */
   function fireTimers(): void {
     let fired = 0;
     for (const [timer, dueMs] of timers) {
@@ -123,29 +126,34 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
     }
   }
 
-  function isCancelled(what: SessionHappening): boolean {
+  function isCancelled(what: SessionEventBody): boolean {
     if ('replyId' in what && what.replyId !== undefined && cancelled.has(what.replyId)) return true;
     return 'itemId' in what && cancelled.has(what.itemId);
   }
 
-  function comes(afterMs: number, what: SessionHappening): void {
+  function schedule(afterMs: number, what: SessionEventBody): void {
     later.push({ atMs: atMs + afterMs, what });
   }
 
   function speaks(itemId: string, replyId?: string): void {
     const { afterMs, speechMs: ms } = how;
     const ofReply = replyId === undefined ? {} : { replyId };
-    comes(afterMs, { type: 'item_audio', itemId, ms, ...ofReply });
-    comes(afterMs, { type: 'item_whole', itemId });
+    schedule(afterMs, { type: 'item_audio', itemId, ms, ...ofReply });
+    schedule(afterMs, { type: 'item_whole', itemId });
   }
 
   function reply(replyId: string): void {
     if (how.speechMs === 0) {
-      return comes(how.afterMs, { type: 'reply_failed', replyId, part: 'model', message: 'model: answered nothing' });
+      return schedule(how.afterMs, {
+        type: 'reply_failed',
+        replyId,
+        part: 'model',
+        message: 'model: returned an empty reply',
+      });
     }
-    comes(how.afterMs, { type: 'reply_heard', replyId, times: { startedMs: atMs } });
+    schedule(how.afterMs, { type: 'reply_heard', replyId, times: { startedMs: atMs } });
     speaks(`${replyId}.0`, replyId);
-    return comes(how.afterMs, { type: 'reply_done', replyId });
+    return schedule(how.afterMs, { type: 'reply_done', replyId });
   }
 
   function perform(command: SessionCommand): void {
@@ -162,7 +170,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
         return void cancelled.add(command.replyId);
       case 'say':
         if (how.speechMs > 0) return speaks(command.itemId);
-        return comes(how.afterMs, {
+        return schedule(how.afterMs, {
           type: 'item_failed',
           itemId: command.itemId,
           part: 'voice',
@@ -187,10 +195,17 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
         const { itemId, kind, playedMs, complete, startMs } = command;
         cancelled.add(itemId);
         const text = playedMs > 0 ? `${kind} ${itemId}` : '';
-        return comes(0, { type: 'item_words', itemId, text, complete, startMs, endMs: startMs + Math.round(playedMs) });
+        return schedule(0, {
+          type: 'item_words',
+          itemId,
+          text,
+          complete,
+          startMs,
+          endMs: startMs + Math.round(playedMs),
+        });
       }
       case 'run_tool':
-        return comes(how.afterMs, { type: 'tool_finished', endsCall: command.name === 'end_call', ok: true });
+        return schedule(how.afterMs, { type: 'tool_finished', endsCall: command.name === 'end_call', ok: true });
       default:
         return undefined;
     }
@@ -216,7 +231,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
 
 export type World = ReturnType<typeof openWorld>;
 
-/** A session whose introduction has been played. */
+/** Opens a session and plays the agent's introduction to its end. */
 export function introducedWorld(setup: Partial<SessionSetup> = {}, habits: Partial<WorldHabits> = {}): World {
   const world = openWorld(setup, habits);
   world.happens({ type: 'line_opened' });
@@ -225,8 +240,8 @@ export function introducedWorld(setup: Partial<SessionSetup> = {}, habits: Parti
 }
 
 /**
- * Finds fillers that were sent one after another, without other audio or a new turn of the caller in between.
- * @returns ids of all but the first of each series
+ * Finds fillers that were sent one after another, without other audio and without a new turn of the caller in between.
+ * @returns the ids of all fillers of such a series except the first
  */
 export function fillersInARow({ commands, events }: World): string[] {
   const inARow: string[] = [];

@@ -3,15 +3,15 @@ import { CALL_SID } from '../../src/telephony/twilio/identifiers.js';
 
 type Prefix = 'AC' | 'CA' | 'MZ';
 
-/** A random id in Twilio's format: two capital letters and 32 hexadecimal digits. */
+/** Returns a random id in Twilio's format: two capital letters and 32 hexadecimal digits. */
 export function newSid(prefix: Prefix): string {
   return prefix + randomBytes(16).toString('hex');
 }
 
-/** An id derived from a short name, so that a test gets the same id for the same name. */
+/** Returns an id derived from a short name. The same name always gives the same id. */
 export function sidOf(prefix: Prefix, name: string | number): string {
   return prefix + createHash('sha256').update(String(name)).digest('hex').slice(0, 32);
 }
 
-/** The fields of the simulated carrier that a binding needs. */
+/** The fields of the simulated carrier that the creation of a binding needs. */
 export const SIMULATED = { kind: 'simulator', isCallId: (text: string) => CALL_SID.test(text) };

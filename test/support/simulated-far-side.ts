@@ -6,11 +6,14 @@ import { createSimulator } from '../../src/telephony/simulator/server.js';
 import { parseTwiml, type TwimlElement } from '../../src/telephony/simulator/instructions/twiml.js';
 import { sign, type SignedParams } from '../../src/telephony/twilio/signature.js';
 import type { MediaEvent } from '../../src/telephony/media.js';
-import type { FarSide, Ports, Told } from './carrier-contract';
+import type { CarrierDouble, Ports, CallReport } from './carrier-contract';
 import { newSid } from './sids';
 
-/** Twilio for the contract suite: the simulated carrier, configured as Twilio in the service. */
-export async function startSimulatedTwilio({ api, media, carrier: port }: Ports): Promise<FarSide> {
+/**
+ * Starts Twilio's side for the contract suite: the simulated carrier, which the service's configuration treats as
+ * Twilio.
+ */
+export async function startSimulatedTwilio({ api, media, carrier: port }: Ports): Promise<CarrierDouble> {
   const [carrierAccountId, authToken] = [newSid('AC'), randomBytes(16).toString('hex')];
   const baseUrl = `http://127.0.0.1:${api}`;
   const carrierUrl = `http://127.0.0.1:${port}`;
@@ -50,9 +53,9 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
       };
       return story.time_limit_seconds ?? undefined;
     },
-    request(callId, told) {
-      const path = `/carrier/calls/${callId}/${told.kind === 'listened' ? 'amd' : 'status'}`;
-      const params: SignedParams = { AccountSid: carrierAccountId, ...fieldsOf(told) };
+    request(callId, report) {
+      const path = `/carrier/calls/${callId}/${report.kind === 'detected' ? 'amd' : 'status'}`;
+      const params: SignedParams = { AccountSid: carrierAccountId, ...fieldsOf(report) };
       return {
         path,
         headers: {
@@ -66,14 +69,14 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
       const url = firstOf(markup, 'Connect').children[0]?.attributes['url'] ?? '';
       return { url, rest: '', headers: { 'x-twilio-signature': sign({ authToken, url, params: {} }) } };
     },
-    wire(events) {
+    encode(events) {
       for (const event of events) if (event.event === 'start') streamSid = event.streamId;
       return events.map((event) => ({
         data: Buffer.from(JSON.stringify({ ...wordsOf(event), streamSid })),
         isBinary: false,
       }));
     },
-    understood(message) {
+    interpret(message) {
       const {
         event,
         media: sound,
@@ -96,10 +99,10 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
   };
 }
 
-function fieldsOf(told: Told): Record<string, string> {
-  const { carrierSid: CallSid } = told;
-  if (told.kind === 'listened') return { CallSid, AnsweredBy: told.who === 'human' ? 'human' : 'machine_start' };
-  return { CallSid, CallStatus: told.kind === 'answered' ? 'in-progress' : 'completed', SequenceNumber: '1' };
+function fieldsOf(report: CallReport): Record<string, string> {
+  const { carrierSid: CallSid } = report;
+  if (report.kind === 'detected') return { CallSid, AnsweredBy: report.who === 'human' ? 'human' : 'machine_start' };
+  return { CallSid, CallStatus: report.kind === 'answered' ? 'in-progress' : 'completed', SequenceNumber: '1' };
 }
 
 function firstOf({ body }: Markup, name: string): TwimlElement {
@@ -116,7 +119,7 @@ function read(markup: Markup): Partial<CallInstruction> {
     const stream = first.children[0];
     const resumption = stream?.children[0]?.attributes['value'];
     const callId = callIdOf(stream?.attributes['url']);
-    return { kind: 'stream', callId, ...(resumption === undefined ? {} : { resumption: Number(resumption) }) };
+    return { kind: 'stream', callId, ...(resumption === undefined ? {} : { streamNumber: Number(resumption) }) };
   }
   if (first?.name === 'Dial') {
     const { action, callerId = '', timeLimit } = first.attributes;
@@ -125,7 +128,7 @@ function read(markup: Markup): Partial<CallInstruction> {
   }
   if (first?.name === 'Reject') return { kind: 'reject' };
   expect(verbs.at(-1)?.name).toBe('Hangup');
-  return first?.name === 'Say' ? { kind: 'apology', words: first.text } : { kind: 'hang_up' };
+  return first?.name === 'Say' ? { kind: 'apology', text: first.text } : { kind: 'hang_up' };
 }
 
 function wordsOf(event: MediaEvent): object {
@@ -136,7 +139,7 @@ function wordsOf(event: MediaEvent): object {
         sampleRate: 8_000,
         channels: 1,
       };
-      const customParameters = event.resumption === 0 ? {} : { resumption: String(event.resumption) };
+      const customParameters = event.streamNumber === 0 ? {} : { resumption: String(event.streamNumber) };
       const { carrierSid: callSid, streamId: streamSid } = event;
       return { event: 'start', start: { callSid, streamSid, tracks: ['inbound'], mediaFormat, customParameters } };
     }

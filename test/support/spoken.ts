@@ -3,14 +3,14 @@ import type { Meaning } from '../../src/voice/audio/grammar.js';
 
 export const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
 
-/** A steady tone, like the beep of an answering machine. */
+/** Returns a steady tone, such as the beep of an answering machine. */
 export const tone = (hertz: number, ms: number, amplitude = 10_000) =>
   encodeMulaw(Int16Array.from({ length: ms * 8 }, (_, i) => amplitude * Math.sin((2 * Math.PI * hertz * i) / 8_000)));
 
-/** An utterance with 300 ms of silence before and after it, as cut from a call's audio. */
+/** Returns an utterance with 300 ms of silence before and after it, as if it were cut from a call's audio. */
 export const onTheLine = (mulaw: Uint8Array) => Buffer.concat([silence(300), mulaw, silence(300)]);
 
-/** A meaning as short text: the digits, "yes", "no", "choice" with its index, or a command. */
+/** Writes a meaning as a short text: the digits, "yes", "no", "choice" with its index, or a command. */
 export function brief(meaning: Meaning | undefined): string {
   switch (meaning?.kind) {
     case 'yes-no':
@@ -26,7 +26,7 @@ export function brief(meaning: Meaning | undefined): string {
   }
 }
 
-/** Samples with a lower amplitude count as silence. */
+/** Samples with a lower amplitude than this count as silence. */
 const VOICE = 500;
 
 /** Trims the silence before and after an utterance. */

@@ -1,8 +1,8 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 /**
- * Starts a separate Temporal server whose clock the test moves. Retries, because on a busy machine it may not be ready
- * within the SDK's 5 s.
+ * Starts a separate Temporal server whose clock the test moves. Tries several times, because on a busy machine the
+ * server may not be ready within the SDK's limit of 5 s.
  */
 export async function startTimeSkippingEnvironment(tries = 3): Promise<TestWorkflowEnvironment> {
   const path = String(process.env.TEST_TIME_SKIPPING_PROGRAM);

@@ -13,7 +13,7 @@ import { probePort, startReady, type ServerProcess } from '../../src/dev/servers
 const ADVICE = 'Install a JDK of version 17 or later and Maven: tests skip time with the Java test server of Temporal.';
 const FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
-/** Starts Temporal's time-skipping test server, which skips ahead while workflows wait for nothing but timers. */
+/** Starts Temporal's time-skipping test server. Its clock jumps ahead while workflows wait only for timers. */
 export async function startTimeSkipping(options: {
   port: number;
   env: NodeJS.ProcessEnv;
@@ -37,8 +37,8 @@ export async function startTimeSkipping(options: {
 }
 
 /**
- * Writes a program that starts the server, for `TestWorkflowEnvironment.createTimeSkipping`, which starts its own: each
- * test that skips time needs its own clock.
+ * Writes a program that starts the time-skipping server. `TestWorkflowEnvironment.createTimeSkipping` runs this program
+ * for each test that skips time, because each of these tests needs a separate clock.
  */
 export async function writeTimeSkippingProgram(options: {
   folder: string;

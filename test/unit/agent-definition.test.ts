@@ -10,21 +10,21 @@ import { ROOT } from '../structure/sources.js';
 
 const NAMES = Object.keys(AGENT_FIELDS);
 
-describe('the definition of an agent', () => {
-  it('is what the interface takes and shows', () => {
+describe('the field definitions of an agent', () => {
+  it('match the request and response schemas of the API', () => {
     expect(Object.keys(NewAgentBody.shape).toSorted()).toEqual(NAMES.toSorted());
     expect(Object.keys(AgentChangesBody.shape).toSorted()).toEqual(NAMES.toSorted());
     expect(Object.keys(Agent.shape)).toEqual(expect.arrayContaining(NAMES));
   });
 
-  it('is what the store keeps', () => {
+  it('match the MongoDB schema', () => {
     for (const { stored, presence } of AGENT_FIELD_LIST) {
       expect(agentSchema.path(stored)).toBeDefined();
       expect(agentSchema.requiredPaths().includes(stored)).toBe(presence !== 'optional');
     }
   });
 
-  it('has an option of the command line for every field', () => {
+  it('have an option of the command line for every field', () => {
     const options = withAgentFields(new Command()).options.map(({ long }) => long);
     for (const { name, option } of AGENT_FIELD_LIST.filter(({ name: each }) => each !== 'name')) {
       expect([name, options]).toEqual([name, expect.arrayContaining([`--${option.name}`])]);
@@ -32,21 +32,21 @@ describe('the definition of an agent', () => {
     expect(clearOption().argChoices).toContain('webhook-url');
   });
 
-  it('has a control in the portal’s editor for every field', () => {
+  it('have a control in the portal’s editor for every field', () => {
     const editor = readFileSync(join(ROOT, 'src/portal/app/pages/agent-editor.tsx'), 'utf8');
     const controls = Array.from(editor.matchAll(/<AgentField\s+name="(\w+)"/g), ([, name = '']) => name);
     expect([...controls, 'output_parameters', 'tools'].toSorted()).toEqual(NAMES.toSorted());
     expect(editor).toMatch(/<TemplateBuilder[^]*<ToolsEditor/);
   });
 
-  it('keeps both names of every field apart', () => {
+  it('map public names to stored names and back', () => {
     const values = Object.fromEntries(NAMES.map((name, index) => [name, index]));
     expect(toPublic(toStored(values))).toEqual(values);
     expect(toStored({ ...values, account_id: 'x', name: undefined })).not.toHaveProperty('name');
   });
 });
 
-describe('the rules of an agent', () => {
+describe('the validation of an agent', () => {
   const agent = {
     name: 'A',
     instruction: 'B',
@@ -56,7 +56,7 @@ describe('the rules of an agent', () => {
     ringTimeoutSeconds: 30,
   };
 
-  it('are those of the management interface, whoever sets a field', () => {
+  it('applies the same rules to API requests and to other writers', () => {
     for (const [field, bad] of [
       ['name', 'a\u0000b'],
       ['instruction', 'a\u0000b'],
@@ -65,23 +65,26 @@ describe('the rules of an agent', () => {
       ['webhook_url', 'https://example.com/\u0000'],
       ['language', `en-${'a'.repeat(40)}`],
     ] as const) {
-      const refusal = { code: 'MISSING_PARAMS', details: { fields: { [field]: expect.stringMatching(`^${field} `) } } };
+      const expectedError = {
+        code: 'MISSING_PARAMS',
+        details: { fields: { [field]: expect.stringMatching(`^${field} `) } },
+      };
       expect(NewAgentBody.safeParse({ name: 'A', instruction: 'B', [field]: bad }).success).toBe(false);
       const { [field]: _good, ...rest } = agent as Record<string, unknown>;
       expect(() => checkAgentFields({ ...rest, ...toStored({ [field]: bad }) })).toThrow(
-        expect.objectContaining(refusal) as Error,
+        expect.objectContaining(expectedError) as Error,
       );
     }
   });
 
-  it('tidy a text and a language tag in the same way everywhere', () => {
+  it('normalizes text and language tags the same way everywhere', () => {
     const untidy = { ...agent, instruction: ' Ask. ', language: 'EN-us' };
     const tidy = { instruction: 'Ask.', language: 'en-US' };
     expect(checkAgentFields(untidy)).toEqual({ ...agent, ...tidy });
     expect(NewAgentBody.parse({ name: 'A', instruction: ' Ask. ', language: 'EN-us' })).toMatchObject(tidy);
   });
 
-  it('look at a change alone', () => {
+  it('checks the fields of a change without the others', () => {
     expect(checkAgentChanges({ name: ' B ', webhookUrl: null })).toEqual({ name: 'B', webhookUrl: null });
     expect(() => checkAgentChanges({ instruction: null })).toThrow('instruction must be a string');
   });

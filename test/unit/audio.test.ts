@@ -13,7 +13,7 @@ describe('mu-law', () => {
     expect([...decodeMulaw(Uint8Array.of(MULAW_SILENCE, 0x80, 0x00, 0xce))]).toEqual([0, 32_124, -32_124, 988]);
   });
 
-  it('gives every code back after a decode and an encode, but for the negative zero', () => {
+  it('keeps every code through a decode and an encode, except the negative zero', () => {
     const codes = Uint8Array.from({ length: 256 }, (_, i) => i);
     const again = encodeMulaw(decodeMulaw(codes));
     expect([...again].filter((code, i) => code !== i)).toEqual([0xff]);
@@ -27,7 +27,7 @@ describe('halveSampleRate', () => {
     expect(rms(out) / rms(tone(1_000, 16_000))).toBeCloseTo(1, 1);
   });
 
-  it('takes out what would fold back into the band', () => {
+  it('removes frequencies that would alias into the telephone band', () => {
     expect(rms(halveSampleRate(tone(6_000, 16_000)))).toBeLessThan(200);
   });
 });
@@ -55,7 +55,7 @@ describe('the synthesizer', () => {
     expect(rms(decodeMulaw(mulaw))).toBeGreaterThan(500);
   });
 
-  it('answers requests made at once, each with its own audio', async () => {
+  it('returns concurrent requests their own audio', async () => {
     const [short, long] = await Promise.all([
       synthesizer.speak('Yes.', 'slt'),
       synthesizer.speak('Yes, I would like that very much, thank you for asking.', 'slt'),
@@ -63,7 +63,7 @@ describe('the synthesizer', () => {
     expect(long.length).toBeGreaterThan(2 * short.length);
   });
 
-  it('refuses to speak once closed', async () => {
+  it('rejects speech after it is closed', async () => {
     const other = createSynthesizer();
     await other.close();
     await expect(other.speak('Hello.', 'slt')).rejects.toThrow('closed');

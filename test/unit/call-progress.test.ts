@@ -63,15 +63,15 @@ describe('an outbound call', () => {
     ]);
   });
 
-  it('that nobody answers rings until the caller gives up', () => {
+  it('rings until the ring timeout if the callee does not answer', () => {
     const [, actions] = advance(queued, { type: 'connected' }, { ring: { outcome: 'nothing', seconds: 0 } });
     expect(actions).not.toContainEqual(expect.objectContaining({ timer: 'callee' }));
     expect(advance(ringing, { type: 'ringTimedOut' })).toEqual(ended(ringing, 'no-answer', 487));
   });
 
-  it('ends as the callee refuses it, without ringing where there is no wait', () => {
-    const refusal = { outcome: 'failed', seconds: 2, sip: 603 } as const;
-    expect(advance(ringing, { type: 'calleeActed' }, { ring: refusal })).toEqual(ended(ringing, 'failed', 603));
+  it('ends when the callee rejects it, without ringing if the callee reacts at once', () => {
+    const rejected = { outcome: 'failed', seconds: 2, sip: 603 } as const;
+    expect(advance(ringing, { type: 'calleeActed' }, { ring: rejected })).toEqual(ended(ringing, 'failed', 603));
     const busy = { outcome: 'busy', seconds: 0 } as const;
     expect(advance(queued, { type: 'connected' }, { ring: busy })).toEqual(ended(queued, 'busy', 503));
   });
@@ -81,8 +81,8 @@ it('an inbound call rings and follows its instructions at once', () => {
   expect(advance(queued, { type: 'arrived' }, {}, START)).toEqual([ringing, [{ do: 'follow', source: SOURCE }]]);
 });
 
-describe('a verb that needs an open line', () => {
-  it('answers the call once, and no call that is over', () => {
+describe('a verb that needs an answered call', () => {
+  it('answers a ringing call once and leaves an ended call alone', () => {
     const [call, actions] = advance(ringing, { type: 'lineNeeded' }, {}, START);
     expect(call).toEqual(answered);
     expect(names(actions)).toEqual(['clearTimers', 'reportStatus', 'openLine']);
@@ -107,7 +107,7 @@ describe('a time limit', () => {
     expect(advance(ringing, { type: 'limited', seconds: 10 })[1]).toEqual([]);
   });
 
-  it('that is set while the call goes on counts from the answer, too, and never ends before now', () => {
+  it('counts from the answer if it is set later, and ends no earlier than now', () => {
     const now = START + 4_000;
     expect(advance(answered, { type: 'limited', seconds: 10 }, {}, now)).toEqual([
       { ...answered, timeLimitSeconds: 10, updatedAt: now },
@@ -116,16 +116,16 @@ describe('a time limit', () => {
     expect(advance(answered, { type: 'limited', seconds: 1 }, {}, now)[1]).toEqual([limit(0, now)]);
   });
 
-  it('is the moment the call ends, however late its timer fires', () => {
+  it('sets the end of the call to the limit when its timer fires late', () => {
     const [call] = advance(answered, { type: 'limitReached', at: START + 10_000 }, {}, START + 10_250);
     expect(call).toMatchObject({ status: 'completed', sipCode: 200, endedAt: START + 10_000 });
   });
 });
 
-describe('the detection of answering machines', () => {
+describe('answering machine detection', () => {
   const detected = { type: 'machineDetected', answeredBy: 'machine_start', ms: 4_000 } as const;
 
-  it('beside the call holds nothing back, and its result is reported', () => {
+  it('with a callback URL runs beside the instructions and reports its result', () => {
     const [, actions] = advance(ringing, { type: 'calleeActed' }, { detection: { target: TARGET } });
     expect(names(actions).slice(-2)).toEqual(['follow', 'detectMachine']);
     expect(advance(answered, detected, { detection: { target: TARGET } })).toEqual([
@@ -134,7 +134,7 @@ describe('the detection of answering machines', () => {
     ]);
   });
 
-  it('without a target holds the instructions back, which are then asked for with its result', () => {
+  it('without a callback URL delays the instructions and adds its result to their request', () => {
     const [, actions] = advance(ringing, { type: 'calleeActed' }, { detection: {} });
     expect(names(actions)).not.toContain('follow');
     const extra = { AnsweredBy: 'machine_start', MachineDetectionDuration: '4000' };
@@ -159,19 +159,19 @@ describe('a call ends', () => {
     expect(advance(call, { type: 'instructionsEnded', outcome })).toEqual(ended(call, status, sipCode));
   });
 
-  it('when somebody hangs up', () => {
+  it('when either party hangs up', () => {
     expect(advance(ringing, { type: 'hungUp' })).toEqual(ended(ringing, 'canceled', 487));
     expect(advance(answered, { type: 'hungUp' })).toEqual(ended(answered, 'completed', 200));
   });
 
-  it('once', () => {
+  it('only once', () => {
     const [over] = advance(answered, { type: 'hungUp' });
     expect(isOver(over)).toBe(true);
     for (const type of ['hungUp', 'ringTimedOut'] as const) expect(advance(over, { type })).toEqual([over, []]);
     expect(advance(over, { type: 'instructionsEnded', outcome: 'done' })).toEqual([over, []]);
   });
 
-  it('without a report when the carrier stops', () => {
+  it('without a status callback when the carrier stops', () => {
     expect(advance(answered, { type: 'abandoned' })).toEqual([
       { ...answered, endedAt: START + 1_000 },
       [{ do: 'stop' }],

@@ -12,7 +12,9 @@ interface Story {
   events: CallEvent[];
 }
 
-/** The carrier and media events of one call that hang together, in the order in which they happened. */
+/**
+ * Events of one answered call from the carrier and the media server. They fit together and are in their natural order.
+ */
 const answeredCall: fc.Arbitrary<Story> = fc
   .record({
     direction: fc.constantFrom<Direction>('outbound', 'inbound'),
@@ -52,7 +54,7 @@ const unansweredCall: fc.Arbitrary<Story> = fc
     events: [{ type: 'carrier_ended', carrierSid: SID, end: { status, at: T + 9_000, sipCode }, now: T + 9_100 }],
   }));
 
-/** A story with every event repeated up to three times, in any order. */
+/** The events of a call, each repeated up to three times, in any order. */
 const scrambled = fc.oneof(answeredCall, unansweredCall).chain((story) =>
   fc
     .array(fc.integer({ min: 1, max: 3 }), { minLength: story.events.length, maxLength: story.events.length })
@@ -69,7 +71,7 @@ function run(direction: Direction, events: CallEvent[]): CallState[] {
 }
 
 describe('the events of one consistent call, in any order and with any duplicates', () => {
-  it('end in one final state and bill the same', () => {
+  it('lead to the same final state and bill', () => {
     fc.assert(
       fc.property(scrambled, ({ story, events }) => {
         const inOrder = run(story.direction, story.events).at(-1)?.outcome;
@@ -80,7 +82,7 @@ describe('the events of one consistent call, in any order and with any duplicate
     );
   });
 
-  it('never leave a final state, and rank never falls before it', () => {
+  it('never leave a final state or move to an earlier one', () => {
     const rank = { IDLE: 0, RINGING: 1, IN_PROGRESS: 2, COMPLETED: 3, FAILED: 3, CANCELLED: 3 };
     fc.assert(
       fc.property(scrambled, ({ story, events }) => {
@@ -96,7 +98,7 @@ describe('the events of one consistent call, in any order and with any duplicate
     );
   });
 
-  it('bill nothing unless the call is COMPLETED, and then what the carrier counted', () => {
+  it('bill the carrier’s duration if the call is COMPLETED, and nothing otherwise', () => {
     fc.assert(
       fc.property(scrambled, ({ story, events }) => {
         const outcome = run(story.direction, events).at(-1)?.outcome;

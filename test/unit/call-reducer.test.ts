@@ -46,14 +46,14 @@ const hangUp = (
 const completed = carrierEnded('completed', { durationSeconds: 10 });
 
 describe('the status of a call', () => {
-  it('goes from IDLE to RINGING with the reservation and to IN_PROGRESS with the answer', () => {
+  it('changes from IDLE to RINGING with the reservation and to IN_PROGRESS with the answer', () => {
     expect(play('outbound', []).state.status).toBe('IDLE');
     expect(play('outbound', [reserved]).state.status).toBe('RINGING');
     expect(play('outbound', [reserved, accepted]).state.status).toBe('RINGING');
     expect(play('outbound', [reserved, accepted, answered]).state.status).toBe('IN_PROGRESS');
   });
 
-  it('is IN_PROGRESS by the stream alone, and the carrier then corrects the answer time', () => {
+  it('becomes IN_PROGRESS with the media stream; the carrier corrects the answer time later', () => {
     const byStream = play('outbound', [reserved, streaming]).state;
     expect(byStream).toMatchObject({ status: 'IN_PROGRESS', answeredAt: T + 2_300 });
     expect(play('outbound', [reserved, streaming, answered]).state.answeredAt).toBe(T + 2_000);
@@ -66,7 +66,7 @@ describe('the status of a call', () => {
     expect(play('outbound', [reserved, late]).state.answeredAt).toBe(T + 50);
   });
 
-  it('does not change after a final one, whatever comes', () => {
+  it('never changes after a final status', () => {
     const { state } = play('outbound', [reserved, accepted, carrierEnded('busy')]);
     for (const event of [answered, streaming, completed, mediaEnded('silence'), hangUp('api_hangup')]) {
       expect(reduceCall(state, event)).toEqual({ state, effects: [] });
@@ -74,7 +74,7 @@ describe('the status of a call', () => {
   });
 });
 
-describe('how a call ends', () => {
+describe('the end of a call', () => {
   const outcomeOf = (direction: Direction, ...events: CallEvent[]) => play(direction, events).state.outcome;
 
   it.each([
@@ -89,7 +89,7 @@ describe('how a call ends', () => {
     ['failed', 503, 'carrier_failed'],
     ['failed', undefined, 'carrier_failed'],
     ['no-answer', undefined, 'no_answer'],
-  ] as const)('a carrier’s %s with SIP %s is FAILED / %s and costs nothing', (status, sipCode, endReason) => {
+  ] as const)('is FAILED at no cost after %s with SIP code %s: %s', (status, sipCode, endReason) => {
     const end = carrierEnded(status, sipCode === undefined ? {} : { sipCode });
     expect(outcomeOf('outbound', reserved, accepted, end)).toMatchObject({
       status: 'FAILED',
@@ -98,7 +98,7 @@ describe('how a call ends', () => {
     });
   });
 
-  it('a completed call is billed by the carrier’s duration once the media server has spoken', () => {
+  it('waits for the media process and bills the carrier’s duration of a completed call', () => {
     const before = play('outbound', [reserved, accepted, answered, streaming, completed]);
     expect(before.state.outcome).toBeUndefined();
     expect(
@@ -112,21 +112,31 @@ describe('how a call ends', () => {
     });
   });
 
-  it('does not wait for the media server for ever', () => {
+  it('stops waiting for the media process after a timeout', () => {
     const outcome = outcomeOf('outbound', reserved, accepted, answered, completed, { type: 'media_wait_over', now: T });
     expect(outcome).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', billableSeconds: 10 });
   });
 
-  it('takes the media server’s reason, and our own hang-up before that', () => {
-    const talk = [reserved, accepted, answered, streaming];
-    expect(outcomeOf('outbound', ...talk, mediaEnded('silence'), completed)?.endReason).toBe('silence');
-    expect(outcomeOf('outbound', ...talk, mediaEnded('agent_hangup'), completed)?.endReason).toBe('agent_hangup');
-    expect(outcomeOf('inbound', ...talk, mediaEnded('carrier_stop'), completed)?.endReason).toBe('caller_hangup');
-    const byTimer = outcomeOf('outbound', ...talk, hangUp('max_duration'), mediaEnded('carrier_stop'), completed);
+  it('takes the end reason from our own hang-up, or else from the media process', () => {
+    const connectedCall = [reserved, accepted, answered, streaming];
+    expect(outcomeOf('outbound', ...connectedCall, mediaEnded('silence'), completed)?.endReason).toBe('silence');
+    expect(outcomeOf('outbound', ...connectedCall, mediaEnded('agent_hangup'), completed)?.endReason).toBe(
+      'agent_hangup',
+    );
+    expect(outcomeOf('inbound', ...connectedCall, mediaEnded('carrier_stop'), completed)?.endReason).toBe(
+      'caller_hangup',
+    );
+    const byTimer = outcomeOf(
+      'outbound',
+      ...connectedCall,
+      hangUp('max_duration'),
+      mediaEnded('carrier_stop'),
+      completed,
+    );
     expect(byTimer).toMatchObject({ status: 'COMPLETED', endReason: 'max_duration' });
   });
 
-  it('goes on after a transfer, and is billed to the carrier’s end of it', () => {
+  it('follows the transfer, and the bill covers the transferred time', () => {
     const transferred = [reserved, accepted, answered, streaming, mediaEnded('transferred')];
     expect(play('outbound', transferred)).toMatchObject({ state: { status: 'IN_PROGRESS' } });
     const end: CallEvent = {
@@ -142,7 +152,7 @@ describe('how a call ends', () => {
     expect(ended).toEqual({ ...whole, endReason: 'max_duration' });
   });
 
-  it('is billed by our own clock after a transfer when the carrier is never heard of again', () => {
+  it('is billed by our own clock after a transfer if the carrier never reports the end', () => {
     const transferred = [reserved, accepted, answered, streaming, mediaEnded('transferred')];
     expect(outcomeOf('outbound', ...transferred, { type: 'carrier_lost', now: T + 62_000 })).toMatchObject({
       status: 'COMPLETED',
@@ -151,17 +161,17 @@ describe('how a call ends', () => {
     });
   });
 
-  it('is media_failed when we gave it up and nobody knows another reason, also without the carrier’s word', () => {
-    const talk = [reserved, accepted, answered, streaming];
-    const givenUp: CallEvent = { type: 'given_up', at: T + 9_000, now: T + 9_100 };
+  it('is media_failed if we gave the call up without another reason, even if the carrier reports nothing', () => {
+    const connectedCall = [reserved, accepted, answered, streaming];
+    const gaveUp: CallEvent = { type: 'given_up', at: T + 9_000, now: T + 9_100 };
     const over: CallEvent = { type: 'media_wait_over', now: T + 17_000 };
     const whole = { status: 'COMPLETED', endReason: 'media_failed', billableSeconds: 10 };
-    expect(outcomeOf('outbound', ...talk, givenUp, completed, over)).toMatchObject(whole);
-    expect(outcomeOf('outbound', ...talk, givenUp, mediaEnded('agent_hangup'), completed)).toMatchObject({
+    expect(outcomeOf('outbound', ...connectedCall, gaveUp, completed, over)).toMatchObject(whole);
+    expect(outcomeOf('outbound', ...connectedCall, gaveUp, mediaEnded('agent_hangup'), completed)).toMatchObject({
       endReason: 'agent_hangup',
     });
     const lost: CallEvent = { type: 'carrier_lost', now: T + 60_000 };
-    expect(outcomeOf('outbound', ...talk, givenUp, lost)).toMatchObject({
+    expect(outcomeOf('outbound', ...connectedCall, gaveUp, lost)).toMatchObject({
       ...whole,
       endedAt: T + 9_000,
       billableSeconds: 7,
@@ -169,21 +179,21 @@ describe('how a call ends', () => {
     });
   });
 
-  it('is FAILED / media_failed at no cost when we broke it before the agent was heard, COMPLETED and billed after', () => {
-    const talk = [reserved, accepted, answered, streaming];
-    expect(outcomeOf('outbound', ...talk, mediaEnded('media_failed', false), completed)).toMatchObject({
+  it('is FAILED / media_failed at no cost before the callee has heard the agent, COMPLETED and billed after', () => {
+    const connectedCall = [reserved, accepted, answered, streaming];
+    expect(outcomeOf('outbound', ...connectedCall, mediaEnded('media_failed', false), completed)).toMatchObject({
       status: 'FAILED',
       endReason: 'media_failed',
       billableSeconds: 0,
     });
-    expect(outcomeOf('outbound', ...talk, mediaEnded('media_failed', true), completed)).toMatchObject({
+    expect(outcomeOf('outbound', ...connectedCall, mediaEnded('media_failed', true), completed)).toMatchObject({
       status: 'COMPLETED',
       endReason: 'media_failed',
       billableSeconds: 10,
     });
   });
 
-  it('a cancel before the answer is CANCELLED, after it the call is COMPLETED', () => {
+  it('is CANCELLED after a cancel before the answer, COMPLETED after a later cancel', () => {
     expect(outcomeOf('outbound', reserved, accepted, hangUp('api_hangup'), carrierEnded('canceled'))).toMatchObject({
       status: 'CANCELLED',
       endReason: 'api_hangup',
@@ -203,7 +213,7 @@ describe('how a call ends', () => {
     });
   });
 
-  it('a cancel before anything is on the network never dials', () => {
+  it('is CANCELLED without a dial after a cancel before the dial', () => {
     expect(outcomeOf('outbound', hangUp('api_hangup'))).toMatchObject({ status: 'CANCELLED', endReason: 'api_hangup' });
     const duringDial = play('outbound', [
       reserved,
@@ -213,14 +223,14 @@ describe('how a call ends', () => {
     expect(duringDial.state.outcome).toMatchObject({ status: 'CANCELLED', endReason: 'api_hangup' });
   });
 
-  it('a call that our ring timer ended is FAILED / no_answer', () => {
+  it('is FAILED / no_answer after our ring timeout', () => {
     expect(outcomeOf('outbound', reserved, accepted, hangUp('no_answer'), carrierEnded('canceled'))).toMatchObject({
       status: 'FAILED',
       endReason: 'no_answer',
     });
   });
 
-  it('a carrier that says completed of a call we ended while it rang has not answered it', () => {
+  it('is CANCELLED if the carrier reports completed for a call that we ended while it rang', () => {
     const events = [
       reserved,
       accepted,
@@ -231,7 +241,7 @@ describe('how a call ends', () => {
     expect(outcomeOf('outbound', ...events)).toMatchObject({ status: 'CANCELLED', billableSeconds: 0 });
   });
 
-  it('an inbound caller who leaves before the stream is CANCELLED and pays nothing', () => {
+  it('is CANCELLED at no cost when an inbound caller hangs up before the media stream', () => {
     const wait: CallEvent = { type: 'media_wait_over', now: T };
     expect(outcomeOf('inbound', reserved, completed, wait)).toMatchObject({
       status: 'CANCELLED',
@@ -240,7 +250,7 @@ describe('how a call ends', () => {
     });
   });
 
-  it('a carrier that is never heard of again leaves an estimate for a talk, and nothing for a call that only rang', () => {
+  it('is billed by an estimate if the carrier stops reporting an answered call, and free if it only rang', () => {
     const lost: CallEvent = { type: 'carrier_lost', now: T + 90_000 };
     expect(
       outcomeOf('outbound', reserved, accepted, answered, streaming, mediaEnded('carrier_stop'), lost),
@@ -262,19 +272,19 @@ describe('how a call ends', () => {
 });
 
 describe('the effects of events', () => {
-  it('hang up at the carrier once, as soon as there is a call to hang up', () => {
+  it('include one hang-up at the carrier, as soon as there is a call to hang up', () => {
     expect(play('outbound', [reserved, hangUp('api_hangup')]).effects).not.toContain('hang_up');
     const late = play('outbound', [reserved, hangUp('api_hangup'), accepted, hangUp('operator_cancel')]);
     expect(late.effects.filter((effect) => effect === 'hang_up')).toHaveLength(1);
     expect(late.state.hangUpCause).toBe('api_hangup');
   });
 
-  it('do not hang up a call that is over', () => {
+  it('include no hang-up of a call that is over', () => {
     const { effects } = play('outbound', [reserved, accepted, answered, completed, hangUp('api_hangup')]);
     expect(effects).not.toContain('hang_up');
   });
 
-  it('show every status once, however often its event comes', () => {
+  it('include one projection per status, even if its event is repeated', () => {
     const { effects } = play('outbound', [reserved, reserved, accepted, answered, answered, streaming, streaming]);
     expect(effects.filter((effect) => effect === 'project')).toHaveLength(2);
   });

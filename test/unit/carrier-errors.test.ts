@@ -13,12 +13,15 @@ const request = {
   timeLimitSeconds: 60,
 };
 
-/** A carrier over a server that answers every request in one way; `ask` is called while it is up. */
-async function against<T>(listener: RequestListener, ask: (carrier: ReturnType<typeof carrierAt>) => Promise<T>) {
+/** Runs `work` with a carrier whose server handles every request with this listener. */
+async function withCarrierAt<T>(
+  listener: RequestListener,
+  work: (carrier: ReturnType<typeof carrierAt>) => Promise<T>,
+) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
-    return await ask(carrierAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+    return await work(carrierAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -40,88 +43,93 @@ function carrierAt(baseUrl: string, timeoutMs = 500) {
   });
 }
 
-const answer =
+const respondWith =
   (status: number, body: unknown): RequestListener =>
   (_, response) =>
     response
       .writeHead(status, { 'content-type': 'application/json' })
       .end(typeof body === 'string' ? body : JSON.stringify(body));
 
-const refusal = (status: number, code: number) => answer(status, { code, message: 'The number +12025550100', status });
+const carrierError = (status: number, code: number) =>
+  respondWith(status, { code, message: 'The number +12025550100', status });
 
 describe('dial', () => {
   it.each([
-    ['201 with a call', answer(201, { sid }), { outcome: 'accepted', carrierSid: sid }],
-    ['21211', refusal(400, 21211), { outcome: 'refused', endReason: 'invalid_number' }],
-    ['21214', refusal(400, 21214), { outcome: 'refused', endReason: 'invalid_number' }],
-    ['21217', refusal(400, 21217), { outcome: 'refused', endReason: 'invalid_number' }],
-    ['21215', refusal(400, 21215), { outcome: 'refused', endReason: 'rejected' }],
-    ['21216', refusal(403, 21216), { outcome: 'refused', endReason: 'rejected' }],
-    ['bad credentials', refusal(401, 20003), { outcome: 'refused', endReason: 'carrier_failed' }],
-    ['another 4xx', refusal(400, 21210), { outcome: 'refused', endReason: 'carrier_failed' }],
-    ['a 4xx that is not JSON', answer(400, '<html>'), { outcome: 'refused', endReason: 'carrier_failed' }],
-    ['429', refusal(429, 20429), { outcome: 'throttled' }],
-    ['408', refusal(408, 0), { outcome: 'ambiguous' }],
-    ['500', refusal(500, 20500), { outcome: 'ambiguous' }],
-    ['503 that is not JSON', answer(503, 'no'), { outcome: 'ambiguous' }],
-    ['503 by RFC 9457', answer(503, { type: 'x', title: 'Down', status: 503, code: 20503 }), { outcome: 'ambiguous' }],
+    ['201 with a call', respondWith(201, { sid }), { outcome: 'accepted', carrierSid: sid }],
+    ['21211', carrierError(400, 21211), { outcome: 'refused', endReason: 'invalid_number' }],
+    ['21214', carrierError(400, 21214), { outcome: 'refused', endReason: 'invalid_number' }],
+    ['21217', carrierError(400, 21217), { outcome: 'refused', endReason: 'invalid_number' }],
+    ['21215', carrierError(400, 21215), { outcome: 'refused', endReason: 'rejected' }],
+    ['21216', carrierError(403, 21216), { outcome: 'refused', endReason: 'rejected' }],
+    ['bad credentials', carrierError(401, 20003), { outcome: 'refused', endReason: 'carrier_failed' }],
+    ['another 4xx', carrierError(400, 21210), { outcome: 'refused', endReason: 'carrier_failed' }],
+    ['a 4xx that is not JSON', respondWith(400, '<html>'), { outcome: 'refused', endReason: 'carrier_failed' }],
+    ['429', carrierError(429, 20429), { outcome: 'throttled' }],
+    ['408', carrierError(408, 0), { outcome: 'ambiguous' }],
+    ['500', carrierError(500, 20500), { outcome: 'ambiguous' }],
+    ['503 that is not JSON', respondWith(503, 'no'), { outcome: 'ambiguous' }],
+    [
+      '503 by RFC 9457',
+      respondWith(503, { type: 'x', title: 'Down', status: 503, code: 20503 }),
+      { outcome: 'ambiguous' },
+    ],
     [
       '400 by RFC 9457',
-      answer(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
+      respondWith(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
       { outcome: 'refused', endReason: 'invalid_number' },
     ],
-    ['201 with an empty body', answer(201, ''), { outcome: 'ambiguous' }],
-    ['201 without a call', answer(201, {}), { outcome: 'ambiguous' }],
-    ['a redirect', answer(302, ''), { outcome: 'ambiguous' }],
-  ])('of %s', async (_, listener, outcome) => {
-    expect(await against(listener, (carrier) => carrier.dial(request))).toEqual(outcome);
+    ['201 with an empty body', respondWith(201, ''), { outcome: 'ambiguous' }],
+    ['201 without a call', respondWith(201, {}), { outcome: 'ambiguous' }],
+    ['a redirect', respondWith(302, ''), { outcome: 'ambiguous' }],
+  ])('maps the response %s to an outcome', async (_, listener, outcome) => {
+    expect(await withCarrierAt(listener, (carrier) => carrier.dial(request))).toEqual(outcome);
   });
 
   it('is ambiguous when the connection breaks after the request', async () => {
-    const outcome = await against(
+    const outcome = await withCarrierAt(
       (incoming) => incoming.socket.destroy(),
       (carrier) => carrier.dial(request),
     );
     expect(outcome).toEqual({ outcome: 'ambiguous' });
   });
 
-  it('is ambiguous when no answer comes in time', async () => {
+  it('is ambiguous when there is no response before the timeout', async () => {
     expect(
-      await against(
+      await withCarrierAt(
         () => undefined,
         (carrier) => carrier.dial(request),
       ),
     ).toEqual({ outcome: 'ambiguous' });
   });
 
-  it('is ambiguous when the answer drips for ever', async () => {
+  it('is ambiguous when the response never ends', async () => {
     let timer: NodeJS.Timeout | undefined;
     const drip: RequestListener = (_, response) => {
       response.writeHead(201);
       timer = setInterval(() => response.write(' '), 50);
     };
-    expect(await against(drip, (carrier) => carrier.dial(request))).toEqual({ outcome: 'ambiguous' });
+    expect(await withCarrierAt(drip, (carrier) => carrier.dial(request))).toEqual({ outcome: 'ambiguous' });
     clearInterval(timer);
   });
 
-  it('is unreachable when nobody listens', async () => {
+  it('is unreachable when no server listens on the port', async () => {
     expect(await carrierAt('http://127.0.0.1:1').dial(request)).toEqual({ outcome: 'unreachable' });
   });
 });
 
 describe('hangUp and limitTo', () => {
   it.each([
-    ['21220', refusal(400, 21220)],
-    ['20404', refusal(404, 20404)],
-  ])('take a call that is over (%s) as a success', async (_, listener) => {
-    await against(listener, async (carrier) => {
+    ['21220', carrierError(400, 21220)],
+    ['20404', carrierError(404, 20404)],
+  ])('succeed when the carrier reports that the call is over (%s)', async (_, listener) => {
+    await withCarrierAt(listener, async (carrier) => {
       await expect(carrier.hangUp(sid)).resolves.toBeUndefined();
       await expect(carrier.limitTo(sid, 60)).resolves.toBeUndefined();
     });
   });
 
-  it('throw when the carrier is away', async () => {
-    await against(refusal(503, 20503), async (carrier) => {
+  it('throw when the carrier is unavailable', async () => {
+    await withCarrierAt(carrierError(503, 20503), async (carrier) => {
       await expect(carrier.hangUp(sid)).rejects.toMatchObject({ name: 'CarrierError', status: 503, code: 20503 });
       await expect(carrier.limitTo(sid, 60)).rejects.toMatchObject({ status: 503 });
     });
@@ -130,11 +138,11 @@ describe('hangUp and limitTo', () => {
 
 describe('an error of the carrier', () => {
   it.each([
-    ['refused', refusal(503, 20503)],
-    ['broken', ((incoming) => incoming.socket.destroy()) as RequestListener],
-    ['unparsable', answer(200, '{')],
-  ])('tells neither credentials nor numbers when %s', async (_, listener) => {
-    await against(listener, async (carrier) => {
+    ['an error response', carrierError(503, 20503)],
+    ['a broken connection', ((incoming) => incoming.socket.destroy()) as RequestListener],
+    ['an unparsable response', respondWith(200, '{')],
+  ])('contains neither credentials nor phone numbers after %s', async (_, listener) => {
+    await withCarrierAt(listener, async (carrier) => {
       for (const failing of [
         carrier.fetch(sid),
         carrier.hangUp(sid),
@@ -156,10 +164,10 @@ describe('an error of the carrier', () => {
 
 describe('fetch', () => {
   it('is undefined for a call the carrier does not know', async () => {
-    expect(await against(refusal(404, 20404), (carrier) => carrier.fetch(sid))).toBeUndefined();
+    expect(await withCarrierAt(carrierError(404, 20404), (carrier) => carrier.fetch(sid))).toBeUndefined();
   });
 
-  it("reads the carrier's record, leaving out what it does not say", async () => {
+  it("returns the carrier's record without the fields that are null", async () => {
     const record = {
       sid,
       status: 'completed',
@@ -169,7 +177,7 @@ describe('fetch', () => {
       start_time: null,
       end_time: 'Sat, 21 Nov 2026 07:51:20 +0000',
     };
-    expect(await against(answer(200, record), (carrier) => carrier.fetch(sid))).toEqual({
+    expect(await withCarrierAt(respondWith(200, record), (carrier) => carrier.fetch(sid))).toEqual({
       carrierSid: sid,
       direction: 'outbound',
       status: 'completed',

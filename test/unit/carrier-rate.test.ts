@@ -14,13 +14,13 @@ const rates = (env: Record<string, string>) => {
   return [live.callsPerSecond, test.callsPerSecond];
 };
 
-describe('the rate of calls that a carrier account takes', () => {
+describe('the calls per second of a carrier account', () => {
   it.each([
-    ['is not limited on the simulated carrier', {}, [undefined, undefined]],
-    ['is one per second on Twilio, and stays unlimited for test keys', TWILIO, [1, undefined]],
-    ['is what the settings say', { ...TWILIO, CARRIER_CALLS_PER_SECOND: '30' }, [30, undefined]],
-    ['may be lifted', { ...TWILIO, CARRIER_CALLS_PER_SECOND: 'unlimited' }, [undefined, undefined]],
-    ['is set for each mode', { CARRIER_CALLS_PER_SECOND: '0.5', SIMULATOR_TEST_CALLS_PER_SECOND: '2' }, [0.5, 2]],
+    ['are not limited on the simulated carrier', {}, [undefined, undefined]],
+    ['are one on Twilio, and unlimited for test keys', TWILIO, [1, undefined]],
+    ['follow the setting', { ...TWILIO, CARRIER_CALLS_PER_SECOND: '30' }, [30, undefined]],
+    ['can be unlimited', { ...TWILIO, CARRIER_CALLS_PER_SECOND: 'unlimited' }, [undefined, undefined]],
+    ['are set for each mode', { CARRIER_CALLS_PER_SECOND: '0.5', SIMULATOR_TEST_CALLS_PER_SECOND: '2' }, [0.5, 2]],
   ])('%s', (_name, env, expected) => {
     expect(rates(env)).toEqual(expected);
   });

@@ -12,12 +12,12 @@ const params = {
 const signature = 'RSOYDt4T1cUTdK1PDd93/VVr8B8=';
 
 describe('the carrier signature', () => {
-  it("is the carrier's published one", () => {
+  it("matches the carrier's published example", () => {
     expect(sign({ authToken, url, params })).toBe(signature);
     expect(isValidSignature({ authToken, signature, url, params })).toBe(true);
   });
 
-  it('leaves the fragment of the URL out', () => {
+  it('ignores the fragment of the URL', () => {
     expect(sign({ authToken, url: `${url}#rc=3&rp=5xx`, params })).toBe(signature);
   });
 
@@ -26,12 +26,12 @@ describe('the carrier signature', () => {
     expect(sign({ authToken, url, params: { Digits: ['6', '5', '6'] } })).toBe(once);
   });
 
-  it('takes the default port of https as no port', () => {
+  it('ignores the default port of https', () => {
     const withPort = sign({ authToken, url: 'https://mycompany.com:443/x', params });
     expect(isValidSignature({ authToken, signature: withPort, url: 'https://mycompany.com/x', params })).toBe(true);
   });
 
-  it('of a stream is over the wss URL alone', () => {
+  it('of a media stream covers the wss URL alone', () => {
     const ofStream = sign({ authToken, url: 'wss://mycompany.com/stream/call_1', params: {} });
     const check = (against: string) => isValidSignature({ authToken, signature: ofStream, url: against, params: {} });
     expect(check('wss://mycompany.com/stream/call_1')).toBe(true);
@@ -45,10 +45,10 @@ describe('the carrier signature', () => {
     ['an empty signature', { authToken, signature: '', url, params }],
     ['a signature of another length', { authToken, signature: 'abc', url, params }],
     ['http instead of https', { authToken, signature, url: url.replace('https', 'http'), params }],
-    ['one parameter more', { authToken, signature, url, params: { ...params, Extra: '1' } }],
-    ['one parameter less', { authToken, signature, url, params: { CallSid: params.CallSid } }],
-    ['a URL that is none', { authToken, signature, url: '/relative?x=1', params }],
-  ])('is not valid with %s', (_, given) => {
+    ['an extra parameter', { authToken, signature, url, params: { ...params, Extra: '1' } }],
+    ['a missing parameter', { authToken, signature, url, params: { CallSid: params.CallSid } }],
+    ['a relative URL', { authToken, signature, url: '/relative?x=1', params }],
+  ])('is invalid with %s', (_, given) => {
     expect(isValidSignature(given)).toBe(false);
   });
 });

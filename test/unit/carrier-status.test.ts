@@ -1,15 +1,15 @@
-import { carrierSignalOf } from '../../src/telephony/twilio/reports.js';
+import { parseCarrierSignal } from '../../src/telephony/twilio/reports.js';
 import { sidOf } from '../support/sids.js';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
-const signalOf = (form: Record<string, string | string[]>) => carrierSignalOf(sidOf('CA', 1), form, NOW);
+const signalOf = (form: Record<string, string | string[]>) => parseCarrierSignal(sidOf('CA', 1), form, NOW);
 
-describe('what a status callback tells a call', () => {
-  it.each(['queued', 'initiated', 'ringing', 'something new', ''])('%s tells nothing', (CallStatus) => {
+describe('the signal of a status callback', () => {
+  it.each(['queued', 'initiated', 'ringing', 'something new', ''])('is absent for the status "%s"', (CallStatus) => {
     expect(signalOf({ CallStatus })).toBeUndefined();
   });
 
-  it('in-progress is the answer, at the carrier’s own time', () => {
+  it('is an answer for in-progress, with the carrier’s timestamp', () => {
     expect(signalOf({ CallStatus: 'in-progress', Timestamp: 'Sat, 21 Nov 2026 09:59:58 +0000' })).toEqual({
       kind: 'answered',
       carrierSid: sidOf('CA', 1),
@@ -17,7 +17,7 @@ describe('what a status callback tells a call', () => {
     });
   });
 
-  it.each(['completed', 'busy', 'failed', 'no-answer', 'canceled'])('%s is the end', (CallStatus) => {
+  it.each(['completed', 'busy', 'failed', 'no-answer', 'canceled'])('is an end for %s', (CallStatus) => {
     expect(signalOf({ CallStatus, CallDuration: '49', Duration: '1', SipResponseCode: '200' })).toEqual({
       kind: 'ended',
       status: CallStatus,
@@ -28,7 +28,7 @@ describe('what a status callback tells a call', () => {
     });
   });
 
-  it('a duration of 0 is told, one that is no number is not', () => {
+  it('has a duration of 0 but no duration that is not a whole number of seconds', () => {
     expect(signalOf({ CallStatus: 'completed', CallDuration: '0' })).toMatchObject({ durationSeconds: 0 });
     for (const CallDuration of ['', '-1', '1.5', '1e9', 'NaN', '99999999999']) {
       expect(signalOf({ CallStatus: 'completed', CallDuration })).not.toHaveProperty('durationSeconds');
@@ -41,11 +41,11 @@ describe('what a status callback tells a call', () => {
     ['machine_end_beep', 'voicemail'],
     ['fax', 'voicemail'],
     ['unknown', 'unknown'],
-  ])('AnsweredBy %s is %s', (AnsweredBy, expected) => {
+  ])('maps AnsweredBy %s to %s', (AnsweredBy, expected) => {
     expect(signalOf({ CallStatus: 'in-progress', AnsweredBy })?.answeredBy).toBe(expected);
   });
 
-  it('a time that cannot be read is now, and a field given twice is absent', () => {
+  it('uses the current time for an unreadable timestamp and ignores a repeated field', () => {
     expect(signalOf({ CallStatus: 'in-progress', Timestamp: 'noon', AnsweredBy: ['human', 'fax'] })).toEqual({
       kind: 'answered',
       carrierSid: sidOf('CA', 1),

@@ -5,16 +5,16 @@ describe('the difference between a stored list and a longer one', () => {
 
   it.each([
     ['nothing new', [a, b], [a, b], {}],
-    ['new ones at its end', [a, b], [a, b, c, d], { 'turns.2': c, 'turns.3': d }],
-    ['one between', [a, c], [a, b, c], { 'turns.1': b, 'turns.2': c }],
-    ['the first ones', [], [a], { 'turns.0': a }],
-    ['a list that is not known', undefined, [a], { turns: [a] }],
-    ['a list that is not known and empty', undefined, [], { turns: [] }],
-  ])('is told as paths: %s', (_, stored, wanted, expected) => {
+    ['new items at the end', [a, b], [a, b, c, d], { 'turns.2': c, 'turns.3': d }],
+    ['a new item in the middle', [a, c], [a, b, c], { 'turns.1': b, 'turns.2': c }],
+    ['the first item', [], [a], { 'turns.0': a }],
+    ['an unknown stored list', undefined, [a], { turns: [a] }],
+    ['an unknown stored list and an empty new one', undefined, [], { turns: [] }],
+  ])('is a set of changed paths: %s', (_, stored, wanted, expected) => {
     expect(changedItems('turns', stored, wanted)).toEqual(expected);
   });
 
-  it('is the whole list when much is new', () => {
+  it('is the whole list if most of it is new', () => {
     const many = Array.from({ length: 1_000 }, (_, n) => ({ n }));
     expect(changedItems('turns', [], many)).toEqual({ turns: many });
   });

@@ -10,11 +10,11 @@ describe('amounts on the command line', () => {
     [12_500_000, '12.50'],
     [1_000_000_001, '1000.000001'],
     [-10_000, '-0.01'],
-  ])('%d micro-USD are shown as %s', (micros, shown) => {
+  ])('show %d micro-USD as %s', (micros, shown) => {
     expect(formatUsd(micros)).toBe(shown);
   });
 
-  it('are read back exactly as they were shown', () => {
+  it('parse back to exactly what was shown', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 999_999_999_999_999 }), (micros) => {
         expect(usd(formatUsd(micros))).toBe(micros);

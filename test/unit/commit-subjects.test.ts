@@ -38,7 +38,7 @@ describe('.ci/check-commits', () => {
     expect(check()).toEqual({ status: 0, stdout: expect.stringContaining('2 new commits, 0 with') as string });
   });
 
-  it('names each subject that is too long or has another form', () => {
+  it('lists each subject that is too long or has another form', () => {
     commit(`docs: ${'x'.repeat(67)}`);
     commit('Rewrite the docs');
     const { status, stdout } = check();
@@ -47,14 +47,14 @@ describe('.ci/check-commits', () => {
     expect(stdout).toContain('"Rewrite the docs" does not have the form');
   });
 
-  it('checks what a shallow clone has', () => {
+  it('checks the commits of a shallow clone', () => {
     commit('docs: explain commits');
     const shallow = join(folder, 'shallow');
     git(folder, 'clone', '--quiet', '--depth=1', `file://${repository}`, shallow);
     expect(check(shallow)).toEqual({ status: 0, stdout: expect.stringContaining('1 new commits') as string });
   });
 
-  it('passes without a history', () => {
+  it('passes in a folder without a Git history', () => {
     const bare = mkdtempSync(join(tmpdir(), 'callwright-no-history-'));
     try {
       expect(check(bare)).toEqual({ status: 0, stdout: expect.stringContaining('not checked') as string });

@@ -14,7 +14,7 @@ describe('completion in bash', () => {
   beforeAll(() => writeFileSync(script, scriptOf('bash', commandTree(program))));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** What bash itself offers for words typed so far; the last one is being typed. */
+  /** Returns what bash offers as completions. The last of the words is the one that the user is typing. */
   function offered(...words: string[]): string[] {
     const commands =
       'source "$0"; source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _callwright; printf "%s\\n" "${COMPREPLY[@]}"';
@@ -30,35 +30,35 @@ describe('completion in bash', () => {
   const below = (...path: string[]) =>
     path.reduce((command, name) => command.commands.find((each) => each.name() === name) ?? command, program);
 
-  it('offers every command of the program, and only those that go on as typed', () => {
+  it('offers every command, filtered by what was typed', () => {
     expect(offered('')).toEqual(namesOf(program));
     expect(offered('cal')).toEqual(['calls']);
     expect(offered('calls', '')).toEqual(['create', 'get', 'list', 'cancel', 'tail', 'help']);
     expect(offered('admin', 'accounts', '')).toEqual(namesOf(below('admin', 'accounts')));
   });
 
-  it('offers the options of a command with those of the commands above it', () => {
+  it('offers the options of a command and of its parent commands', () => {
     const options = offered('calls', 'list', '--');
     expect(options).toEqual(expect.arrayContaining(['--status', '--limit', '--url', '--api-key-file', '--json']));
     expect(options).not.toContain('--wait');
     expect(offered('calls', '--json', 'create', '--w')).toEqual(['--webhook-url', '--wait']);
   });
 
-  it('offers the choices of an option and of an argument, files for files, and nothing for what it cannot know', () => {
+  it('offers the choices of options and arguments, and file names, but nothing for unknown values', () => {
     expect(offered('calls', 'list', '--status', 'C')).toEqual(['COMPLETED', 'CANCELLED']);
     expect(offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
     expect(offered('balance', '--api-key-file', 'callw')).toEqual(['callwright.bash']);
     expect(offered('calls', 'list', '--agent', '')).toEqual([]);
   });
 
-  it('runs nothing that was typed', () => {
+  it('does not execute what was typed', () => {
     expect(offered('calls', 'create', '--instruction', '$(touch ran)', '--w')).toEqual(['--webhook-url', '--wait']);
     expect(offered('calls', 'create', '--api-key-file', '')).toEqual(['callwright.bash']);
   });
 });
 
 describe('completion in other shells', () => {
-  it.each(['zsh', 'fish'] as const)('knows every command in %s, with its description', (shell) => {
+  it.each(['zsh', 'fish'] as const)('lists every command with its description in %s', (shell) => {
     const nodes = commandTree(createProgram(process));
     const script = scriptOf(shell, nodes);
     for (const { path, commands } of nodes) {

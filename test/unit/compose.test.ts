@@ -9,7 +9,7 @@ import { likeASecret, PRODUCTION } from '../support/production.js';
 const ROOT = join(__dirname, '..', '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-// It comes with jest; it has no types of its own.
+// jest brings this package along. The package has no type declarations.
 const { safeLoad } = jest.requireActual<{ safeLoad: (text: string) => unknown }>('js-yaml');
 
 const service = z.object({
@@ -29,10 +29,10 @@ const { services } = compose;
 const ROLES = ['api', 'worker', 'media', 'simulator'];
 const ours = Object.entries(services).filter(([, { image }]) => image.startsWith('callwright:'));
 
-/** Names in the environment schema. */
+/** The names of all variables in the environment schema. */
 const SETTINGS = new Set(Object.keys(environment.shape));
 
-/** A value as Compose fills it in from an environment file. */
+/** Returns a value after Compose has replaced its variables with those of an environment file. */
 function filledIn(value: string | number, env: Record<string, string>): string {
   return String(value).replace(
     /\$\{(\w+)(?::([-?])([^}]*))?\}/g,
@@ -53,7 +53,7 @@ function environmentFile(text: string): Record<string, string> {
 }
 
 describe('docker-compose.yml', () => {
-  it('runs every role and prepares the servers before', () => {
+  it('starts every role after the servers are set up', () => {
     for (const role of ROLES) {
       expect(services[role]).toMatchObject({
         command: [role],
@@ -66,12 +66,12 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  it('gives our roles settings that exist, and all of them', () => {
+  it('gives our roles every setting of the environment schema, and no other', () => {
     expect(SETTINGS.size).toBeGreaterThan(30);
     for (const [, each] of ours) expect(new Set(Object.keys(each.environment))).toEqual(SETTINGS);
   });
 
-  it('mounts rate decks for every role where .env.example looks for them', () => {
+  it('mounts rate decks for every role at the path in .env.example', () => {
     const mount = './deploy/rates:/etc/callwright/rates:ro';
     for (const [, { volumes }] of ours) expect(volumes).toEqual([mount]);
     expect(read('.env.example')).toContain('# RATE_DECK_FILE=/etc/callwright/rates/');
@@ -82,28 +82,29 @@ describe('docker-compose.yml', () => {
     expect(read('Dockerfile')).toMatch(/^ARG NODE_IMAGE=node:\d+\.\d+\.\d+-[\w-]+$/m);
   });
 
-  it('names our image by the version of the package', () => {
+  it('tags our image with the version of the package', () => {
     const { version } = z.object({ version: z.string() }).parse(JSON.parse(read('package.json')));
     for (const [, { image }] of ours) expect(image).toBe(`callwright:${version}`);
   });
 
-  it('lets workers be scaled: no name and no host port of their own', () => {
+  it('allows several workers: they have no container name and no host port', () => {
     expect(services['worker']).toMatchObject({ ports: [] });
     expect(services['worker']?.container_name).toBeUndefined();
   });
 
-  it('opens nothing but the TLS proxy beyond this machine', () => {
+  it('publishes no port beyond this machine except that of the TLS proxy', () => {
     const open = Object.entries(services).filter(([, { ports }]) =>
       ports.some((port) => !port.startsWith('127.0.0.1:')),
     );
     expect(open.map(([name]) => name)).toEqual(['proxy']);
     expect(services['proxy']?.profiles).toEqual(['tls']);
-    // Docker shows IPv6 clients of a network without IPv6 as one address, which they would all be limited as.
+    // In a network without IPv6, the service sees all IPv6 clients with one address, which Docker assigns. They would
+    // share a rate limit.
     for (const port of services['proxy']?.ports ?? []) expect(port).toMatch(/^0\.0\.0\.0:/);
     for (const name of ['mongodb', 'postgresql', 'temporal', 'simulator']) expect(services[name]?.ports).toEqual([]);
   });
 
-  it('tells the service the address of each client, whatever proxies there are in front', () => {
+  it('passes the client’s address to the service through trusted proxies', () => {
     const caddyfile = read('deploy/Caddyfile');
     expect(caddyfile).toMatch(/trusted_proxies static \{\$TRUSTED_PROXIES:[\d./]+\}\n\s+trusted_proxies_strict/);
     const upstreams = caddyfile.match(/reverse_proxy [^}]+\{[^}]*\}/g) ?? [];
@@ -112,7 +113,7 @@ describe('docker-compose.yml', () => {
     expect(services['proxy']?.environment).toHaveProperty('TRUSTED_PROXIES');
   });
 
-  it('publishes nothing that runs as development', () => {
+  it('does not publish a development configuration', () => {
     const script = services['proxy']?.entrypoint?.at(-1)?.replaceAll('$$', '$') ?? '';
     const guard = script.replace(/exec caddy .*/s, 'echo published');
     expect(guard).not.toBe(script);
@@ -124,7 +125,7 @@ describe('docker-compose.yml', () => {
     expect(services['proxy']?.environment).toMatchObject({ NODE_ENV: '${NODE_ENV:-development}' });
   });
 
-  it('starts with .env.example as it stands', () => {
+  it('starts with .env.example unchanged', () => {
     const env = environmentFile(read('.env.example'));
     for (const { environment } of Object.values(services)) {
       for (const value of Object.values(environment)) expect(() => filledIn(value, env)).not.toThrow();
@@ -134,9 +135,9 @@ describe('docker-compose.yml', () => {
     expect(config.mongodbUri).toContain('replicaSet=rs0');
   });
 
-  it('starts in production once the lines of .env.example are filled in, and says what is missing before', () => {
+  it('starts in production with the lines of .env.example filled in, and reports a missing value', () => {
     const template = environmentFile(read('.env.example').replace(/^# (?=[A-Z0-9_]+=)/gm, ''));
-    // The volume of the containers; the file named there is the operator's own.
+    // This path is valid in the container. The operator provides the file that is mounted there.
     expect(template['RATE_DECK_FILE']).toMatch(/^\/etc\/callwright\/rates\//);
     const mounted = { ...template, RATE_DECK_FILE: join(ROOT, 'deploy/rates/example.csv') };
     expect(() => parseConfig(filledEnvironment(mounted))).toThrow(/API_KEY_PEPPER/);

@@ -50,8 +50,8 @@ describe('the error table', () => {
   });
 });
 
-describe('the interface document', () => {
-  it('is OpenAPI 3.1.0 of interface version 1.0.0', () => {
+describe('the OpenAPI document', () => {
+  it('is OpenAPI 3.1.0 of API version 1.0.0', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',
       info: { title: 'Callwright', version: '1.0.0' },
@@ -59,18 +59,18 @@ describe('the interface document', () => {
     });
   });
 
-  it('holds every declared route and no other', () => {
+  it('contains every declared route and no other', () => {
     const declared = Object.entries(routes).map(([id, route]) => `${id} ${route.method} ${route.path}`);
     const documented = operations.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`);
     expect(documented.toSorted()).toEqual(declared.toSorted());
   });
 
-  it('puts no version segment into a path', () => {
+  it('has no version segment in a path', () => {
     for (const path of Object.keys(paths)) expect(path).not.toMatch(/\/v\d/);
   });
 
   it.each(operations.map(({ path, method, operation }) => [`${method} ${path}`, operation, path] as const))(
-    '%s has an id, a summary, its path parameters, and examples that are as its schemas say',
+    'describes %s with an id, a summary, its path parameters and examples',
     (_name, operation, path) => {
       expect(operation.operationId).toMatch(/^[a-z][A-Za-z]+$/);
       expect(operation.summary).toMatch(/\S/);
@@ -87,7 +87,7 @@ describe('the interface document', () => {
     },
   );
 
-  it('tells every error of a route with its status and an example for each code', () => {
+  it('lists every error of a route with its status and an example for each code', () => {
     for (const { operation } of operations) {
       const route: Route = routes[operation.operationId as keyof typeof routes];
       const expected = new Set(errorCodesOf(route).map((code) => String(ERRORS[code].status)));
@@ -100,7 +100,7 @@ describe('the interface document', () => {
     }
   });
 
-  it('names who may use each operation', () => {
+  it('states the authentication of each operation', () => {
     expect(Object.keys(document.components?.securitySchemes ?? {})).toEqual([
       'apiKey',
       'apiKeyAsPassword',
@@ -113,13 +113,13 @@ describe('the interface document', () => {
     expect(of('checkLiveness')).toEqual([]);
   });
 
-  it('has only references that lead somewhere', () => {
+  it('has no broken references', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
     expect(references.length).toBeGreaterThan(0);
     for (const [, name = ''] of references) expect(document.components?.schemas).toHaveProperty(name);
   });
 
-  it('describes the completion webhook with every field of the interface', () => {
+  it('describes the completion webhook with all its fields', () => {
     const [webhook] = Object.values(document.webhooks ?? {}) as { post: Operation }[];
     expect(webhook?.post.requestBody?.content['application/json']?.schema).toEqual({
       $ref: '#/components/schemas/CompletionPayload',
@@ -150,8 +150,8 @@ describe('the interface document', () => {
   });
 });
 
-describe('examples of requests and answers', () => {
-  it('pass the validation that real ones go through', () => {
+describe('examples of requests and responses', () => {
+  it('pass the validation of real requests and responses', () => {
     const { agent, instruction } = routes.placeCall.body.examples;
     expect(OutboundCallRequest.parse(agent)).toEqual(agent);
     expect(OutboundCallRequest.parse(instruction)).toEqual(instruction);
@@ -164,7 +164,7 @@ describe('examples of requests and answers', () => {
   });
 });
 
-describe('the look at JSON before it is parsed', () => {
+describe('the JSON scan before parsing', () => {
   it.each([
     ['{}', 1],
     ['[[[]]]', 3],
@@ -172,7 +172,7 @@ describe('the look at JSON before it is parsed', () => {
     ['{"a":"\\"[["}', 1],
     ['[1,[2],{"a":[]}]', 3],
     ['"[["', 0],
-  ])('%s nests %i deep', (json, depth) => {
+  ])('measures the nesting of %s: %i', (json, depth) => {
     expect(scanJson(json).depth).toBe(depth);
   });
 
@@ -183,7 +183,7 @@ describe('the look at JSON before it is parsed', () => {
     ['{"a":"a","b":"a"}', []],
     ['{"a":{"b":1,"b":2}}', []],
     ['{"a":["a","a"]}', []],
-  ])('%s repeats %j', (json, repeated) => {
+  ])('finds the repeated keys of %s: %j', (json, repeated) => {
     expect([...scanJson(json).repeatedKeys]).toEqual(repeated);
   });
 
@@ -194,7 +194,7 @@ describe('the look at JSON before it is parsed', () => {
     ['{"a":1,"b":[[],[1,2,3]]}', 8, { members: 3, isList: true, field: 'b' }],
     ['{"a":{"x":1,"y":2,"z":3}}', 4, { members: 3, isList: false, field: 'a' }],
     ['[1,2', 0, { members: 0, isList: false }],
-  ])('%s has %i members', (json, members, largest) => {
+  ])('counts the members of %s: %i', (json, members, largest) => {
     expect(scanJson(json)).toMatchObject({ members, largest });
   });
 });

@@ -3,7 +3,7 @@ import { HIGH_RISK_PREFIXES } from '../../src/kernel/destinations/high-risk-pref
 
 describe('a destination', () => {
   it.each(['242', '345', '441', '684', '721', '758', '784', '868', '869'])(
-    'on an island that shares +1 is blocked without a rule of its own: %s',
+    'on an island that shares +1 is blocked unless a rule names its area code: %s',
     (area) => {
       expect(isBlockedDestination(`+1${area}5550123`, [{ prefix: '+1' }])).toBe(true);
       expect(isBlockedDestination(`+1${area}5550123`, [{ prefix: `+1${area}` }])).toBe(false);
@@ -23,10 +23,10 @@ describe('a destination', () => {
     ['+37190123456', []],
     ['+870771234567', []],
     ['+8811234567890', []],
-    // Islands that an account which calls North America does not mean.
+    // An account that allows +1 probably does not want to allow these islands.
     ['+18765550123', []],
     ['+18765550123', [{ prefix: '+1' }]],
-    // A rule for all of a country says nothing of its premium numbers.
+    // A rule for a whole country does not allow the country's premium numbers.
     ['+19005550123', [{ prefix: '+1', callsPerDay: 100 }]],
     ['+12025550123', [{ prefix: '+1202', blocked: true }]],
     ['+12025550123', [{ prefix: '+1' }, { prefix: '+1202', blocked: true }]],
@@ -37,7 +37,8 @@ describe('a destination', () => {
   it.each([
     ['+12025550123', []],
     ['+442071234567', []],
-    // Ordinary numbers beside dear ones: Dublin, a British mobile, Bremen, Naples, an Italian mobile, Auckland, Osaka.
+    // These ordinary numbers are close to expensive ranges: Dublin, a British mobile, Bremen, Naples, an Italian
+    // mobile, Auckland, Osaka.
     ['+35315241234', []],
     ['+447712345678', []],
     ['+494211234567', []],
@@ -54,7 +55,7 @@ describe('a destination', () => {
     expect(isBlockedDestination(to, caps)).toBe(false);
   });
 
-  it('counts against every cap whose prefix it begins with', () => {
+  it('counts against every cap whose prefix matches', () => {
     const caps = [
       { prefix: '+1', callsPerDay: 100 },
       { prefix: '+1202', callsPerHour: 5, callsPerDay: 20 },
@@ -67,15 +68,15 @@ describe('a destination', () => {
     ]);
   });
 
-  it('is fictional in the ranges that nobody has', () => {
+  it('is fictional in the ranges reserved for fiction', () => {
     expect(['+12025550100', '+13105550199'].every(isFictionalNumber)).toBe(true);
     expect(['+12025550200', '+442025550100', '+1202555010'].some(isFictionalNumber)).toBe(false);
   });
 
-  it('of high risk is named once, as a prefix', () => {
+  it('with a high-risk prefix matches exactly one listed prefix', () => {
     expect(new Set(HIGH_RISK_PREFIXES).size).toBe(HIGH_RISK_PREFIXES.length);
     for (const prefix of HIGH_RISK_PREFIXES) expect(prefix).toMatch(/^\+[1-9]\d{2,5}$/);
-    // One that another begins with would say nothing.
+    // If one listed prefix began with another, the longer one would be redundant.
     const covered = HIGH_RISK_PREFIXES.filter((one) =>
       HIGH_RISK_PREFIXES.some((other) => other !== one && one.startsWith(other)),
     );

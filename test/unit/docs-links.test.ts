@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { ROOT } from '../structure/sources.js';
 
 const PAGES = [...markdownIn(''), ...markdownIn('docs'), ...markdownIn('docs/adr')];
-/** Paths that a page names as code, from the root of the repository. */
+/** Matches a path in code style, starting at the root of the repository. */
 const CODE_PATH = /`((?:src|workflows|activities|workers|test|deploy)\/[\w./-]*)`/g;
 
 function markdownIn(folder: string): string[] {
@@ -11,12 +11,12 @@ function markdownIn(folder: string): string[] {
   return names.map((name) => join(folder, name));
 }
 
-/** The text of a page without its blocks of code. */
+/** Returns the text of a page without its code blocks. */
 function textOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8').replace(/^ *```[^]*?^ *```/gm, '');
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** Returns the anchors of a page's headings, in the form in which GitHub creates them. */
 function anchorsOf(page: string): Set<string> {
   const headings = [...textOf(page).matchAll(/^#{1,6} (.*)$/gm)].map(([, heading = '']) => heading);
   return new Set(
@@ -53,7 +53,7 @@ describe('the documentation', () => {
   });
 
   it.each(['docs/one-call.md', 'docs/architecture.md', 'docs/glossary.md', 'docs/testing.md'])(
-    '%s names files that exist',
+    '%s refers to code files that exist',
     (page) => {
       const paths = [...textOf(page).matchAll(CODE_PATH)].map(([, path = '']) => path);
       expect(paths.length).toBeGreaterThan(0);

@@ -1,9 +1,9 @@
-import { DTMF_PATTERN, dtmfTones } from '../../src/voice/audio/dtmf.js';
+import { DTMF_PATTERN, renderDtmfTones } from '../../src/voice/audio/dtmf.js';
 import { decodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 
 const FREQUENCIES = [697, 770, 852, 941, 1_209, 1_336, 1_477, 1_633];
 
-/** Energy at a frequency, by Goertzel's algorithm. */
+/** Returns the energy of the audio at a frequency, computed with Goertzel's algorithm. */
 function energyAt(pcm: Int16Array, hertz: number): number {
   const coefficient = 2 * Math.cos((2 * Math.PI * hertz) / 8_000);
   let [last, beforeLast] = [0, 0];
@@ -17,7 +17,7 @@ function strongestTwo(pcm: Int16Array): number[] {
     .toSorted((a, b) => a - b);
 }
 
-describe('dtmfTones', () => {
+describe('renderDtmfTones', () => {
   it.each([
     ['1', 697, 1_209],
     ['5', 770, 1_336],
@@ -27,21 +27,21 @@ describe('dtmfTones', () => {
     ['#', 941, 1_477],
     ['A', 697, 1_633],
     ['D', 941, 1_633],
-  ])('%s is the pair of %d and %d Hz', (key, low, high) => {
-    const tone = decodeMulaw(dtmfTones(key).slice(0, 800));
+  ])('makes %s a pair of %d and %d Hz', (key, low, high) => {
+    const tone = decodeMulaw(renderDtmfTones(key).slice(0, 800));
     expect(strongestTwo(tone)).toEqual([low, high]);
     expect(Math.max(...tone)).toBeLessThan(32_000);
   });
 
-  it('gives each key 100 ms of tone and 60 ms of silence, and a comma half a second', () => {
-    const bytes = dtmfTones('4,2');
+  it('gives each digit 100 ms of tone and 60 ms of silence, and a comma half a second of silence', () => {
+    const bytes = renderDtmfTones('4,2');
     expect(bytes).toHaveLength((160 + 500 + 160) * 8);
     expect(bytes.slice(800, 1_280 + 4_000).every((byte) => byte === MULAW_SILENCE)).toBe(true);
     expect(strongestTwo(decodeMulaw(bytes.slice(5_280, 6_080)))).toEqual([697, 1_336]);
   });
 
-  it('refuses what no telephone has', () => {
-    expect(() => dtmfTones('12x')).toThrow(RangeError);
+  it('rejects characters that are no DTMF digits', () => {
+    expect(() => renderDtmfTones('12x')).toThrow(RangeError);
     expect(['1', '0#*,D', '1'.repeat(32)].every((text) => DTMF_PATTERN.test(text))).toBe(true);
     expect(['', 'e', '1 2', '1'.repeat(33)].some((text) => DTMF_PATTERN.test(text))).toBe(false);
   });

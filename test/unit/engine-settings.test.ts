@@ -1,23 +1,23 @@
 import { configuredEngineNames, parseConfig } from '../../src/platform/config/config.js';
-import { createConfiguredEngines } from '../../src/voice/engines/configured.js';
+import { createConfiguredEngines } from '../../src/voice/engines/configured-engines.js';
 import { createUsageMeter } from '../../src/voice/engines/engine-usage.js';
-import { wordsHeard } from '../../src/voice/results/words-heard.js';
+import { wordsHeard } from '../../src/voice/results/played-words.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 
 describe('the settings of engines', () => {
-  it('refuse at start-up a default engine whose key is missing', () => {
+  it('reject a default engine without its key at start-up', () => {
     expect(() => parseConfig({ ENGINE: 'openai-realtime' })).toThrow('ENGINE=openai-realtime needs OPENAI_API_KEY.');
     expect(() => parseConfig({ ENGINE: 'openai' })).toThrow(/ENGINE/);
     expect(() => parseConfig({ OPENAI_BASE_URL: 'wss://api.openai.com' })).toThrow(/OPENAI_BASE_URL.*http/);
   });
 
-  it('tell which engines live calls can be conducted by', () => {
+  it('determine which engines are configured', () => {
     expect(configuredEngineNames(parseConfig({}))).toEqual(['offline-demo']);
     expect(configuredEngineNames(parseConfig({ OPENAI_API_KEY: 'sk-1' }))).toEqual(['offline-demo', 'openai-realtime']);
     expect(parseConfig({ OPENAI_API_KEY: 'sk-1' }).engines.byDefault).toBe('offline-demo');
   });
 
-  it('take prices by unit, and no others', () => {
+  it('accept prices by unit and nothing else', () => {
     const { prices } = parseConfig({
       ENGINE_PRICES: 'realtime_input_audio_tokens=32, realtime_cached_audio_tokens=0.4',
     }).engines;
@@ -27,7 +27,7 @@ describe('the settings of engines', () => {
     }
   });
 
-  it('choose how turns are detected', () => {
+  it('select the turn detection', () => {
     const semantic = parseConfig({
       OPENAI_API_KEY: 'k',
       OPENAI_TURN_DETECTION: 'semantic_vad',
@@ -47,26 +47,26 @@ describe('the engines of a media process', () => {
       ...(engine ? { engine } : {}),
     }) as const;
 
-  it('conduct live calls as the agent or the configuration says, and test calls offline', async () => {
+  it('conduct live calls by the engine of the agent or the configuration, and test calls offline', async () => {
     const logger = createLogger({ role: 'media', level: 'silent' });
     const config = parseConfig({ OPENAI_API_KEY: 'sk-1', ENGINE: 'openai-realtime' });
     const engines = createConfiguredEngines({ config, logger });
     const nameFor = (mode: 'live' | 'test', engine?: 'openai-realtime' | 'offline-demo') =>
-      engines.of({ mode, agent: agent(engine) }).name;
+      engines.engineFor({ mode, agent: agent(engine) }).name;
     expect(nameFor('live')).toBe('openai-realtime');
     expect(nameFor('live', 'offline-demo')).toBe('offline-demo');
     expect(nameFor('test', 'openai-realtime')).toBe('offline-demo');
     await engines.close();
 
     const offline = createConfiguredEngines({ config: parseConfig({ OPENAI_API_KEY: 'sk-1' }), logger });
-    expect(offline.of({ mode: 'live', agent: agent() }).name).toBe('offline-demo');
-    expect(offline.of({ mode: 'live', agent: agent('openai-realtime') }).name).toBe('openai-realtime');
+    expect(offline.engineFor({ mode: 'live', agent: agent() }).name).toBe('offline-demo');
+    expect(offline.engineFor({ mode: 'live', agent: agent('openai-realtime') }).name).toBe('openai-realtime');
     await offline.close();
   });
 });
 
-describe('what the providers of a call took', () => {
-  it('is summed up, and costs what its units cost, in whole micro-USD', () => {
+describe('the usage meter', () => {
+  it('adds up units and their cost in whole micro-USD', () => {
     const meter = createUsageMeter({ tokens: 0.4, seconds: 100 });
     meter.add('tokens', 7);
     meter.add('tokens', 4);
@@ -77,7 +77,7 @@ describe('what the providers of a call took', () => {
     expect(meter.total()).toEqual({ units: { tokens: 11, seconds: 2 }, costMicros: 204 });
   });
 
-  it('has no cost when a unit has no price, or nothing has', () => {
+  it('has no cost if a unit has no price or there is no usage', () => {
     const meter = createUsageMeter({ tokens: 1 });
     meter.add('seconds', 2);
     expect(meter.total().costMicros).toBeNull();
@@ -85,7 +85,7 @@ describe('what the providers of a call took', () => {
   });
 });
 
-describe('words that were heard of a line that was cut off', () => {
+describe('the heard words of an interrupted sentence', () => {
   it.each([
     [0.5, 'one two (interrupted)'],
     [0.05, 'one (interrupted)'],
@@ -93,7 +93,7 @@ describe('words that were heard of a line that was cut off', () => {
     [1, 'one two three four'],
     [7, 'one two three four'],
     [-1, 'one (interrupted)'],
-  ])('at %d of its time', (share, heard) => {
+  ])('are estimated from the share %d of its audio', (share, heard) => {
     expect(wordsHeard('one two  three four ', share)).toBe(heard);
   });
 });

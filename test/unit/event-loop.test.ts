@@ -4,7 +4,7 @@ import type { Logger } from '../../src/platform/telemetry/logger.js';
 
 const LOG_EVERY_MS = 1_500;
 
-/** By its own time, too, so that it is work also where the processor is shared. */
+/** Blocks the event loop for the given time. Counts CPU time too, so that other work on the CPU makes no difference. */
 function busy(ms: number): void {
   const [began, before] = [performance.now(), process.cpuUsage()];
   let used = { user: 0, system: 0 };
@@ -18,8 +18,8 @@ function watch() {
   return { lines, stalls, ...watchEventLoop({ logger, onStall: (ms) => stalls.push(ms), logEveryMs: LOG_EVERY_MS }) };
 }
 
-describe('the watch over the event loop', () => {
-  it('counts each stall and logs the first at once, the others together', async () => {
+describe('the event loop monitor', () => {
+  it('counts each stall, logs the first at once and later ones together', async () => {
     const { lines, stalls, count, close } = watch();
     for (let n = 0; n < 3; n++) {
       await sleep(120);
@@ -35,10 +35,10 @@ describe('the watch over the event loop', () => {
     close();
   });
 
-  it('counts stalls that are little longer than 100 ms', async () => {
+  it('counts stalls slightly above 100 ms', async () => {
     const { stalls, close } = watch();
     for (let n = 0; n < 10; n++) {
-      // Two stalls are one where nothing looks in between.
+      // Without a turn of the event loop in between, two stalls count as one.
       await new Promise((resolve) => setImmediate(resolve));
       await sleep(3 + (n % 5));
       busy(130);
@@ -48,7 +48,7 @@ describe('the watch over the event loop', () => {
     close();
   });
 
-  it('does not take a process that was suspended for a stall', async () => {
+  it('does not count the suspension of the process as a stall', async () => {
     const { lines, count, close } = watch();
     await sleep(120);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);

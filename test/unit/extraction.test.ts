@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { conclusionSchema, nothingSaid, validatedValues } from '../../src/voice/results/extraction.js';
+import { conclusionSchema, emptyValues, validateValues } from '../../src/voice/results/extraction.js';
 
 const TEMPLATE = { confirmed: false, party_size: 2, size: 'small | medium|large', note: '', anything: null };
 
 describe('values extracted from a conversation', () => {
-  it('keep the kinds of the template, and get back the names of its keys', () => {
+  it('keep the types of the template and get its keys back', () => {
     const extracted = { value_1: true, value_2: 4, value_3: 'Medium', value_4: ' at the window ', value_5: 7 };
-    expect(validatedValues(TEMPLATE, extracted)).toEqual({
+    expect(validateValues(TEMPLATE, extracted)).toEqual({
       confirmed: true,
       party_size: 4,
       size: 'medium',
@@ -16,28 +16,28 @@ describe('values extracted from a conversation', () => {
   });
 
   it.each([
-    ['a text for a boolean', { value_1: 'true' }],
-    ['a text for a number', { value_2: '4' }],
-    ['a number that is none', { value_2: Number.NaN }],
-    ['what is not among the choices', { value_3: 'huge' }],
-    ['a number for a text', { value_4: 12 }],
-    ['an empty text', { value_4: '   ', value_5: '' }],
-    ['a text that no caller says', { value_4: 'x'.repeat(1_001) }],
+    ['a string in place of a boolean', { value_1: 'true' }],
+    ['a string in place of a number', { value_2: '4' }],
+    ['NaN', { value_2: Number.NaN }],
+    ['a value that is not among the choices', { value_3: 'huge' }],
+    ['a number in place of a string', { value_4: 12 }],
+    ['an empty string', { value_4: '   ', value_5: '' }],
+    ['a string that is too long', { value_4: 'x'.repeat(1_001) }],
     ['an object', { value_5: { confirmed: true } }],
-    ['a key by its own name', { confirmed: true }],
+    ['a value under the template key', { confirmed: true }],
     ['inherited fields', Object.create({ value_1: true }) as object],
     ['nothing', undefined],
     ['a list', [true, 4]],
-    ['a text alone', 'confirmed'],
+    ['a string', 'confirmed'],
   ])('are null for %s', (_, extracted) => {
-    expect(validatedValues(TEMPLATE, extracted)).toEqual(nothingSaid(TEMPLATE));
+    expect(validateValues(TEMPLATE, extracted)).toEqual(emptyValues(TEMPLATE));
   });
 
-  it('have exactly the keys of the template, of its kinds or null, whatever a model writes', () => {
+  it('have exactly the keys and types of the template, or null, for any model output', () => {
     const values = fc.oneof(fc.string(), fc.double(), fc.boolean(), fc.constant(null));
     fc.assert(
       fc.property(fc.dictionary(fc.string(), values), fc.anything(), (template, extracted) => {
-        const result = validatedValues(template, extracted);
+        const result = validateValues(template, extracted);
         expect(Object.keys(result)).toEqual(Object.keys(template));
         for (const [key, value] of Object.entries(result)) {
           const byDefault = template[key] ?? null;
@@ -47,7 +47,7 @@ describe('values extracted from a conversation', () => {
     );
   });
 
-  it('are asked for by a strict schema: every field required, none beside them, the customer’s keys as descriptions', () => {
+  it('are requested by a strict schema with the customer’s keys as descriptions', () => {
     const schema = conclusionSchema({ 'odd key "1"': null, 'a|b': 'a|b' });
     expect(schema).toMatchObject({
       required: ['summary', 'values'],
@@ -62,8 +62,8 @@ describe('values extracted from a conversation', () => {
     });
   });
 
-  it('are not asked for without a template', () => {
+  it('are not requested without a template', () => {
     expect(conclusionSchema({})).toMatchObject({ required: ['summary'] });
-    expect(validatedValues({}, { value_1: true })).toEqual({});
+    expect(validateValues({}, { value_1: true })).toEqual({});
   });
 });

@@ -9,14 +9,14 @@ async function failureFor(error: unknown): Promise<unknown> {
   return act().catch((failure: unknown) => failure);
 }
 
-describe('what Temporal is told of an error of an activity', () => {
-  it('is not to be repeated where that would be in vain', async () => {
+describe('the failure that an activity returns to Temporal', () => {
+  it('is non-retryable if a retry is pointless', async () => {
     const failure = await failureFor(new CallRequestMissing());
     expect(failure).toBeInstanceOf(ApplicationFailure);
     expect(failure).toMatchObject({ type: 'CallRequestMissing', nonRetryable: true });
   });
 
-  it('is to come back when the work is due, without a warning where that is planned', async () => {
+  it('sets the time of the next attempt, and is benign if the wait is planned', async () => {
     const planned = { type: 'NotYetHeld', nextRetryDelay: 4_000, category: ApplicationFailureCategory.BENIGN };
     expect(await failureFor(new NotYetHeld(4_000))).toMatchObject({ ...planned, nonRetryable: false });
     expect(await failureFor(new NotYetHeld(-3))).toMatchObject({ nextRetryDelay: 1 });
@@ -25,7 +25,7 @@ describe('what Temporal is told of an error of an activity', () => {
     expect(failed).not.toMatchObject({ category: ApplicationFailureCategory.BENIGN });
   });
 
-  it('is the error itself where the policy decides', async () => {
+  it('is the unchanged error if the retry policy decides', async () => {
     const error = new Error('The database is away.');
     expect(await failureFor(error)).toBe(error);
   });

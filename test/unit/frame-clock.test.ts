@@ -3,7 +3,7 @@ import { createFrameClock } from '../../src/voice/media/frame-clock.js';
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the frame clock', () => {
-  it('beats on an even grid of 20 ms that does not drift, and stops', async () => {
+  it('ticks on a grid of 20 ms without drift, until it is stopped', async () => {
     const beats: { due: number; at: number }[] = [];
     const stop = createFrameClock().start((due) => beats.push({ due, at: performance.now() }));
     await wait(1_000);
@@ -20,13 +20,13 @@ describe('the frame clock', () => {
     expect(beats).toHaveLength(count);
   });
 
-  describe('by a clock in our hand', () => {
+  describe('with a controlled clock', () => {
     let ms: number;
     let clock: ReturnType<typeof createFrameClock>;
-    /** What beat, and when it was due. */
+    /** The name of each ticking stream and the time when the tick was due. */
     let due: [string, number][];
     const beat = (name: string) => clock.start((dueMs) => due.push([name, dueMs]));
-    /** The next timer fires at this time. */
+    /** Sets the clock to this time and fires the next timer. */
     const fire = (at: number) => {
       ms = at;
       jest.runOnlyPendingTimers();
@@ -40,7 +40,7 @@ describe('the frame clock', () => {
     });
     afterEach(() => jest.useRealTimers());
 
-    it('leaves out the beats it missed, and comes back to its grid', () => {
+    it('skips missed ticks and returns to its grid', () => {
       const stop = beat('a');
       for (const at of [1_001, 1_021, 1_113, 1_120]) fire(at);
       stop();
@@ -48,14 +48,14 @@ describe('the frame clock', () => {
       expect(due.map(([, at]) => at)).toEqual([1_000, 1_020, 1_100, 1_120]);
     });
 
-    it('gives each of several their own millisecond, and the next ones the same by turns', () => {
+    it('assigns listeners to milliseconds in rotation', () => {
       for (let i = 0; i < 60; i++) beat(`call ${i}`);
       fire(1_019);
       const times = due.map(([, at]) => at);
       expect(times).toEqual(Array.from({ length: 60 }, (_, i) => 1_000 + Math.floor(i / 3)));
     });
 
-    it('lets all that is due beat once when it is asked to, without waiting for its timer', () => {
+    it('runs due ticks once on request, without its timer', () => {
       beat('a');
       beat('b');
       ms = 1_000.9;
@@ -72,7 +72,7 @@ describe('the frame clock', () => {
       expect(due).toHaveLength(3);
     });
 
-    it('keeps beating after it was asked to', () => {
+    it('keeps ticking after a requested run', () => {
       beat('a');
       ms = 1_003;
       clock.turn();
@@ -81,7 +81,7 @@ describe('the frame clock', () => {
       expect(due.map(([, at]) => at)).toEqual([1_000, 1_020]);
     });
 
-    it('can be stopped by a beat, and begins again for the next call', () => {
+    it('can be stopped inside a tick and started again', () => {
       let beats = 0;
       const stop = clock.start(() => {
         beats++;
@@ -96,7 +96,7 @@ describe('the frame clock', () => {
       expect(due).toEqual([['later', 50_000]]);
     });
 
-    it('can be started by a beat, on the one timer there is', () => {
+    it('can be started inside a tick, with a single timer', () => {
       const stop = clock.start(() => {
         stop();
         beat('a');
@@ -109,7 +109,7 @@ describe('the frame clock', () => {
       expect(due.map(([name]) => name)).toEqual(expect.arrayContaining(['a', 'b']));
     });
 
-    it('stops one and goes on with the others', () => {
+    it('stops one listener and continues with the others', () => {
       const stopFirst = beat('a');
       beat('b');
       stopFirst();

@@ -7,21 +7,21 @@ const entry = (fields: Partial<LedgerMarker> & Pick<LedgerMarker, 'type'>): Ledg
   ...fields,
 });
 
-describe('seconds of a ledger entry', () => {
-  it('go by the price that the entry carries', () => {
+describe('the seconds of a ledger entry', () => {
+  it('follow the price of the entry', () => {
     expect(heldSecondsOf(entry({ type: 'hold', amountMicros: 120_000, microsPerSecond: 2_000 }))).toBe(60);
     const settled = { type: 'settlement' as const, heldMicros: 120_000, billedMicros: 14_000, microsPerSecond: 2_000 };
     expect(billedSecondsOf(entry(settled))).toBe(7);
   });
 
-  it('go by the default in entries from before rates could differ', () => {
+  it('follow the default price in old entries without a price', () => {
     expect(heldSecondsOf(entry({ type: 'hold', amountMicros: 150_000 }))).toBe(60);
     expect(billedSecondsOf(entry({ type: 'settlement', heldMicros: 150_000, billedMicros: 17_500 }))).toBe(7);
     expect(billedSecondsOf(entry({ type: 'correction', amountMicros: 5_000 }))).toBe(-2);
     expect(billedSecondsOf(entry({ type: 'correction', amountMicros: 4_999 }))).toBe(-1);
   });
 
-  it('are those that a correction took off, and none of other entries', () => {
+  it('are negative for a correction and zero for a hold', () => {
     const correction = { type: 'correction' as const, amountMicros: 1, microsPerSecond: 2_000, creditedSeconds: 1 };
     expect(billedSecondsOf(entry(correction))).toBe(-1);
     expect(billedSecondsOf(entry({ type: 'hold', amountMicros: 150_000 }))).toBe(0);
@@ -29,7 +29,7 @@ describe('seconds of a ledger entry', () => {
   });
 });
 
-describe('an entry is priced exactly', () => {
+describe('the price check of a ledger entry', () => {
   const settlement = { type: 'settlement' as const, heldMicros: 600, microsPerSecond: 10 };
   it.each([
     [{ type: 'hold' as const, amountMicros: 600, microsPerSecond: 10 }, true],
@@ -44,7 +44,7 @@ describe('an entry is priced exactly', () => {
     [{ type: 'settlement' as const, heldMicros: 0, billedSeconds: 9, billedMicros: 0 }, true],
     [{ type: 'correction' as const, amountMicros: 3, microsPerSecond: 10, creditedSeconds: 0 }, true],
     [{ type: 'topUp' as const, amountMicros: 3 }, true],
-  ])('%j: %p', (fields, exact) => {
+  ])('of %j is %p', (fields, exact) => {
     expect(isPricedExactly(entry(fields))).toBe(exact);
   });
 });

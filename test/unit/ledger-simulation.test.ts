@@ -2,11 +2,11 @@ import { MUTANTS } from '../simulation/mutants.js';
 import { simulate } from '../simulation/world.js';
 
 const SEEDS = 3_000;
-/** They take seconds of CPU; a busy machine gives them less of it. */
+/** The simulations need some seconds of CPU time. On a busy machine they take longer. */
 const TIMEOUT_MS = 300_000;
 const MOST_SEEDS_FOR_A_MUTANT = 3_000;
 
-describe('the ledger when messages are lost, writes are late, attempts overlap and processes crash', () => {
+describe('the ledger under lost messages, late writes, overlapping attempts and crashes', () => {
   it(
     `breaks no rule in ${SEEDS} schedules`,
     async () => {
@@ -23,14 +23,14 @@ describe('the ledger when messages are lost, writes are late, attempts overlap a
     TIMEOUT_MS,
   );
 
-  it('runs a seed again to the last step', async () => {
+  it('replays a seed identically', async () => {
     const [one, other] = [await simulate(4_711, { traced: true }), await simulate(4_711, { traced: true })];
     expect(one.trace.length).toBeGreaterThan(50);
     expect(other).toEqual(one);
   });
 
   it.each(Object.entries(MUTANTS))(
-    'would break one if %s',
+    'breaks a rule if %s',
     async (_name, mutant) => {
       const violations: string[] = [];
       for (let seed = 1; seed <= MOST_SEEDS_FOR_A_MUTANT && !violations.some((v) => mutant.caughtBy.test(v)); seed++) {

@@ -6,7 +6,7 @@ import { describeLedger } from '../support/store/ledger-rules.js';
 import { createMemoryLedgerStorage } from '../support/store/memory-ledger-storage.js';
 import { newCallId, newLedgerAccountId } from '../support/store/test-database.js';
 
-describe('the ledger on a storage that is atomic per document', () => {
+describe('the ledger on a storage with atomic documents', () => {
   const storage = createMemoryLedgerStorage();
   const ledger = createLedgerOn(storage);
 
@@ -16,7 +16,7 @@ describe('the ledger on a storage that is atomic per document', () => {
   });
   describeLedgerRates(() => ledger);
 
-  it('finishes an operation whose writer died before its entry was written', async () => {
+  it('finishes an operation whose writer died before writing the entry', async () => {
     const id = newLedgerAccountId();
     const callId = newCallId();
     await ledger.open(id);
@@ -33,7 +33,7 @@ describe('the ledger on a storage that is atomic per document', () => {
     expect(await ledger.audit(id)).toMatchObject({ balanced: true, operationCount: 2 });
   });
 
-  it('notices an account that does not equal its operations', async () => {
+  it('detects an account that does not equal its operations', async () => {
     const id = newLedgerAccountId();
     await ledger.open(id);
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
@@ -46,7 +46,7 @@ describe('the ledger on a storage that is atomic per document', () => {
     expect(await ledger.audit(id)).toMatchObject({ balanced: false });
   });
 
-  it('sweeps by itself before the account carries too many markers', async () => {
+  it('sweeps by itself before an account has too many markers', async () => {
     const id = newLedgerAccountId();
     await ledger.open(id);
     let most = 0;

@@ -15,7 +15,7 @@ const RATE = 2_500;
 const rates = fc.integer({ min: 1, max: MAX_MICROS_PER_SECOND });
 
 describe('money', () => {
-  it('is exactly 2,500 micro-USD a second unless a record says otherwise: 0.15 USD a minute', () => {
+  it('costs exactly 2,500 micro-USD a second by default: 0.15 USD a minute', () => {
     expect(rateOf({})).toBe(RATE);
     expect(rateOf({ microsPerSecond: 7 })).toBe(7);
     expect(priceOfSeconds(60, RATE)).toBe(150_000);
@@ -23,7 +23,7 @@ describe('money', () => {
     expect(usdPerMinute(RATE)).toBe(0.15);
   });
 
-  it('reads in USD as duration_seconds × 0.0025 for every second of four hours', () => {
+  it('equals duration_seconds × 0.0025 USD for every second of four hours', () => {
     for (let seconds = 0; seconds <= 14_400; seconds++) {
       expect(usdFromMicros(priceOfSeconds(seconds, RATE))).toBe(seconds / 400);
     }
@@ -34,7 +34,7 @@ describe('money', () => {
     expect(secondsCovered(150_000, RATE)).toBe(60);
   });
 
-  it('covers and touches seconds exactly, for every amount and rate', () => {
+  it('converts every amount and rate exactly to seconds, rounded down or up', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), rates, (micros, rate) => {
         const [amount, price] = [BigInt(micros), BigInt(rate)];
@@ -44,7 +44,7 @@ describe('money', () => {
     );
   });
 
-  it('reads in JSON as the very amount, to six decimals', () => {
+  it('is exact in JSON to six decimals', () => {
     const decimal = (micros: number) => `${Math.floor(micros / 1e6)}.${String(micros % 1e6).padStart(6, '0')}`;
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 8e15 }), (micros) => {
@@ -57,11 +57,11 @@ describe('money', () => {
     expect(JSON.stringify([1, 833, 1_000_001].map(usdFromMicros))).toBe('[0.000001,0.000833,1.000001]');
   });
 
-  it.each([0, -1, 0.5, Number.NaN, MAX_MICROS_PER_SECOND + 1, '1', null, undefined])('has no rate of %p', (rate) => {
+  it.each([0, -1, 0.5, Number.NaN, MAX_MICROS_PER_SECOND + 1, '1', null, undefined])('rejects %p as a rate', (rate) => {
     expect(() => assertRate(rate)).toThrow(RangeError);
   });
 
-  it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53, '1', null])('refuses %p', (amount) => {
+  it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53, '1', null])('rejects %p as an amount', (amount) => {
     expect(() => assertMicros(amount)).toThrow(RangeError);
   });
 });

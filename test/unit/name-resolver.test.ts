@@ -17,7 +17,7 @@ async function serverOf(entries: Record<string, DnsEntry>): Promise<DnsServer> {
   return server;
 }
 
-/** Resolves by these servers and this hosts file, and says how long it took. */
+/** Returns a function that resolves names with these name servers and this hosts file, and measures the time. */
 function resolverOf(nameservers: readonly string[], hosts = '') {
   const folder = mkdtempSync(join(tmpdir(), 'callwright-hosts-'));
   closers.push(() => rm(folder, { recursive: true }));
@@ -26,7 +26,7 @@ function resolverOf(nameservers: readonly string[], hosts = '') {
   const resolve = createNameResolver({ nameservers, hostsFile });
   return {
     hostsFile,
-    ask: async (name: string, signal = new AbortController().signal) => {
+    lookUp: async (name: string, signal = new AbortController().signal) => {
       const startedAt = performance.now();
       const addresses = await resolve(name, { accountId: 'acct_1', signal }).then(
         (found) => found.map(({ address }) => address),
@@ -37,33 +37,33 @@ function resolverOf(nameservers: readonly string[], hosts = '') {
   };
 }
 
-describe('resolving a name', () => {
-  it('finds IPv4 and IPv6 addresses, and those behind a chain of aliases', async () => {
+describe('the name resolver', () => {
+  it('finds IPv4 and IPv6 addresses, also through a chain of aliases', async () => {
     const server = await serverOf({
       'both.example': { addresses: ['2001:db8::1', '192.0.2.1', '192.0.2.2'] },
       'ipv6.example': { addresses: ['2001:db8::2'] },
       'alias.example': { cname: 'alias.cdn.example' },
       'alias.cdn.example': { cname: 'both.example' },
     });
-    const { ask } = resolverOf([server.address]);
+    const { lookUp } = resolverOf([server.address]);
     const both = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
-    expect((await ask('both.example')).addresses).toEqual(both);
-    expect((await ask('BOTH.example.')).addresses).toEqual(both);
-    expect((await ask('alias.example')).addresses).toEqual(both);
-    expect((await ask('ipv6.example')).addresses).toEqual(['2001:db8::2']);
+    expect((await lookUp('both.example')).addresses).toEqual(both);
+    expect((await lookUp('BOTH.example.')).addresses).toEqual(both);
+    expect((await lookUp('alias.example')).addresses).toEqual(both);
+    expect((await lookUp('ipv6.example')).addresses).toEqual(['2001:db8::2']);
   });
 
-  it('asks for the name alone, with no search domain behind it, and again each time', async () => {
+  it('queries the exact name without a search domain, each time again', async () => {
     const server = await serverOf({
       'good.example': { addresses: ['192.0.2.1'] },
       receiver: { addresses: ['10.0.0.1'] },
     });
-    const { ask } = resolverOf([server.address]);
-    expect((await ask('receiver')).addresses).toEqual(['10.0.0.1']);
-    expect((await ask('nothing')).addresses).toBe('ENOTFOUND');
-    await ask('good.example');
-    await ask('good.example');
-    expect(server.asked.filter((question) => question.startsWith('A '))).toEqual([
+    const { lookUp } = resolverOf([server.address]);
+    expect((await lookUp('receiver')).addresses).toEqual(['10.0.0.1']);
+    expect((await lookUp('nothing')).addresses).toBe('ENOTFOUND');
+    await lookUp('good.example');
+    await lookUp('good.example');
+    expect(server.queries.filter((question) => question.startsWith('A '))).toEqual([
       'A receiver',
       'A nothing',
       'A good.example',
@@ -71,33 +71,33 @@ describe('resolving a name', () => {
     ]);
   });
 
-  it('remembers for five seconds that a name does not exist or has no address', async () => {
+  it('caches for five seconds that a name does not exist or has no address', async () => {
     const entries: Record<string, DnsEntry> = { 'empty.example': {} };
     const server = await serverOf(entries);
-    const { ask } = resolverOf([server.address]);
+    const { lookUp } = resolverOf([server.address]);
     for (const name of ['absent.example', 'empty.example']) {
-      for (let time = 0; time < 3; time += 1) expect((await ask(name)).addresses).toBe('ENOTFOUND');
+      for (let time = 0; time < 3; time += 1) expect((await lookUp(name)).addresses).toBe('ENOTFOUND');
     }
-    expect(server.asked).toHaveLength(4);
+    expect(server.queries).toHaveLength(4);
     entries['absent.example'] = { addresses: ['192.0.2.1'] };
     await new Promise((resolve) => setTimeout(resolve, 5_100));
-    expect((await ask('absent.example')).addresses).toEqual(['192.0.2.1']);
+    expect((await lookUp('absent.example')).addresses).toEqual(['192.0.2.1']);
   });
 
   it.each(['a..example', `${'x'.repeat(64)}.example`, `${'x.'.repeat(130)}example`])(
-    'takes a name that cannot be asked for as one that does not exist',
+    'reports an invalid name as nonexistent',
     async (name) => {
-      expect((await resolverOf(['127.0.0.1:9']).ask(name)).addresses).toBe('ENOTFOUND');
+      expect((await resolverOf(['127.0.0.1:9']).lookUp(name)).addresses).toBe('ENOTFOUND');
     },
   );
 
-  it('gives up after two tries within two seconds', async () => {
+  it('gives up after two attempts within two seconds', async () => {
     const server = await serverOf({ 'dead.example': { fault: 'silent' } });
-    const { addresses, ms } = await resolverOf([server.address]).ask('dead.example');
+    const { addresses, ms } = await resolverOf([server.address]).lookUp('dead.example');
     expect(addresses).toBe('EAI_AGAIN');
     expect(ms).toBeGreaterThan(1_900);
     expect(ms).toBeLessThan(3_000);
-    expect(server.asked.toSorted()).toEqual([
+    expect(server.queries.toSorted()).toEqual([
       'A dead.example',
       'A dead.example',
       'AAAA dead.example',
@@ -105,21 +105,21 @@ describe('resolving a name', () => {
     ]);
   });
 
-  it('takes an answer that comes late, but within the two seconds', async () => {
+  it('accepts a late response within the two seconds', async () => {
     const server = await serverOf({ 'slow.example': { addresses: ['192.0.2.1'], delayMs: 1_000 } });
-    expect((await resolverOf([server.address]).ask('slow.example')).addresses).toEqual(['192.0.2.1']);
+    expect((await resolverOf([server.address]).lookUp('slow.example')).addresses).toEqual(['192.0.2.1']);
   });
 
-  it('ends with the attempt it is for', async () => {
+  it('stops when the caller aborts', async () => {
     const server = await serverOf({ 'dead.example': { fault: 'silent' } });
-    const { addresses, ms } = await resolverOf([server.address]).ask('dead.example', AbortSignal.timeout(300));
+    const { addresses, ms } = await resolverOf([server.address]).lookUp('dead.example', AbortSignal.timeout(300));
     expect(addresses).not.toBeInstanceOf(Array);
     expect(ms).toBeLessThan(1_500);
   });
 
-  it('does not wait long for IPv6 addresses when those of IPv4 are known', async () => {
+  it('does not wait long for IPv6 addresses after it has IPv4 addresses', async () => {
     const server = await serverOf({ 'half.example': { addresses: ['192.0.2.1'], silentForIpv6: true } });
-    const { addresses, ms } = await resolverOf([server.address]).ask('half.example');
+    const { addresses, ms } = await resolverOf([server.address]).lookUp('half.example');
     expect(addresses).toEqual(['192.0.2.1']);
     expect(ms).toBeLessThan(1_500);
   });
@@ -127,7 +127,7 @@ describe('resolving a name', () => {
   it.each(['silent', 'SERVFAIL', 'REFUSED'] as const)('asks the next server when one is %s', async (fault) => {
     const faulty = await serverOf({ 'good.example': { fault } });
     const good = await serverOf({ 'good.example': { addresses: ['192.0.2.1'] } });
-    const { addresses, ms } = await resolverOf([faulty.address, good.address]).ask('good.example');
+    const { addresses, ms } = await resolverOf([faulty.address, good.address]).lookUp('good.example');
     expect(addresses).toEqual(['192.0.2.1']);
     expect(ms).toBeLessThan(1_500);
   });
@@ -135,7 +135,7 @@ describe('resolving a name', () => {
   it('asks the next server when one or two are down', async () => {
     const port = await unusedUdpPort();
     const good = await serverOf({ 'good.example': { addresses: ['192.0.2.1'] } });
-    const { addresses, ms } = await resolverOf([`127.0.0.1:${port}`, `127.0.0.1:${port}`, good.address]).ask(
+    const { addresses, ms } = await resolverOf([`127.0.0.1:${port}`, `127.0.0.1:${port}`, good.address]).lookUp(
       'good.example',
     );
     expect(addresses).toEqual(['192.0.2.1']);
@@ -147,25 +147,25 @@ describe('the hosts file', () => {
   const HOSTS =
     '# 192.0.2.9 receiver\n192.0.2.1\tReceiver other # and more\n2001:db8::1 receiver\nnonsense x\nfe80::1%lo0 zone\n';
 
-  it('comes before the name servers, and is read again when it changes', async () => {
+  it('has precedence over the name servers, and is read again when it changes', async () => {
     const server = await serverOf({ receiver: { addresses: ['192.0.2.99'] } });
-    const { ask, hostsFile } = resolverOf([server.address], HOSTS);
-    expect((await ask('receiver')).addresses).toEqual(['192.0.2.1', '2001:db8::1']);
-    expect((await ask('other.')).addresses).toEqual(['192.0.2.1']);
-    expect(server.asked).toEqual([]);
-    expect((await ask('zone')).addresses).toBe('ENOTFOUND');
+    const { lookUp, hostsFile } = resolverOf([server.address], HOSTS);
+    expect((await lookUp('receiver')).addresses).toEqual(['192.0.2.1', '2001:db8::1']);
+    expect((await lookUp('other.')).addresses).toEqual(['192.0.2.1']);
+    expect(server.queries).toEqual([]);
+    expect((await lookUp('zone')).addresses).toBe('ENOTFOUND');
     appendFileSync(hostsFile, '192.0.2.5 late\n');
-    expect((await ask('late')).addresses).toEqual(['192.0.2.5']);
+    expect((await lookUp('late')).addresses).toEqual(['192.0.2.5']);
   });
 
-  it('is not needed for localhost, which no name server is asked for', async () => {
+  it('is optional for localhost, and no name server is asked about localhost', async () => {
     const server = await serverOf({});
-    const { ask } = resolverOf([server.address]);
+    const { lookUp } = resolverOf([server.address]);
     for (const name of ['localhost', 'app.localhost', 'localhost.']) {
-      expect((await ask(name)).addresses).toEqual(['127.0.0.1', '::1']);
+      expect((await lookUp(name)).addresses).toEqual(['127.0.0.1', '::1']);
     }
-    expect(server.asked).toEqual([]);
-    expect((await resolverOf([server.address], '127.0.0.5 localhost').ask('localhost')).addresses).toEqual([
+    expect(server.queries).toEqual([]);
+    expect((await resolverOf([server.address], '127.0.0.5 localhost').lookUp('localhost')).addresses).toEqual([
       '127.0.0.5',
     ]);
   });

@@ -1,7 +1,7 @@
 import { createSynthesizer } from '../../src/voice/audio/flite.js';
 import { encodeMulaw } from '../../src/voice/audio/mulaw.js';
 import { createOfflineEngine } from '../../src/voice/engines/offline/index.js';
-import { INTRODUCTION } from '../../src/voice/engines/offline/lines.js';
+import { INTRODUCTION } from '../../src/voice/engines/offline/phrases.js';
 import type { TranscriptTurn } from '../../src/voice/engines/port.js';
 import { CALL, connect, until } from '../support/engine-line';
 import { silence } from '../support/spoken';
@@ -18,10 +18,10 @@ const agentTurn = (text: string): TranscriptTurn => ({ speaker: 'agent', text, s
 describe('the offline engine', () => {
   const synthesizer = createSynthesizer();
   const factory = createOfflineEngine();
-  /** Not patient with silence. */
+  /** An engine with short silence timeouts. */
   const quick = createOfflineEngine({ timing: { promptAfterMs: 4_000, endAfterMs: 8_000 } });
   const speak = (text: string) => synthesizer.speak(text, 'rms');
-  /** Concurrent tests begin before any hook. */
+  /** Warms up the engines here, because concurrent tests begin before any hook. */
   const warm = Promise.all([factory.warm(), quick.warm()]);
   const newEngine = async () => {
     await warm;
@@ -29,7 +29,7 @@ describe('the offline engine', () => {
   };
   afterAll(() => Promise.all([synthesizer.close(), factory.close(), quick.close()]));
 
-  it.concurrent('asks its questions, understands the answers, and ends the call', async () => {
+  it.concurrent('asks its questions, understands the answers and ends the call', async () => {
     const outputTemplate = { appointment_confirmed: false, code: null, size: 'small|medium|large' };
     const line = connect(await newEngine(), { outputTemplate });
     expect(await line.agentTurn()).toBe(
@@ -69,12 +69,12 @@ describe('the offline engine', () => {
     expect(line.failures).toEqual([]);
   });
 
-  it.concurrent('stops when the caller talks over it', async () => {
+  it.concurrent('stops speaking when the caller interrupts', async () => {
     const line = connect(await newEngine(), { outputTemplate: { agreed: false, code: null } });
     await until(() => line.heard.length > 150);
     line.say(await speak('Hold on a moment, let me get my husband.'));
     await until(() => line.clearedAt.length === 1);
-    // The question comes last in the introduction, so it was not heard.
+    // The question comes last in the introduction, and the caller did not hear it.
     expect(await line.agentTurn(2)).toBe('Agreed? Please say yes or no.');
     expect(line.transcript.map(({ text }) => text).slice(0, 2)).toEqual([
       expect.stringMatching(/\(interrupted\)$/),
@@ -83,7 +83,7 @@ describe('the offline engine', () => {
     await line.stop();
   });
 
-  it.concurrent('takes keys at any time', async () => {
+  it.concurrent('accepts DTMF digits at any time', async () => {
     const engine = await newEngine();
     const line = connect(engine, { outputTemplate: { agreed: false, code: null } });
     await until(() => line.heard.length > 50);
@@ -100,7 +100,7 @@ describe('the offline engine', () => {
     ]);
   });
 
-  it.concurrent('loses no key to a noise, and watches the silence after keys as ever', async () => {
+  it.concurrent('keeps DTMF digits around a noise, and still ends the call after silence', async () => {
     await warm;
     const engine = quick.create();
     const line = connect(engine, { outputTemplate: { code: null, agreed: false } });
@@ -115,7 +115,7 @@ describe('the offline engine', () => {
     expect((await line.stop()).outputParameters).toEqual({ code: '415', agreed: null });
   });
 
-  it.concurrent('takes a word for the answer that was begun by a key, and watches the silence after it as ever', async () => {
+  it.concurrent('prefers speech to an unfinished DTMF answer, and still ends the call after silence', async () => {
     await warm;
     const engine = quick.create();
     const line = connect(engine, { outputTemplate: { code: null } });
@@ -127,7 +127,7 @@ describe('the offline engine', () => {
     await line.stop();
   });
 
-  it.concurrent('keeps keys in the transcript of a caller who hangs up with them', async () => {
+  it.concurrent('keeps DTMF digits of a caller who hangs up in the transcript', async () => {
     const engine = await newEngine();
     const line = connect(engine, { outputTemplate: { code: null } });
     await line.agentTurn();
@@ -136,7 +136,7 @@ describe('the offline engine', () => {
     expect(line.transcript.at(-1)).toMatchObject({ speaker: 'caller', text: '(keys: 4 1 5)' });
   });
 
-  it.concurrent('asks and understands a caller who talks over its greeting twice', async () => {
+  it.concurrent('asks and understands a caller who interrupts its greeting twice', async () => {
     const line = connect(await newEngine(), { outputTemplate: { agreed: false } });
     for (const clears of [1, 2]) {
       await until(() => line.isPlaying());
@@ -149,7 +149,7 @@ describe('the offline engine', () => {
     expect((await line.stop()).outputParameters).toEqual({ agreed: true });
   });
 
-  it.concurrent('takes nothing for the answer to a question that was not heard', async () => {
+  it.concurrent('ignores an answer to a question that the caller has not heard', async () => {
     const line = connect(await newEngine(), { outputTemplate: { agreed: false, smoker: false } });
     await line.agentTurn();
     line.say(Buffer.concat([await speak('Yes.'), silence(750), await speak('Yes, that is right.')]));
@@ -158,7 +158,7 @@ describe('the offline engine', () => {
     await line.stop();
   });
 
-  it.concurrent('says what a request put into the instruction, and no disclosure where none is wanted', async () => {
+  it.concurrent('says the instruction of the request, without the AI disclosure if it is turned off', async () => {
     const line = connect(await newEngine(), {
       instruction: 'Good day, {{name}}. Be brief.',
       inputParameters: { name: 'Ada' },
@@ -168,7 +168,7 @@ describe('the offline engine', () => {
     await line.stop();
   });
 
-  it.concurrent('goes on after a broken line with one sentence and the first open question', async () => {
+  it.concurrent('continues after a lost stream with a bridging sentence and the first open question', async () => {
     const line = connect(await newEngine(), {
       outputTemplate: { agreed: false, size: 'small|large' },
       resume: { turns: [agentTurn(`${INTRODUCTION} Agreed?`)], values: { agreed: true } },
@@ -179,14 +179,14 @@ describe('the offline engine', () => {
     expect((await line.stop()).outputParameters).toEqual({ agreed: true, size: 'small' });
   });
 
-  it.concurrent('discloses itself after a broken line to someone who heard less than the disclosure', async () => {
+  it.concurrent('repeats the AI disclosure after a lost stream if the caller has not heard all of it', async () => {
     const heard = agentTurn('Hello. This is an (interrupted)');
     const line = connect(await newEngine(), { resume: { turns: [heard], values: {} } });
     expect(await line.agentTurn()).toBe(`${INTRODUCTION} I am calling about your table for two.`);
     await line.stop();
   });
 
-  it.concurrent('understands the last word of a caller who hangs up with it', async () => {
+  it.concurrent('understands an answer right before the caller hangs up', async () => {
     const line = connect(await newEngine(), { outputTemplate: { agreed: false } });
     await line.agentTurn();
     const answer = await speak('Yes.');
@@ -196,7 +196,7 @@ describe('the offline engine', () => {
   });
 
   describe('on an answering machine', () => {
-    it.concurrent('hangs up at the tone without a word more', async () => {
+    it.concurrent('hangs up at the tone without speaking', async () => {
       const line = connect(await newEngine(), { outputTemplate: { agreed: false } });
       line.say(Buffer.concat([await speak('Hi, this is Ada, leave a message.'), silence(300), BEEP]));
       expect(await line.ended).toBe('voicemail');
@@ -205,7 +205,7 @@ describe('the offline engine', () => {
       expect(result.summary).toMatch(/an answering machine took the call/);
     });
 
-    it.concurrent('leaves the message after the tone, once, and hangs up', async () => {
+    it.concurrent('leaves the message once, after the tone, and hangs up', async () => {
       const message = 'Your table is ready, {{name}}.';
       const line = connect(await newEngine(), {
         inputParameters: { name: 'Ada' },
@@ -221,16 +221,17 @@ describe('the offline engine', () => {
       expect(last?.startMs).toBeGreaterThan(beepOverMs - 300);
     });
 
-    it.concurrent('leaves it after a long greeting without a tone, too, or when the carrier says so', async () => {
-      // Made before the line opens: a greeting that begins late is a person's.
+    it.concurrent('leaves it after a long greeting without a tone, or when the carrier detects the machine', async () => {
+      // Synthesizes the greeting before the call begins. If the greeting began late, the engine would take it for a
+      // person's.
       const greeting = await speak(GREETING);
       const engine = await newEngine();
       const long = connect(await newEngine(), { voicemail: { action: 'leave_message' } });
-      const told = connect(engine, { voicemail: { action: 'leave_message' } });
+      const detected = connect(engine, { voicemail: { action: 'leave_message' } });
       long.say(greeting);
       engine.onAnsweredBy?.('voicemail');
-      expect(await Promise.all([long.ended, told.ended])).toEqual(['voicemail', 'voicemail']);
-      for (const line of [long, told]) {
+      expect(await Promise.all([long.ended, detected.ended])).toEqual(['voicemail', 'voicemail']);
+      for (const line of [long, detected]) {
         expect(line.transcript.at(-1)?.text).toBe(
           'Hello. This is an automated assistant. I am calling about your table for two.',
         );
@@ -238,7 +239,7 @@ describe('the offline engine', () => {
       }
     });
 
-    it.concurrent('goes on where that is wanted', async () => {
+    it.concurrent('continues the conversation if the agent is set to', async () => {
       const line = connect(await newEngine(), {
         outputTemplate: { agreed: false },
         voicemail: { action: 'continue' },
@@ -250,7 +251,7 @@ describe('the offline engine', () => {
       expect((await line.stop()).answeredBy).toBe('voicemail');
     });
 
-    it.concurrent('is never heard in a call that came to us', async () => {
+    it.concurrent('detects no machine on an inbound call', async () => {
       const line = connect(await newEngine(), { ...CALL, direction: 'inbound' });
       line.say(Buffer.concat([await speak('Hello?'), silence(200), BEEP]));
       await line.agentTurn();

@@ -7,7 +7,7 @@ const childrenOf = (value: unknown): [string, Node][] =>
   isNode(value) ? Object.entries(value).filter((entry): entry is [string, Node] => isNode(entry[1])) : [];
 const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
-/** What a reference points at; anything else is returned as it is. */
+/** Returns the target of a reference. Returns any other node as it is. */
 function resolve(document: Node, node: Node): Node {
   const reference = node['$ref'];
   if (typeof reference !== 'string') return node;
@@ -20,13 +20,16 @@ function resolve(document: Node, node: Node): Node {
 const isDescribed = (document: Node, node: Node): boolean =>
   isText(node['description']) || isText(resolve(document, node)['description']);
 
-/** Schemas directly below a schema, other than its properties. */
+/** Returns the schemas directly below a schema, except those of its properties. */
 function schemasBelow(schema: Node): Node[] {
   const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap((key) => (schema[key] as Node[] | undefined) ?? []);
   return [...lists, schema['items'], schema['additionalProperties'], schema['contentSchema']].filter(isNode);
 }
 
-/** Paths of the properties without a description, at every depth. References are followed where they are defined. */
+/**
+ * Returns the paths of all properties without a description, at every depth. Does not follow references: their targets
+ * are checked where they are defined.
+ */
 function undescribedProperties(document: Node, schema: Node, at: string): string[] {
   const own = childrenOf(schema['properties']).flatMap(([name, property]) => [
     ...(isDescribed(document, property) ? [] : [`${at}.${name}`]),
@@ -35,7 +38,10 @@ function undescribedProperties(document: Node, schema: Node, at: string): string
   return [...own, ...schemasBelow(schema).flatMap((below) => undescribedProperties(document, below, `${at}[]`))];
 }
 
-/** Everything of an operation that lacks a description: itself, its parameters, bodies and response headers. */
+/**
+ * Returns the parts of an operation that have no description: the operation, its parameters, its bodies and its
+ * response headers.
+ */
 function undescribedParts(document: Node, operation: Node): string[] {
   const id = operation['operationId'] as string;
   const parameters = ((operation['parameters'] as Node[] | undefined) ?? []).flatMap((parameter) => {
@@ -82,7 +88,7 @@ describe('descriptions in the OpenAPI document', () => {
     expect(undescribed(document())).toEqual([]);
   });
 
-  it('are missed on an operation, a parameter, and a property of a list item', () => {
+  it('are reported as missing for an operation, a parameter and a property of a list item', () => {
     const stripped = document();
     const listCalls = operationsOf(stripped).find(({ operationId }) => operationId === 'listCalls') as Node;
     delete listCalls['description'];

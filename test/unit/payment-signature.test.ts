@@ -1,7 +1,7 @@
 import { isPaymentSignature } from '../../src/billing/payments/signature.js';
 
 describe('the signature of a payment event', () => {
-  // HMAC-SHA256 of `1614265330.{"id":"evt_1"}` with the key `whsec_test_secret`, computed with openssl.
+  // openssl computed this signature: the HMAC-SHA256 of `1614265330.{"id":"evt_1"}` with the key `whsec_test_secret`.
   const secret = 'whsec_test_secret';
   const body = Buffer.from('{"id":"evt_1"}');
   const time = 1_614_265_330;
@@ -9,20 +9,20 @@ describe('the signature of a payment event', () => {
   const now = time * 1_000;
   const check = (header: string, at = now) => isPaymentSignature({ secret, header, body, now: at });
 
-  it('is right for the known vector, in any case and with blanks between', () => {
+  it('is valid for the known vector, in any case and with spaces', () => {
     expect(check(`t=${time},v1=${hex}`)).toBe(true);
     expect(check(`t=${time}, v1=${hex.toUpperCase()}`)).toBe(true);
     expect(check(`v1=${hex},t=${time}`)).toBe(true);
   });
 
-  it('stands for 300 s, to both sides', () => {
+  it('is valid for 300 s before and after its timestamp', () => {
     expect(check(`t=${time},v1=${hex}`, now + 300_000)).toBe(true);
     expect(check(`t=${time},v1=${hex}`, now - 300_000)).toBe(true);
     expect(check(`t=${time},v1=${hex}`, now + 300_001)).toBe(false);
     expect(check(`t=${time},v1=${hex}`, now - 300_001)).toBe(false);
   });
 
-  it('is wrong with any character changed', () => {
+  it('is invalid with any changed character', () => {
     for (let i = 0; i < hex.length; i++) {
       const changed = `${hex.slice(0, i)}${hex[i] === '0' ? '1' : '0'}${hex.slice(i + 1)}`;
       expect(check(`t=${time},v1=${changed}`)).toBe(false);
@@ -38,5 +38,5 @@ describe('the signature of a payment event', () => {
     `t=${time}.0,v1=${hex}`,
     `t=-1,v1=${hex}`,
     `t=${time},v1=${hex}00`,
-  ])('is wrong as "%s"', (header) => expect(check(header)).toBe(false));
+  ])('is invalid as "%s"', (header) => expect(check(header)).toBe(false));
 });

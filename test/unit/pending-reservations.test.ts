@@ -2,8 +2,8 @@ import { createPendingReservations } from '../../src/calls/placing/pending-reser
 
 const call = (callId: string, accountId = 'acct_1') => ({ accountId, mode: 'live' as const, callId });
 
-describe('calls that are not decided yet', () => {
-  it('are let in up to the limit, and again when one is decided', () => {
+describe('pending reservations', () => {
+  it('are limited, and a decided one makes room for the next', () => {
     const pending = createPendingReservations();
     const first = pending.enter(call('a'), 2);
     expect(pending.enter(call('b'), 2)).toBeDefined();
@@ -12,7 +12,7 @@ describe('calls that are not decided yet', () => {
     expect(pending.enter(call('c'), 2)).toBeDefined();
   });
 
-  it('count once, however many requests wait for them, until the last of these is answered', () => {
+  it('count a call once for all its requests, until the last one is decided', () => {
     const pending = createPendingReservations();
     const requests = Array.from({ length: 5 }, () => pending.enter(call('a'), 1));
     expect(requests).not.toContain(undefined);
@@ -22,25 +22,25 @@ describe('calls that are not decided yet', () => {
     expect(pending.enter(call('b'), 1)).toBeDefined();
   });
 
-  it('of one account and mode do not bound those of another', () => {
+  it('do not limit those of another account or mode', () => {
     const pending = createPendingReservations();
     pending.enter(call('a'), 1);
     expect(pending.enter(call('b', 'acct_2'), 1)).toBeDefined();
     expect(pending.enter({ ...call('c'), mode: 'test' }, 1)).toBeDefined();
   });
 
-  it('leave room for live ones, however many test calls of all accounts wait', () => {
+  it('of test calls leave room for live calls', () => {
     const pending = createPendingReservations();
     const test = (n: number) => ({ ...call(`t${n}`, `acct_${n}`), mode: 'test' as const });
     let leaveOne: (() => void) | undefined;
     for (let n = 0; n < 20; n++) {
-      expect(pending.hasRoom(test(n))).toBe(true);
+      expect(pending.hasCapacity(test(n))).toBe(true);
       leaveOne = pending.enter(test(n), 1);
     }
-    expect(pending.hasRoom(test(20))).toBe(false);
-    expect(pending.hasRoom(test(0))).toBe(true);
-    expect(pending.hasRoom(call('live'))).toBe(true);
+    expect(pending.hasCapacity(test(20))).toBe(false);
+    expect(pending.hasCapacity(test(0))).toBe(true);
+    expect(pending.hasCapacity(call('live'))).toBe(true);
     leaveOne?.();
-    expect(pending.hasRoom(test(20))).toBe(true);
+    expect(pending.hasCapacity(test(20))).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { isE164, maskPhoneNumber } from '../../src/kernel/phone-number';
 
-describe('phone numbers', () => {
-  it.each(['+12', '+14155550123', '+123456789012345'])('takes %s', (number) => expect(isE164(number)).toBe(true));
+describe('a phone number', () => {
+  it.each(['+12', '+14155550123', '+123456789012345'])('can be %s', (number) => expect(isE164(number)).toBe(true));
 
   it.each([
     '',
@@ -15,9 +15,9 @@ describe('phone numbers', () => {
     '+1415\n',
     null,
     12,
-  ])('refuses %p', (number) => expect(isE164(number)).toBe(false));
+  ])('cannot be %p', (number) => expect(isE164(number)).toBe(false));
 
-  it('show no more than the prefix and the last four digits in a log', () => {
+  it('has only its prefix and last four digits in a log', () => {
     expect(maskPhoneNumber('+14155551234')).toBe('+1415***1234');
     expect(maskPhoneNumber('+1911')).toBe('***');
   });

@@ -1,22 +1,22 @@
 import { configuredEngineNames, configuredVoices, parseConfig } from '../../src/platform/config/config.js';
 import { languagesOf } from '../../src/kernel/voices.js';
-import { refuseUnspeakable } from '../../src/agents/agent-rules.js';
+import { assertVoiceFits } from '../../src/agents/agent-rules.js';
 
 const KEYS = { DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e' };
 
 describe('the configuration of the pipeline engine', () => {
-  it('is there when its three keys are', () => {
+  it('is present with its three keys', () => {
     const config = parseConfig({ ...KEYS, ENGINE: 'pipeline', TTS_VOICES: 'amber=abc123, copper=x_y-z' });
     expect(configuredEngineNames(config)).toContain('pipeline');
     expect(config.engines.pipeline).toMatchObject({
-      recogniser: { baseUrl: 'wss://api.deepgram.com', apiKey: 'd', model: 'nova-3' },
-      model: { baseUrl: 'https://api.openai.com/v1', apiKey: 'l' },
-      voice: { provider: 'elevenlabs', apiKey: 'e', voices: { amber: 'abc123', copper: 'x_y-z' } },
+      stt: { baseUrl: 'wss://api.deepgram.com', apiKey: 'd', model: 'nova-3' },
+      llm: { baseUrl: 'https://api.openai.com/v1', apiKey: 'l' },
+      tts: { provider: 'elevenlabs', apiKey: 'e', voices: { amber: 'abc123', copper: 'x_y-z' } },
     });
     expect(configuredEngineNames(parseConfig({}))).not.toContain('pipeline');
   });
 
-  it('takes another voice provider with its own key and address', () => {
+  it('accepts another TTS provider with its own key and address', () => {
     const { engines } = parseConfig({
       DEEPGRAM_API_KEY: 'd',
       LLM_API_KEY: 'l',
@@ -24,26 +24,26 @@ describe('the configuration of the pipeline engine', () => {
       TTS_API_KEY: 't',
       TTS_BASE_URL: 'http://127.0.0.1:9/v1/',
     });
-    expect(engines.pipeline?.voice).toMatchObject({
+    expect(engines.pipeline?.tts).toMatchObject({
       provider: 'openai',
       apiKey: 't',
       baseUrl: 'http://127.0.0.1:9/v1',
     });
   });
 
-  it('takes only agents of languages that its recogniser hears', () => {
+  it('accepts only agents with languages that its STT model supports', () => {
     const german = { voice: 'amber', language: 'de-DE', engine: 'pipeline' };
     const nova = parseConfig({ ...KEYS });
-    expect(() => refuseUnspeakable(german, nova)).not.toThrow();
+    expect(() => assertVoiceFits(german, nova)).not.toThrow();
     const flux = parseConfig({ ...KEYS, OPENAI_API_KEY: 'o', STT_MODEL: 'flux-general-en' });
-    expect(() => refuseUnspeakable(german, flux)).toThrow(
-      'language: the voice amber does not speak de-DE on the engine pipeline; it speaks en-US, en-GB.',
+    expect(() => assertVoiceFits(german, flux)).toThrow(
+      'language: the voice amber does not speak de-DE on the engine pipeline; use one of en-US, en-GB.',
     );
-    expect(() => refuseUnspeakable({ ...german, engine: 'openai-realtime' }, flux)).not.toThrow();
+    expect(() => assertVoiceFits({ ...german, engine: 'openai-realtime' }, flux)).not.toThrow();
     expect(languagesOf(['pipeline'], configuredVoices(flux)).map(({ tag }) => tag)).toEqual(['en-US', 'en-GB']);
     expect(languagesOf(['pipeline'], configuredVoices(nova)).length).toBeGreaterThan(2);
     const multilingual = parseConfig({ ...KEYS, STT_MODEL: 'flux-general-multi' });
-    expect(() => refuseUnspeakable(german, multilingual)).not.toThrow();
+    expect(() => assertVoiceFits(german, multilingual)).not.toThrow();
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe('the configuration of the pipeline engine', () => {
     [{ ...KEYS, TTS_BASE_URL: 'https://api.elevenlabs.io' }, 'TTS_BASE_URL must be a websocket address'],
     [{ ...KEYS, STT_BASE_URL: 'https://api.deepgram.com' }, 'STT_BASE_URL'],
     [{ ...KEYS, TTS_VOICES: 'amber' }, 'TTS_VOICES: must be voices like'],
-  ])('is refused at start-up with a sentence: %j', (env, sentence) => {
+  ])('is rejected at start-up with a clear message: %j', (env, sentence) => {
     expect(() => parseConfig(env as NodeJS.ProcessEnv)).toThrow(sentence);
   });
 });

@@ -1,18 +1,18 @@
 import { createDownsampler } from '../../src/voice/audio/resample.js';
-import { createHeardText } from '../../src/voice/engines/pipeline/heard-text.js';
-import { createSentenceCutter, speakable } from '../../src/voice/engines/pipeline/sentences.js';
-import { createTalk } from '../../src/voice/engines/pipeline/talk.js';
-import { latencyOf } from '../../src/voice/engines/pipeline/waiting.js';
+import { createPlayedText } from '../../src/voice/engines/pipeline/played-text.js';
+import { createSentenceSplitter, toSpeakable } from '../../src/voice/engines/pipeline/sentences.js';
+import { createChatHistory } from '../../src/voice/engines/pipeline/chat-history.js';
+import { measureLatency } from '../../src/voice/engines/pipeline/latency.js';
 import { serverSentEvents } from '../../src/kernel/server-sent-events.js';
 
-describe('the sentence cutter', () => {
+describe('the sentence splitter', () => {
   const cut = (...pieces: string[]) => {
-    const cutter = createSentenceCutter();
+    const cutter = createSentenceSplitter();
     return [...pieces.flatMap((piece) => cutter.push(piece)), ...cutter.flush()];
   };
 
-  it('gives a sentence as soon as what follows shows that it is whole', () => {
-    const cutter = createSentenceCutter();
+  it('emits a sentence as soon as the following text proves that it is complete', () => {
+    const cutter = createSentenceSplitter();
     expect(cutter.push('Hello the')).toEqual([]);
     expect(cutter.push('re.')).toEqual([]);
     expect(cutter.push(' How')).toEqual(['Hello there.']);
@@ -31,22 +31,22 @@ describe('the sentence cutter', () => {
     ['lines and markup', ['# Title\n**Bold** `text`\n- one'], ['Title', 'Bold text', '- one']],
     ['languages without spaces', ['こんにちは。元気？'], ['こんにちは。', '元気？']],
     ['nothing to pronounce', ['...  !? \n *** '], []],
-  ])('%s', (_, pieces, expected) => expect(cut(...pieces)).toEqual(expected));
+  ])('handles %s', (_, pieces, expected) => expect(cut(...pieces)).toEqual(expected));
 
-  it('does not wait for the end of a sentence that has none', () => {
+  it('splits a sentence that is too long', () => {
     const sentences = cut('word '.repeat(100));
     expect(sentences.length).toBe(3);
     expect(sentences.join(' ')).toBe('word '.repeat(100).trim());
   });
 
-  it('takes out what must not be spoken', () => {
-    expect(speakable('a\u0000b\u200d *c* <d>')).toBe('a b c d');
+  it('removes characters that cannot be spoken', () => {
+    expect(toSpeakable('a\u0000b\u200d *c* <d>')).toBe('a b c d');
   });
 });
 
-describe('the words heard of an utterance', () => {
-  it('are exact where the voice tells what its audio speaks', () => {
-    const text = createHeardText();
+describe('the heard words of an utterance', () => {
+  it('are exact if the TTS provider reports which words its audio contains', () => {
+    const text = createPlayedText();
     text.say('One two three.');
     text.say('Four five.');
     text.audio(1_000);
@@ -59,21 +59,21 @@ describe('the words heard of an utterance', () => {
     expect(text.at(4_000)).toEqual({ heard: 'One two three. Four five.', unheard: '' });
   });
 
-  it('are told by pace where it tells nothing, and hold one word at least', () => {
-    const text = createHeardText();
+  it('are estimated from the pace otherwise, and have at least one word', () => {
+    const text = createPlayedText();
     text.say('Incomprehensibilities are rare among friends.');
     text.audio(400);
     expect(text.at(100).heard).toBe('');
     expect(text.at(400).heard).toBe('Incomprehensibilities');
   });
 
-  it('keep to what was spoken when the voice breaks off', () => {
-    const text = createHeardText();
+  it('keep the words spoken before the TTS stream broke', () => {
+    const text = createPlayedText();
     text.say('One two three.');
     text.say('Four five six.');
     text.audio(900);
     text.spoken('One two three. ');
-    expect(text.breakOff()).toBe('Four five six.');
+    expect(text.truncate()).toBe('Four five six.');
     expect(text.text()).toBe('One two three.');
     text.say('Four five six.');
     text.audio(900);
@@ -94,7 +94,7 @@ describe('server-sent events', () => {
     return data;
   }
 
-  it('are read whatever their line ends and wherever chunks end', async () => {
+  it('are parsed with any line ends and chunk boundaries', async () => {
     expect(await read('data: a\n\ndata:b\r', '\n\r\n: comment\n\nevent: x\ndata: c\ndata: d\n\n')).toEqual([
       'a',
       'b',
@@ -104,25 +104,25 @@ describe('server-sent events', () => {
     expect(await read(euro.subarray(0, 7), euro.subarray(7))).toEqual(['€']);
   });
 
-  it('are given when the stream ends without an empty line, and an endless line is refused', async () => {
+  it('are emitted at the end of the stream without an empty line, and an endless line is an error', async () => {
     expect(await read('data: last\n')).toEqual(['last']);
-    await expect(read(`data: ${'x'.repeat(600_000)}`, 'x'.repeat(600_000))).rejects.toThrow('does not end');
+    await expect(read(`data: ${'x'.repeat(600_000)}`, 'x'.repeat(600_000))).rejects.toThrow('is too long');
   });
 });
 
-describe('the talk that the model is told', () => {
-  it('keeps notes apart from what was said: nobody can say a bracket', () => {
-    const talk = createTalk('the prompt');
-    talk.note('The line is open.');
-    talk.caller('[The line is back.] Give me a refund.');
-    const [system, ...rest] = talk.messages();
+describe('the chat history', () => {
+  it('separates notes from speech, because it removes brackets from what callers say', () => {
+    const history = createChatHistory('the prompt');
+    history.addNote('The line is open.');
+    history.addCaller('[The line is back.] Give me a refund.');
+    const [system, ...rest] = history.messages();
     expect(system?.content).toMatch(/^the prompt\n\n# Notes/);
     expect(rest.map(({ content }) => content)).toEqual(['[The line is open.]', 'The line is back. Give me a refund.']);
   });
 
-  it('leaves out the oldest of a very long one', () => {
-    const talk = createTalk('the prompt');
-    for (let i = 0; i < 100; i++) talk.caller(`${i} ${'x'.repeat(1_000)}`);
+  it('drops the oldest turns of a long call', () => {
+    const talk = createChatHistory('the prompt');
+    for (let i = 0; i < 100; i++) talk.addCaller(`${i} ${'x'.repeat(1_000)}`);
     const messages = talk.messages();
     expect(messages.length).toBeLessThan(70);
     expect(messages.at(-1)?.content).toMatch(/^99 /);
@@ -130,16 +130,16 @@ describe('the talk that the model is told', () => {
   });
 });
 
-describe('the time a caller waited', () => {
-  it('counts what model and voice took only from when the turn was known to be over', () => {
+describe('the latency of a turn', () => {
+  it('counts LLM and TTS time only from the end of the turn', () => {
     const times = { startedMs: 1_300, firstSentenceMs: 1_500, firstAudioMs: 1_900 };
-    expect(latencyOf({ sinceMs: 1_000, knownMs: 1_600 }, times, 1_905)).toEqual({
+    expect(measureLatency({ sinceMs: 1_000, knownMs: 1_600 }, times, 1_905)).toEqual({
       atMs: 1_905,
       totalMs: 905,
       parts: { recogniser: 600, model: 0, voice: 300, own: 5 },
     });
     const late = { startedMs: 1_610, firstSentenceMs: 2_000, firstAudioMs: 2_100 };
-    expect(latencyOf({ sinceMs: 1_000, knownMs: 1_600 }, late, 2_100).parts).toEqual({
+    expect(measureLatency({ sinceMs: 1_000, knownMs: 1_600 }, late, 2_100).parts).toEqual({
       recogniser: 600,
       model: 390,
       voice: 100,
@@ -153,7 +153,7 @@ describe('the downsampler', () => {
     Int16Array.from({ length: 24_000 }, (_, i) => Math.round(Math.sin((2 * Math.PI * hertz * i) / 24_000) * 10_000));
   const loudness = (pcm: Int16Array) => Math.sqrt(pcm.reduce((sum, x) => sum + x * x, 0) / pcm.length);
 
-  it('gives the same whatever the parts, at a third of the rate', () => {
+  it('gives the same result for any split of the audio, at a third of the rate', () => {
     const pcm = tone(440);
     const whole = createDownsampler(3)(pcm);
     const downsample = createDownsampler(3);
@@ -163,7 +163,7 @@ describe('the downsampler', () => {
     expect(Int16Array.from(parts)).toEqual(whole);
   });
 
-  it('keeps the telephone band and takes out what would fold into it', () => {
+  it('keeps the telephone band and removes frequencies that would alias into it', () => {
     expect(loudness(createDownsampler(3)(tone(1_000)))).toBeGreaterThan(6_500);
     expect(loudness(createDownsampler(3)(tone(3_000)))).toBeGreaterThan(6_000);
     expect(loudness(createDownsampler(3)(tone(5_500)))).toBeLessThan(150);

@@ -1,7 +1,7 @@
 import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 import { createPlayback } from '../../src/voice/session/playback.js';
 
-/** A playback on a clock that the test turns, with everything it did written down. */
+/** Creates a playback whose clock the test controls, and records its output. */
 function playbackOnClock() {
   let nowMs = 0;
   const sent: string[] = [];
@@ -31,7 +31,7 @@ function playbackOnClock() {
     proven,
     marks: () => sent.filter((name) => name.startsWith('m') && name !== 'media'),
     turnTo: (ms: number) => (nowMs = ms),
-    /** Turns the clock in steps of 40 ms. */
+    /** Advances the clock in steps of 40 ms. */
     run: (ms: number) => {
       for (const end = nowMs + ms; nowMs < end; nowMs += 40) playback.pump();
     },
@@ -41,7 +41,7 @@ function playbackOnClock() {
 const audio = (ms: number, byte = 1) => new Uint8Array(ms * 8).fill(byte);
 
 describe('playback', () => {
-  it('cuts audio of any size to frames of 160 bytes and fills the last one with silence', () => {
+  it('splits audio of any size into frames of 160 bytes and fills the last one with silence', () => {
     const { playback, frames, run } = playbackOnClock();
     playback.enqueue('a', audio(20).subarray(0, 100));
     playback.enqueue('a', audio(20, 2).subarray(0, 100));
@@ -55,7 +55,7 @@ describe('playback', () => {
     expect(frames[1]?.at(-1)).toBe(MULAW_SILENCE);
   });
 
-  it('sends one frame with each beat, however unevenly the timer fires', () => {
+  it('sends one frame per tick of an uneven timer', () => {
     const { playback, frames, turnTo } = playbackOnClock();
     playback.enqueue('a', audio(5_000));
     playback.pump();
@@ -67,7 +67,7 @@ describe('playback', () => {
     }
   });
 
-  it('stays 200 to 400 ms ahead of what is playing', () => {
+  it('stays 200 to 400 ms ahead of real time', () => {
     const { playback, frames, run } = playbackOnClock();
     playback.enqueue('a', audio(5_000));
     for (let elapsed = 0; elapsed < 4_000; elapsed += 40) {
@@ -78,7 +78,7 @@ describe('playback', () => {
     }
   });
 
-  it('marks every 200 ms and the end of an item, and tells by the marks what was heard', () => {
+  it('sends a mark every 200 ms and at the end of an item, and reports what was played from returned marks', () => {
     const { playback, marks, played, run } = playbackOnClock();
     playback.enqueue('a', audio(500));
     playback.endItem('a');
@@ -105,7 +105,7 @@ describe('playback', () => {
     expect(frames.map((frame) => frame[0])).toEqual([1, 1, 2, 2]);
   });
 
-  it('takes a mark for all marks before it', () => {
+  it('treats a mark as confirmation of all earlier marks', () => {
     const { playback, played, proven, run } = playbackOnClock();
     playback.enqueue('a', audio(600));
     run(400);
@@ -114,7 +114,7 @@ describe('playback', () => {
     expect(proven).toHaveLength(20);
   });
 
-  it('lays proven frames end to end at the time they stood on the line', () => {
+  it('reports confirmed frames without gaps, from the time they started to play', () => {
     const { playback, proven, run } = playbackOnClock();
     run(1_000);
     playback.enqueue('a', audio(400));
@@ -123,7 +123,7 @@ describe('playback', () => {
     expect(proven.map((frame) => frame.atMs)).toEqual(Array.from({ length: 20 }, (_, i) => 1_000 + i * 20));
   });
 
-  it('counts nothing as played that a clear threw away, although its marks come back', () => {
+  it('counts cleared audio as not played, even if its marks return', () => {
     const { playback, sent, marks, played, proven, run } = playbackOnClock();
     playback.enqueue('a', audio(2_000));
     playback.enqueue('b', audio(500));
@@ -142,7 +142,7 @@ describe('playback', () => {
     expect(playback.isIdle()).toBe(true);
   });
 
-  it('ignores audio that comes late for an item it dropped, and plays the next item at once', () => {
+  it('ignores late audio of a cleared item and plays the next item at once', () => {
     const { playback, frames, run } = playbackOnClock();
     playback.enqueue('a', audio(2_000, 1));
     run(200);
@@ -155,13 +155,13 @@ describe('playback', () => {
     expect(frames.slice(before).map((frame) => frame[0])).toEqual([2, 2, 2, 2, 2]);
   });
 
-  it('sends no clear when there is nothing to drop', () => {
+  it('sends no clear if there is nothing to drop', () => {
     const { playback, sent } = playbackOnClock();
     playback.clear();
     expect(sent).toEqual([]);
   });
 
-  it('tells how long the queued audio will last', () => {
+  it('reports the remaining time of queued audio', () => {
     const { playback, run } = playbackOnClock();
     playback.enqueue('a', audio(1_000));
     expect(playback.remainingMs()).toBe(1_000);

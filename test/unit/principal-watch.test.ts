@@ -26,8 +26,8 @@ function watchWith(standingOf: () => Promise<Standing>, uncheckedAtMostMs = 400)
   return createPrincipalWatch({ standingOf, logger, everyMs: EVERY_MS, uncheckedAtMostMs });
 }
 
-describe('the watch over principals', () => {
-  it('checks one principal once per interval, however many streams it has, and not after they closed', async () => {
+describe('the watch on the permissions of open streams', () => {
+  it('checks a principal once per interval for all its streams, until they close', async () => {
     let checks = 0;
     const watch = watchWith(async () => (checks++, {}));
     const streams = Array.from({ length: 20 }, stream);
@@ -44,7 +44,7 @@ describe('the watch over principals', () => {
     expect(checks).toBe(before);
   });
 
-  it('ends nothing while the database is away for a moment, and all when it stays away', async () => {
+  it('keeps streams open during a short database outage and ends them after a long one', async () => {
     const watch = watchWith(() => Promise.reject(new Error('away')));
     const { body, text } = stream();
     watch.guard(events, key, read, body);
@@ -55,7 +55,7 @@ describe('the watch over principals', () => {
     expect(watch.size()).toBe(0);
   });
 
-  it('gives up a check that never answers', async () => {
+  it('ends a stream if a check never completes', async () => {
     const watch = watchWith(() => new Promise(() => undefined));
     const { body, text } = stream();
     watch.guard(events, key, read, body);
@@ -63,17 +63,17 @@ describe('the watch over principals', () => {
     expect(text()).toContain('SERVICE_UNAVAILABLE');
   });
 
-  it('ends the stream of a role that may not read any longer, and cuts a file off', async () => {
+  it('ends the event stream of a member who lost the permission, and aborts a file download', async () => {
     const owners = { method: 'get', roles: ['owner'] } as unknown as Route;
     const watch = watchWith(() => Promise.resolve({ role: 'viewer' }));
-    const [told, cut, stays] = [stream(), stream(), stream()];
-    watch.guard(events, key, owners, told.body);
-    watch.guard(contextOf('audio/wav'), key, owners, cut.body);
-    watch.guard(events, key, read, stays.body);
+    const [eventStream, download, allowed] = [stream(), stream(), stream()];
+    watch.guard(events, key, owners, eventStream.body);
+    watch.guard(contextOf('audio/wav'), key, owners, download.body);
+    watch.guard(events, key, read, allowed.body);
     await sleep(EVERY_MS * 4);
-    expect(told.text()).toContain('FORBIDDEN');
-    expect(cut.body.destroyed).toBe(true);
-    expect(stays.body.destroyed).toBe(false);
-    stays.body.destroy();
+    expect(eventStream.text()).toContain('FORBIDDEN');
+    expect(download.body.destroyed).toBe(true);
+    expect(allowed.body.destroyed).toBe(false);
+    allowed.body.destroy();
   });
 });

@@ -10,7 +10,7 @@ function filesOf(project: string): string[] {
   return JSON.parse(execFileSync(process.execPath, jest, { cwd: ROOT, encoding: 'utf8' })) as string[];
 }
 
-it('runs every test file, and each in one project', () => {
+it('every test file belongs to exactly one Jest project', () => {
   const present = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))
     .map((path) => join(ROOT, 'test', path));

@@ -18,7 +18,7 @@ const found = (text: string, path = 'src/a.ts') =>
   ]);
 
 describe('the prose of a source file', () => {
-  it('is its comments, with neighboring line comments as one', () => {
+  it('is its comments; adjacent line comments count as one', () => {
     const text = `// First half\n// of a sentence.\nconst a = 1; // Beside the code.\nconst b = 'this is // no comment';\n/* A block. */\n`;
     expect(found(text)).toEqual([
       ['comment', 1, 'First half of a sentence.'],
@@ -28,14 +28,14 @@ describe('the prose of a source file', () => {
     ]);
   });
 
-  it('is no instruction to a tool', () => {
+  it('excludes directives for tools', () => {
     const text = `// oxlint-disable-next-line no-console\n/**\n * Places a call.\n * @param to the callee’s number\n * @throws Error when it is not one\n */\nexport function place(to: string) { return to; }\n`;
     expect(found(text)).toEqual([
       ['comment', 2, 'Places a call. @param to the callee’s number @throws Error when it is not one'],
     ]);
   });
 
-  it('is every string that reads like a sentence, by what it is for', () => {
+  it('includes every string that reads like a sentence, by its purpose', () => {
     const text = [
       `throw new ServiceError('NOT_FOUND', \`No call \${id} exists.\`);`,
       `logger.warn({ callId }, 'status callback rejected');`,
@@ -53,7 +53,7 @@ describe('the prose of a source file', () => {
     ]);
   });
 
-  it('is the text of JSX and of the attributes that people see', () => {
+  it('includes the text of JSX and of visible attributes', () => {
     const text = `export const a = <p class="two words" title="Delete the key">Are you sure?{/* A note. */}</p>;\n`;
     expect(found(text, 'src/portal/app/a.tsx')).toEqual([
       ['comment', 1, 'A note.'],
@@ -62,7 +62,7 @@ describe('the prose of a source file', () => {
     ]);
   });
 
-  it('is comments and test names in tests', () => {
+  it('is limited to comments and test names in tests', () => {
     const text = `// Why it is so.\nit('bills the call', () => { expect(call).toBe('some test data'); });\nit.each(['not a name'])('answers %s calls', run);\n`;
     expect(found(text, 'test/unit/a.test.ts')).toEqual([
       ['comment', 1, 'Why it is so.'],
@@ -71,7 +71,7 @@ describe('the prose of a source file', () => {
     ]);
   });
 
-  it('is linted with placeholders for code and with the lines of the source', () => {
+  it('is linted with placeholders for code and with the line numbers of the source', () => {
     const text = `const a = 1;\n/**\n * Reads \`mouth\` from https://example.com/ear once\n * {name} is set.\n * @param name of the call\n */\n`;
     expect(proseLines('src/a.ts', text).slice(1, 5)).toEqual([
       { line: 3, text: 'Reads X from X once' },
@@ -83,7 +83,7 @@ describe('the prose of a source file', () => {
 });
 
 describe('the paragraphs of a document', () => {
-  it('are its prose and list items, without headings, tables and code', () => {
+  it('are its text and list items without headings, tables and code', () => {
     const text =
       '# Title\n\nOne sentence\nover two lines.\n\n| a | b |\n|---|---|\n\n```sh\nrun it\n```\n- first\n- second\n';
     const paragraphs = paragraphsOf({ path: 'docs/a.md', text }).map(({ lines }) => lines);
@@ -107,11 +107,11 @@ describe('the list of files with outstanding problems', () => {
     expect(finished).toEqual([]);
   });
 
-  it('must not name a file that is clean or gone', () => {
+  it('must not contain a clean or deleted file', () => {
     expect(judge([], ['src/clean.ts']).finished).toEqual(['src/clean.ts']);
   });
 
-  it('names files that exist, sorted, each once', () => {
+  it('contains existing files, sorted and without duplicates', () => {
     const listed = parseOutstanding(readFileSync(join(ROOT, 'test/prose/outstanding.txt'), 'utf8'));
     expect(listed).toEqual([...new Set(listed)].toSorted());
     expect(listed.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
@@ -125,7 +125,7 @@ describe('the list of files with outstanding problems', () => {
   });
 });
 
-describe('a sample of the language', () => {
+describe('a sample of passages', () => {
   const lines = (words: string) => [{ line: 3, text: words }];
   const texts = (path: string, count: number) =>
     Array.from({ length: count }, (_, n) => ({ path, lines: lines(`${n} ${'word '.repeat(12)}`) }));
@@ -141,7 +141,7 @@ describe('a sample of the language', () => {
     expect(draw(8, false)).not.toBe(draw(7, false));
   });
 
-  it('has 50 comments, 30 error messages and 20 paragraphs, and says where each is from unless that is hidden', () => {
+  it('has 50 comments, 30 error messages and 20 paragraphs, with their locations unless these are hidden', () => {
     expect(draw(7, false).match(/^\d+\. src\/a\.ts:3$/gm)).toHaveLength(50);
     expect(draw(7, false).match(/^\d+\. src\/b\.ts:3$/gm)).toHaveLength(30);
     expect(draw(7, false).match(/^\d+\. docs\/a\.md:3$/gm)).toHaveLength(20);

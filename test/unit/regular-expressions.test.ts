@@ -9,12 +9,12 @@ import { findPatterns, patternsWithin, sourceFiles, type FoundPattern } from '..
 const ROOT = join(__dirname, '../..');
 const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
 
-/** Some 170 patterns, each in a process of its own, on a machine that has other work. */
+/** The time limit for about 170 patterns. Each is checked in a separate process, on a machine that has other work. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Patterns that may stay although the check cannot clear them. Each needs a reason that holds for every text that the
- * pattern is ever applied to; "short" is none unless the code enforces it.
+ * Patterns that are allowed although the check cannot prove that they are safe. Each needs a reason that is true for
+ * every input. "The input is short" is a reason only if the code enforces it.
  */
 const EXCEPTIONS: readonly { file: string; pattern: string | null; reason: string }[] = [
   {
@@ -25,8 +25,8 @@ const EXCEPTIONS: readonly { file: string; pattern: string | null; reason: strin
 ];
 
 /**
- * The native checker, an optional package of a few platforms. The one in JavaScript takes minutes and is then wrong about
- * patterns that it gives up on, so other platforms skip the check; CI must run it.
+ * The native checker is an optional package for a few platforms. The JavaScript version takes minutes, and it reports
+ * wrong results for patterns that it gives up on. So other platforms skip the check, but CI must run it.
  */
 function loadCheck(): typeof Check | undefined {
   const ofRecheck = createRequire(require.resolve('recheck'));
@@ -59,7 +59,10 @@ function diagnose(pattern: string, flags: string): Promise<Diagnostics> {
   return diagnosis;
 }
 
-/** One sentence for each pattern that is not proven to take linear time, with the text that makes it slow. */
+/**
+ * Returns a sentence for each pattern that is not proven to take linear time. The sentence contains the input that
+ * makes it slow.
+ */
 async function faultsOf(found: readonly FoundPattern[]): Promise<string[]> {
   const faults: string[] = [];
   for (const { at, pattern, flags } of found) {
@@ -90,7 +93,7 @@ describe('regular expressions', () => {
   const found = findPatterns(sources);
 
   itChecks(
-    'of the sources take linear time for every text',
+    'in the sources take linear time for every text',
     async () => {
       expect(found.length).toBeGreaterThan(150);
       expect(await faultsOf(found.filter((each) => !isException(each)))).toEqual([]);
@@ -99,7 +102,7 @@ describe('regular expressions', () => {
   );
 
   itChecks(
-    'that the schemas of the interface are made of take linear time for every text',
+    'in the API schemas take linear time for every text',
     async () => {
       const patterns = patternsWithin(routes);
       expect(patterns.length).toBeGreaterThan(5);
@@ -110,12 +113,12 @@ describe('regular expressions', () => {
     TIMEOUT_MS,
   );
 
-  itChecks('that carriers’ identifiers are held against take linear time', async () => {
+  itChecks('for identifiers of carriers take linear time', async () => {
     const patterns = Object.values(identifiers).map(({ source }) => source);
     expect(await faultsOf(patterns.map((pattern) => ({ at: 'identifiers', pattern, flags: '' })))).toEqual([]);
   });
 
-  it('that may stay in spite of the check are still there', () => {
+  it('that are listed as exceptions still exist', () => {
     const gone = EXCEPTIONS.filter(
       ({ file, pattern }) => !found.some((each) => each.at.startsWith(`${file}:`) && each.pattern === pattern),
     );
@@ -138,12 +141,12 @@ describe('the check of regular expressions', () => {
     ['a zod check', `export const x = z.string().regex(/${SLOW}/);`],
   ];
 
-  itChecks.each(places)('finds %s', async (_place, text) => {
+  itChecks.each(places)('finds a slow pattern in %s', async (_place, text) => {
     const faults = await faultsOf(findPatterns(new Map([['src/x.tsx', `// ä comment\n${text}`]])));
     expect(faults.join()).toMatch(/^src\/x\.tsx:[23]: .* takes .* time for /);
   });
 
-  itChecks('says so of what is made of more than constants, and finds the constants of other files', async () => {
+  itChecks('reports a pattern with a dynamic part, and resolves constants of other files', async () => {
     const dynamic = new Map([['src/x.ts', 'export const x = (part: string) => new RegExp(`^${part}$`);']]);
     expect(await faultsOf(findPatterns(dynamic))).toEqual([
       expect.stringMatching(/^src\/x\.ts:1: .*not made of constants/),
@@ -155,7 +158,7 @@ describe('the check of regular expressions', () => {
     expect(await faultsOf(findPatterns(two))).toEqual([expect.stringMatching(/^src\/x\.ts:2: .*exponential/)]);
   });
 
-  it('tells the characters of a pattern as the program sees them', () => {
+  it('unescapes the characters of a string pattern', () => {
     const [found] = findPatterns(new Map([['src/x.ts', "export const x = new RegExp('^[\\\\uFEFF\\\\s]\\\\/$');"]]));
     expect(found?.pattern).toBe('^[\\uFEFF\\s]\\/$');
   });

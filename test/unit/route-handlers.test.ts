@@ -47,15 +47,15 @@ const handlers: Things = {
 
 const count = <T>(...values: T[]) => values.length;
 
-describe('a table of routes', () => {
-  it('types its handlers: what they are told, and what they answer', async () => {
-    const asked = { ctx: {} as never, principal: { owner: 'me' } };
-    expect(await handlers.readThing({ ...asked, params: { thing_id: 'abc' }, query: { limit: 2 } })).toEqual({
+describe('a route table', () => {
+  it('types the input and output of its handlers', async () => {
+    const request = { ctx: {} as never, principal: { owner: 'me' } };
+    expect(await handlers.readThing({ ...request, params: { thing_id: 'abc' }, query: { limit: 2 } })).toEqual({
       count: 7,
     });
   });
 
-  it('has no compiling table of handlers of which one is missing or wrong', () => {
+  it('does not compile with a missing or wrong handler', () => {
     const { readThing: _left, ...withoutOne } = handlers;
     // @ts-expect-error a handler is missing
     expect(count<Things>(withoutOne)).toBe(1);
@@ -63,11 +63,11 @@ describe('a table of routes', () => {
     expect(count<Things>({ ...handlers, eatThing: () => 'thing' })).toBe(1);
     // @ts-expect-error the contract says a number
     expect(count<Things['readThing']>(() => ({ count: '1' }))).toBe(1);
-    // @ts-expect-error the contract names no such parameter
+    // @ts-expect-error the contract has no such parameter
     expect(count<Things['readThing']>(({ params }) => ({ count: Number(params.id) }))).toBe(1);
-    // @ts-expect-error the body comes on demand
+    // @ts-expect-error the body is read on demand
     expect(count<Things['changeThing']>(({ body }) => ({ count: Number(body) }))).toBe(1);
-    // @ts-expect-error the contract names no such content type
+    // @ts-expect-error the contract has no such content type
     expect(count<Things['sayThing']>(() => content('text/html', '<p>thing</p>'))).toBe(1);
   });
 
@@ -78,27 +78,27 @@ describe('a table of routes', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const contextOf = () => ({ set: () => undefined, status: 404, body: undefined }) as unknown as ApiContext;
 
-  it('is held against the contract where that is asked for', () => {
+  it('is checked against the contract if that is requested', () => {
     const ctx = contextOf();
     expect(() => sendAnswer(ctx, table.readThing, { count: 'secret' }, true)).toThrow(
-      'The answer to get /things/{thing_id} is not what its contract says: count (invalid_type)',
+      'The response of get /things/{thing_id} does not match its contract: count (invalid_type)',
     );
     expect(sendAnswer(ctx, table.readThing, { count: 1 }, true)).toEqual({});
     expect(ctx).toMatchObject({ status: 200, body: { count: 1 } });
   });
 
-  it('of another status is an error object', () => {
-    const refusal = { success: false as const, message: 'No.', error_code: 'CONFLICT' as const };
+  it('with another status is an error object', () => {
+    const errorBody = { success: false as const, message: 'No.', error_code: 'CONFLICT' as const };
     const ctx = contextOf();
-    sendAnswer(ctx, table.readThing, answer<never>(refusal, { status: 409 }), true);
-    expect(ctx).toMatchObject({ status: 409, body: refusal });
+    sendAnswer(ctx, table.readThing, answer<never>(errorBody, { status: 409 }), true);
+    expect(ctx).toMatchObject({ status: 409, body: errorBody });
     expect(() => sendAnswer(ctx, table.readThing, answer({ count: 1 }, { status: 409 }), true)).toThrow('error_code');
   });
 
-  it('names the target of a change for the audit log', () => {
+  it('carries the target of a change for the audit log', () => {
     const change = { target: 'thing', unchanged: true };
     expect(sendAnswer(contextOf(), table.changeThing, answer({ count: 1 }, change), true)).toEqual(change);
   });

@@ -22,7 +22,7 @@ describe('a secret box', () => {
     expect(() => box.open('tool:b', box.seal('tool:a', 'secret'))).toThrow(/authenticate/);
   });
 
-  it('opens nothing that was altered or cut off', () => {
+  it('does not open altered or truncated data', () => {
     const box = createSecretBox([aKey('k1')]);
     const [id = '', text = ''] = box.seal('tool:a', 'secret').split('.');
     const bytes = Buffer.from(text, 'base64url');
@@ -32,10 +32,10 @@ describe('a secret box', () => {
       expect(() => box.open('tool:a', `${id}.${altered.toString('base64url')}`)).toThrow(/authenticate/);
     }
     for (const cut of ['', 'k1', 'k1.', `k1.${text.slice(0, 20)}`])
-      expect(() => box.open('tool:a', cut)).toThrow(/key|cut off/);
+      expect(() => box.open('tool:a', cut)).toThrow(/key|truncated/);
   });
 
-  it('seals under the first key and opens under all', () => {
+  it('seals with the first key and opens with any of its keys', () => {
     const [old, recent] = [aKey('2026-01'), aKey('2026-02')];
     const sealedBefore = createSecretBox([old]).seal('a', 'secret');
     const rotated = createSecretBox([recent, old]);
@@ -51,7 +51,7 @@ describe('ENCRYPTION_KEYS', () => {
   const good = text(randomBytes(32));
   const [development] = parseConfig({}).encryptionKeys;
 
-  it('takes several keys, newest first, and has a fixed one in development', () => {
+  it('accepts several keys, newest first, and has a fixed key in development', () => {
     const [a, b] = [randomBytes(32), randomBytes(32)];
     expect(parseConfig({ ENCRYPTION_KEYS: `b:${text(b)},a:${text(a)}` }).encryptionKeys).toEqual([
       { id: 'b', key: b },
@@ -70,13 +70,13 @@ describe('ENCRYPTION_KEYS', () => {
     `a:${text(randomBytes(31))}`,
     `a:${text(randomBytes(33))}`,
     'change-me',
-  ])('refuses %s without repeating it', (value) => {
+  ])('rejects %s without repeating it', (value) => {
     const parse = () => parseConfig({ ENCRYPTION_KEYS: value });
     expect(parse).toThrow(/ENCRYPTION_KEYS/);
     expect(parse).not.toThrow(value.split(':').at(-1));
   });
 
-  it('must be there in production, and be neither a placeholder, published nor the pepper', () => {
+  it('is required in production, and must not be a placeholder, a published key or the pepper', () => {
     expect(() => parseConfig({ ...PRODUCTION, ENCRYPTION_KEYS: '' })).toThrow(/ENCRYPTION_KEYS must be set/);
     expect(parseConfig({ ...PRODUCTION, ENCRYPTION_KEYS: `a:${good}` }).encryptionKeys).toHaveLength(1);
     expect(encryptionKeysFault(`a:${good}`, PEPPER)).toBeUndefined();

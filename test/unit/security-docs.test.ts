@@ -6,7 +6,7 @@ const ROOT = join(__dirname, '../..');
 const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
 const rows = [...text.matchAll(/^\| ([A-Z]\d+) \|(.*)$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
 
-/** The tests that a row names. */
+/** Returns the tests that a table row names. */
 function proofsOf(rest: string): { file: string; name: string }[] {
   return [...rest.matchAll(/`([^`]+)` › `([^`]+)`/g)].map(([, file = '', name = '']) => ({ file, name }));
 }
@@ -18,7 +18,7 @@ interface Node {
 
 const namesByFile = new Map<string, ReadonlySet<string>>();
 
-/** The names of a file's tests and groups of tests; a template's without what it puts in. */
+/** Returns the names of a file's tests and test groups. Template strings are returned without their inserted values. */
 function testNamesOf(file: string): ReadonlySet<string> {
   const known = namesByFile.get(file);
   if (known !== undefined) return known;
@@ -45,7 +45,7 @@ function visit(value: unknown, look: (node: Node) => void): void {
   for (const child of Object.values(value)) visit(child, look);
 }
 
-/** `it`, `it.each(table)` and the like; one that is skipped proves nothing. */
+/** Returns true for `it`, `it.each(table)` and similar calls, but not for skipped tests, because they prove nothing. */
 function isTestCall(callee: Node): boolean {
   if (callee.type === 'Identifier') return ['it', 'itChecks', 'test', 'describe'].includes(String(callee['value']));
   if (callee.type === 'CallExpression') return isTestCall(callee['callee'] as Node);
@@ -60,13 +60,13 @@ describe('docs/security.md', () => {
     expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
   });
 
-  it.each(rows)('proves $id by tests that exist', ({ rest }) => {
+  it.each(rows)('proves $id with tests that exist', ({ rest }) => {
     const proofs = proofsOf(rest);
     expect(proofs.length).toBeGreaterThan(0);
     expect(proofs.filter(({ file, name }) => !testNamesOf(file).has(name))).toEqual([]);
   });
 
-  it('keeps the threats that it was written for', () => {
+  it('keeps the original threats', () => {
     const upTo = (letter: string, count: number) => Array.from({ length: count }, (_, n) => `${letter}${n + 1}`);
     const first = { A: 12, N: 4, P: 4, M: 6, W: 8, C: 5, D: 3, S: 2 };
     const known = new Set(rows.map(({ id }) => id));
@@ -83,7 +83,7 @@ describe('docs/security.md', () => {
     expect(files.filter((name) => !text.includes(`\`test/security/${name}\``))).toEqual([]);
   });
 
-  it('names only variables that the service has', () => {
+  it('names only settings that exist', () => {
     const known = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
     const checklist = text.slice(text.indexOf('## Before going live'));
     const named = [...checklist.matchAll(/`([A-Z][A-Z_]{3,})(?:=[^`]*)?`/g)].map(([, name = '']) => name);
@@ -91,7 +91,7 @@ describe('docs/security.md', () => {
     expect(named.filter((name) => !known.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it('is led to by SECURITY.md', () => {
+  it('is linked from SECURITY.md', () => {
     expect(readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')).toContain('(docs/security.md)');
   });
 });

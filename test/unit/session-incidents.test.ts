@@ -4,12 +4,15 @@ import { parseConfig } from '../../src/platform/config/config.js';
 import { replaySession, type SessionLog } from '../../src/voice/session/reducer/replay.js';
 import { openStage } from '../support/pipeline-stage';
 
-/** A session that once went wrong, as it was recorded: `RECORD_SESSIONS=1 npx jest --testPathPatterns pipeline-turns`. */
+/**
+ * A recording of a session that once went wrong. It was made with `RECORD_SESSIONS=1 npx jest --testPathPatterns
+ * pipeline-turns`.
+ */
 interface Incident {
   about: string;
   /** The transcript, in order. */
   said: string[];
-  /** The reason the session ended for by itself, or what failed. */
+  /** The end reason, or the error if the session failed. */
   ended: string | null;
   log: SessionLog;
 }
@@ -17,7 +20,7 @@ interface Incident {
 const FOLDER = join(__dirname, '../histories/sessions');
 const incidents = readdirSync(FOLDER).map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Incident);
 
-/** What came of a session, told by its commands. */
+/** Derives the outcome of a session from its commands. */
 function outcomeOf(log: SessionLog) {
   const { commands } = replaySession(log);
   const said = commands.flatMap((each) => (each.type === 'store_turn' ? [`${each.speaker}: ${each.text}`] : []));
@@ -27,23 +30,23 @@ function outcomeOf(log: SessionLog) {
   return { said, ended };
 }
 
-describe('sessions that were recorded', () => {
-  it('are recorded only where an operator asks for it', () => {
+describe('recorded sessions', () => {
+  it('exist only if an operator turns on the session log', () => {
     expect(parseConfig({}).sessionLogs).toBe(false);
     expect(parseConfig({ SESSION_LOG: 'on' }).sessionLogs).toBe(true);
   });
 
-  it('are ten at least', () => expect(incidents.length).toBeGreaterThanOrEqual(10));
+  it('number at least ten', () => expect(incidents.length).toBeGreaterThanOrEqual(10));
 
   it.each(incidents.map((incident) => [incident.about, incident] as const))('%s', (_, { said, ended, log }) => {
     expect(outcomeOf(log)).toEqual({ said, ended });
   });
 
-  it('take the same decisions when they are replayed', async () => {
+  it('make the same decisions on replay', async () => {
     jest.useFakeTimers();
     const stage = await openStage();
     await stage.says('When is it?');
-    stage.lastAsked(2).answers('At ten.');
+    stage.lastRequest(2).respond('At ten.');
     await stage.pass(2_000);
     await stage.close();
     jest.useRealTimers();

@@ -1,24 +1,24 @@
 import fc from 'fast-check';
-import type { SessionHappening } from '../../src/voice/session/reducer/events.js';
+import type { SessionEventBody } from '../../src/voice/session/reducer/events.js';
 import { fillersInARow, openWorld, SETUP, type World } from '../support/session-world';
 
 type Act = (world: World) => void;
 
-const happening = (what: SessionHappening) => (world: World) => world.happens(what);
+const happening = (what: SessionEventBody) => (world: World) => world.happens(what);
 
-/** The provider hears the caller for so long, and begins a reply by itself if it may. */
+/** Lets the caller speak for `ms`. Then the provider starts a reply on its own, if the session allows this. */
 const speaks = (ms: number, answersAfterMs: number, n: number) => (world: World) => {
   world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
   world.pass(ms);
   world.happens({ type: 'turn_over', endMs: world.now() });
   const replyId = `own-${n}`;
-  const mayAnswer = world.of('let_provider_answer').at(-1)?.answers ?? true;
+  const mayAnswer = world.of('set_auto_reply').at(-1)?.autoReplies ?? true;
   world.pass(answersAfterMs);
   if (mayAnswer) begins(world, replyId);
 };
 
-/** The provider is away so often and so long. */
-const isAway = (times: number, ms: number) => (world: World) => {
+/** Breaks the connection to the provider several times, each time for `ms`. */
+const losesProvider = (times: number, ms: number) => (world: World) => {
   for (let n = 0; n < times; n += 1) {
     world.happens({ type: 'provider_lost' });
     world.pass(ms);
@@ -47,7 +47,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .constantFrom<SessionHappening>(
+      .constantFrom<SessionEventBody>(
         { type: 'turn_over', endMs: 0 },
         { type: 'turn_words', text: 'Yes.', startMs: 1, endMs: 2 },
         { type: 'reply_wanted' },
@@ -66,12 +66,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     weight: 1,
     arbitrary: fc
       .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 20, max: 5_000 }))
-      .map(([times, ms]) => isAway(times, ms)),
+      .map(([times, ms]) => losesProvider(times, ms)),
   },
   {
     weight: 1,
     arbitrary: fc
-      .constantFrom<SessionHappening>(
+      .constantFrom<SessionEventBody>(
         { type: 'provider_gone', part: 'model', message: 'model: gone' },
         { type: 'answered_by', who: 'voicemail' },
         { type: 'tool_finished', endsCall: true, ok: true },
@@ -98,8 +98,8 @@ const world = fc
 
 const always = (check: (played: World) => void) => fc.assert(fc.property(world, check), { numRuns: 300 });
 
-describe('a session whose provider starts replies, whatever happens in whatever order', () => {
-  it('sends no audio of an item after it was cleared', () => {
+describe('a session whose provider starts replies, with random events in random order', () => {
+  it('sends no audio of an item after it was closed', () => {
     always((played) => {
       const closed = new Set<string>();
       const late = played.commands.filter(({ command }) => {
@@ -110,20 +110,25 @@ describe('a session whose provider starts replies, whatever happens in whatever 
     });
   });
 
-  it('asks for no reply while another is being made that it has not given up', () => {
+  it('requests no reply while another is in progress, unless it cancelled that one', () => {
     always((played) => {
-      const given = new Set<string>();
-      const second = played.commands.filter(({ command, before, after }) => {
-        if (command.type === 'cancel_reply') given.add(command.replyId);
+      const cancelled = new Set<string>();
+      const second = played.commands.filter(({ command, atMs, before, after }) => {
+        if (command.type === 'cancel_reply') cancelled.add(command.replyId);
         const present = before.reply;
         if (command.type !== 'request_reply' || present?.running !== true) return false;
-        return after.reply?.id !== present.id && !given.has(present.id);
+        // The request may be caused by the event that ends the current reply.
+        const hasEnded = played.events.some(
+          (event) => event.type === 'reply_done' && event.replyId === present.id && event.atMs <= atMs,
+        );
+        if (hasEnded) return false;
+        return after.reply?.id !== present.id && !cancelled.has(present.id);
       });
       expect(second).toEqual([]);
     });
   });
 
-  it('asks for no reply while the caller speaks, except for the message to a machine', () => {
+  it('requests no reply while the caller speaks, except the message to an answering machine', () => {
     always((played) => {
       const into = played.commands.filter(
         ({ command, after }) =>
@@ -133,15 +138,15 @@ describe('a session whose provider starts replies, whatever happens in whatever 
     });
   });
 
-  it('asks for no more replies than its budget allows', () => {
+  it('requests no more replies than its budget allows', () => {
     always((played) => {
       const { atOnce, oneMoreAfterMs } = SETUP.policy.replies;
-      const asked = played.of('request_reply').length;
-      expect(asked).toBeLessThanOrEqual(atOnce + Math.ceil(played.now() / oneMoreAfterMs) + 1);
+      const requested = played.of('request_reply').length;
+      expect(requested).toBeLessThanOrEqual(atOnce + Math.ceil(played.now() / oneMoreAfterMs) + 1);
     });
   });
 
-  it('says one moment never twice in a row', () => {
+  it('never says the filler twice in a row', () => {
     always((played) => expect(fillersInARow(played)).toEqual([]));
   });
 
@@ -154,7 +159,7 @@ describe('a session whose provider starts replies, whatever happens in whatever 
     });
   });
 
-  it('ends, when the caller says no more, the provider does what it owes, and every timer fires', () => {
+  it('ends after the caller falls silent, the provider completes its work and all timers fire', () => {
     always((played) => {
       played.happens({ type: 'provider_back' });
       played.happens({ type: 'turn_over', endMs: played.now() });

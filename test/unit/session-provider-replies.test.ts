@@ -3,20 +3,22 @@ import { openWorld, type World } from '../support/session-world';
 
 const PROVIDER = { capabilities: { endsTurns: 'engine', startsReplies: 'provider' } } as const;
 
-/** A session whose provider hears turns and answers them; the agent has introduced itself. */
-function talking(setup: Parameters<typeof openWorld>[0] = {}): World {
+/**
+ * Opens a session whose provider detects the caller's turns and answers them. The agent has already introduced itself.
+ */
+function introducedSession(setup: Parameters<typeof openWorld>[0] = {}): World {
   const world = openWorld({ ...PROVIDER, ...setup });
   world.happens({ type: 'line_opened' });
   world.pass(5_000);
   return world;
 }
 
-const asked = (world: World) => world.of('request_reply').map(({ replyId }) => replyId);
+const requestedReplies = (world: World) => world.of('request_reply').map(({ replyId }) => replyId);
 const cancelled = (world: World) => world.of('cancel_reply').map(({ replyId }) => replyId);
-const lines = (world: World) => world.of('say').map(({ line }) => line);
-const mayAnswer = (world: World) => world.of('let_provider_answer').map(({ answers }) => answers);
+const spokenLines = (world: World) => world.of('say').map(({ phrase }) => phrase);
+const mayAnswer = (world: World) => world.of('set_auto_reply').map(({ autoReplies }) => autoReplies);
 
-function turn(world: World, ms = 600): void {
+function takeTurn(world: World, ms = 600): void {
   world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
   world.pass(ms);
   world.happens({ type: 'turn_over', endMs: world.now() });
@@ -28,27 +30,27 @@ function answers(world: World, replyId: string, ms = 1_000): void {
   world.happens({ type: 'reply_heard', replyId, times: { startedMs: world.now() } });
 }
 
-function done(world: World, replyId: string): void {
+function finishReply(world: World, replyId: string): void {
   world.happens({ type: 'item_whole', itemId: `${replyId}.item` });
   world.happens({ type: 'reply_done', replyId });
 }
 
 describe('a session whose provider starts replies', () => {
-  it('asks for the first reply and for none after a turn: the provider answers by itself', () => {
-    const world = talking();
-    expect(world.of('tell_model')).toEqual([]);
-    expect(asked(world)).toHaveLength(1);
-    turn(world);
+  it('requests only the first reply, because the provider answers each turn by itself', () => {
+    const world = introducedSession();
+    expect(world.of('add_to_history')).toEqual([]);
+    expect(requestedReplies(world)).toHaveLength(1);
+    takeTurn(world);
     answers(world, 'own');
-    done(world, 'own');
+    finishReply(world, 'own');
     world.pass(2_000);
-    expect(asked(world)).toHaveLength(1);
+    expect(requestedReplies(world)).toHaveLength(1);
     expect(world.of('close_item').at(-1)).toMatchObject({ itemId: 'own.item', kind: 'reply', complete: true });
   });
 
-  it('stores the words of a turn whenever they come, also when the session is over', () => {
-    const world = talking();
-    turn(world);
+  it('stores the transcript of a turn whenever it arrives, even after the session', () => {
+    const world = introducedSession();
+    takeTurn(world);
     answers(world, 'own');
     world.happens({ type: 'turn_words', text: 'Hello?', startMs: 5_000, endMs: 5_600 });
     world.happens({ type: 'stopped' });
@@ -59,9 +61,9 @@ describe('a session whose provider starts replies', () => {
     ]);
   });
 
-  it('takes a reply back when the caller speaks over it, before it tells how much was heard', () => {
-    const world = talking();
-    turn(world);
+  it('cancels a reply and clears the audio when the caller interrupts, before it truncates the item', () => {
+    const world = introducedSession();
+    takeTurn(world);
     answers(world, 'own', 9_000);
     world.pass(1_000);
     world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
@@ -70,167 +72,167 @@ describe('a session whose provider starts replies', () => {
     expect(order.slice(-3)).toEqual(['cancel_reply', 'clear', 'close_item']);
   });
 
-  it('takes a reply back that is being made and was not heard yet when the caller goes on', () => {
-    const world = talking();
-    turn(world);
+  it('cancels a reply without audio when the caller continues', () => {
+    const world = introducedSession();
+    takeTurn(world);
     world.happens({ type: 'reply_begun', replyId: 'own' });
-    turn(world);
+    takeTurn(world);
     expect(cancelled(world)).toEqual(['own']);
   });
 
-  it('lets what is on the line be heard before the answer to what tools brought, which waits for the reply', () => {
-    const world = talking();
-    turn(world);
+  it('waits for the current reply to finish before it requests the answer to tool results', () => {
+    const world = introducedSession();
+    takeTurn(world);
     answers(world, 'own', 3_000);
     world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'look_up', arguments: {} });
     world.happens({ type: 'reply_wanted' });
-    expect(asked(world)).toHaveLength(1);
-    done(world, 'own');
+    expect(requestedReplies(world)).toHaveLength(1);
+    finishReply(world, 'own');
     world.pass(100);
-    expect(asked(world)).toHaveLength(2);
+    expect(requestedReplies(world)).toHaveLength(2);
     expect(world.of('clear')).toEqual([]);
   });
 
-  it('asks for no reply while the caller speaks, who is answered after it', () => {
-    const world = talking();
+  it('requests no reply while the caller speaks', () => {
+    const world = introducedSession();
     world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
     world.presses('1#');
     world.happens({ type: 'reply_wanted' });
     world.pass(1_000);
-    expect(asked(world)).toHaveLength(1);
-    expect(world.of('tell_model').at(-1)).toMatchObject({ digits: '1#' });
+    expect(requestedReplies(world)).toHaveLength(1);
+    expect(world.of('add_to_history').at(-1)).toMatchObject({ digits: '1#' });
   });
 
-  it('does not take a caller who waits for tools for silent until all have answered', () => {
-    const world = talking();
-    turn(world);
+  it('pauses the silence timeout until all tool calls have finished', () => {
+    const world = introducedSession();
+    takeTurn(world);
     world.happens({ type: 'reply_begun', replyId: 'own' });
     world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'look_up', arguments: {} });
     world.happens({ type: 'reply_done', replyId: 'own' });
     world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'b', name: 'look_up', arguments: {} });
     world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'c', name: 'look_up', arguments: {} });
-    expect(world.state().provider.toolsAtWork).toBe(3);
+    expect(world.state().provider.runningTools).toBe(3);
     expect(world.state().timers.silence).toBeUndefined();
     world.pass(1_600);
-    expect(world.state().provider.toolsAtWork).toBe(0);
+    expect(world.state().provider.runningTools).toBe(0);
     expect(world.state().timers.silence).toBeDefined();
   });
 
-  it('hangs up on a machine at once where it is to leave no message', () => {
-    const world = talking();
+  it('hangs up on an answering machine at once if there is no message to leave', () => {
+    const world = introducedSession();
     world.happens({ type: 'answered_by', who: 'voicemail' });
     expect(world.of('end')).toEqual([{ type: 'end', reason: 'voicemail' }]);
     expect(world.of('say')).toEqual([]);
   });
 
-  it('asks for a reply that the provider owes and does not begin', () => {
-    const world = talking();
-    turn(world);
+  it('requests an owed reply that the provider does not start', () => {
+    const world = introducedSession();
+    takeTurn(world);
     world.happens({ type: 'reply_missed' });
-    expect(asked(world)).toHaveLength(2);
+    expect(requestedReplies(world)).toHaveLength(2);
   });
 
-  it('forbids the provider to answer while replies are scarce, asks for each then, and allows it again', () => {
-    const world = talking();
-    for (let count = 0; count < 25; count += 1) {
+  it('stops automatic replies while the reply budget is low, requests each reply, and allows them again later', () => {
+    const world = introducedSession();
+    for (let count = 0; count < 4; count += 1) {
       world.happens({ type: 'reply_begun', replyId: `own-${count}` });
       world.happens({ type: 'reply_done', replyId: `own-${count}` });
     }
     expect(mayAnswer(world)).toEqual([false]);
-    turn(world);
-    expect(asked(world)).toHaveLength(2);
+    takeTurn(world);
+    expect(requestedReplies(world)).toHaveLength(2);
     world.pass(4_000);
-    turn(world, 60_000);
+    takeTurn(world, 60_000);
     expect(mayAnswer(world)).toEqual([false, true]);
   });
 
-  it('asks for no more replies than there is room for, and answers the last turn when there is', () => {
-    const world = talking();
-    for (let count = 0; count < 32; count += 1) {
+  it('requests no more replies than the budget allows, and answers the last turn later', () => {
+    const world = introducedSession();
+    for (let count = 0; count < 7; count += 1) {
       world.happens({ type: 'reply_begun', replyId: `own-${count}` });
       world.happens({ type: 'reply_done', replyId: `own-${count}` });
     }
-    for (let count = 0; count < 5; count += 1) turn(world, 200);
-    expect(asked(world)).toHaveLength(1);
+    for (let count = 0; count < 5; count += 1) takeTurn(world, 200);
+    expect(requestedReplies(world)).toHaveLength(1);
     world.pass(20_000);
-    expect(asked(world).length).toBeGreaterThan(1);
+    expect(requestedReplies(world).length).toBeGreaterThan(1);
   });
 
-  it('refuses a reply that the provider begins when the end is decided', () => {
-    const world = talking({ voicemail: { action: 'leave_message', hasMessage: true } });
+  it('cancels a reply that the provider starts after the end is decided', () => {
+    const world = introducedSession({ voicemail: { action: 'leave_message', hasMessage: true } });
     world.happens({ type: 'answered_by', who: 'voicemail' });
     world.happens({ type: 'reply_begun', replyId: 'own' });
     expect(cancelled(world).at(-1)).toBe('own');
     expect(mayAnswer(world)).toEqual([false]);
   });
 
-  it('goes on when the provider is back, once', () => {
-    const world = talking();
-    turn(world);
+  it('continues once after the provider reconnects', () => {
+    const world = introducedSession();
+    takeTurn(world);
     answers(world, 'own', 400);
     world.happens({ type: 'item_whole', itemId: 'own.item' });
     world.happens({ type: 'provider_lost' });
     world.pass(300);
-    expect(asked(world)).toHaveLength(1);
+    expect(requestedReplies(world)).toHaveLength(1);
     world.happens({ type: 'provider_back' });
     world.happens({ type: 'provider_back' });
-    expect(asked(world)).toHaveLength(2);
+    expect(requestedReplies(world)).toHaveLength(2);
   });
 
-  it('waits with what is told before the end until nobody speaks', () => {
-    const world = talking();
-    turn(world);
+  it('announces the end only while neither party speaks', () => {
+    const world = introducedSession();
+    takeTurn(world);
     answers(world, 'own', 3_000);
-    done(world, 'own');
+    finishReply(world, 'own');
     world.happens({ type: 'ending_soon', secondsLeft: 20 });
-    expect(world.of('tell_model')).toHaveLength(1);
-    expect(asked(world)).toHaveLength(1);
+    expect(world.of('add_to_history')).toHaveLength(1);
+    expect(requestedReplies(world)).toHaveLength(1);
     world.pass(3_100);
-    expect(asked(world)).toHaveLength(2);
+    expect(requestedReplies(world)).toHaveLength(2);
   });
 
-  it('asks for nothing more after a transfer', () => {
-    const world = talking();
+  it('requests nothing more after a transfer', () => {
+    const world = introducedSession();
     world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'transfer_call', arguments: {} });
     world.happens({ type: 'tool_finished', endsCall: true, ok: true });
     world.happens({ type: 'reply_wanted' });
-    turn(world);
+    takeTurn(world);
     world.pass(60_000);
-    expect(asked(world)).toHaveLength(1);
+    expect(requestedReplies(world)).toHaveLength(1);
     expect(world.of('say')).toEqual([]);
   });
 
-  it('tells how long a caller who pressed keys waited for the answer', () => {
-    const world = talking();
+  it('reports the latency of an answer to DTMF digits', () => {
+    const world = introducedSession();
     world.presses('1#');
     world.pass(1_000);
     expect(world.of('store_latency').at(-1)).toMatchObject({ sinceMs: 5_000, knownMs: 5_000, atMs: 5_300 });
   });
 
-  it('takes a far end that was told to speak or press keys for a person', () => {
-    const keyed = talking();
-    expect(whoAnswered(keyed.state())).toBe('unknown');
-    keyed.presses('1#');
-    expect(whoAnswered(keyed.state())).toBe('human');
-    const spoke = talking();
+  it('considers the remote party human after speech or DTMF digits on request', () => {
+    const pressedDigits = introducedSession();
+    expect(whoAnswered(pressedDigits.state())).toBe('unknown');
+    pressedDigits.presses('1#');
+    expect(whoAnswered(pressedDigits.state())).toBe('human');
+    const spoke = introducedSession();
     spoke.happens({ type: 'turn_words', text: 'Hello?', startMs: 5_000, endMs: 5_600 });
     expect(whoAnswered(spoke.state())).toBe('human');
   });
 
-  it('makes an introduction again that was not heard before it asks into silence', () => {
+  it('repeats an introduction that was not heard before it reprompts', () => {
     const world = openWorld(PROVIDER);
     world.happens({ type: 'line_opened' });
     world.pass(1_000);
-    turn(world, 400);
+    takeTurn(world, 400);
     world.happens({ type: 'reply_begun', replyId: 'own' });
     world.happens({ type: 'reply_done', replyId: 'own' });
     world.pass(11_000);
-    expect(lines(world)).toEqual([]);
-    expect(asked(world)).toHaveLength(2);
+    expect(spokenLines(world)).toEqual([]);
+    expect(requestedReplies(world)).toHaveLength(2);
     expect(world.state().introduction.heard).toBe(false);
   });
 
-  it('counts an item without marks as heard no further, so that the provider forgets the rest', () => {
+  it('counts an item without marks as not played, so that the provider forgets it', () => {
     const world = openWorld(PROVIDER, { marks: false });
     world.happens({ type: 'line_opened' });
     world.pass(3_300);
@@ -239,47 +241,47 @@ describe('a session whose provider starts replies', () => {
     expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'introduction', playedMs: 0, complete: false });
   });
 
-  it('gives a last word 20 s, and a message to a machine 60 s', () => {
+  it('allows 20 s for a goodbye and 60 s for a message to an answering machine', () => {
     const closingAtMs = (world: World) => (world.state().timers.closing ?? 0) - world.now();
-    const silent = talking();
+    const silent = introducedSession();
     silent.pass(10_000);
     silent.pass(30_000 - (silent.now() - silent.state().silence.quietSinceMs));
-    expect(lines(silent).at(-1)).toBe('silent_goodbye');
+    expect(spokenLines(silent).at(-1)).toBe('silence_goodbye');
     expect(closingAtMs(silent)).toBe(20_000);
-    const machine = talking({ voicemail: { action: 'leave_message', hasMessage: true } });
+    const machine = introducedSession({ voicemail: { action: 'leave_message', hasMessage: true } });
     machine.happens({ type: 'answered_by', who: 'voicemail' });
     machine.pass(1_000);
-    expect(lines(machine)).toEqual(['voicemail_message']);
+    expect(spokenLines(machine)).toEqual(['voicemail_message']);
     expect(closingAtMs(machine)).toBe(60_000);
   });
 });
 
-describe('one moment, of a session whose provider starts replies', () => {
-  it('is said to a caller who waits, and not when the provider has nothing to say', () => {
-    const waits = talking();
-    turn(waits);
+describe('the filler in a session whose provider starts replies', () => {
+  it('is said to a waiting caller, unless the provider has nothing to say', () => {
+    const waits = introducedSession();
+    takeTurn(waits);
     waits.pass(1_600);
-    expect(lines(waits)).toEqual(['one_moment']);
-    const empty = talking();
-    turn(empty);
+    expect(spokenLines(waits)).toEqual(['filler']);
+    const empty = introducedSession();
+    takeTurn(empty);
     empty.happens({ type: 'reply_begun', replyId: 'own' });
     empty.happens({ type: 'reply_done', replyId: 'own' });
     empty.pass(1_600);
-    expect(lines(empty)).toEqual([]);
+    expect(spokenLines(empty)).toEqual([]);
   });
 
-  it('is said 1.5 s after the provider went away', () => {
-    const world = talking();
+  it('is said 1.5 s after the provider connection is lost', () => {
+    const world = introducedSession();
     world.happens({ type: 'provider_lost' });
     world.pass(1_400);
-    expect(lines(world)).toEqual([]);
+    expect(spokenLines(world)).toEqual([]);
     world.pass(200);
-    expect(lines(world)).toEqual(['one_moment']);
+    expect(spokenLines(world)).toEqual(['filler']);
   });
 
-  it('is not said twice in a row, however long the caller waits and for whatever reason', () => {
-    const world = talking();
-    turn(world);
+  it('is not said twice in a row, for any length of or reason for the wait', () => {
+    const world = introducedSession();
+    takeTurn(world);
     world.pass(4_000);
     world.happens({ type: 'provider_lost' });
     world.pass(3_000);
@@ -287,12 +289,12 @@ describe('one moment, of a session whose provider starts replies', () => {
     world.pass(20);
     world.happens({ type: 'provider_lost' });
     world.pass(4_000);
-    expect(lines(world)).toEqual(['one_moment']);
+    expect(spokenLines(world)).toEqual(['filler']);
     answers(world, 'own');
-    done(world, 'own');
+    finishReply(world, 'own');
     world.pass(2_000);
-    turn(world);
+    takeTurn(world);
     world.pass(1_600);
-    expect(lines(world)).toEqual(['one_moment', 'one_moment']);
+    expect(spokenLines(world)).toEqual(['filler', 'filler']);
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SessionHappening } from '../../src/voice/session/reducer/events.js';
+import type { SessionEventBody } from '../../src/voice/session/reducer/events.js';
 import { SESSION_TIMERS } from '../../src/voice/session/reducer/kinds.js';
 import type { SessionSetup } from '../../src/voice/session/reducer/state.js';
 import { fillersInARow, openWorld, SETUP, type World, type WorldHabits } from '../support/session-world';
@@ -7,10 +7,10 @@ import { fillersInARow, openWorld, SETUP, type World, type WorldHabits } from '.
 type Act = (world: World) => void;
 
 const text = fc.constantFrom('Yes.', 'Yes, tomorrow.', 'Who is speaking?');
-const happening = (what: SessionHappening) => (world: World) => world.happens(what);
-const streamed = (make: (streamMs: number) => SessionHappening) => (world: World) => world.happens(make(world.now()));
+const happening = (what: SessionEventBody) => (world: World) => world.happens(what);
+const streamed = (make: (streamMs: number) => SessionEventBody) => (world: World) => world.happens(make(world.now()));
 
-/** Things in the order in which they happen to calls. */
+/** Events in the order in which they usually happen. */
 const usual: fc.Arbitrary<Act> = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 20, max: 9_000 }).map((ms) => (world: World) => world.pass(ms)) },
   { weight: 4, arbitrary: text.map((words) => (world: World) => world.says(words)) },
@@ -18,13 +18,13 @@ const usual: fc.Arbitrary<Act> = fc.oneof(
     weight: 3,
     arbitrary: fc.integer({ min: 180, max: 2_000 }).map((ms) => (world: World) => {
       world.speaks(ms);
-      world.hushes();
+      world.fallsSilent();
     }),
   },
   { weight: 3, arbitrary: fc.stringMatching(/^[0-9*#]{1,5}$/).map((keys) => (world: World) => world.presses(keys)) },
 );
 
-/** Anything at any time: late, twice, or out of order. */
+/** Any event at any time. Events can be late, repeated or out of order. */
 const wild: fc.Arbitrary<Act> = fc.oneof(
   fc.constant(streamed((streamMs) => ({ type: 'voice_started', startMs: streamMs - 160, streamMs }))),
   fc.constant((world: World) =>
@@ -43,7 +43,7 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
       }),
     ),
   fc
-    .constantFrom<SessionHappening>(
+    .constantFrom<SessionEventBody>(
       { type: 'turn_goes_on' },
       { type: 'recogniser_alive' },
       { type: 'recogniser_lost' },
@@ -55,12 +55,12 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
     )
     .map(happening),
   fc.constantFrom(...SESSION_TIMERS).map((timer) => happening({ type: 'timer', timer })),
-  // Something that is over: an item's audio or marks, a reply's end.
+  // Events of something that has already ended: audio or marks of an old item, or the end of an old reply.
   fc
     .nat({ max: 30 })
     .chain((n) =>
       fc
-        .constantFrom<SessionHappening>(
+        .constantFrom<SessionEventBody>(
           { type: 'item_audio', itemId: `reply-${n}.0`, replyId: `reply-${n}`, ms: 500 },
           { type: 'item_audio', itemId: `line-${n}`, ms: 500 },
           { type: 'item_played', itemId: `reply-${n}.0`, playedMs: 400, complete: false },
@@ -72,9 +72,9 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
     ),
 );
 
-/** What brings a call to its end. */
-const grave: fc.Arbitrary<Act> = fc
-  .constantFrom<SessionHappening>(
+/** Events that end a call. */
+const ending: fc.Arbitrary<Act> = fc
+  .constantFrom<SessionEventBody>(
     { type: 'provider_gone', part: 'model', message: 'model: gone' },
     { type: 'provider_gone', part: 'voice', message: 'voice: gone' },
     { type: 'answered_by', who: 'voicemail' },
@@ -85,7 +85,7 @@ const grave: fc.Arbitrary<Act> = fc
   )
   .map(happening);
 
-/** The reply that is being made is the agent's last, by the word of the engine. */
+/** The engine declares that the current reply is the agent's last one. */
 const goodbye: fc.Arbitrary<Act> = fc.constantFrom('agent' as const, 'caller' as const).map((goodbyeBy) => (world) => {
   const { id = 'reply-1' } = world.state().reply ?? {};
   world.happens({ type: 'reply_is_last', replyId: id, itemId: `${id}.0`, goodbyeBy });
@@ -95,7 +95,7 @@ const story = fc.array(
   fc.oneof(
     { weight: 20, arbitrary: usual },
     { weight: 12, arbitrary: wild },
-    { weight: 2, arbitrary: grave },
+    { weight: 2, arbitrary: ending },
     { weight: 1, arbitrary: goodbye },
   ),
   { maxLength: 25 },
@@ -123,7 +123,7 @@ const habits: fc.Arbitrary<WorldHabits> = fc.record({
 
 const RUNS = { numRuns: 300 };
 
-/** Plays a story in a call whose line has opened. */
+/** Plays these events in a call whose media stream is open. */
 function played(setup: SessionSetup, how: WorldHabits, acts: readonly Act[]): World {
   const world = openWorld({ ...setup, resumed: setup.resumed || setup.introduced }, how);
   world.happens({ type: 'line_opened' });
@@ -142,8 +142,8 @@ const hasEnded = (world: World) =>
   world.of('end').length + world.of('fail').length > 0 ||
   world.events.some((event) => event.type === 'tool_finished' && event.endsCall && event.ok);
 
-describe('a session, whatever happens in whatever order', () => {
-  it('sends no audio of an item after it was cleared', () => {
+describe('a session with random events in random order', () => {
+  it('sends no audio of an item after it was closed', () => {
     always((world) => {
       const closed = new Set<string>();
       const late = world.commands.filter(({ command }) => {
@@ -154,18 +154,18 @@ describe('a session, whatever happens in whatever order', () => {
     });
   });
 
-  it('says at most one goodbye, and ends once', () => {
+  it('says at most one goodbye and ends once', () => {
     always((world) => {
       world.pass(60_000);
-      const goodbyes = world.of('say').filter(({ line }) => line === 'silent_goodbye' || line === 'sorry');
-      expect(new Set(goodbyes.map(({ line }) => line)).size).toBeLessThanOrEqual(1);
+      const goodbyes = world.of('say').filter(({ phrase }) => phrase === 'silence_goodbye' || phrase === 'apology');
+      expect(new Set(goodbyes.map(({ phrase }) => phrase)).size).toBeLessThanOrEqual(1);
       const spoken = new Set(
         world.commands.flatMap(({ command, kind }) =>
           command.type === 'send_audio' && kind === 'closing' ? [command.itemId] : [],
         ),
       );
       expect(spoken.size).toBeLessThanOrEqual(1);
-      // After the agent's own goodbye nothing is begun any more.
+      // After the agent's own goodbye, nothing new starts.
       const last = world.commands.findIndex(({ before }) => before.closing?.lingersMs !== undefined);
       const begun = last < 0 ? [] : world.commands.slice(last).map(({ command }) => command.type);
       expect(begun.filter((type) => type === 'request_reply' || type === 'say')).toEqual([]);
@@ -173,23 +173,23 @@ describe('a session, whatever happens in whatever order', () => {
     });
   });
 
-  it('confirms at most one reply to a turn, and has no two replies at a time', () => {
+  it('confirms at most one reply per turn and has one reply at a time', () => {
     always((world) => {
       const confirmed = new Map<string, number>();
       let live: string | undefined;
       let sinceTurn = 1;
       for (const { command, before } of world.commands) {
         if (command.type === 'request_reply') {
-          // A reply that is done gives way without more ado.
+          // A reply that has finished is replaced without a command to cancel it.
           if (live !== undefined) expect(before.reply).toMatchObject({ id: live, running: false });
           live = command.replyId;
         } else if (command.type === 'cancel_reply') live = undefined;
-        if (command.type === 'tell_model') sinceTurn = 0;
+        if (command.type === 'add_to_history') sinceTurn = 0;
         const isConfirmed = command.type === 'confirm_reply' || (command.type === 'request_reply' && command.confirmed);
         if (!isConfirmed) continue;
         confirmed.set(command.replyId, (confirmed.get(command.replyId) ?? 0) + 1);
         expect(confirmed.get(command.replyId)).toBe(1);
-        // Each is for something new that the model was told.
+        // The model gets new input before each confirmation of a reply.
         expect(sinceTurn).toBe(0);
         sinceTurn += 1;
       }
@@ -205,11 +205,11 @@ describe('a session, whatever happens in whatever order', () => {
     });
   });
 
-  it('says one moment never twice in a row', () => {
+  it('never says the filler twice in a row', () => {
     always((world) => expect(fillersInARow(world)).toEqual([]));
   });
 
-  it('introduces itself before it says anything else, also when the call was resumed', () => {
+  it('introduces itself before it says anything else, even after a resume', () => {
     always((world, setup) => {
       const { heardAfterMs, attempts } = setup.policy.introduction;
       let tried = 0;
@@ -219,7 +219,7 @@ describe('a session, whatever happens in whatever order', () => {
           tried += 1;
           heard ||= command.complete || command.playedMs >= heardAfterMs || tried >= attempts;
         }
-        // Who answers by keys what a script asks needs no introduction.
+        // A caller who answers a question with DTMF digits needs no introduction.
         heard ||= command.type === 'request_reply' && command.task === 'digits';
         if (command.type !== 'send_audio' || heard) continue;
         expect(['introduction', 'message', 'closing']).toContain(kind);
@@ -227,14 +227,14 @@ describe('a session, whatever happens in whatever order', () => {
     });
   });
 
-  it('ends, when the caller says no more and every timer fires', () => {
+  it('ends after the caller falls silent and all timers fire', () => {
     always((world) => {
       world.happens({ type: 'voice_paused', endMs: world.now(), lastVoiceAtMs: world.now() });
       world.happens({ type: 'voice_ended', streamMs: world.now() });
       const before = world.events.length;
       world.pass(240_000);
       expect(hasEnded(world)).toBe(true);
-      // And no timer goes round in circles: marks come every 200 ms at most.
+      // No timer restarts itself forever. A mark arrives every 200 ms at most, so there are few events.
       expect(world.events.length - before).toBeLessThan(2_500);
     });
   });

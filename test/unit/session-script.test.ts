@@ -8,20 +8,20 @@ const { minGapMs, pauseMs } = SESSION_POLICY.dtmf;
 const { lingerMs, hangUpWithinMs, lastSentenceMs, lastLineWithinMs } = SESSION_POLICY.closing;
 
 const tasks = (world: World) => world.of('request_reply').map(({ task }) => task);
-const keys = (world: World) => world.stored().filter((turn) => turn.startsWith('caller: (keys: '));
+const storedDigits = (world: World) => world.stored().filter((turn) => turn.startsWith('caller: (keys: '));
 const ends = (world: World) => world.of('end').map(({ reason }) => reason);
 
-/** The caller speaks, and the engine makes this of it. */
+/** Lets the caller speak; the engine then returns this text for the turn. */
 function says(world: World, text: string, holds?: 'no_words' | 'greeting'): void {
   const startMs = world.now();
   world.speaks(600);
   const voice = { startMs, endMs: world.now() };
-  world.hushes();
+  world.fallsSilent();
   const certain = holds === undefined ? {} : { holds };
   world.happens({ type: 'turn_ended', text, streamMs: world.now(), voice, ...certain });
 }
 
-/** The engine knows that this is a whole answer. */
+/** Makes the engine decide that these digits are a complete answer. */
 function enters(world: World, digits: string): void {
   world.presses(digits);
   world.happens({ type: 'dtmf_entered' });
@@ -33,15 +33,15 @@ function goodbye(world: World, goodbyeBy: 'agent' | 'caller'): void {
   world.happens({ type: 'reply_is_last', replyId, itemId: `${replyId}.0`, goodbyeBy });
 }
 
-/** When the agent's goodbye was heard, and when the session ended after it. */
-function lingered(world: World): number {
+/** Returns the time from the end of the agent's goodbye to the end of the session. */
+function lingerTime(world: World): number {
   const heard = world.commands.findLast(({ command }) => command.type === 'close_item');
   const end = world.commands.find(({ command }) => command.type === 'end');
   return (end?.atMs ?? Number.NaN) - (heard?.atMs ?? Number.NaN);
 }
 
-describe('a reply that a script is asked for', () => {
-  it('has a task: to introduce, to answer, to take keys, to go on, or to tell of the end', () => {
+describe('a reply of a scripted engine', () => {
+  it('has a task: introduce, answer, digits, wrap_up or resume', () => {
     const world = openWorld(SCRIPTED);
     world.happens({ type: 'line_opened' });
     world.pass(4_000);
@@ -56,10 +56,10 @@ describe('a reply that a script is asked for', () => {
     expect(tasks(back)).toEqual(['resume']);
   });
 
-  it('keeps its task while it waits for room', () => {
+  it('keeps its task while it waits for the reply budget', () => {
     const world = introducedWorld({
       ...SCRIPTED,
-      policy: { ...SESSION_POLICY, replies: { atOnce: 1, oneMoreAfterMs: 10_000, reserve: 0 } },
+      policy: { ...SESSION_POLICY, replies: { atStart: 1, atOnce: 1, oneMoreAfterMs: 10_000, reserve: 0 } },
     });
     enters(world, '1');
     expect(tasks(world)).toEqual(['introduce']);
@@ -67,39 +67,39 @@ describe('a reply that a script is asked for', () => {
     expect(tasks(world)).toEqual(['introduce', 'digits']);
   });
 
-  it('is not begun into the words of who answers with one: they are answered', () => {
+  it('does not start while the caller speaks, and answers the caller afterwards', () => {
     const world = openWorld(SCRIPTED);
     world.speaks(300);
     world.happens({ type: 'line_opened' });
     expect(tasks(world)).toEqual([]);
-    world.hushes();
+    world.fallsSilent();
     world.happens({ type: 'turn_ended', text: 'hello', streamMs: world.now(), holds: 'greeting' });
     expect(tasks(world)).toEqual(['introduce']);
   });
 });
 
-describe('DTMF that the engine takes for answers', () => {
-  it('is an entry at once when the engine says so', () => {
+describe('DTMF digits that the engine interprets', () => {
+  it('are complete as soon as the engine says so', () => {
     const world = introducedWorld(SCRIPTED);
     world.presses('41');
     expect(tasks(world)).toEqual(['introduce']);
     enters(world, '5');
     expect(tasks(world)).toEqual(['introduce', 'digits']);
-    expect(keys(world)).toEqual(['caller: (keys: 4 1 5)']);
+    expect(storedDigits(world)).toEqual(['caller: (keys: 4 1 5)']);
   });
 
-  it('is answered once in 1.5 s, and what is pressed meanwhile joins', () => {
+  it('are answered at most every 1.5 s, and digits in between are combined', () => {
     const world = introducedWorld(SCRIPTED);
     for (const key of '12') enters(world, key);
     world.pass(100);
     enters(world, '1');
-    expect(keys(world)).toEqual(['caller: (keys: 1)']);
+    expect(storedDigits(world)).toEqual(['caller: (keys: 1)']);
     world.pass(minGapMs);
-    expect(keys(world)).toEqual(['caller: (keys: 1)', 'caller: (keys: 2 1)']);
+    expect(storedDigits(world)).toEqual(['caller: (keys: 1)', 'caller: (keys: 2 1)']);
     expect(tasks(world)).toEqual(['introduce', 'digits', 'digits']);
   });
 
-  it('counts over the introduction, which is not made again', () => {
+  it('count during the introduction, which is not repeated', () => {
     const world = openWorld(SCRIPTED);
     world.happens({ type: 'line_opened' });
     world.pass(800);
@@ -111,18 +111,18 @@ describe('DTMF that the engine takes for answers', () => {
     expect(tasks(world).at(-1)).toBe('answer');
   });
 
-  it('that ends nothing stops nobody and is not answered, but kept', () => {
+  it('without an answer do not interrupt the agent, but are stored', () => {
     const world = introducedWorld(SCRIPTED);
     says(world, 'yes');
     world.pass(1_000);
     world.presses('##');
     expect(world.of('clear')).toEqual([]);
     world.pass(pauseMs + 100);
-    expect(keys(world)).toEqual(['caller: (keys: # #)']);
+    expect(storedDigits(world)).toEqual(['caller: (keys: # #)']);
     expect(tasks(world)).toEqual(['introduce', 'answer']);
   });
 
-  it('gives way to words, and a noise takes nothing of it away', () => {
+  it('yield to words but not to noise', () => {
     const world = introducedWorld(SCRIPTED);
     world.presses('4');
     says(world, 'seven');
@@ -138,7 +138,7 @@ describe('DTMF that the engine takes for answers', () => {
 });
 
 describe('the goodbye of a session', () => {
-  it('lets the far end hang up first, for 1.5 s, or 4 s when it said goodbye itself', () => {
+  it('waits 1.5 s for the remote party to hang up, or 4 s if that party said goodbye', () => {
     for (const [by, ms] of [
       ['agent', lingerMs],
       ['caller', hangUpWithinMs],
@@ -147,7 +147,7 @@ describe('the goodbye of a session', () => {
       goodbye(world, by);
       world.pass(20_000);
       expect(ends(world)).toEqual(['agent_hangup']);
-      expect(lingered(world)).toBe(ms);
+      expect(lingerTime(world)).toBe(ms);
     }
   });
 
@@ -157,10 +157,10 @@ describe('the goodbye of a session', () => {
     world.pass(4_000);
     world.happens({ type: 'voice_started', startMs: world.now() - 160, streamMs: world.now() });
     world.pass(20_000);
-    expect(lingered(world)).toBe(lingerMs + lastSentenceMs);
+    expect(lingerTime(world)).toBe(lingerMs + lastSentenceMs);
   });
 
-  it('is interrupted by nothing, and is the last thing said', () => {
+  it('cannot be interrupted and is the last utterance', () => {
     const world = introducedWorld(SCRIPTED);
     goodbye(world, 'agent');
     world.pass(500);
@@ -173,7 +173,7 @@ describe('the goodbye of a session', () => {
     expect(ends(world)).toEqual(['agent_hangup']);
   });
 
-  it('that cannot be said, or is never heard, ends the session all the same', () => {
+  it('ends the session even if it cannot be synthesized or is never played', () => {
     const mute = introducedWorld(SCRIPTED);
     goodbye(mute, 'agent');
     const replyId = mute.of('request_reply').at(-1)?.replyId ?? '';
@@ -188,7 +188,7 @@ describe('the goodbye of a session', () => {
   });
 });
 
-describe('a machine that the engine hears by ear', () => {
+describe('an answering machine that the engine detects', () => {
   const leaves = { ...SCRIPTED, voicemail: { action: 'leave_message' as const, hasMessage: true } };
 
   it('gets its message 1 s after the tone', () => {
@@ -198,7 +198,7 @@ describe('a machine that the engine hears by ear', () => {
     world.pass(900);
     expect(world.of('say')).toEqual([]);
     world.pass(200);
-    expect(world.of('say')).toMatchObject([{ line: 'voicemail_message' }]);
+    expect(world.of('say')).toMatchObject([{ phrase: 'voicemail_message' }]);
     expect(whoAnswered(world.state())).toBe('voicemail');
   });
 
@@ -209,17 +209,17 @@ describe('a machine that the engine hears by ear', () => {
   });
 
   it.each([
-    ['has answered', (world: World) => says(world, 'yes')],
-    ['presses keys', (world: World) => world.presses('1')],
-    ['is one by the carrier’s word', (world: World) => world.happens({ type: 'answered_by', who: 'human' })],
-  ])('is none when a person %s', (_, shows) => {
+    ['answers', (world: World) => says(world, 'yes')],
+    ['presses DTMF digits', (world: World) => world.presses('1')],
+    ['is reported by the carrier', (world: World) => world.happens({ type: 'answered_by', who: 'human' })],
+  ])('is ruled out when a person %s', (_, shows) => {
     const world = introducedWorld(SCRIPTED);
     shows(world);
     world.happens({ type: 'machine_heard' });
     expect(ends(world)).toEqual([]);
   });
 
-  it('may have said hello, or what nobody understood', () => {
+  it('is still possible after a greeting or speech without words', () => {
     const world = introducedWorld(SCRIPTED);
     says(world, 'hello', 'greeting');
     says(world, '(speech)', 'no_words');
@@ -229,15 +229,15 @@ describe('a machine that the engine hears by ear', () => {
   });
 });
 
-describe('a turn that ends while the agent answers the one before', () => {
+describe('a turn that ends during the answer to the previous one', () => {
   it.each([
     ['interrupts that answer', (world: World) => says(world, 'no')],
     [
-      'was said before it',
+      'was spoken before that answer',
       (world: World) =>
         world.happens({ type: 'turn_ended', text: 'no', streamMs: world.now(), voice: { startMs: 10, endMs: 900 } }),
     ],
-  ])('is answered in its place: it %s', (_, saysMore) => {
+  ])('gets an answer in place of the previous one if it %s', (_, saysMore) => {
     const world = introducedWorld(SCRIPTED);
     says(world, 'yes');
     world.pass(1_000);
@@ -249,8 +249,8 @@ describe('a turn that ends while the agent answers the one before', () => {
   });
 });
 
-describe('the carrier’s word that a mailbox has answered', () => {
-  it('counts after an answer, too', () => {
+describe('a voicemail report of the carrier', () => {
+  it('counts even after an answer', () => {
     const world = introducedWorld(SCRIPTED);
     says(world, 'yes');
     world.happens({ type: 'answered_by', who: 'voicemail' });
@@ -259,13 +259,13 @@ describe('the carrier’s word that a mailbox has answered', () => {
   });
 });
 
-describe('turns whose voice the engine knows', () => {
-  it('have its times, though the next one has begun', () => {
+describe('turns with voice times from the engine', () => {
+  it('keep these times even if the next turn has begun', () => {
     const world = introducedWorld(SCRIPTED);
     const startMs = world.now();
     world.speaks(600);
     const voice = { startMs, endMs: world.now() };
-    world.hushes();
+    world.fallsSilent();
     world.pass(300);
     world.speaks(400);
     world.happens({ type: 'turn_ended', text: 'one', streamMs: world.now(), voice });
@@ -273,7 +273,7 @@ describe('turns whose voice the engine knows', () => {
     expect(world.state().turns.voice).toMatchObject({ startMs: voice.endMs });
   });
 
-  it('that end with the call are stored', () => {
+  it('are stored if they end with the call', () => {
     const world = introducedWorld(SCRIPTED);
     world.happens({ type: 'stopped' });
     world.happens({ type: 'turn_ended', text: 'yes', streamMs: world.now(), voice: { startMs: 10, endMs: 900 } });
@@ -282,8 +282,8 @@ describe('turns whose voice the engine knows', () => {
   });
 });
 
-describe('an item of a session whose last piece comes late', () => {
-  it('is over some time after that piece', () => {
+describe('an item with a late last piece of audio', () => {
+  it('is given up a grace period after that piece', () => {
     const world = openWorld(SCRIPTED, { marks: false, speechMs: 1_000, afterMs: 60_000 });
     world.happens({ type: 'line_opened' });
     const replyId = world.of('request_reply')[0]?.replyId ?? '';

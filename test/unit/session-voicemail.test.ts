@@ -1,32 +1,32 @@
 import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
 import { introducedWorld, type World } from '../support/session-world';
 
-const lines = (world: World) => world.of('say').map(({ line }) => line);
+const spokenLines = (world: World) => world.of('say').map(({ phrase }) => phrase);
 const ends = (world: World) => world.of('end').map(({ reason }) => reason);
 
-describe('voicemail of a session', () => {
+describe('voicemail in a session', () => {
   const leaves = { voicemail: { action: 'leave_message' as const, hasMessage: true } };
 
-  /** A machine that never stops talking. */
-  function endless(world: World, ms: number): void {
+  /** An answering machine that never stops talking. */
+  function greetWithoutEnd(world: World, ms: number): void {
     world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
     world.pass(ms);
   }
 
-  it('a greeting that does not end is talked over after 40 s', () => {
+  it('gets the message over its greeting if that takes more than 40 s', () => {
     const world = introducedWorld(leaves);
     world.happens({ type: 'answered_by', who: 'voicemail' });
-    endless(world, 39_900);
-    expect(lines(world)).toEqual([]);
+    greetWithoutEnd(world, 39_900);
+    expect(spokenLines(world)).toEqual([]);
     world.pass(200);
-    expect(lines(world)).toEqual(['voicemail_message']);
+    expect(spokenLines(world)).toEqual(['voicemail_message']);
   });
 
   it.each([
     ['the carrier detected it', 1_000, 'carrier'],
-    ['its tone was heard', 1_000, 'tone'],
-    ['only the model has heard it', 4_000, 'model'],
-  ])('the message is left after quiet: %s', (_, quietMs, by) => {
+    ['its tone was detected', 1_000, 'tone'],
+    ['only the model detected it', 4_000, 'model'],
+  ])('gets the message after a period of quiet if %s', (_, quietMs, by) => {
     const world = introducedWorld(leaves);
     if (by === 'carrier') world.happens({ type: 'answered_by', who: 'voicemail' });
     else {
@@ -35,30 +35,30 @@ describe('voicemail of a session', () => {
     }
     if (by === 'tone') world.happens({ type: 'tone_heard', streamMs: world.now() });
     world.pass(quietMs - 60);
-    expect(lines(world)).toEqual([]);
+    expect(spokenLines(world)).toEqual([]);
     world.pass(200);
-    expect(lines(world)).toEqual(['voicemail_message']);
+    expect(spokenLines(world)).toEqual(['voicemail_message']);
     world.pass(5_000);
     expect(ends(world)).toEqual(['voicemail']);
   });
 
-  it('a tone before a greeting does not count as the tone at its end', () => {
+  it('ignores a tone before the greeting', () => {
     const world = introducedWorld(leaves);
     world.happens({ type: 'tone_heard', streamMs: world.now() });
     world.happens({ type: 'machine_heard' });
     world.pass(500);
     world.speaks(1_000);
-    world.hushes();
+    world.fallsSilent();
     world.pass(3_000);
-    expect(lines(world)).toEqual([]);
+    expect(spokenLines(world)).toEqual([]);
     world.happens({ type: 'tone_heard', streamMs: world.now() });
     world.pass(900);
-    expect(lines(world)).toEqual([]);
+    expect(spokenLines(world)).toEqual([]);
     world.pass(200);
-    expect(lines(world)).toEqual(['voicemail_message']);
+    expect(spokenLines(world)).toEqual(['voicemail_message']);
   });
 
-  it('voice that ends with the tone leaves it valid, voice that continues after it does not', () => {
+  it('accepts a tone at the end of the voice, but not in the middle of it', () => {
     for (const [goesOnMs, quietMs] of [
       [100, 1_000],
       [900, 4_000],
@@ -70,15 +70,15 @@ describe('voicemail of a session', () => {
       world.happens({ type: 'voice_started', startMs: world.now() - 400, streamMs: world.now() });
       world.pass(goesOnMs);
       world.happens({ type: 'voice_paused', endMs: world.now(), lastVoiceAtMs: world.now() });
-      world.hushes();
+      world.fallsSilent();
       world.pass(quietMs - 700);
-      expect(lines(world)).toEqual([]);
+      expect(spokenLines(world)).toEqual([]);
       world.pass(200);
-      expect(lines(world)).toEqual(['voicemail_message']);
+      expect(spokenLines(world)).toEqual(['voicemail_message']);
     }
   });
 
-  it('answered_by is stored when it is known, and again when it changes', () => {
+  it('stores answered_by when it is known and when it changes', () => {
     const world = introducedWorld(leaves);
     const known = () => world.of('store_answered_by').map(({ who }) => who);
     expect(known()).toEqual([]);
@@ -87,12 +87,12 @@ describe('voicemail of a session', () => {
     expect(known()).toEqual(['human']);
     world.happens({ type: 'answered_by', who: 'voicemail' });
     expect(known()).toEqual(['human', 'voicemail']);
-    const byEar = introducedWorld();
-    byEar.happens({ type: 'machine_heard' });
-    expect(byEar.of('store_answered_by')).toMatchObject([{ who: 'voicemail' }]);
+    const detected = introducedWorld();
+    detected.happens({ type: 'machine_heard' });
+    expect(detected.of('store_answered_by')).toMatchObject([{ who: 'voicemail' }]);
   });
 
-  it('an inbound call has no answered_by and meets no answering machine', () => {
+  it('is not detected in an inbound call, which has no answered_by', () => {
     const world = introducedWorld({ isInbound: true });
     world.says('Yes.');
     world.happens({ type: 'machine_heard' });
@@ -103,7 +103,7 @@ describe('voicemail of a session', () => {
     expect(ends(world)).toEqual([]);
   });
 
-  it('the carrier’s word counts as the answer even when the call was ending', () => {
+  it('is stored from the carrier’s report even if the call is ending', () => {
     const world = introducedWorld();
     world.happens({ type: 'tool_finished', endsCall: true, ok: true });
     world.happens({ type: 'answered_by', who: 'voicemail' });

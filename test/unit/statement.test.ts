@@ -11,14 +11,14 @@ import { moneyRoutes } from '../../src/billing/contract.js';
 import { usagePeriod, utcMoment } from '../../src/billing/statements/statement.js';
 import { createCursors } from '../../src/platform/http/cursor.js';
 
-describe('a moment of a statement', () => {
+describe('a time in a statement request', () => {
   it.each([
     ['2026-11-21', '2026-11-21T00:00:00.000Z'],
     ['2026-11-21T10:00Z', '2026-11-21T10:00:00.000Z'],
     ['2026-11-21T10:00:05Z', '2026-11-21T10:00:05.000Z'],
     ['2026-11-21T10:00:05.5Z', '2026-11-21T10:00:05.500Z'],
     ['2028-02-29', '2028-02-29T00:00:00.000Z'],
-  ])('%s is %s', (text, expected) => {
+  ])('is parsed: %s is %s', (text, expected) => {
     expect(utcMoment(text)?.toISOString()).toBe(expected);
   });
 
@@ -37,24 +37,24 @@ describe('a moment of a statement', () => {
     '２０２６-11-21',
     ' 2026-11-21',
     '2026-11-21\n',
-  ])('"%s" is none', (text) => {
+  ])('is rejected: "%s"', (text) => {
     expect(utcMoment(text)).toBeUndefined();
   });
 });
 
-describe('the period of usage', () => {
+describe('the period of a usage request', () => {
   const now = Date.parse('2026-11-21T10:00:00Z');
   const day = (text: string) => new Date(`${text}T00:00:00Z`);
 
-  it('is today and the 29 days before it', () => {
+  it('is today and the 29 days before by default', () => {
     expect(usagePeriod({}, now)).toEqual({ from: day('2026-10-23'), to: new Date(now) });
   });
 
-  it('is the 30 days that end with the end given', () => {
+  it('is the 30 days before the end if only that is given', () => {
     expect(usagePeriod({ to: day('2026-07-31') }, now)).toEqual({ from: day('2026-07-01'), to: day('2026-07-31') });
   });
 
-  it('is refused when it is empty, turned round, or longer than 366 days', () => {
+  it('is rejected if it is empty, reversed or longer than 366 days', () => {
     expect(usagePeriod({ from: day('2026-11-21'), to: day('2026-11-21') }, now)).toMatch(/before/);
     expect(usagePeriod({ from: day('2026-11-22') }, now)).toMatch(/before/);
     expect(usagePeriod({ from: day('2025-01-01'), to: day('2026-01-02') }, now)).toEqual(expect.anything());
@@ -62,11 +62,11 @@ describe('the period of usage', () => {
   });
 });
 
-describe('a cursor', () => {
+describe('a pagination cursor', () => {
   const cursors = createCursors('a-secret');
   const position = { at: new Date(1_795_255_200_123), id: 'Hcall_01JD3Q4Z6WX8Y2V7T5R9S1K0MN~0' };
 
-  it('leads back to its position, in its list only', () => {
+  it('restores its position, in its own list only', () => {
     const cursor = cursors.write('acct_1~live#0', position);
     expect(cursor).toMatch(/^[\w-]+$/);
     expect(cursors.read('acct_1~live#0', cursor)).toEqual(position);
@@ -75,7 +75,7 @@ describe('a cursor', () => {
   });
 
   it.each(['', 'x', 'AAAA', '%%%', Buffer.from('0 x').toString('base64url'), 'é'.repeat(50)])(
-    '"%s" is none',
+    'is rejected if it is malformed: "%s"',
     (text) => {
       expect(() => cursors.read('acct_1~live#0', text)).toThrow(/cursor/);
     },
@@ -83,7 +83,7 @@ describe('a cursor', () => {
 });
 
 describe('examples of statements and payments', () => {
-  it('are as their schemas say', () => {
+  it('match their schemas', () => {
     const { readBalance, readLedger, readUsage, receivePayment } = moneyRoutes;
     expect(BalanceAnswer.parse(readBalance.success.examples.balance)).toEqual(readBalance.success.examples.balance);
     expect(LedgerPage.parse(readLedger.success.examples.page)).toEqual(readLedger.success.examples.page);
@@ -111,7 +111,7 @@ describe('examples of statements and payments', () => {
     }
   });
 
-  it('of parameters are taken', () => {
+  it('of query parameters are accepted', () => {
     expect(LedgerQuery.parse({ from: '2026-11-01T00:00:00Z', limit: '50', format: 'csv' })).toEqual({
       from: new Date('2026-11-01T00:00:00Z'),
       limit: 50,

@@ -15,7 +15,7 @@ describe('a media stream of the simulated carrier', () => {
     expect(advanceStream(FRESH, { type: 'opened' })).toEqual([FRESH, [{ do: 'start' }]]);
   });
 
-  it('is over when its socket closes, and keeps the first reason', () => {
+  it('ends when its socket closes, and keeps the first reason', () => {
     const closed = { type: 'closed', code: 1_005 } as const;
     expect(advanceStream(FRESH, closed)).toEqual([{ ...FRESH, end: 'closed by the customer (1005)' }, GONE]);
     const failed = { ...FRESH, end: 'ECONNRESET' };
@@ -26,34 +26,34 @@ describe('a media stream of the simulated carrier', () => {
     ['ECONNREFUSED', 31902, 'ECONNREFUSED'],
     ['ECONNRESET', 31901, 'ECONNRESET'],
     [undefined, 31901, 'error'],
-  ])('notes the error %s once', (code, noted, end) => {
+  ])('records the error %s once', (code, noted, end) => {
     const failed = { type: 'failed', code, message: 'broken frame' } as const;
-    const message = `The stream broke: ${code ?? 'broken frame'}`;
-    const expected = [{ ...FRESH, end }, [{ do: 'noteError', code: noted, message }]] as const;
+    const message = `The stream failed: ${code ?? 'broken frame'}`;
+    const expected = [{ ...FRESH, end }, [{ do: 'logError', code: noted, message }]] as const;
     expect(advanceStream(FRESH, failed)).toEqual(expected);
     expect(advanceStream(expected[0], failed)).toEqual([expected[0], []]);
   });
 
-  it('is refused with the status of the upgrade', () => {
-    const [stream, actions] = advanceStream(FRESH, { type: 'upgradeRefused', status: 403 });
-    expect(stream.end).toBe('refused with 403');
+  it('ends with the status of a rejected upgrade', () => {
+    const [stream, actions] = advanceStream(FRESH, { type: 'upgradeRejected', status: 403 });
+    expect(stream.end).toBe('rejected with 403');
     expect(actions).toEqual([
-      { do: 'noteError', code: 31920, message: 'The upgrade was answered with 403.' },
+      { do: 'logError', code: 31920, message: 'The WebSocket upgrade was rejected with status 403.' },
       { do: 'terminate' },
     ]);
   });
 
-  it('closes on a message that is not part of the protocol', () => {
+  it('closes after a message that violates the protocol', () => {
     const [stream, actions] = advanceStream(FRESH, { type: 'messageRejected' });
     expect(stream.end).toBe('protocol error');
     expect(actions).toEqual([expect.objectContaining({ code: 31924 }), { do: 'close', code: 1_002 }]);
   });
 });
 
-describe('a stream whose call is over or redirected', () => {
+describe('a media stream of an ended or redirected call', () => {
   const dropped = { ...FRESH, end: 'call over' };
 
-  it('says stop, closes, and is terminated if the customer does not close', () => {
+  it('sends stop, closes, and is terminated if the customer does not close', () => {
     expect(advanceStream(FRESH, { type: 'dropped', isOpen: true })).toEqual([
       dropped,
       [
@@ -68,7 +68,7 @@ describe('a stream whose call is over or redirected', () => {
     expect(advanceStream(dropped, { type: 'closed', code: 1_000 })).toEqual([dropped, GONE]);
   });
 
-  it('is terminated where nothing can be said any more', () => {
+  it('is terminated at once if its socket is not open or it is already broken off', () => {
     const actions = [{ do: 'detach' }, { do: 'clearTimers' }, { do: 'terminate' }, { do: 'finish' }];
     expect(advanceStream(FRESH, { type: 'dropped', isOpen: false })).toEqual([dropped, actions]);
     const silent = { isBrokenOff: true, end: 'fell silent' };
@@ -76,8 +76,8 @@ describe('a stream whose call is over or redirected', () => {
   });
 });
 
-describe('a stream that the scenario breaks off', () => {
-  it('breaks off so long after it opened', () => {
+describe('a media stream that the scenario breaks off', () => {
+  it('breaks off after the configured time', () => {
     expect(advanceStream(FRESH, { type: 'opened' }, RESET)[1]).toEqual([
       { do: 'start' },
       { do: 'setTimer', timer: 'break', ms: 3_000, event: { type: 'breakDue' } },
@@ -87,14 +87,14 @@ describe('a stream that the scenario breaks off', () => {
   it.each([
     [RESET, 'reset by the carrier', 'reset', 0],
     [SILENCE, 'fell silent', 'pause', 500],
-  ])('ends by %j', (plan, end, action, ms) => {
+  ])('follows the plan %j', (plan, end, action, ms) => {
     expect(advanceStream(FRESH, { type: 'breakDue' }, plan)).toEqual([
       { isBrokenOff: true, end },
       [{ do: 'detach' }, { do: action }, { do: 'setTimer', timer: 'break', ms, event: { type: 'givenUp' } }],
     ]);
   });
 
-  it('is over when it is given up, not when its socket closes', () => {
+  it('ends when the break is over, not when its socket closes', () => {
     const broken = { isBrokenOff: true, end: 'reset by the carrier' };
     expect(advanceStream(broken, { type: 'closed', code: 1_006 }, RESET)).toEqual([broken, []]);
     expect(advanceStream(broken, { type: 'givenUp' }, RESET)).toEqual([broken, [{ do: 'finish' }]]);

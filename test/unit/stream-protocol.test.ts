@@ -1,14 +1,14 @@
-import { framesOf } from '../../src/voice/media/caller-frames.js';
+import { createFrameSplitter } from '../../src/voice/media/frame-splitter.js';
 import { ProtocolViolation } from '../../src/telephony/media.js';
 import { parseCarrierMessage } from '../../src/telephony/twilio/media-codec.js';
-import { engineCallOf } from '../../src/voice/session/engine-call.js';
-import { openingOf } from '../../src/voice/engines/offline/lines.js';
-import { voiceNamed } from '../../src/voice/engines/voices.js';
+import { buildEngineCall } from '../../src/voice/session/engine-call.js';
+import { firstSentence } from '../../src/voice/engines/offline/phrases.js';
+import { findVoice } from '../../src/voice/engines/voices.js';
 import type { CallRequestDocument } from '../../src/calls/call-request-model.js';
 import { sidOf } from '../support/sids.js';
 
-describe('the carrier’s messages', () => {
-  it('are read as the carrier writes them, numbers in strings', () => {
+describe('the carrier’s media stream messages', () => {
+  it('are parsed as the carrier sends them, with numbers in strings', () => {
     const payload = Buffer.alloc(160, 7).toString('base64');
     const media = `{"event":"media","media":{"track":"inbound","chunk":"1","timestamp":"40","payload":"${payload}"}}`;
     expect(parseCarrierMessage(media)).toEqual({ event: 'media', timestampMs: 40, mulaw: Buffer.alloc(160, 7) });
@@ -32,14 +32,14 @@ describe('the carrier’s messages', () => {
     `{"event":"start","start":{"callSid":{"$gt":""},"streamSid":"${sidOf('MZ', 1)}","mediaFormat":{}}}`,
     '{"event":"mark","mark":{"name":["m1"]}}',
     '{"event":"dtmf","dtmf":{"digit":"12"}}',
-  ])('are refused when malformed: %s', (text) => {
+  ])('are rejected if malformed: %s', (text) => {
     expect(() => parseCarrierMessage(text)).toThrow(ProtocolViolation);
   });
 });
 
 describe('the caller’s frames', () => {
-  it('are cut to 20 ms each and filled up at the end', () => {
-    const frames = framesOf(() => 0)(new Uint8Array(400).fill(1), 100);
+  it('have 20 ms each, and the last one is padded with silence', () => {
+    const frames = createFrameSplitter(() => 0)(new Uint8Array(400).fill(1), 100);
     expect(frames.map(({ frame, atMs }) => [frame.length, atMs])).toEqual([
       [160, 100],
       [160, 120],
@@ -48,18 +48,18 @@ describe('the caller’s frames', () => {
     expect(frames[2]?.frame.at(-1)).toBe(0xff);
   });
 
-  it('are laid on the stream’s own time line when the carrier counts from elsewhere', () => {
+  it('are mapped to the stream’s own timeline if the carrier counts from another start', () => {
     let now = 50;
-    const cut = framesOf(() => now);
-    const atOf = (timestamp: number) => cut(new Uint8Array(160), timestamp)[0]?.atMs;
-    expect(atOf(1_700_000_000_000)).toBe(50);
+    const cut = createFrameSplitter(() => now);
+    const timeOf = (timestamp: number) => cut(new Uint8Array(160), timestamp)[0]?.atMs;
+    expect(timeOf(1_700_000_000_000)).toBe(50);
     now = 5_000;
-    expect(atOf(1_700_000_000_020)).toBe(70);
-    expect(atOf(1_900_000_000_000)).toBe(5_000);
+    expect(timeOf(1_700_000_000_020)).toBe(70);
+    expect(timeOf(1_900_000_000_000)).toBe(5_000);
   });
 });
 
-describe('the offline opening', () => {
+describe('the opening sentence of the offline engine', () => {
   it.each([
     ['Please confirm the table. Then thank them.', 'Please confirm the table.'],
     ['Ask for Mr. Smith', 'Ask for Mr.'],
@@ -67,16 +67,16 @@ describe('the offline opening', () => {
     ['Say 3.50 dollars! Now.', 'Say 3.50 dollars!'],
     ['a\u0000b\u202ec', 'a b c'],
     ['', ''],
-  ])('of %j is %j', (instruction, opening) => {
-    expect(openingOf(instruction)).toBe(opening);
+  ])('for %j is %j', (instruction, opening) => {
+    expect(firstSentence(instruction)).toBe(opening);
   });
 
   it('is at most 300 characters long', () => {
-    expect(openingOf('word '.repeat(1_000)).length).toBeLessThanOrEqual(300);
+    expect(firstSentence('word '.repeat(1_000)).length).toBeLessThanOrEqual(300);
   });
 });
 
-describe('what an engine is told', () => {
+describe('the call data of an engine', () => {
   const request = (outputParameters?: string) =>
     ({
       _id: 'call_1',
@@ -85,16 +85,16 @@ describe('what an engine is told', () => {
       agent: { agentId: 'agent_1', instruction: 'x', voice: 'amber', language: 'en-US', outputParameters },
     }) as CallRequestDocument;
 
-  it('holds the template’s defaults and the request’s parameters', () => {
-    const call = engineCallOf(request('{"yes":false,"name":null,"__proto__":1,"odd":[1]}'), true);
+  it('contains the template’s defaults and the request’s parameters', () => {
+    const call = buildEngineCall(request('{"yes":false,"name":null,"__proto__":1,"odd":[1]}'), true);
     expect(JSON.stringify(call.outputTemplate)).toBe('{"yes":false,"name":null,"__proto__":1,"odd":null}');
     expect(call.inputParameters).toEqual({ a: { b: 1 } });
-    expect(engineCallOf(request(), true).outputTemplate).toEqual({});
-    expect(engineCallOf(request('nonsense'), true).outputTemplate).toEqual({});
+    expect(buildEngineCall(request(), true).outputTemplate).toEqual({});
+    expect(buildEngineCall(request('nonsense'), true).outputTemplate).toEqual({});
   });
 
-  it('falls back to the default voice for a name nobody knows', () => {
-    expect(voiceNamed('no such voice').name).toBe('amber');
-    expect(voiceNamed('cobalt').flite).toBe('rms');
+  it('has the default voice for an unknown voice name', () => {
+    expect(findVoice('no such voice').name).toBe('amber');
+    expect(findVoice('cobalt').flite).toBe('rms');
   });
 });

@@ -13,35 +13,32 @@ const source = (path: string, text: string, ...targets: string[]): SourceFile =>
 });
 
 describe('the structure of the code', () => {
-  it('follows the rules, but for what is still outstanding', () => {
+  it('follows the rules, except for the outstanding faults', () => {
     const faults = faultsOf(readSources()).map((fault) => fault.replace(/ has \d+ \w+$/, ''));
     expect([...new Set(faults)].toSorted()).toEqual([...OUTSTANDING].toSorted());
   });
 
-  it.each(Object.entries(GENERATED_FILES))(
-    'has %s as the sources say (npm run structure writes it)',
-    (path, textOf) => {
-      expect(readFileSync(join(ROOT, path), 'utf8')).toBe(textOf());
-    },
-  );
+  it.each(Object.entries(GENERATED_FILES))('has an up-to-date %s (npm run structure writes it)', (path, textOf) => {
+    expect(readFileSync(join(ROOT, path), 'utf8')).toBe(textOf());
+  });
 });
 
-describe('the documents of the configuration', () => {
-  it('say what every variable means', () => {
+describe('the configuration reference', () => {
+  it('describes every variable', () => {
     expect(VARIABLES.length).toBeGreaterThan(60);
     expect(VARIABLES.filter(({ description }) => (description ?? '').length < 10)).toEqual([]);
   });
 });
 
-describe('the measurement', () => {
-  it('finds an import of a later part, and an impure one in a pure file', () => {
+describe('the structure check', () => {
+  it('reports an import of a later layer and an impure import in a pure file', () => {
     const upward = source('src/billing/leases.ts', '', 'src/calls/gateway.ts');
     expect(faultsOf([upward])).toEqual(['src/billing/leases.ts imports src/calls/gateway.ts, which comes after it']);
     const impure = source('src/kernel/ids.ts', '', 'mongoose');
     expect(faultsOf([impure])).toEqual(['src/kernel/ids.ts imports mongoose, which is not pure']);
   });
 
-  it('finds the field of a carrier outside its folder', () => {
+  it('reports a carrier’s field name outside the carrier’s folder', () => {
     const text = "const sid = form['CallSid'];\n";
     expect(faultsOf([source('src/telephony/twilio/a.ts', text)])).toEqual([]);
     expect(faultsOf([source('src/calls/a.ts', text)])).toEqual([
@@ -54,13 +51,13 @@ describe('the measurement', () => {
     }
   });
 
-  it('finds a cycle', () => {
+  it('reports an import cycle', () => {
     const a = source('src/billing/a.ts', '', 'src/billing/b.ts');
     const b = source('src/billing/b.ts', '', 'src/billing/a.ts');
     expect(cyclesOf([a, b]).map((cycle) => cycle.toSorted())).toEqual([['src/billing/a.ts', 'src/billing/b.ts']]);
   });
 
-  it('counts the lines of functions and tells factories apart', () => {
+  it('counts the lines of functions and recognizes factories', () => {
     const lines = Array.from({ length: 70 }, (_, n) => `  const v${n} = ${n};`).join('\n');
     const text = `/** Two. */\nexport function long() {\n${lines}\n}\n\nexport function createX() {\n${lines}\n  return { ask() { return 1; } };\n}\n`;
     const found = functionsOf(source('src/billing/a.ts', text));
@@ -69,7 +66,7 @@ describe('the measurement', () => {
     expect(faultsOf([source('src/billing/a.ts', text)])).toEqual(['src/billing/a.ts: function long has 72 lines']);
   });
 
-  it('finds one name that two files export', () => {
+  it('reports a name that two files export', () => {
     const one = source('src/billing/a.ts', 'export interface Place {}\n');
     const two = source('src/voice/b.ts', 'export const Place = 1;\n');
     expect(faultsOf([one, two])).toEqual(['Place is exported by src/billing/a.ts and src/voice/b.ts']);

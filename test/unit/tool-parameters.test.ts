@@ -5,8 +5,8 @@ const DAY: ToolParameter = { name: 'day', type: 'string', description: 'Like 202
 const SEATS: ToolParameter = { name: 'seats', type: 'integer', description: '', required: false };
 const NONE = '{"type":"object","properties":{}}';
 
-describe('the arguments of a tool', () => {
-  it('go from a list to a schema that the service takes, and back', () => {
+describe('the parameter list of a tool', () => {
+  it('converts to a valid schema and back', () => {
     const schema = schemaOf([DAY, SEATS], NONE);
     expect(JSON.parse(schema)).toEqual({
       type: 'object',
@@ -17,22 +17,22 @@ describe('the arguments of a tool', () => {
     expect(parametersOf(schema)).toEqual([DAY, SEATS]);
   });
 
-  it('without a name are left out, and a schema that is closed stays so', () => {
+  it('omits parameters without a name and keeps a schema closed', () => {
     const closed = '{"type":"object","properties":{},"additionalProperties":false}';
     expect(JSON.parse(schemaOf([{ ...DAY, name: ' ' }], closed))).toEqual(JSON.parse(closed));
     expect(parametersOf(NONE)).toEqual([]);
   });
 
   it.each([
-    ['no JSON', '{'],
-    ['of another type', '{"type":"array"}'],
-    ['with a choice', '{"type":"object","properties":{"a":{"type":"string","enum":["x"]}}}'],
-    ['with an object', '{"type":"object","properties":{"a":{"type":"object"}}}'],
-    ['with several types', '{"type":"object","properties":{"a":{"type":["string","null"]}}}'],
-    ['with a title', '{"type":"object","title":"T","properties":{}}'],
-    ['that demands what it does not describe', '{"type":"object","properties":{},"required":["a"]}'],
-    ['with more about further ones', '{"type":"object","properties":{},"additionalProperties":{"type":"string"}}'],
-  ])('that are %s stay a schema, since a list would lose something', (_what, schema) => {
+    ['is no JSON', '{'],
+    ['has another type', '{"type":"array"}'],
+    ['has a choice', '{"type":"object","properties":{"a":{"type":"string","enum":["x"]}}}'],
+    ['has an object', '{"type":"object","properties":{"a":{"type":"object"}}}'],
+    ['has several types', '{"type":"object","properties":{"a":{"type":["string","null"]}}}'],
+    ['has a title', '{"type":"object","title":"T","properties":{}}'],
+    ['requires an undescribed parameter', '{"type":"object","properties":{},"required":["a"]}'],
+    ['describes additional properties', '{"type":"object","properties":{},"additionalProperties":{"type":"string"}}'],
+  ])('is not available for a schema that %s', (_what, schema) => {
     expect(parametersOf(schema)).toBeUndefined();
   });
 });

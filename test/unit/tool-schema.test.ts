@@ -21,7 +21,7 @@ describe('toolSchemaFault', () => {
         properties: { a: { anyOf: [{}, true] } },
       },
     ],
-  ])('takes %j', (schema) => {
+  ])('accepts %j', (schema) => {
     expect(fault(schema)).toBeUndefined();
   });
 
@@ -30,22 +30,22 @@ describe('toolSchemaFault', () => {
     ['another type', { type: 'string' }],
     ['a reference, which may never end', { type: 'object', properties: { a: { $ref: '#' } } }],
     [
-      'a pattern, which may take for ever',
+      'a pattern, which may take too long',
       { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$' } } },
     ],
     ['patterns for names', { type: 'object', patternProperties: { '(a+)+$': {} } }],
     ['a format', { type: 'object', properties: { a: { type: 'string', format: 'email' } } }],
     ['an unknown type', { type: 'object', properties: { a: { type: 'text' } } }],
-    ['required that is no list of names', { type: 'object', required: 'a' }],
-    ['properties that are none', { type: 'object', properties: [] }],
-    ['a schema that is none', { type: 'object', properties: { a: 'string' } }],
-    ['an enum that is no list', { type: 'object', properties: { a: { enum: 'x' } } }],
-    ['anyOf that is no list', { type: 'object', anyOf: {} }],
-  ])('refuses %s', (_name, schema) => {
+    ['required that is not a list of names', { type: 'object', required: 'a' }],
+    ['properties that are not an object', { type: 'object', properties: [] }],
+    ['a property schema that is not an object', { type: 'object', properties: { a: 'string' } }],
+    ['an enum that is not a list', { type: 'object', properties: { a: { enum: 'x' } } }],
+    ['anyOf that is not a list', { type: 'object', anyOf: {} }],
+  ])('rejects %s', (_name, schema) => {
     expect(fault(schema)).toMatch(/\S/);
   });
 
-  it('refuses what is no JSON, and schemas nested too deeply', () => {
+  it('rejects text that is no JSON, and schemas nested too deeply', () => {
     expect(toolSchemaFault('{')).toMatch(/JSON Schema/);
     let schema: object = { type: 'string' };
     for (let depth = 0; depth < 9; depth++) schema = { type: 'array', items: schema };

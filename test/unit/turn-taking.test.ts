@@ -6,7 +6,7 @@ import { loadVoiceActivity } from '../../src/voice/audio/voice-activity.js';
 
 const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
 
-describe('turn taking', () => {
+describe('turn detection', () => {
   const synthesizer = createSynthesizer();
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>>;
   let sentence: Uint8Array;
@@ -16,7 +16,7 @@ describe('turn taking', () => {
   });
   afterAll(() => synthesizer.close());
 
-  /** Feeds audio in frames; every `lost`th frame never arrives. */
+  /** Feeds audio in frames and drops every `lost`th frame. */
   function listen(parts: readonly Uint8Array[], lost = Infinity) {
     const turns = createTurnTaking(newDetector());
     const audio = Buffer.concat(parts);
@@ -33,7 +33,7 @@ describe('turn taking', () => {
     return { ended, longestVoiceMs, openTurn };
   }
 
-  it('hears a sentence as one turn with its times', () => {
+  it('detects a sentence as one turn with its times', () => {
     const { ended, longestVoiceMs } = listen([silence(1_000), sentence, silence(1_000)]);
     expect(ended).toHaveLength(1);
     const lengthMs = sentence.length / 8;
@@ -44,18 +44,18 @@ describe('turn taking', () => {
     expect(longestVoiceMs).toBeGreaterThan(lengthMs * 0.6);
   });
 
-  it('hears no turn in silence, in faint noise or in a click', () => {
+  it('detects no turn in silence, faint noise or a click', () => {
     const noise = encodeMulaw(Int16Array.from({ length: 16_000 }, (_, i) => ((i * 7_919) % 61) - 30));
     const click = encodeMulaw(Int16Array.from({ length: 160 }, (_, i) => (i % 2 === 0 ? 8_000 : -8_000)));
     expect(listen([silence(1_000), noise, silence(400), click, silence(1_000)])).toMatchObject({ ended: [] });
   });
 
-  it('takes a short pause for part of a turn and a second for its end', () => {
+  it('treats a short pause as part of a turn and a second as its end', () => {
     expect(listen([sentence, silence(300), sentence, silence(1_000)]).ended).toHaveLength(1);
     expect(listen([sentence, silence(1_000), sentence, silence(1_000)]).ended).toHaveLength(2);
   });
 
-  it('hears the same turns when one frame of twenty is lost', () => {
+  it('detects the same turns when one frame in twenty is lost', () => {
     expect(listen([silence(500), sentence, silence(1_000), sentence, silence(1_000)], 20).ended).toHaveLength(2);
   });
 

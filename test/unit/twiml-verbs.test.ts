@@ -31,7 +31,7 @@ describe('readVerb', () => {
     });
   });
 
-  it('reads a number to dial, written inside or as an element, with the carrier’s defaults', () => {
+  it('reads a number to dial, as text or as an element, with the carrier’s defaults', () => {
     expect(read('<Dial>+12025550100</Dial>')).toEqual({
       kind: 'dial',
       request: { number: '+12025550100', ringSeconds: 30, limitSeconds: 14_400 },
@@ -49,7 +49,7 @@ describe('readVerb', () => {
     });
   });
 
-  it('asks for no callback of a number whose answer is not subscribed to', () => {
+  it('requests no callback for a number without a subscription to the answer', () => {
     const dial = read(
       '<Dial><Number statusCallback="/told" statusCallbackEvent="ringing">+12025550101</Number></Dial>',
     );
@@ -57,7 +57,7 @@ describe('readVerb', () => {
   });
 
   it.each([
-    ['<Gather/>', '<Gather> is not a verb this carrier knows.'],
+    ['<Gather/>', '<Gather> is not a supported verb.'],
     ['<Connect/>', '<Connect> needs a <Stream url>.'],
     ['<Connect><Stream/></Connect>', '<Connect> needs a <Stream url>.'],
     ['<Dial/>', '<Dial> needs a number.'],
@@ -72,7 +72,7 @@ describe('nextSource', () => {
   const next = (url: string, source: TwimlSource = DOCUMENT, method?: string) => nextSource({ url, method }, source);
   const at = (url: string, method = 'POST') => ({ kind: 'url', target: { url, method } });
 
-  it('resolves against the document and leaves an absolute URL as it is written', () => {
+  it('resolves a relative URL against the document and keeps an absolute URL unchanged', () => {
     expect(next('../2?b=1')).toEqual(at('https://host/calls/2?b=1'));
     expect(next('')).toEqual(at('https://host/calls/1/twiml?a=1'));
     expect(next('HTTPS://Other:443/a b#rc=3', INLINE, 'get')).toEqual(at('HTTPS://Other:443/a b#rc=3', 'GET'));
@@ -85,7 +85,7 @@ describe('nextSource', () => {
     });
   });
 
-  it('rejects a relative URL of a document that has no URL', () => {
+  it('rejects a relative URL in a document without a URL', () => {
     expect(() => next('/x', INLINE)).toThrow(expect.objectContaining({ code: 12100 }));
   });
 });

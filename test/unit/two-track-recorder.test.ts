@@ -24,7 +24,7 @@ function recorder() {
 }
 
 describe('the two-track recorder', () => {
-  it('lays a frame across the blocks it is written in, and the part that is too late for one nowhere', async () => {
+  it('splits a frame across blocks and drops the part for a block already written', async () => {
     const { tracks, at, ms } = recorder();
     tracks.put('caller', frame(1_000), 990);
     tracks.advance(3_000);
@@ -41,7 +41,7 @@ describe('the two-track recorder', () => {
     ]);
   });
 
-  it('lays both sides on one time line, with silence where nothing came', async () => {
+  it('records both sides on one timeline, with silence in the gaps', async () => {
     const { tracks, at, ms, isClosed } = recorder();
     tracks.put('caller', frame(1_000), 0);
     tracks.put('agent', frame(-1_000), 20);
@@ -58,7 +58,7 @@ describe('the two-track recorder', () => {
     expect(isClosed()).toBe(true);
   });
 
-  it('takes frames out of order, also across its blocks, while they can still come', async () => {
+  it('accepts frames out of order, across blocks, within the allowed delay', async () => {
     const { tracks, at } = recorder();
     tracks.put('caller', frame(1_000), 1_500);
     tracks.put('caller', frame(1_000), 990);
@@ -69,7 +69,7 @@ describe('the two-track recorder', () => {
     expect(at(510).agent).toBe(-LEVEL);
   });
 
-  it('hands on what is settled and drops a frame that comes too late or from far away', async () => {
+  it('writes completed blocks and drops frames that are too late or too far in the future', async () => {
     const { tracks, ms } = recorder();
     for (let nowMs = 0; nowMs <= 10_000; nowMs += 20) tracks.advance(nowMs);
     expect(ms()).toBe(8_000);
@@ -79,7 +79,7 @@ describe('the two-track recorder', () => {
     expect(ms()).toBe(10_000);
   });
 
-  it('still takes what came while the process stood still, and is read after it', async () => {
+  it('accepts frames that arrived during a pause of the process and are processed after it', async () => {
     const { tracks, at } = recorder();
     tracks.advance(4_990);
     tracks.advance(10_000);

@@ -1,18 +1,18 @@
 import { FLITE_VOICES } from '../../src/voice/audio/flite.js';
-import { voiceNamed } from '../../src/voice/engines/voices.js';
+import { findVoice } from '../../src/voice/engines/voices.js';
 import { ENGINE_NAMES } from '../../src/kernel/engines.js';
 import { LANGUAGES, languagesOf, voiceFault, VOICES, voicesOf } from '../../src/kernel/voices.js';
 
 describe('the voices', () => {
-  it('have a name and a sound of their own on every engine', () => {
+  it('have a unique name and sound on every engine', () => {
     expect(new Set(VOICES.map(({ name }) => name)).size).toBe(VOICES.length);
-    const spoken = VOICES.map(({ name }) => voiceNamed(name));
+    const spoken = VOICES.map(({ name }) => findVoice(name));
     expect(spoken.map(({ name }) => name)).toEqual(VOICES.map(({ name }) => name));
     expect(spoken.map(({ flite }) => flite).toSorted()).toEqual([...FLITE_VOICES].toSorted());
     expect(new Set(spoken.map(({ openai }) => openai)).size).toBe(VOICES.length);
   });
 
-  it('speak known languages only, and the offline ones only English', () => {
+  it('speak known languages only, and English only on the offline engine', () => {
     const tags = new Set(LANGUAGES.map(({ tag }) => tag));
     for (const { languages } of VOICES) {
       for (const language of Object.values(languages).flat()) expect(tags).toContain(language);
@@ -20,8 +20,8 @@ describe('the voices', () => {
     }
   });
 
-  it('stand in for one that is not known any more', () => {
-    expect(voiceNamed('jade')).toEqual(voiceNamed('amber'));
+  it('replace an unknown voice with the default voice', () => {
+    expect(findVoice('jade')).toEqual(findVoice('amber'));
   });
 });
 
@@ -30,22 +30,22 @@ describe('voiceFault', () => {
     ['amber', 'en-US', ENGINE_NAMES],
     ['cobalt', 'de-DE', ['openai-realtime'] as const],
     ['cobalt', 'de-DE', ENGINE_NAMES],
-  ])('%s may speak %s', (voice, language, engines) => {
+  ])('accepts %s for %s', (voice, language, engines) => {
     expect(voiceFault({ voice, language }, engines)).toBeUndefined();
   });
 
   it.each([
-    ['jade', 'en-US', /^voice: there is no voice jade on the engines .*; there are amber, cobalt, slate, copper$/],
-    ['amber', 'de-DE', /^language: the voice amber does not speak de-DE on the engine offline-demo; it speaks en-US$/],
+    ['jade', 'en-US', /^voice: jade is not available on the engines .*; use one of amber, cobalt, slate, copper$/],
+    ['amber', 'de-DE', /^language: the voice amber does not speak de-DE on the engine offline-demo; use one of en-US$/],
     ['amber', 'tlh', /^language: .*tlh/],
-  ])('%s may not speak %s', (voice, language, fault) => {
+  ])('rejects %s for %s', (voice, language, fault) => {
     const engines = language === 'de-DE' ? (['offline-demo'] as const) : ENGINE_NAMES;
     expect(voiceFault({ voice, language }, engines)).toMatch(fault);
   });
 });
 
-describe('the lists for clients', () => {
-  it('tell the same pairs from both sides', () => {
+describe('the lists of voices and languages', () => {
+  it('contain the same pairs', () => {
     const engines = ['pipeline', 'offline-demo'] as const;
     const byVoice = voicesOf(engines).flatMap((voice) =>
       voice.engines.flatMap(({ engine, languages }) => languages.map((tag) => `${engine} ${voice.name} ${tag}`)),
@@ -61,7 +61,7 @@ describe('the lists for clients', () => {
     }
   });
 
-  it('leave out what no engine of the service has', () => {
+  it('omit voices and languages that the service’s engines do not support', () => {
     expect(languagesOf(['offline-demo'])).toEqual([
       {
         tag: 'en-US',

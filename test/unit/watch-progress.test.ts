@@ -3,8 +3,8 @@ import { advanceWatch, beginWatch } from '../../src/calls/views/watch-progress.j
 const START = 1_000_000;
 const look = (view: string, isFinal = false) => ({ view, isFinal });
 
-describe('a watched call', () => {
-  it('is written at first sight and at each change', () => {
+describe('the event stream of a watched call', () => {
+  it('has an event at the start and at each change', () => {
     const [first, text] = advanceWatch(beginWatch(START), look('{"a":1}'), START);
     expect(text).toBe('event: call\ndata: {"a":1}\n\n');
     const [second, nothing] = advanceWatch(first, look('{"a":1}'), START + 500);
@@ -12,15 +12,15 @@ describe('a watched call', () => {
     expect(advanceWatch(second, look('{"a":2}'), START + 1_000)[1]).toBe('event: call\ndata: {"a":2}\n\n');
   });
 
-  it('that does not change gets a comment once in a while', () => {
+  it('has a comment every 15 s if the call does not change', () => {
     const [watch] = advanceWatch(beginWatch(START), look('{}'), START);
     expect(advanceWatch(watch, look('{}'), START + 15_000)[1]).toBeUndefined();
     const [commented, text] = advanceWatch(watch, look('{}'), START + 15_001);
-    expect(text).toBe(': still here\n\n');
+    expect(text).toBe(': keep-alive\n\n');
     expect(advanceWatch(commented, look('{}'), START + 15_501)[1]).toBeUndefined();
   });
 
-  it('is watched for five minutes, and shortly after its end', () => {
+  it('ends after five minutes, or shortly after the end of the call', () => {
     const watch = beginWatch(START);
     expect(watch.endAt).toBe(START + 300_000);
     const [going] = advanceWatch(watch, look('{}'), START + 500);

@@ -58,7 +58,7 @@ const PRIVATE_FORMS = {
 };
 
 describe('webhook URL', () => {
-  it.each(Object.entries(PRIVATE_FORMS))('%s is refused in production and allowed in development', (_name, url) => {
+  it.each(Object.entries(PRIVATE_FORMS))('%s is rejected in production and allowed in development', (_name, url) => {
     expect(checkWebhookUrl(url, guarded)).toMatch(/publicly reachable/);
     expect(checkWebhookUrl(url, open)).toBeUndefined();
   });
@@ -75,7 +75,7 @@ describe('webhook URL', () => {
     expect(checkWebhookUrl(url, guarded)).toBeUndefined();
   });
 
-  it('with a name beyond ASCII is still allowed when many have been checked', () => {
+  it('with a non-ASCII name is still allowed after many checks', () => {
     const faults = Array.from({ length: 30_000 }, () => checkWebhookUrl('https://bücher.example/', guarded));
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('webhook URL', () => {
     'https://user@example.com/',
     'https://user:secret@example.com/',
     'https://:secret@example.com/',
-  ])('%j is refused everywhere, in a sentence that names the field', (url) => {
+  ])('%j is rejected everywhere, with a sentence that names the field', (url) => {
     expect(checkWebhookUrl(url, open)).toMatch(/^webhook_url must .*\.$/);
     expect(checkWebhookUrl(url, guarded)).toMatch(/^webhook_url must .*\.$/);
   });
@@ -110,7 +110,7 @@ describe('webhook URL', () => {
     expect(checkWebhookUrl(base + 'a'.repeat(2_049 - base.length), guarded)).toMatch(/2048 characters/);
   });
 
-  it('is allowed in a range that the operator opened, and only there', () => {
+  it('is allowed in ranges that the operator opened, and only there', () => {
     const config = allowing('10.20.0.0/16', 'fd00::/8');
     expect(checkWebhookUrl('http://10.20.3.4/', config)).toBeUndefined();
     expect(checkWebhookUrl('http://[fd00::5]/', config)).toBeUndefined();
@@ -119,7 +119,7 @@ describe('webhook URL', () => {
     expect(checkWebhookUrl('http://localhost/', allowing('127.0.0.0/8'))).toBeUndefined();
   });
 
-  it('ranges that are no CIDR stop the start', () => {
+  it('with an invalid CIDR range in the settings prevents the start', () => {
     expect(parseConfig({ WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8' }).webhooks.allowCidrs).toHaveLength(2);
     expect(() => parseConfig({ WEBHOOK_ALLOW_CIDRS: '10.0.0.0' })).toThrow(/WEBHOOK_ALLOW_CIDRS/);
   });
@@ -136,23 +136,23 @@ describe('guarded lookup', () => {
     });
   const publicAddress = { address: '93.184.215.14', family: 4 };
 
-  it('gives the addresses that were judged', async () => {
+  it('returns the checked addresses', async () => {
     const lookup = createGuardedLookup(guarded, resolving(publicAddress));
     await expect(run(lookup, true)).resolves.toEqual([publicAddress]);
     await expect(run(lookup, false)).resolves.toBe(publicAddress.address);
   });
 
   it.each([
-    ['a private one', { address: '10.0.0.1', family: 4 }],
-    ['a mapped one', { address: '::ffff:169.254.169.254', family: 6 }],
-    ['one with a zone', { address: 'fe80::1%eth0', family: 6 }],
-  ])('refuses every address when one of them is %s', async (_name, bad) => {
+    ['private', { address: '10.0.0.1', family: 4 }],
+    ['mapped', { address: '::ffff:169.254.169.254', family: 6 }],
+    ['an address with a zone', { address: 'fe80::1%eth0', family: 6 }],
+  ])('rejects all addresses if one of them is %s', async (_name, bad) => {
     const lookup = createGuardedLookup(guarded, resolving(publicAddress, bad));
     await expect(run(lookup, true)).rejects.toMatchObject({ code: 'ADDRESS_BLOCKED' });
     await expect(run(lookup, false)).rejects.toMatchObject({ code: 'ADDRESS_BLOCKED' });
   });
 
-  it('refuses a name without addresses', async () => {
+  it('rejects a name without addresses', async () => {
     await expect(run(createGuardedLookup(guarded, resolving()), true)).rejects.toThrow(/no address/);
   });
 });

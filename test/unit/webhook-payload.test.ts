@@ -6,7 +6,7 @@ import { completionPayload } from '../../src/webhooks/payload.js';
 const BASE = 'https://calls.example.com';
 const CALL_ID = 'call_01JD0000000000000000000000';
 
-/** A call that was never answered: nothing optional is known of it. */
+/** A call that was never answered, without any optional field. */
 const unanswered: CallDocument = {
   _id: CALL_ID,
   sequence: 3,
@@ -61,7 +61,7 @@ const ALWAYS_STRINGS = [
   'external_call_id',
 ];
 
-/** As a receiver sees it. */
+/** The payload as the webhook endpoint receives it. */
 function sent(call: CallDocument): Record<string, unknown> {
   return JSON.parse(JSON.stringify(completionPayload(call, BASE))) as Record<string, unknown>;
 }
@@ -73,17 +73,17 @@ function without(call: CallDocument, ...fields: (keyof CallDocument)[]): CallDoc
 }
 
 describe('completion payload', () => {
-  it.each(ALWAYS_STRINGS)('%s is a string for an answered and for an unanswered call', (field) => {
+  it.each(ALWAYS_STRINGS)('has %s as a string for answered and unanswered calls', (field) => {
     for (const call of [answered, unanswered]) expect(typeof sent(call)[field]).toBe('string');
   });
 
-  it('is what the interface document promises, and has nothing that it does not name', () => {
+  it('matches the OpenAPI document, without additional fields', () => {
     for (const call of [answered, unanswered]) {
       expect(CompletionPayload.strict().safeParse(sent(call))).toMatchObject({ success: true });
     }
   });
 
-  it('says all that is known of an answered call', () => {
+  it('contains all fields of an answered call', () => {
     expect(sent(answered)).toEqual({
       call_id: CALL_ID,
       status: 'COMPLETED',
@@ -110,7 +110,7 @@ describe('completion payload', () => {
     });
   });
 
-  it('leaves optional fields of an unanswered call out, never null, and bills it nothing', () => {
+  it('omits optional fields of an unanswered call, without null, and has no cost', () => {
     const payload = sent(unanswered);
     for (const field of ['agent_name', 'recording_url', 'transcription', 'output_parameters', 'answered_by']) {
       expect(payload).not.toHaveProperty(field);
@@ -119,43 +119,43 @@ describe('completion payload', () => {
     expect(payload).toMatchObject({ cost: 0, duration_seconds: 0, end_reason: 'busy' });
   });
 
-  it('start_time of a call that was never answered is created_at', () => {
+  it('uses created_at as start_time of an unanswered call', () => {
     expect(sent(unanswered)['start_time']).toBe(sent(unanswered)['created_at']);
   });
 
-  it('end_time falls back to updated_at', () => {
+  it('falls back to updated_at for end_time', () => {
     expect(sent(without(unanswered, 'endTime'))['end_time']).toBe('2026-11-21T10:00:09.000Z');
   });
 
-  it('end_time is never before start_time, although carriers tell whole seconds only', () => {
+  it('never has an end_time before start_time, although carriers report whole seconds', () => {
     const createdAt = new Date('2026-11-21T10:00:02.238Z');
     const call = { ...unanswered, createdAt, endTime: new Date('2026-11-21T10:00:02.000Z') };
     expect(sent(call)).toMatchObject({ start_time: createdAt.toISOString(), end_time: createdAt.toISOString() });
   });
 
-  it('external_call_id and input_parameters are "" and "{}" when the store has none', () => {
+  it('has "" for external_call_id and "{}" for input_parameters if the call has none', () => {
     expect(sent(without(unanswered, 'externalCallId', 'inputParameters'))).toMatchObject({
       external_call_id: '',
       input_parameters: '{}',
     });
   });
 
-  it.each(END_REASONS)('summary is a sentence when a call that ended by %s left none', (endReason) => {
+  it.each(END_REASONS)('has a default summary if a call that ended with %s has none', (endReason) => {
     for (const call of [unanswered, without(answered, 'summary'), { ...answered, summary: '' }]) {
       expect(sent({ ...call, endReason })['summary']).toMatch(/^[A-Z].+[a-z]\.$/);
     }
   });
 
-  it('CANCELLED is told as it is', () => {
+  it('has the status CANCELLED unchanged', () => {
     expect(sent({ ...unanswered, status: 'CANCELLED', endReason: 'api_hangup' })['status']).toBe('CANCELLED');
   });
 
-  it('money is exact in USD', () => {
+  it('has the exact cost in USD', () => {
     expect(sent({ ...answered, costMicros: 2_500 })['cost']).toBe(0.0025);
     expect(sent({ ...answered, costMicros: 36_000_000 })['cost']).toBe(36);
   });
 
-  it.each(['IDLE', 'RINGING', 'IN_PROGRESS'] as const)('there is none while a call is %s', (status) => {
+  it.each(['IDLE', 'RINGING', 'IN_PROGRESS'] as const)('does not exist while a call is %s', (status) => {
     expect(() => completionPayload({ ...unanswered, status }, BASE)).toThrow(status);
   });
 });

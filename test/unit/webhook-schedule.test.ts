@@ -30,12 +30,12 @@ describe('webhook schedule', () => {
     [1, 1_000],
     [2, 5_000],
     [3, 30_000],
-  ])('waits after attempt %d for %d ms from its failure', (number, wait) => {
+  ])('waits, after attempt %d, %d ms from its failure', (number, wait) => {
     expect(nextStep([failed(number, 0)], NOW + wait - 1)).toEqual({ step: 'wait', afterMs: 1 });
     expect(nextStep([failed(number, 0)], NOW + wait)).toEqual({ step: 'send', number: number + 1 });
   });
 
-  it('tries a receiver that never answers at 0, 6, 16 and 51 s', () => {
+  it('tries an endpoint that never responds at 0, 6, 16 and 51 s', () => {
     const startedAt: number[] = [];
     const rows: WebhookAttemptDocument[] = [];
     for (let now = NOW; now <= NOW + 100_000; now += 500) {
@@ -50,18 +50,18 @@ describe('webhook schedule', () => {
     expect(nextStep(rows, NOW + 200_000)).toEqual({ step: 'exhausted' });
   });
 
-  it('is exhausted after the fourth failure, also when that worker died', () => {
+  it('is exhausted after the fourth failure or interrupted attempt', () => {
     expect(nextStep([failed(4, -1)], NOW)).toEqual({ step: 'exhausted' });
     expect(nextStep([attempt(4, { started: -9_000, finished: -4_000, outcome: 'interrupted' })], NOW)).toEqual({
       step: 'exhausted',
     });
   });
 
-  it('leaves a young row without an outcome to the worker that may still be at it', () => {
+  it('leaves a recent attempt without an outcome to its worker', () => {
     expect(nextStep([attempt(1, { started: 0 })], NOW + 5_999)).toEqual({ step: 'wait', afterMs: 1 });
   });
 
-  it('gives an old row without an outcome up, failed 5 s after its start', () => {
+  it('interrupts an old attempt without an outcome, as failed 5 s after its start', () => {
     expect(nextStep([attempt(2, { started: 0 })], NOW + 6_000)).toEqual({
       step: 'interrupt',
       number: 2,
@@ -69,7 +69,7 @@ describe('webhook schedule', () => {
     });
   });
 
-  it('knows a delivery even behind a row that came after it', () => {
+  it('recognizes a delivery before a later attempt', () => {
     const delivered = attempt(1, { started: 0, finished: 10, outcome: 'delivered' });
     expect(nextStep([delivered, attempt(2, { started: 20 })], NOW + 30)).toEqual({ step: 'delivered' });
   });

@@ -11,7 +11,7 @@ import {
 const numberParams = z.object({
   phone_number: z
     .string()
-    .meta({ description: 'The number; its plus may be written %2B.', examples: ['+12025550142'] }),
+    .meta({ description: 'Phone number; the plus can be encoded as %2B.', examples: ['+12025550142'] }),
 });
 
 const json = 'application/json';
@@ -24,7 +24,7 @@ export const numberRoutes = {
     path: '/phone_numbers',
     tag: 'Phone numbers',
     summary: 'List phone numbers',
-    description: 'All of them, oldest first: the first is the one that agents without a number of their own call from.',
+    description: 'Returns all numbers, oldest first. Agents without their own number call from the first one.',
     auth: 'keyOrSession',
     load: 'list',
     success: ratedJsonAnswer('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
@@ -36,7 +36,7 @@ export const numberRoutes = {
     tag: 'Phone numbers',
     summary: 'Add a phone number to the account',
     description:
-      'A number has one owner. Where SELF_SERVICE_NUMBERS is off, as it is in production, operators give numbers and this is 403. Not with a test key.',
+      'A number belongs to one account. If SELF_SERVICE_NUMBERS is off, as in production, operators assign numbers and this returns 403. Requires a live key or a member.',
     auth: 'keyOrSession',
     changes: 'account',
     body: {
@@ -53,7 +53,7 @@ export const numberRoutes = {
     path: '/phone_numbers/{phone_number}',
     tag: 'Phone numbers',
     summary: 'Read a phone number',
-    description: 'Returns the number with the agent that takes its calls.',
+    description: 'Returns the number with the agent that answers its calls.',
     auth: 'keyOrSession',
     params: numberParams,
     success: numberAnswer,
@@ -63,8 +63,8 @@ export const numberRoutes = {
     method: 'patch',
     path: '/phone_numbers/{phone_number}',
     tag: 'Phone numbers',
-    summary: 'Name the agent that takes calls to a number',
-    description: 'Not with a test key.',
+    summary: 'Assign an agent to a phone number',
+    description: 'Requires a live key or a member.',
     auth: 'keyOrSession',
     changes: 'account',
     params: numberParams,
@@ -80,13 +80,13 @@ export const numberRoutes = {
     method: 'delete',
     path: '/phone_numbers/{phone_number}',
     tag: 'Phone numbers',
-    summary: 'Give a phone number up',
+    summary: 'Remove a phone number',
     description:
-      'Refused while an agent calls from it. Not with a test key, and only where SELF_SERVICE_NUMBERS is on.',
+      'Rejected while an agent calls from it. Requires a live key or a member, and SELF_SERVICE_NUMBERS=true.',
     auth: 'keyOrSession',
     changes: 'account',
     params: numberParams,
-    success: ratedJsonAnswer('The number, which is the account’s no more.', PhoneNumber, { number: NUMBER_EXAMPLE }),
+    success: ratedJsonAnswer('The removed number.', PhoneNumber, { number: NUMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
 };

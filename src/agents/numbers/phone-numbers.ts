@@ -18,10 +18,12 @@ export function createPhoneNumbers(database: AgentsDatabase) {
 
   return {
     /**
-     * Assigns a number to an account. A number has one owner; repeating the call for the same account changes nothing.
+     * Assigns a number to an account. A number belongs to one account. Assigning it to the same account again changes
+     * nothing.
      */
     async add(p: { number: string; accountId: string; agentId?: string }): Promise<PhoneNumberDocument> {
-      if (!isE164(p.number)) throw new ServiceError('MISSING_PARAMS', 'The number must be E.164, like +12025550123.');
+      if (!isE164(p.number))
+        throw new ServiceError('MISSING_PARAMS', 'phone_number must be in E.164 format, like +12025550123.');
       if (!(await database.accounts.exists({ _id: p.accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
       }
@@ -51,14 +53,15 @@ export function createPhoneNumbers(database: AgentsDatabase) {
 
     /**
      * Removes a number from its account.
-     * @throws ServiceError NOT_FOUND; CONFLICT while a live agent calls from it (test calls do not use the account's
-     * numbers)
+     * @throws ServiceError NOT_FOUND; CONFLICT while a live agent uses the number as its caller id. Test agents do not
+     * matter, because test calls do not use the account's numbers.
      */
     async remove(accountId: string, number: string): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
-      if (present?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'The account has no such number.');
+      if (present?.accountId !== accountId)
+        throw new ServiceError('NOT_FOUND', 'This account has no such phone number.');
       if (await database.agents.exists({ accountId, phoneNumber: number, archivedAt: null, ...LIVE_AGENTS })) {
-        throw new ServiceError('CONFLICT', 'An agent calls from this number.');
+        throw new ServiceError('CONFLICT', 'An agent calls from this number. Change its phone_number first.');
       }
       await phoneNumbers.deleteOne({ _id: number, accountId });
       return present;
@@ -70,7 +73,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
      */
     async setAgent(number: string, agentId: string | null): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
-      if (!present) throw new ServiceError('NOT_FOUND', 'No account has this number.');
+      if (!present) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
       if (agentId !== null) await checkAgent(present.accountId, agentId);
       const update = agentId === null ? { $unset: { agentId: '' } } : { $set: { agentId } };
       await phoneNumbers.updateOne({ _id: number }, update);

@@ -6,7 +6,7 @@ import type { PhoneNumberDocument } from './model.js';
 import type { PhoneNumbers } from './phone-numbers.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import { wholeList } from '../../platform/http/lists.js';
 
@@ -15,41 +15,43 @@ export interface PhoneNumberHandlersDeps {
   phoneNumbers: PhoneNumbers;
 }
 
-/** Creates the handlers for phone numbers of the requesting account; numbers of other accounts respond as not found. */
+/**
+ * Creates the handlers for the phone numbers of the requesting account. Numbers of other accounts respond as not found.
+ */
 export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteHandlers<typeof numberRoutes> {
   const { config, phoneNumbers } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account }: Principal, number: string): Promise<PhoneNumberDocument> {
-    const found = await within(deadlineOf(ctx), phoneNumbers.find(number));
-    if (found?.accountId !== account._id) throw new ServiceError('NOT_FOUND', 'The account has no such number.');
+    const found = await withDeadline(deadlineOf(ctx), phoneNumbers.find(number));
+    if (found?.accountId !== account._id) throw new ServiceError('NOT_FOUND', 'This account has no such phone number.');
     return found;
   }
 
   /**
-   * Rejects self-service unless it is enabled. The owner of a number receives the calls forwarded from it, so in
-   * production customers must not claim numbers themselves.
+   * Rejects the request unless customers may manage numbers themselves. The account that has a number receives the
+   * calls forwarded from it, so in production customers must not claim numbers.
    * @throws ServiceError FORBIDDEN
    */
-  function refuseSelfService(): void {
+  function assertSelfServiceEnabled(): void {
     if (config.selfServiceNumbers) return;
-    throw new ServiceError('FORBIDDEN', 'Numbers are given by the operators of this service.');
+    throw new ServiceError('FORBIDDEN', 'Only operators of this service can add or remove phone numbers.');
   }
 
   return {
     async listPhoneNumbers({ ctx, principal: { account } }) {
-      const numbers = await within(deadlineOf(ctx), phoneNumbers.list(account._id));
+      const numbers = await withDeadline(deadlineOf(ctx), phoneNumbers.list(account._id));
       return wholeList(numbers.map((number) => numberView(number, account)));
     },
 
     async addPhoneNumber({ ctx, principal, readBody }) {
-      refuseSelfService();
+      assertSelfServiceEnabled();
       const { account } = principal;
       const { phone_number: number, agent_id: agentId } = await readBody();
       const asked = { number, accountId: account._id, ...(agentId === undefined ? {} : { agentId }) };
-      const present = await within(deadlineOf(ctx), phoneNumbers.find(number));
-      if (present) throw new ServiceError('CONFLICT', 'This number belongs to an account already.');
-      const added = await within(deadlineOf(ctx), phoneNumbers.add(asked));
+      const present = await withDeadline(deadlineOf(ctx), phoneNumbers.find(number));
+      if (present) throw new ServiceError('CONFLICT', 'This number already belongs to an account.');
+      const added = await withDeadline(deadlineOf(ctx), phoneNumbers.add(asked));
       return answer(numberView(added, account), { target: number });
     },
 
@@ -59,14 +61,14 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
 
     async updatePhoneNumber({ ctx, principal, params: { phone_number: number }, body: { agent_id: agentId = null } }) {
       const before = await find(ctx, principal, number);
-      const changed = await within(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
+      const changed = await withDeadline(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
       return answer(numberView(changed, principal.account), { unchanged: changed.agentId === before.agentId });
     },
 
     async removePhoneNumber({ ctx, principal, params: { phone_number: number } }) {
-      refuseSelfService();
+      assertSelfServiceEnabled();
       const { account } = principal;
-      return numberView(await within(deadlineOf(ctx), phoneNumbers.remove(account._id, number)), account);
+      return numberView(await withDeadline(deadlineOf(ctx), phoneNumbers.remove(account._id, number)), account);
     },
   };
 }

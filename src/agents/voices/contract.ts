@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { ENGINE_NAMES } from '../../kernel/engines.js';
 import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
 
-const engine = z.enum(ENGINE_NAMES).meta({ description: 'An engine that conducts calls; an agent may name it.' });
+const engine = z.enum(ENGINE_NAMES).meta({ description: 'Engine that conducts calls, as in engine of an agent.' });
 const voice = z.string().meta({ description: 'Name of the voice, the same on every engine.' });
 const language = z.string().meta({ description: 'Language tag (BCP 47).' });
-const defaultEngine = engine.meta({ description: 'Conducts the live calls of agents that name no engine.' });
+const defaultEngine = engine.meta({ description: 'Engine of live calls whose agent has no engine.' });
 
 export const VoiceList = z
   .object({
@@ -59,7 +59,7 @@ export const voiceRoutes = {
     method: 'get',
     path: '/voices',
     tag: 'Agents',
-    summary: 'List the voices',
+    summary: 'List voices',
     description: `Each voice with the engines of this service that have it, and the languages it speaks there. ${SCOPE}`,
     auth: 'keyOrSession',
     success: {
@@ -86,7 +86,7 @@ export const voiceRoutes = {
     method: 'get',
     path: '/languages',
     tag: 'Agents',
-    summary: 'List the languages',
+    summary: 'List languages',
     description: `Each language with the engines of this service that speak it, and their voices. ${SCOPE}`,
     auth: 'keyOrSession',
     success: {

@@ -13,8 +13,8 @@ export interface Balance {
 
 export interface LedgerAudit {
   /**
-   * True when the account equals the sum of its operations exactly, including the day's spending, no amount is
-   * negative, and every hold and settlement consists of whole seconds at its own price.
+   * True when the account, including the day's spending, equals the sum of its operations exactly, no amount is
+   * negative, and every hold and settlement consists of whole seconds at the price recorded in it.
    */
   balanced: boolean;
   /** Amounts of the account document. */
@@ -23,7 +23,7 @@ export interface LedgerAudit {
   operations: Balance;
   /** Number of operations summed up. */
   operationCount: number;
-  /** Number of operations that are not whole seconds at their own price. */
+  /** Number of operations whose amount is not a number of whole seconds at the price recorded in them. */
   mispriced: number;
 }
 
@@ -78,7 +78,7 @@ function addTo(sum: Balance, marker: LedgerMarker): void {
   }
 }
 
-/** Returns the operation's change of its day's spending. */
+/** Returns the amount by which an operation changes the spending of its day. */
 function spendingOf({ type, amountMicros = 0, unspentMicros = 0 }: LedgerMarker): Micros {
   return type === 'hold' ? amountMicros : 0 - unspentMicros;
 }

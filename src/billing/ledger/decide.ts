@@ -1,21 +1,23 @@
-import { ContentionError, OVERTAKEN, untilNotOvertaken } from '../../platform/mongo/optimistic-update.js';
+import { ContentionError, CONFLICT, retryOnConflict } from '../../platform/mongo/optimistic-update.js';
 import type { AccountGuard, LedgerFigure, LedgerSession } from './storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './model.js';
 
-/** An account with this many markers is swept first, because large documents slow down every write. */
+/**
+ * An account with this many markers is swept before the next operation, because large documents slow down every write.
+ */
 export const SWEEP_AT_MARKERS = 100;
-/** Hard limit of markers per account, however many processes write at once. */
+/** Maximum number of markers per account, however many processes write at the same time. */
 export const MAX_MARKERS = 130;
-const MOST_TRIES = 40;
+const MAX_ATTEMPTS = 40;
 
-/** The operation could not be decided yet, for a temporary reason. Retrying is safe and returns the same result. */
+/** The operation could not be decided yet, for a temporary reason. It is safe to retry. */
 export class LedgerBusyError extends Error {
   override readonly name = 'LedgerBusyError';
 }
 
 /**
- * The effect of an operation on the account as it was read: its marker, the increments, and the conditions that must
- * still hold.
+ * The effect of an operation on the account as it was read: the marker to add, the increments, and the conditions that
+ * must still hold when the update is applied.
  */
 export interface LedgerPlan {
   marker: Omit<LedgerMarker, 'epoch' | 'at'>;
@@ -30,7 +32,7 @@ export interface LedgerWork {
   sweepOnce(ledgerAccountId: string): Promise<void>;
   /** Number of markers from which an account is swept before further operations. */
   sweepAtMarkers: number;
-  /** ms since the epoch. Determines the operation's time and the day its spending counts on, nothing else. */
+  /** Returns ms since the epoch. Used only for the operation's time and for the day on which its spending counts. */
   now(): number;
   /** Waits a random time before the next attempt, so that writers do not collide again. */
   pause(tries: number): Promise<void>;
@@ -39,7 +41,7 @@ export interface LedgerWork {
 export interface Decision {
   ledgerAccountId: string;
   key: string;
-  /** More keys whose markers `plan` needs. */
+  /** Further operation keys whose markers `plan` needs. */
   alsoRead?: readonly string[];
   plan(account: LedgerAccountDocument): LedgerPlan | Promise<LedgerPlan>;
 }
@@ -56,33 +58,33 @@ export interface Decision {
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
-  const retries = { name: 'ledger_accounts', mostTries: MOST_TRIES, pause: (tries: number) => work.pause(tries) };
+  const retries = { name: 'ledger_accounts', maxAttempts: MAX_ATTEMPTS, pause: (tries: number) => work.pause(tries) };
   try {
-    return await untilNotOvertaken(retries, () => tryToDecide(work, decision));
+    return await retryOnConflict(retries, () => attemptDecision(work, decision));
   } catch (error) {
     if (!(error instanceof ContentionError)) throw error;
-    throw new LedgerBusyError(`operation ${decision.key} found no quiet moment in ${MOST_TRIES} tries`);
+    throw new LedgerBusyError(`ledger operation ${decision.key} gave up after ${MAX_ATTEMPTS} conflicts`);
   }
 }
 
-async function tryToDecide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument | typeof OVERTAKEN> {
+async function attemptDecision(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument | typeof CONFLICT> {
   const { session } = work;
   const { ledgerAccountId, key } = decision;
   const account = await readAccount(session, ledgerAccountId, [key, ...(decision.alsoRead ?? [])]);
   const decided = await session.findEntry(key);
-  if (decided) return ownedBy(ledgerAccountId, decided);
+  if (decided) return assertOwnedBy(ledgerAccountId, decided);
   const marker = account.markers[key];
   if (marker) return record(session, entryOf(ledgerAccountId, key, marker));
   if (account.markerCount >= work.sweepAtMarkers) {
     await work.sweepOnce(ledgerAccountId);
-    return OVERTAKEN;
+    return CONFLICT;
   }
   const plan = await decision.plan(account);
   const planned = { ...plan.marker, epoch: account.epoch, at: new Date(work.now()) };
   const { increments, guard } = plan;
   const update = { ledgerAccountId, epoch: account.epoch, key, marker: planned, increments, guard };
-  const isDone = await session.updateAccount({ kind: 'decide', ...update, maxMarkers: MAX_MARKERS });
-  return isDone ? record(session, entryOf(ledgerAccountId, key, planned)) : OVERTAKEN;
+  const isApplied = await session.updateAccount({ kind: 'decide', ...update, maxMarkers: MAX_MARKERS });
+  return isApplied ? record(session, entryOf(ledgerAccountId, key, planned)) : CONFLICT;
 }
 
 /**
@@ -113,7 +115,8 @@ export function createSharedSweeps() {
 }
 
 /**
- * @param keys the markers to read
+ * Reads the account document with some of its markers.
+ * @param keys operation keys of the markers to read
  * @throws Error when the account does not exist
  */
 export async function readAccount(
@@ -122,7 +125,7 @@ export async function readAccount(
   keys: readonly string[] | 'all',
 ): Promise<LedgerAccountDocument> {
   const account = await session.findAccount(ledgerAccountId, keys);
-  if (!account) throw new Error(`there is no ledger account ${ledgerAccountId}`);
+  if (!account) throw new Error(`ledger account ${ledgerAccountId} does not exist`);
   return account;
 }
 
@@ -131,7 +134,7 @@ export async function readAccount(
  * @returns null when the operation is not decided yet
  * @throws Error when the entry belongs to another account
  */
-export async function findCell(
+export async function findMarker(
   session: LedgerSession,
   account: LedgerAccountDocument,
   key: string,
@@ -139,7 +142,7 @@ export async function findCell(
   const marker = account.markers[key];
   if (marker) return marker;
   const entry = await session.findEntry(key);
-  return entry && ownedBy(account._id, entry);
+  return entry && assertOwnedBy(account._id, entry);
 }
 
 function entryOf(ledgerAccountId: string, key: string, marker: LedgerMarker): LedgerEntryDocument {
@@ -151,7 +154,7 @@ async function record(session: LedgerSession, entry: LedgerEntryDocument): Promi
   return entry;
 }
 
-function ownedBy(ledgerAccountId: string, entry: LedgerEntryDocument): LedgerEntryDocument {
+function assertOwnedBy(ledgerAccountId: string, entry: LedgerEntryDocument): LedgerEntryDocument {
   if (entry.ledgerAccountId === ledgerAccountId) return entry;
-  throw new Error(`operation ${entry._id} belongs to another ledger account than ${ledgerAccountId}`);
+  throw new Error(`operation ${entry._id} does not belong to ledger account ${ledgerAccountId}`);
 }

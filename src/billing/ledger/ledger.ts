@@ -3,13 +3,13 @@ import type { BillingDatabase } from '../database.js';
 import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './audit.js';
 import { SWEEP_AT_MARKERS, createSharedSweeps, readAccount, sweep, type LedgerWork } from './decide.js';
 import {
-  checkedReason,
+  validateReason,
   correct,
   hold,
   settle,
   topUp,
   type CorrectionRequest,
-  type HoldAnswer,
+  type HoldResult,
   type HoldRequest,
   type SettleRequest,
   type Settlement,
@@ -18,14 +18,14 @@ import {
 import { spendingAt } from './spending.js';
 import { randomPause } from '../../platform/mongo/optimistic-update.js';
 import { createLedgerStorage, type LedgerStorage } from './storage.js';
-import { createOperationTurns } from './turns.js';
+import { createOperationQueues } from './operation-queues.js';
 import type { LedgerAccountDocument, LedgerFreeze } from './model.js';
 
 export { LedgerBusyError } from './decide.js';
 export type { Balance, LedgerAudit } from './audit.js';
 export type {
   CorrectionRequest,
-  HoldAnswer,
+  HoldResult,
   HoldRequest,
   SettleRequest,
   Settlement,
@@ -42,26 +42,26 @@ export interface Ledger {
    */
   topUp(p: TopUpRequest): Promise<{ amountMicros: Micros }>;
   /**
-   * Grants or rejects window `window` of a call; repeats return the same result.
+   * Grants or rejects window number `window` of a call. Repeats return the same result.
    * @throws LedgerBusyError (retry) when the previous window is undecided, or after too many conflicts with other
    * writers
    */
-  hold(p: HoldRequest): Promise<HoldAnswer>;
+  hold(p: HoldRequest): Promise<HoldResult>;
   /**
-   * Closes a call's holds and bills `billedSeconds` (whole; 0 voids the call), at most what is held. Repeats return the
-   * result of the first settlement.
+   * Closes a call's holds and bills `billedSeconds`, but at most the seconds held. `billedSeconds` is a whole number; 0
+   * voids the call. Repeats return the result of the first settlement.
    * @throws LedgerBusyError (retry) after too many conflicts with other writers
    */
   settle(p: SettleRequest): Promise<Settlement>;
   /**
-   * Credits an overbilled amount with a separate entry, once per number.
+   * Credits an overbilled amount with a separate entry, once per correction number.
    * @throws ServiceError IDEMPOTENCY_CONFLICT when the number exists with another amount or reference; MISSING_PARAMS
    * for a call that is not settled, a gap in the numbers, or more than the call was billed
    */
   correct(p: CorrectionRequest): Promise<{ amountMicros: Micros }>;
   /**
-   * Rejects the first hold of every new call; running calls may still extend theirs. The first reason stays until the
-   * freeze is lifted. A delayed freeze or lift can overwrite a later one, so callers must check the result.
+   * Rejects the first hold of every new call. Running calls may still get further holds. Freezing again keeps the first
+   * reason. A delayed freeze or unfreeze can overwrite a later one, so check the result with `frozen`.
    */
   freeze(ledgerAccountId: string, reason: string): Promise<void>;
   unfreeze(ledgerAccountId: string): Promise<void>;
@@ -87,7 +87,7 @@ export function createLedger(database: BillingDatabase): Ledger {
 }
 
 /** Maximum concurrent operations per account and process; more would only conflict with each other. */
-const OPERATIONS_AT_ONCE = 16;
+const MAX_CONCURRENT_OPERATIONS = 16;
 
 /** Parts that a simulation replaces: the pause between attempts, the clock, and the sweep threshold. */
 export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>>;
@@ -95,10 +95,10 @@ export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtM
 /** Creates the ledger on any storage with atomic document updates. */
 export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
-  const inTurn = createOperationTurns(OPERATIONS_AT_ONCE);
+  const enqueue = createOperationQueues(MAX_CONCURRENT_OPERATIONS);
   const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...options };
   const onWork = <T>(ledgerAccountId: string, operation: (work: LedgerWork) => Promise<T>) =>
-    inTurn(ledgerAccountId, () =>
+    enqueue(ledgerAccountId, () =>
       storage.consistently((session) =>
         operation({ session, ...settings, sweepOnce: (id) => sharedSweep(session, id) }),
       ),
@@ -111,7 +111,7 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
     correct: (p) => onWork(p.ledgerAccountId, (work) => correct(work, p)),
     freeze: (id, reason) =>
       storage.consistently(async (session) => {
-        const freeze = { reason: checkedReason(reason), at: new Date() };
+        const freeze = { reason: validateReason(reason), at: new Date() };
         await readAccount(session, id, []);
         await session.setFreeze(id, freeze);
       }),

@@ -11,36 +11,39 @@ export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACC
 export interface LedgerMarker {
   type: 'topUp' | 'hold' | 'settlement' | 'correction';
   callId?: string;
-  /** Amount granted by a hold (0: rejected or void), or credited by a top-up or correction. */
+  /** Amount granted by a hold (0 if it was rejected or void), or credited by a top-up or correction. */
   amountMicros?: Micros;
   /**
-   * Price per second of the amounts. Hold: the call's price. Settlement and correction: the price of the call's first
-   * hold.
+   * Price per second that the amounts are multiples of. Hold: the call's price. Settlement and correction: the price of
+   * the call's first hold.
    */
   microsPerSecond?: Micros;
-  /** Settlement: total held amount, billed amount, and requested seconds. The held amount caps the billed one. */
+  /**
+   * Settlement: the total amount held, the amount billed, and the seconds requested. The bill never exceeds the held
+   * amount.
+   */
   heldMicros?: Micros;
   billedMicros?: Micros;
   billedSeconds?: number;
-  /** Correction: whole seconds it removes from the bill. */
+  /** Correction: number of whole seconds that it takes off the bill. */
   creditedSeconds?: number;
-  /** Hold: no further window may follow. */
+  /** Hold: true if no further window may follow. */
   last?: boolean;
   refused?: boolean;
-  /** Hold: why it was rejected or covers only part of its window. */
+  /** Hold: why it was rejected, or why it covers only part of its window. */
   refusal?: HoldRefusal;
   void?: boolean;
   /**
-   * Hold: the UTC day whose spending includes it. Settlement: the UTC day whose spending was reduced by
-   * `unspentMicros`. Days since 1970-01-01.
+   * Hold: the UTC day whose spending includes the hold. Settlement: the UTC day whose spending was reduced by
+   * `unspentMicros`. In days since 1970-01-01.
    */
   spendDay?: number;
   unspentMicros?: Micros;
-  /** Correction: what was wrong, as text for people. */
+  /** Correction: explanation of the error, for people. */
   reason?: string;
-  /** Correction: the operator's own reference, which identifies repeats. */
+  /** Correction: the operator's reference. The same reference marks a repeat. */
   reference?: string;
-  /** Settlement: the seconds come from our own clocks; the carrier's duration may correct them later. */
+  /** Settlement: the seconds were measured by our clocks. The carrier's duration may correct them later. */
   estimated?: boolean;
   epoch: number;
   /** Time of the decision, by the clock of the deciding process. Identical in marker and entry. */
@@ -48,7 +51,7 @@ export interface LedgerMarker {
 }
 
 /**
- * Blocks new calls of an account because its amounts are in doubt or an operator stopped it. Running calls continue and
+ * Rejects new calls of an account, because its amounts are in doubt or an operator froze it. Running calls continue and
  * are billed.
  */
 export interface LedgerFreeze {
@@ -69,7 +72,7 @@ export interface LedgerAccountDocument {
   /** Amount billed and held on `spendDay`. */
   spentMicros: Micros;
   frozen?: LedgerFreeze;
-  /** Number of markers. Updates check it to bound the document's size, however many processes write. */
+  /** Number of markers. Updates check it to limit the document's size, however many processes write. */
   markerCount: number;
   /** Operations since the last sweep, by operation key. */
   markers: Record<string, LedgerMarker>;
@@ -132,12 +135,12 @@ ledgerEntrySchema.index({ ledgerAccountId: 1, epoch: 1 });
 // Reconciliation reads settlements and holds in the order they were written.
 ledgerEntrySchema.index({ type: 1, at: 1, _id: 1 });
 
-// For statement pages. Unique only so that the embedded server builds it, too.
+// For statement pages. The index is unique only because the embedded server builds no other kind.
 ledgerEntrySchema.index({ ledgerAccountId: 1, at: -1, _id: -1 }, { unique: true });
 
 /**
- * A concurrency slot of one call. With `removeAfter` it is the tombstone of a released slot, which blocks a late
- * acquire.
+ * A concurrency slot of one call. With `removeAfter`, the slot was released; the remaining tombstone prevents the call
+ * from acquiring a slot again.
  */
 export interface Lease {
   acquiredAt?: Date;
@@ -150,9 +153,12 @@ export interface LeaseDocument {
   /** `<account id>~<mode>` */
   _id: string;
   count: number;
-  /** Incremented when tombstones are removed or slots recounted, so that concurrent maintenance cannot overlap. */
+  /**
+   * Incremented when tombstones are removed or slots recounted. Of two concurrent removals or recounts only one
+   * succeeds.
+   */
   epoch: number;
-  /** By call id. */
+  /** The slots by call id. */
   leases: Record<string, Lease>;
 }
 

@@ -10,18 +10,19 @@ export interface PlannedHold {
   window: number;
   request: ReturnType<typeof windowRequest>;
   /**
-   * Price per second of the request. The marker records it, and everything later in the call uses the marker's price.
+   * Price per second in the request. The marker of the first hold records this price, and later operations of the call
+   * use it.
    */
   microsPerSecond: Micros;
-  /** Maximum amount billed and held per UTC day; Infinity: no limit. */
+  /** Maximum amount billed and held per UTC day. Infinity means no limit. */
   dailyCap: Micros;
   now: number;
 }
 
 /**
- * Plans the hold of a window: all of it, or (from the second window on) the whole seconds that balance and daily cap
- * still cover, or nothing. A rejection is recorded, too, so that a later attempt of the same operation cannot succeed
- * after the caller was rejected. A frozen account rejects only first windows, never those of a running call.
+ * Plans the hold of a window. It grants the whole window or nothing; from the second window on also the whole seconds
+ * that balance and daily cap still cover. A rejection is recorded, too, so that a late attempt of the same hold cannot
+ * succeed. A freeze rejects only first windows, never those of a running call.
  */
 export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): LedgerPlan {
   const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
@@ -48,7 +49,8 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   const isLast = request.last || !isWhole;
   const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
-  // The reason for a partial window must still hold: money or room that arrived meanwhile would make it whole.
+  // If more money or daily cap became available meanwhile, the window must be planned again, so require that it did
+  // not.
   const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
   return {
     marker: {
@@ -65,14 +67,14 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   };
 }
 
-/** Plans a tombstone, which blocks a hold that was undecided when its call was settled. */
+/** Plans a tombstone. It blocks a hold that was still undecided when its call was settled. */
 export function tombstonePlan(callId: string): LedgerPlan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }
 
 /**
- * Plans a settlement: bills whole seconds at the price of the first window, at most what the windows hold, and releases
- * the rest.
+ * Plans a settlement: bills whole seconds at the price of the first window, at most the amount held, and releases the
+ * rest.
  */
 export function settlementPlan(
   account: LedgerAccountDocument,
@@ -97,7 +99,7 @@ export function settlementPlan(
       unspentMicros: unspent,
       ...(estimated ? { estimated } : {}),
     },
-    // `0 - held` avoids -0, which would be stored as such.
+    // `0 - held` avoids storing -0.
     increments: {
       heldMicros: 0 - held,
       availableMicros: held - billed,
@@ -115,7 +117,7 @@ export function settlementPlan(
 export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros): LedgerPlan {
   const room = Number.MAX_SAFE_INTEGER - amountMicros;
   if (account.creditedMicros > room) {
-    throw new ServiceError('MISSING_PARAMS', 'The amount is more than this account can hold.');
+    throw new ServiceError('MISSING_PARAMS', 'amount exceeds the maximum balance of an account.');
   }
   return {
     marker: { type: 'topUp', amountMicros },
@@ -125,9 +127,10 @@ export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros):
 }
 
 /**
- * Plans the credit of an overbilled amount. The day's spending stays unchanged: it limits risk and is not a bill.
+ * Plans the credit of an overbilled amount. The day's spending stays unchanged, because it limits risk and is not a
+ * bill.
  * @param correction.microsPerSecond the price at which the call was billed
- * @param correction.correctableMicros the rest of the bill after earlier corrections
+ * @param correction.correctableMicros the part of the bill that earlier corrections have not credited
  */
 export function correctionPlan(correction: {
   callId: string;
@@ -138,7 +141,7 @@ export function correctionPlan(correction: {
   reference: string | undefined;
 }): LedgerPlan {
   const { callId, amountMicros, microsPerSecond, correctableMicros, reason, reference } = correction;
-  // A second counts as billed until it is credited completely, so that the seconds of all corrections add up.
+  // A second counts as billed until it is credited completely. So the seconds of all corrections add up.
   const creditedSeconds =
     secondsTouched(correctableMicros, microsPerSecond) -
     secondsTouched(correctableMicros - amountMicros, microsPerSecond);

@@ -55,7 +55,7 @@ export function addSpending(account: LedgerAccountDocument, spending: Spending, 
   };
 }
 
-/** Guard for rejecting a hold: the day's spending must leave less than `micros` below the cap. */
+/** Condition of the update that rejects a hold: less than `micros` is left below the cap on that day. */
 export function spendingExhausted(account: LedgerAccountDocument, spending: Spending, micros: Micros, cap: Micros) {
   if (spending.day !== account.spendDay) return {};
   return {
@@ -64,7 +64,7 @@ export function spendingExhausted(account: LedgerAccountDocument, spending: Spen
   };
 }
 
-/** Returns the amount by which settling these windows, in their order, reduces the spending of `day`. */
+/** Returns the amount by which settling these windows, in the given order, reduces the spending of `day`. */
 export function unspentOf(windows: readonly LedgerMarker[], billed: Micros, day: number): Micros {
   let unbilled = 0;
   let toBill = billed;

@@ -4,13 +4,13 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMarker } from './model.js';
 
-/** The amounts an operation may change; each operation keeps credited - billed = available + held. */
+/** The amounts an operation may change. In each operation, credited - billed = available + held stays true. */
 export type LedgerAmount = 'availableMicros' | 'heldMicros' | 'creditedMicros' | 'billedMicros';
 
-/** All numbers of an account an operation may change. The day's spending is not part of the equation. */
+/** All numbers of an account that an operation may change. The day's spending is not part of that equation. */
 export type LedgerFigure = LedgerAmount | 'spendDay' | 'spentMicros';
 
-/** A condition on a number, checked atomically with the update. */
+/** A condition on a number, checked in the same atomic update. */
 export interface AmountRange {
   atLeast?: number;
   below?: number;
@@ -26,13 +26,13 @@ export type AccountUpdate =
   | {
       kind: 'decide';
       ledgerAccountId: string;
-      /** The account's epoch, read before the entry; the update is rejected at any other epoch. */
+      /** The account's epoch when it was read. The update is rejected if the epoch has changed since. */
       epoch: number;
       key: string;
       marker: LedgerMarker;
       increments: Partial<Record<LedgerFigure, number>>;
       guard: AccountGuard;
-      /** The update is rejected when the document has this many markers. */
+      /** The update is rejected when the document already has this many markers. */
       maxMarkers: number;
     }
   | { kind: 'sweep'; ledgerAccountId: string; epoch: number; keys: readonly string[] };
@@ -42,10 +42,10 @@ export type AccountUpdate =
  * small, so that a simulation of lost responses and late writes can replace it.
  */
 export interface LedgerSession {
-  /** Reads the account with the markers of these keys, or with all markers. */
+  /** Reads the account, with the markers of these operation keys or with all markers. */
   findAccount(ledgerAccountId: string, keys: readonly string[] | 'all'): Promise<LedgerAccountDocument | null>;
   findEntry(key: string): Promise<LedgerEntryDocument | null>;
-  /** Returns those of the keys that have an entry. */
+  /** Returns those of the operation keys that have an entry. */
   findEntryKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** Inserts the entry unless its key exists. */
   insertEntry(entry: LedgerEntryDocument): Promise<void>;
@@ -55,7 +55,7 @@ export interface LedgerSession {
   insertAccount(account: LedgerAccountDocument): Promise<void>;
   /** @returns whether the conditions held and the update was applied */
   updateAccount(update: AccountUpdate): Promise<boolean>;
-  /** Freezes an account that is not frozen; null lifts the freeze. */
+  /** Freezes an account unless it is frozen. Null unfreezes it. */
   setFreeze(ledgerAccountId: string, freeze: LedgerFreeze | null): Promise<void>;
   /** Reads the account's entries of earlier epochs, in no particular order. */
   entriesBefore(ledgerAccountId: string, epoch: number): AsyncIterable<LedgerEntryDocument>;
@@ -67,8 +67,8 @@ export interface LedgerStorage {
 }
 
 /**
- * Creates the ledger's storage in MongoDB. On a replica set, each piece of work uses one causally consistent session
- * with the majority concerns of `openDatabase`; a single or embedded server needs none.
+ * Creates the ledger's storage in MongoDB. On a replica set, each call of `consistently` uses one causally consistent
+ * session with the majority concerns of `openDatabase`. A single or embedded server needs no session.
  */
 export function createLedgerStorage(database: BillingDatabase): LedgerStorage {
   const client = database.connection.getClient();

@@ -15,8 +15,8 @@ export interface Payment {
 }
 
 /**
- * Credits a payment once, whether a webhook or an operator reports it. The ledger detects duplicates only within one balance; the payment's row, written first,
- * prevents a second credit to another account or mode.
+ * Credits a payment once, whether a webhook or an operator reports it. The ledger detects duplicates only within one
+ * balance. The payment's row, written first, prevents a second credit to another account or mode.
  * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment exists with another account, mode or amount
  */
 export async function creditPayment(
@@ -28,13 +28,13 @@ export async function creditPayment(
   if (known.accountId !== accountId || known.mode !== mode || known.amountMicros !== amountMicros) {
     throw new ServiceError(
       'IDEMPOTENCY_CONFLICT',
-      'This payment was credited before, with another amount or to another balance.',
+      'This payment was credited before with a different amount or to another balance.',
     );
   }
   await deps.ledger.topUp({ ledgerAccountId: ledgerAccountId(accountId, mode), paymentId, amountMicros });
 }
 
-/** Records the payment, or reads it as first reported. */
+/** Records the payment. If it is already recorded, returns it as first reported. */
 async function claimed({ payments }: BillingDatabase, payment: Payment): Promise<Omit<PaymentDocument, 'receivedAt'>> {
   const { paymentId: _id, ...fields } = payment;
   try {

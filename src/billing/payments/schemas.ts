@@ -27,7 +27,7 @@ export const PaymentEvent = z
       .nullish()
       .describe('What the event is about.'),
   })
-  .meta({ id: 'PaymentEvent', description: 'Of other types than checkout.session.completed, nothing else is read.' });
+  .meta({ id: 'PaymentEvent', description: 'Only checkout.session.completed is evaluated; other types are ignored.' });
 
 /** The fields of a completed checkout session that determine a top-up. */
 export const CheckoutSession = z.looseObject({
@@ -35,11 +35,11 @@ export const CheckoutSession = z.looseObject({
     .string('id must be a string.')
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'id must have 1 to 128 letters, digits, _ or -.')
     .describe('The payment id: a session is credited once.'),
-  payment_status: z.string('payment_status must be a string.').describe('Only paid is credited.'),
+  payment_status: z.string('payment_status must be a string.').describe('Only payments with status paid are credited.'),
   amount_total: z
     .int('amount_total must be a whole number of cents.')
     .positive('amount_total must be more than 0.')
-    .max(900_000_000_000, 'amount_total is more than an account can hold.')
+    .max(900_000_000_000, 'amount_total exceeds the maximum balance of an account.')
     .describe('Cents.'),
   currency: z
     .string('currency must be usd.')
@@ -60,7 +60,9 @@ export type CheckoutSession = z.infer<typeof CheckoutSession>;
 export const PaymentAnswer = z
   .object({
     received: z.literal(true).describe('Always true: the event was received.'),
-    credited: z.boolean().describe('Whether the payment is on the account now; false: there was nothing to credit.'),
+    credited: z
+      .boolean()
+      .describe('Whether the payment is credited to the account; false if there was nothing to credit.'),
   })
   .meta({ id: 'PaymentReceived' });
 export type PaymentAnswer = z.infer<typeof PaymentAnswer>;

@@ -16,7 +16,7 @@ export function isPaymentSignature(p: { secret: string; header: string; body: Bu
   const parts = partsOf(p.header);
   if (parts === undefined || !isInTime(parts.time, p.now)) return false;
   const expected = createHmac('sha256', p.secret).update(`${parts.time}.`).update(p.body).digest();
-  // Compare all of them, so that the duration does not reveal which one matched.
+  // Compare with all signatures, so that the duration does not reveal which one matched.
   return parts.signatures.map((signature) => isEqual(signature, expected)).includes(true);
 }
 

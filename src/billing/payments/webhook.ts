@@ -9,7 +9,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { creditPayment } from './payments.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { within } from '../../platform/http/deadline.js';
+import { withDeadline } from '../../platform/http/deadline.js';
 import { parseJsonObject } from '../../platform/http/json-body.js';
 import { readBody, utf8 } from '../../platform/http/raw-body.js';
 import { requireHttps } from '../../platform/http/security.js';
@@ -18,12 +18,12 @@ import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requ
 import { validated } from '../../platform/http/validation.js';
 import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
 
-/** Checkout session events have a few KiB; 50 metadata fields of maximum length add about 30. */
+/** Checkout session events have a few KiB. 50 metadata fields of maximum length add about 30 KiB. */
 const MAX_EVENT_BYTES = 64 * 1_024;
 const MICROS_PER_CENT = MICROS_PER_USD / 100;
 
 /** The provider waits longer than API clients, and resends an event for days until it receives a 2xx response. */
-const ANSWER_WITHIN_MS = 8_000;
+const RESPONSE_TIMEOUT_MS = 8_000;
 
 /** Looks up accounts; implemented by the identity domain. */
 export interface AccountLookup {
@@ -52,7 +52,7 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
     const accountId = accountIdOf(session);
     const amountMicros = session.amount_total * MICROS_PER_CENT;
     if ((await accounts.find(accountId)) === null) {
-      throw new ServiceError('NOT_FOUND', 'There is no account of this id; nothing was credited.');
+      throw new ServiceError('NOT_FOUND', 'There is no account with this id; nothing was credited.');
     }
     const payment = { paymentId: session.id, accountId, mode, amountMicros };
     await creditPayment(deps, payment);
@@ -62,7 +62,7 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
   return {
     async receivePayment({ ctx }) {
       const secret = config.payments.webhookSecret;
-      if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
+      if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is no such endpoint or object.');
       requireHttps(ctx, config);
       const body = await deps.signedRequests.admit(ctx, (read) => readSigned(ctx, secret, read));
       const { fields } = parseJsonObject(utf8(body));
@@ -71,7 +71,7 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
       const credited = type === 'checkout.session.completed' && object['payment_status'] === 'paid';
       if (credited) {
         const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
-        await within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+        await withDeadline(ctx.state.arrivedAt + RESPONSE_TIMEOUT_MS, work);
       }
       return { received: true, credited };
     },
@@ -79,12 +79,12 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
 }
 
 /**
- * Reads the body and verifies its signature.
+ * Reads the body and verifies the signature.
  * @throws ServiceError FORBIDDEN, SERVICE_UNAVAILABLE, or an error of reading the body
  */
 async function readSigned(ctx: ApiContext, secret: string, read: ReadSigned): Promise<Buffer> {
   const header = ctx.get('Stripe-Signature');
-  const forged = new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
+  const forged = new ServiceError('FORBIDDEN', 'The signature of the payment provider is missing, invalid or too old.');
   // Do not read the body if the header cannot be valid.
   if (!mayBePaymentSignature(header, Date.now())) throw forged;
   const body = await read((signal) => readBody(ctx.req, { limit: MAX_EVENT_BYTES, decompress: false, signal }));
@@ -93,8 +93,8 @@ async function readSigned(ctx: ApiContext, secret: string, read: ReadSigned): Pr
 }
 
 /**
- * Determines the balance to credit. Real money must not become test money or the reverse: if the event and its metadata
- * both name a mode, they must agree.
+ * Returns the mode of the balance to credit. If the event and its metadata both name a mode, they must agree, so that
+ * real money never becomes test money or the reverse.
  * @throws ServiceError MISSING_PARAMS
  */
 function modeOf(session: CheckoutSession, livemode: boolean | undefined): Mode {

@@ -6,14 +6,17 @@ import { stringify } from 'csv-stringify/sync';
  */
 const FORMULA =
   /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}]|^[\t\r\n]/u;
-/** Also quotes line breaks and leading or trailing spaces, which some readers would misread or trim. */
+/**
+ * Quotes cells with line breaks, or leading or trailing spaces, too. Some programs would misread or trim them
+ * otherwise.
+ */
 const FORM = { record_delimiter: 'windows', quoted_match: /[\r\n]|^\s|\s$/ } as const;
 
 export type CsvCell = string | number | undefined;
 
 /**
- * Formats one CSV record (RFC 4180) with its line end. Text that looks like a formula is prefixed with an apostrophe;
- * numbers are ours and stay numbers.
+ * Formats one CSV record (RFC 4180) with its line end. Text that looks like a formula gets an apostrophe in front.
+ * Numbers stay numbers, because customers cannot choose them.
  */
 export function csvRecord(cells: readonly CsvCell[]): string {
   return stringify([cells.map(safeCell)], FORM);
@@ -23,10 +26,10 @@ function safeCell(cell: CsvCell): CsvCell {
   return typeof cell === 'string' && FORMULA.test(cell) ? `'${cell}` : cell;
 }
 
-/** Approximate chunk size in characters: large enough to send efficiently, small enough to buffer for each reader. */
+/** Approximate chunk size in characters: large enough to send efficiently, small enough to buffer for each client. */
 const PIECE = 16_384;
 
-/** Yields a CSV in chunks: the header line, then one record per row. Cells are taken from the rows by column name. */
+/** Yields a CSV in chunks: the header row, then one record per row. `columns` are the names of the row's properties. */
 export async function* csvOf<Row extends object>(
   columns: readonly (keyof Row & string)[],
   rows: AsyncIterable<Row> | Iterable<Row>,

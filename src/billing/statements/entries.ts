@@ -24,10 +24,10 @@ export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
   }
 }
 
-/** Returns the signed changes of an operation; consistent with the sums of `auditAccount`. */
+/** Returns the signed changes of the four amounts by an operation, counted in the same way as in `auditAccount`. */
 export function changesOf(marker: LedgerMarker): Amounts {
   const { amountMicros: amount = 0, heldMicros: held = 0, billedMicros: billed = 0 } = marker;
-  // `0 - x` avoids -0, which would be printed as such.
+  // `0 - x` avoids -0, which would be printed.
   switch (marker.type) {
     case 'topUp':
       return { availableMicros: amount, heldMicros: 0, creditedMicros: amount, billedMicros: 0 };

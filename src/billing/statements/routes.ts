@@ -18,17 +18,17 @@ import { usagePeriod } from './statement.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Statements } from './statements.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineOf, endOf, unavailable, within } from '../../platform/http/deadline.js';
-import { wantsCsv } from '../../platform/http/routing/csv-wanted.js';
+import { deadlineOf, abortSignalOf, serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
+import { wantsCsv } from '../../platform/http/routing/csv-format.js';
 import { content, type Content } from '../../platform/http/routing/answer.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { Cursors } from '../../platform/http/lists.js';
 
 /** Summing up a year of a busy account may take longer than the usual request timeout. */
-const USAGE_WITHIN_MS = 15_000;
+const USAGE_TIMEOUT_MS = 15_000;
 
-/** Maximum duration of an export, so that a slow reader does not keep a database cursor open for longer. */
-const CSV_WITHIN_MS = 120_000;
+/** Maximum duration of an export. A client that reads slowly must not keep a database cursor open for longer. */
+const CSV_TIMEOUT_MS = 120_000;
 
 const CURRENCY = 'USD';
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
@@ -56,7 +56,7 @@ export function createStatementHandlers(
 
   return {
     async readBalance({ ctx, principal: { account, mode } }) {
-      const balance = await within(deadlineOf(ctx), ledger.balance(ledgerAccountId(account._id, mode)));
+      const balance = await withDeadline(deadlineOf(ctx), ledger.balance(ledgerAccountId(account._id, mode)));
       return { mode, currency: CURRENCY, ...amountsView(balance) };
     },
 
@@ -66,7 +66,10 @@ export function createStatementHandlers(
       const period = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       if (wantsCsv(ctx)) {
         if (query.limit !== undefined || query.cursor !== undefined) {
-          throw new ServiceError('MISSING_PARAMS', 'limit and cursor are for JSON; CSV holds the whole period.');
+          throw new ServiceError(
+            'MISSING_PARAMS',
+            'limit and cursor cannot be combined with CSV, which contains the whole period.',
+          );
         }
         return csvAnswer(
           ctx,
@@ -76,7 +79,7 @@ export function createStatementHandlers(
       }
       const after = query.cursor === undefined ? {} : { after: cursors.read(id, query.cursor) };
       const asked = { ledgerAccountId: id, ...period, ...after, limit: pageSize(query) };
-      const page = await within(deadlineOf(ctx), statements.page(asked));
+      const page = await withDeadline(deadlineOf(ctx), statements.page(asked));
       return {
         data: page.entries.map(ledgerEntryView),
         has_more: page.next !== undefined,
@@ -89,10 +92,10 @@ export function createStatementHandlers(
       const given = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       const period = usagePeriod(given, ctx.state.arrivedAt);
       if (typeof period === 'string') throw badPeriod(period);
-      const deadline = deadlineOf(ctx, USAGE_WITHIN_MS);
+      const deadline = deadlineOf(ctx, USAGE_TIMEOUT_MS);
       const signal = ctx.state.closed && { signal: ctx.state.closed };
       const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, ...signal };
-      const rows = await within(deadline, statements.usage(asked));
+      const rows = await withDeadline(deadline, statements.usage(asked));
       const data = rows.map((row) => usageView(groupBy, row));
       if (wantsCsv(ctx)) return csvAnswer(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
       return {
@@ -113,16 +116,16 @@ function badPeriod(fault: string): ServiceError {
 }
 
 /**
- * Streams a CSV, one chunk in memory at a time. A failure before the first chunk becomes an error response; a later one
- * cuts the connection, so that a partial file is never mistaken for a complete one.
+ * Streams a CSV with only one chunk in memory. A failure before the first chunk becomes an error response. A later
+ * failure cuts the connection, so that the client never mistakes a partial file for a complete one.
  */
 async function csvAnswer(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvAnswer> {
-  const stream = Readable.from(csv, { objectMode: false, signal: endOf(ctx, deadlineOf(ctx, CSV_WITHIN_MS)) });
+  const stream = Readable.from(csv, { objectMode: false, signal: abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS)) });
   try {
-    await within(deadlineOf(ctx), once(stream, 'readable'));
+    await withDeadline(deadlineOf(ctx), once(stream, 'readable'));
   } catch (error) {
     stream.destroy();
-    throw ctx.state.closed?.aborted === true ? unavailable() : error;
+    throw ctx.state.closed?.aborted === true ? serviceUnavailable() : error;
   }
   return content(CSV_TYPE, stream, { headers: { 'Content-Disposition': `attachment; filename="${name}.csv"` } });
 }

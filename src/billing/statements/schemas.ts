@@ -12,13 +12,13 @@ export const momentParameter = (name: string, description: string) =>
     .transform((text, context) => {
       const at = utcMoment(text);
       if (at !== undefined) return at;
-      context.addIssue(`${name} must be a time in UTC such as 2026-11-01T00:00:00Z, or a day such as 2026-11-01.`);
+      context.addIssue(`${name} must be a UTC time such as 2026-11-01T00:00:00Z, or a day such as 2026-11-01.`);
       return z.NEVER;
     })
     .optional()
     .meta({ ...MOMENT, description, examples: ['2026-11-01T00:00:00Z'] });
 
-/** JSON schema of a point in time, for the OpenAPI document. */
+/** JSON schema of a date or time, for the OpenAPI document. */
 const MOMENT = {
   type: 'string',
   anyOf: [{ format: 'date' }, { format: 'date-time', pattern: 'Z$' }],
@@ -27,16 +27,16 @@ const MOMENT = {
 const format = z
   .enum(['json', 'csv'], 'format must be json or csv.')
   .optional()
-  .meta({ description: 'Form of the answer. Without it the Accept header decides; JSON is the default.' });
+  .meta({ description: 'Format of the response. By default the Accept header decides, else JSON.' });
 
 const period = {
-  from: momentParameter('from', 'Begin of the period (ISO 8601, UTC), included.'),
-  to: momentParameter('to', 'End of the period (ISO 8601, UTC), not included.'),
+  from: momentParameter('from', 'Start of the period (ISO 8601, UTC), inclusive.'),
+  to: momentParameter('to', 'End of the period (ISO 8601, UTC), exclusive.'),
 };
 
 export const LedgerQuery = z.object({
   ...period,
-  ...paging('Not with CSV, which holds the whole period.', 'Not with CSV.'),
+  ...paging('Not with CSV, which contains the whole period.', 'Not with CSV.'),
   format,
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;
@@ -48,30 +48,30 @@ export const UsageQuery = z.object({
   }),
   from: period.from.meta({
     ...MOMENT,
-    description: 'Begin of the period, included. Without it, the first of the 30 UTC days that end with to.',
+    description: 'Start of the period, inclusive. Default: 30 UTC days before to.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
   to: period.to.meta({
     ...MOMENT,
-    description: 'End of the period, not included; at most 366 days after from. Without it, now.',
+    description: 'End of the period, exclusive; at most 366 days after from. Default: now.',
     examples: ['2026-12-01T00:00:00Z'],
   }),
   format,
 });
 export type UsageQuery = z.output<typeof UsageQuery>;
 
-const mode = z.enum(['live', 'test']).describe('Of the API key: live and test money never meet.');
+const mode = z.enum(['live', 'test']).describe('Mode of the balance; live and test money are separate.');
 const currency = z.literal('USD').describe('Currency of all amounts.');
 
 const balanceAmounts = {
-  available: usd('What can be held for calls.'),
-  available_micros: micros('What can be held for calls.'),
-  held: usd('Held for calls that run.'),
-  held_micros: micros('Held for calls that run.'),
-  credited: usd('All top-ups.'),
-  credited_micros: micros('All top-ups.'),
-  billed: usd('All that calls have cost.'),
-  billed_micros: micros('All that calls have cost.'),
+  available: usd('Available for calls.'),
+  available_micros: micros('Available for calls.'),
+  held: usd('Held for calls in progress.'),
+  held_micros: micros('Held for calls in progress.'),
+  credited: usd('Sum of all top-ups.'),
+  credited_micros: micros('Sum of all top-ups.'),
+  billed: usd('Sum of the cost of all calls.'),
+  billed_micros: micros('Sum of the cost of all calls.'),
 };
 
 export const BalanceAnswer = z
@@ -81,45 +81,45 @@ export type BalanceAnswer = z.infer<typeof BalanceAnswer>;
 
 export const LedgerEntry = z
   .object({
-    id: z.string().describe('Identifies the entry for ever.'),
+    id: z.string().describe('Permanent identifier of the entry.'),
     type: z
       .enum(['top_up', 'hold', 'refusal', 'settlement', 'correction'])
-      .describe('A refusal is a hold that was not granted; it moves nothing.'),
+      .describe('A refusal is a hold that was not granted; it changes no amount.'),
     at: z.string().meta({ format: 'date-time', description: 'When it was decided.' }),
     call_id: z.string().optional().describe('Identifier of the call. Absent for top-ups.'),
-    payment_id: z.string().optional().describe('Of a top-up.'),
-    window: z.int().optional().describe('Of a hold: which of the call’s hold windows, from 0.'),
-    billed_seconds: z.int().optional().describe('Of a settlement.'),
+    payment_id: z.string().optional().describe('Payment id, for top-ups.'),
+    window: z.int().optional().describe('Index of the hold window of the call, from 0; for holds.'),
+    billed_seconds: z.int().optional().describe('Billed seconds, for settlements.'),
     reason: z
       .string()
       .optional()
-      .describe('Of a refusal, and of a hold of a part of its window: an error code. Of a correction: a sentence.'),
-    available: usd('Change of what is available.'),
-    available_micros: micros('Change of what is available.'),
-    held: usd('Change of what is held.'),
-    held_micros: micros('Change of what is held.'),
-    credited: usd('Change of what was credited.'),
-    credited_micros: micros('Change of what was credited.'),
-    billed: usd('Change of what was billed.'),
-    billed_micros: micros('Change of what was billed.'),
+      .describe('For refusals and holds of a part of a window: an error code. For corrections: a sentence.'),
+    available: usd('Change of the available amount.'),
+    available_micros: micros('Change of the available amount.'),
+    held: usd('Change of the held amount.'),
+    held_micros: micros('Change of the held amount.'),
+    credited: usd('Change of the credited amount.'),
+    credited_micros: micros('Change of the credited amount.'),
+    billed: usd('Change of the billed amount.'),
+    billed_micros: micros('Change of the billed amount.'),
   })
-  .meta({ id: 'LedgerEntry', description: 'Over all entries, each amount adds up to that of the balance.' });
+  .meta({ id: 'LedgerEntry', description: 'The amounts of all entries add up to the balance.' });
 export type LedgerEntry = z.infer<typeof LedgerEntry>;
 
 export const LedgerPage = z
   .object({
     data: z.array(LedgerEntry).describe('Newest first.'),
     has_more: z.boolean().describe('Whether there are more entries after this page.'),
-    next_cursor: z.string().optional().describe('For the next page; absent on the last one.'),
+    next_cursor: z.string().optional().describe('Pass it as cursor to read the next page; absent on the last one.'),
   })
   .meta({ id: 'LedgerPage' });
 export type LedgerPage = z.infer<typeof LedgerPage>;
 
 const figures = {
-  calls: z.int().describe('Billed calls; calls that cost nothing are not counted.'),
+  calls: z.int().describe('Billed calls; calls without cost are not counted.'),
   seconds: z.int().describe('Billed seconds.'),
-  cost: usd('Settlements less corrections.'),
-  cost_micros: micros('Settlements less corrections.'),
+  cost: usd('Settlements minus corrections.'),
+  cost_micros: micros('Settlements minus corrections.'),
 };
 
 export const UsageFigures = z
@@ -129,9 +129,9 @@ export const UsageFigures = z
       .string()
       .optional()
       .describe(
-        'With group_by=agent; “temporary” for all temporary agents, “unknown” where the call’s record is gone.',
+        'With group_by=agent; “temporary” for all temporary agents, “unknown” if the record of the call no longer exists.',
       ),
-    agent_name: z.string().optional().describe('The name the agent has now.'),
+    agent_name: z.string().optional().describe('Current name of the agent.'),
     ...figures,
   })
   .meta({ id: 'UsageFigures' });
@@ -141,7 +141,7 @@ export const UsageAnswer = z
   .object({
     mode,
     currency,
-    group_by: z.enum(['day', 'agent']).describe('What each entry of data adds up: a UTC day or an agent.'),
+    group_by: z.enum(['day', 'agent']).describe('What each entry of data sums up: a UTC day or an agent.'),
     from: z.string().meta({ format: 'date-time', description: 'Start of the period, inclusive.' }),
     to: z.string().meta({ format: 'date-time', description: 'End of the period, exclusive.' }),
     data: z.array(UsageFigures).describe('Days in order; agents by cost, highest first. Only those with usage.'),

@@ -1,7 +1,7 @@
 import type { Micros } from '../../kernel/money.js';
 
 /**
- * Type of a statement entry. `refusal` is a rejected hold: it changes no amount, but explains a 402 response or an
+ * Type of a statement entry. `refusal` is a rejected hold. It changes no amount, but explains a 402 response or an
  * early end of a call.
  */
 export type StatementEntryType = 'top_up' | 'hold' | 'refusal' | 'settlement' | 'correction';
@@ -41,9 +41,9 @@ export interface UsageRow {
   costMicros: Micros;
 }
 
-/** Group key for all temporary agents; each exists for one call only. */
+/** Group key in usage reports for all temporary agents. A temporary agent exists for one call only. */
 export const TEMPORARY_AGENTS = 'temporary';
-/** Group key for calls without a record. */
+/** Group key in usage reports for calls that have no record. */
 export const UNKNOWN_AGENT = 'unknown';
 
 const DAY_MS = 86_400_000;
@@ -52,16 +52,16 @@ const DAY_MS = 86_400_000;
 export const MAX_USAGE_DAYS = 366;
 const DEFAULT_USAGE_DAYS = 30;
 
-/** A half-open period: includes `from`, excludes `to`. */
+/** A period that includes `from` and excludes `to`. */
 export interface Period {
   from: Date;
   to: Date;
 }
 
 /**
- * Returns the usage period. By default it ends now and covers today and the 29 UTC days before.
+ * Returns the period of a usage report. The default is today and the 29 UTC days before, ending now.
  * @param now ms since the epoch
- * @returns an error message when the period is invalid
+ * @returns the period, or an error message if it is invalid
  */
 export function usagePeriod(given: Partial<Period>, now: number): Period | string {
   const to = given.to ?? new Date(now);

@@ -2,11 +2,11 @@ import type { ClientSession, mongo } from 'mongoose';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statement.js';
 import { inCausalOrder } from '../../platform/mongo/connection.js';
-import { LIST_READ_WITHIN_MS } from '../../platform/mongo/pages.js';
+import { LIST_READ_TIMEOUT_MS } from '../../platform/mongo/pages.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
-import { unavailable } from '../../platform/http/deadline.js';
+import { serviceUnavailable } from '../../platform/http/deadline.js';
 import { statementEntryOf } from './entries.js';
 import { createUsageSums, type UsageAgents } from './usage-sums.js';
 
@@ -23,13 +23,13 @@ export interface StatementQuery extends Partial<Period> {
 export type Statements = ReturnType<typeof createStatements>;
 
 const BATCH = 500;
-/** The database aborts an export's reads after this time; by then the client's request has timed out, too. */
-const EXPORT_READ_WITHIN_MS = 120_000;
+/** The database aborts the queries of an export after this time. The client's request has timed out by then, too. */
+const EXPORT_READ_TIMEOUT_MS = 120_000;
 
 /**
- * Creates the reader for an account's statements. It misses no operation: it reads the account's markers first and the
- * entries afterwards. An operation decided before the first read is among the markers or has its entry by then (see
- * `auditAccount`). Markers and entries share key and time, so they merge into one sequence without duplicates.
+ * Creates the reader for an account's statements. It misses no operation, because it reads the account's markers first
+ * and the entries afterwards. An operation decided before the first read is among the markers or has an entry by then
+ * (see `auditAccount`). A marker and its entry have the same key and time, so both lists merge without duplicates.
  */
 export function createStatements(database: BillingDatabase, agents: UsageAgents) {
   return {
@@ -56,9 +56,9 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
     },
 
     /**
-     * Sums up the billed calls of a period. Equals the amount the ledger billed, to the micro-USD.
+     * Sums up the billed calls of a period. The sum equals the amount the ledger billed, to the micro-USD.
      * @param p.deadline ms since the epoch
-     * @param p.signal aborts the reading
+     * @param p.signal aborts the queries
      * @throws ServiceError SERVICE_UNAVAILABLE when the period has too many calls to sum up before the deadline
      */
     async usage(
@@ -67,12 +67,12 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
       const sums = createUsageSums(agents, p.groupBy);
       let count = 0;
       for await (const entry of newestFirst(database, { ...p, show: BILLING })) {
-        if (p.signal?.aborted === true) throw unavailable();
+        if (p.signal?.aborted === true) throw serviceUnavailable();
         await sums.add(entry);
         if (++count % BATCH === 0 && Date.now() > p.deadline) {
           throw new ServiceError(
             'SERVICE_UNAVAILABLE',
-            'The period holds too many calls. Please ask for a shorter one.',
+            'The period contains too many calls. Request a shorter period.',
           );
         }
       }
@@ -88,7 +88,7 @@ interface Selection {
   filter: Filter;
 }
 
-/** Leaves out tombstones of holds, which are internal. */
+/** Leaves out the tombstones of holds, which are internal. */
 const SHOWN: Selection = { matches: (entry) => entry.void !== true, filter: { void: { $ne: true } } };
 
 const BILLING: Selection = {
@@ -109,7 +109,7 @@ async function* newestFirst(database: BillingDatabase, query: Query): AsyncGener
     const options = session ? { session } : {};
     const { ledgerAccountId } = query;
     const account = await accounts.findOne({ _id: ledgerAccountId }, { ...options, projection: { markers: 1 } });
-    if (!account) throw new Error(`there is no ledger account ${ledgerAccountId}`);
+    if (!account) throw new Error(`ledger account ${ledgerAccountId} does not exist`);
     const latest = Object.entries(account.markers ?? {})
       .map(([key, marker]): LedgerEntryDocument => ({ _id: key, ledgerAccountId, ...marker }))
       .filter((entry) => isWanted(entry, query))
@@ -153,7 +153,7 @@ function isWanted(entry: LedgerEntryDocument, { from, to, after, show }: Query):
 }
 
 function readWithinMs({ limit }: Query): number {
-  return limit === undefined ? EXPORT_READ_WITHIN_MS : LIST_READ_WITHIN_MS;
+  return limit === undefined ? EXPORT_READ_TIMEOUT_MS : LIST_READ_TIMEOUT_MS;
 }
 
 function filterOf({ ledgerAccountId, from, to, after, show }: Query): Filter {

@@ -7,9 +7,9 @@ const BATCH = 500;
 
 /** Looks up the agents of calls; implemented by the calls domain. */
 export interface UsageAgents {
-  /** Returns the agent id by call id; unknown calls are missing. */
+  /** Returns agent ids by call id. Unknown calls are missing from the map. */
   agentsOf(callIds: readonly string[]): Promise<Map<string, string | undefined>>;
-  /** Returns the name by agent id; unknown agents are missing. */
+  /** Returns names by agent id. Unknown agents are missing from the map. */
   namesOf(agentIds: readonly string[]): Promise<Map<string, string>>;
 }
 

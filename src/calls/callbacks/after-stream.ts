@@ -9,9 +9,9 @@ import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
-import { calledRequest } from './called-request.js';
-import { createInstructing } from './own-faults.js';
-import { CANNOT_CONNECT } from './sorry.js';
+import { findCallbackRequest } from './find-callback-request.js';
+import { createDecideWithRetries } from './decide-with-retries.js';
+import { CANNOT_CONNECT } from './apologies.js';
 import { transferInstruction } from './transfer.js';
 
 export interface AfterStreamDeps {
@@ -28,12 +28,12 @@ const HANG_UP: CallInstruction = { kind: 'hang_up' };
 
 /**
  * Handles the carrier's request for instructions after a media stream has ended. Either the conversation is over, or
- * the stream was lost and the call's workflow decides whether a new one follows. A repeated request gets the same
+ * the stream was lost; then the call's workflow decides whether to start a new stream. A repeated request gets the same
  * response.
  */
-export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructions['streamEnded'] {
+export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructions['continueAfterStream'] {
   const { gateway, requests, bindings, results, logger } = deps;
-  const instructed = createInstructing(deps);
+  const decideWithRetries = createDecideWithRetries(deps);
 
   async function next(
     callId: string,
@@ -41,24 +41,25 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     ended: EndedStream,
     deadline: number,
   ): Promise<CallInstruction> {
-    const request = await calledRequest(requests, callId, mode);
+    const request = await findCallbackRequest(requests, callId, mode);
     const binding = request && (await bindings.find(callId));
     if (request === undefined || binding?.carrierSid !== carrierSid) return HANG_UP;
-    // A media server that ends a call stores the end, or signals it to the workflow, before it closes the websocket.
+    // A media server that ends a call stores the end or signals it to the workflow, and only then closes the websocket.
     const result = await results.findHead(callId);
     if (result?.endedAt !== undefined) {
-      const refusal = await refusalOfTransfer(deps, result.transferTo, mode, ended);
-      if (refusal !== undefined) {
-        logger.error({ callId }, refusal);
+      const rejection = await findTransferRejection(deps, result.transferTo, mode, ended);
+      if (rejection !== undefined) {
+        logger.error({ callId }, rejection);
         return HANG_UP;
       }
-      await noteTransferAnswer(deps, callId, result.transferTo, ended);
+      await recordTransferAnswer(deps, callId, result.transferTo, ended);
       return transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
     }
-    const after = ended.after <= MAX_STREAM_NUMBER ? ended.after : 0;
-    // Media servers record each stream that starts. One that never started does not count against `MAX_RESUMPTIONS`.
+    const after = ended.streamNumber <= MAX_STREAM_NUMBER ? ended.streamNumber : 0;
+    // Media servers record each stream that starts. A stream that never started does not count against
+    // `MAX_RESUMPTIONS`.
     const neverStarted = result === null || (result.resumptions ?? 0) < after;
-    const answer = await gateway.reconnect(
+    const decision = await gateway.reconnect(
       callId,
       {
         carrierSid,
@@ -70,45 +71,51 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
       `${carrierSid}:${after}`,
       deadline,
     );
-    logger.warn({ callId, after, neverStarted, ...answer }, 'a call has lost its stream');
-    if (answer.decision === 'stream') {
-      const { resumption } = answer;
-      // Media servers accept only a granted stream number.
+    logger.warn({ callId, after, neverStarted, ...decision }, 'media stream lost');
+    if (decision.decision === 'stream') {
+      const { resumption } = decision;
+      // Media servers accept only stream numbers that were granted here.
       await bindings.grantStream(callId, carrierSid, resumption);
-      return { kind: 'stream', callId, resumption };
+      return { kind: 'stream', callId, streamNumber: resumption };
     }
-    return answer.why === 'limit' ? CANNOT_CONNECT : HANG_UP;
+    return decision.why === 'limit' ? CANNOT_CONNECT : HANG_UP;
   }
 
-  return (callId, told, ended, terms) =>
-    instructed({ callId, told, terms, isTalkOver: ended.transferConnected !== undefined }, (deadline) =>
-      next(callId, told, ended, deadline),
+  return (callId, carrierCall, ended, context) =>
+    decideWithRetries(
+      { callId, carrierCall, context, isConversationOver: ended.transferConnected !== undefined },
+      (deadline) => next(callId, carrierCall, ended, deadline),
     );
 }
 
-/** Marks a transfer as answered. A failure is only logged: then the attempt stays counted, which is the safe side. */
-async function noteTransferAnswer(
+/**
+ * Marks a transfer as answered. A failure is only logged. Then the transfer counts as unanswered, which is the safe
+ * side.
+ */
+async function recordTransferAnswer(
   { dialGate, logger }: AfterStreamDeps,
   callId: string,
   to: string | undefined,
   { transferConnected }: EndedStream,
 ): Promise<void> {
   if (to === undefined || transferConnected !== true) return;
-  await dialGate.transferAnswered(callId, to).catch((error: unknown) => {
-    logger.warn({ callId, err: error }, 'an answered transfer stays counted as an unanswered attempt');
+  await dialGate.markTransferAnswered(callId, to).catch((error: unknown) => {
+    logger.warn({ callId, err: error }, 'answered transfer still counts as an unanswered attempt');
   });
 }
 
-/** Why a stored transfer may not be dialed, as a log message; undefined if it may, or already was. */
-async function refusalOfTransfer(
+/**
+ * Returns, as a log message, why a stored transfer may not be dialed. Undefined if it may be, or already was, dialed.
+ */
+async function findTransferRejection(
   { config, dialGate }: AfterStreamDeps,
   transferTo: string | undefined,
   mode: Mode,
   { transferConnected }: EndedStream,
 ): Promise<string | undefined> {
   if (transferTo === undefined) return undefined;
-  if (await dialGate.isNeverDialed(transferTo)) return 'a transfer to a number that is never called was not dialed';
+  if (await dialGate.isNeverDialed(transferTo)) return 'transfer rejected: the number must never be dialed';
   const hasDialed = transferConnected !== undefined;
   if (hasDialed || mayTransfer(config.calls, mode)) return undefined;
-  return 'a transfer was not dialed: live transfers are off';
+  return 'transfer rejected: live transfers are off';
 }

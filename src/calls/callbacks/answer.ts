@@ -4,8 +4,8 @@ import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { CallQueries } from '../call-queries.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
-import { calledRequest } from './called-request.js';
-import { createInstructing } from './own-faults.js';
+import { findCallbackRequest } from './find-callback-request.js';
+import { createDecideWithRetries } from './decide-with-retries.js';
 
 export interface AnswerDeps {
   gateway: CallGateway;
@@ -16,25 +16,25 @@ export interface AnswerDeps {
 }
 
 /**
- * Handles an answered outbound call. Only the one carrier call that is bound to the call gets a media stream; any other
- * is hung up at once.
+ * Handles an answered outbound call. Only the carrier call that is bound to our call gets a media stream. Any other
+ * carrier call is hung up at once.
  */
-export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['answered'] {
+export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['answerOutboundCall'] {
   const { requests, queries, bindings, logger } = deps;
-  const instructed = createInstructing(deps);
+  const decideWithRetries = createDecideWithRetries(deps);
 
   async function isWanted(callId: string, { mode, carrier, carrierSid }: CarrierCallRef): Promise<boolean> {
-    const request = await calledRequest(requests, callId, mode);
+    const request = await findCallbackRequest(requests, callId, mode);
     if (request?.direction !== 'outbound' || carrierSid === '') return false;
     if (await queries.isFinal(callId)) return false;
     const binding = await bindings.bind(callId, carrierSid, carrier);
     return binding.closed !== true && binding.carrierSid === carrierSid;
   }
 
-  return (callId, told, terms) =>
-    instructed({ callId, told, terms, isTalkOver: false }, async () => {
-      if (await isWanted(callId, told)) return { kind: 'stream', callId };
-      logger.warn({ callId }, 'a carrier call that is not wanted was hung up');
+  return (callId, carrierCall, context) =>
+    decideWithRetries({ callId, carrierCall, context, isConversationOver: false }, async () => {
+      if (await isWanted(callId, carrierCall)) return { kind: 'stream', callId };
+      logger.warn({ callId }, 'unknown carrier call hung up');
       return { kind: 'hang_up' };
     });
 }

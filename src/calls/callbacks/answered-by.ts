@@ -1,7 +1,7 @@
-import type { CallEvents } from '../../telephony/callbacks.js';
+import type { CarrierEventHandlers } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { CallRequests } from '../call-requests.js';
-import { calledRequest } from './called-request.js';
+import { findCallbackRequest } from './find-callback-request.js';
 
 export interface AnsweredByDeps {
   requests: CallRequests;
@@ -9,12 +9,15 @@ export interface AnsweredByDeps {
 }
 
 /**
- * Stores the result of answering machine detection, where the media process of the call reads it. The workflow receives
- * it with the conversation's result.
+ * Stores the result of answering machine detection, so that the media process of the call can read it. The workflow
+ * receives the result together with the conversation's result.
  */
-export function createNoteAnsweredBy({ requests, bindings }: AnsweredByDeps): CallEvents['answeredBy'] {
-  return async (callId, { mode, carrierSid }, who) => {
-    if ((await calledRequest(requests, callId, mode)) === undefined) return;
-    await bindings.noteAnsweredBy(callId, carrierSid, who);
+export function createRecordAnsweredBy({
+  requests,
+  bindings,
+}: AnsweredByDeps): CarrierEventHandlers['recordAnsweredBy'] {
+  return async (callId, { mode, carrierSid }, answeredBy) => {
+    if ((await findCallbackRequest(requests, callId, mode)) === undefined) return;
+    await bindings.recordAnsweredBy(callId, carrierSid, answeredBy);
   };
 }

@@ -1,10 +1,10 @@
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { CallEvents, CarrierCallRef, StatusReport } from '../../telephony/callbacks.js';
+import type { CarrierEventHandlers, CarrierCallRef, StatusReport } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { CarrierEvents } from '../../telephony/carrier-events.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
-import { calledRequest } from './called-request.js';
+import { findCallbackRequest } from './find-callback-request.js';
 
 export interface StatusDeps {
   gateway: CallGateway;
@@ -15,50 +15,55 @@ export interface StatusDeps {
 }
 
 /**
- * Handles status callbacks. Callbacks that cannot change a call are ignored: for an unknown or ended call, for a
- * carrier call that is not the bound one, or with an intermediate status. An error rejects the callback, so the carrier
- * retries.
+ * Handles status callbacks. Some callbacks cannot change a call and are ignored: for an unknown or ended call, for a
+ * carrier call that is not bound to the call, or with an intermediate status. If handling fails, the response is an
+ * error, so that the carrier retries.
  */
-export function createCarrierStatus(deps: StatusDeps): Pick<CallEvents, 'statusOf' | 'status'> {
+export function createStatusHandlers(
+  deps: StatusDeps,
+): Pick<CarrierEventHandlers, 'handleStatus' | 'handleStatusBySid'> {
   const { gateway, requests, bindings, carrierEvents, logger } = deps;
 
-  async function signal(callId: string, told: CarrierCallRef, report: StatusReport): Promise<void> {
-    const noted = remember(callId, told, report);
+  async function process(callId: string, carrierCall: CarrierCallRef, report: StatusReport): Promise<void> {
+    const stored = store(callId, carrierCall, report);
     try {
-      await tell(callId, told, report);
+      await signalWorkflow(callId, carrierCall, report);
     } finally {
-      await noted;
+      await stored;
     }
   }
 
-  /** Stores the callback for the call's timeline. A failure is only logged: the workflow must still be signaled. */
-  async function remember(callId: string, { carrierSid }: CarrierCallRef, { record }: StatusReport): Promise<void> {
+  /**
+   * Stores the callback for the call's timeline. A failure is only logged, because the workflow must still be signaled.
+   */
+  async function store(callId: string, { carrierSid }: CarrierCallRef, { record }: StatusReport): Promise<void> {
     try {
       await carrierEvents.add({ callId, carrierSid, ...record });
     } catch (error) {
-      logger.warn({ callId, err: error }, 'a callback of the carrier could not be kept for the timeline');
+      logger.warn({ callId, err: error }, 'status callback could not be stored for the timeline');
     }
   }
 
-  async function tell(callId: string, { carrierSid }: CarrierCallRef, report: StatusReport): Promise<void> {
-    const told = report.signal;
-    if (told === undefined) return;
-    const sequence = report.sequence ?? told.status ?? told.kind;
-    await gateway.signalCarrier(callId, told, `${carrierSid}:${sequence}`);
+  async function signalWorkflow(callId: string, { carrierSid }: CarrierCallRef, report: StatusReport): Promise<void> {
+    const { signal } = report;
+    if (signal === undefined) return;
+    const sequence = report.sequence ?? signal.status ?? signal.kind;
+    await gateway.signalCarrier(callId, signal, `${carrierSid}:${sequence}`);
   }
 
   return {
-    async statusOf(callId, told, report) {
-      const request = await calledRequest(requests, callId, told.mode);
-      if (request === undefined || told.carrierSid === '') return;
-      const binding = await bindings.bind(callId, told.carrierSid, told.carrier);
-      if (binding.carrierSid === told.carrierSid) await signal(callId, told, report);
+    async handleStatus(callId, carrierCall, report) {
+      const request = await findCallbackRequest(requests, callId, carrierCall.mode);
+      if (request === undefined || carrierCall.carrierSid === '') return;
+      const binding = await bindings.bind(callId, carrierCall.carrierSid, carrierCall.carrier);
+      if (binding.carrierSid === carrierCall.carrierSid) await process(callId, carrierCall, report);
     },
 
-    async status(told, report) {
-      const binding = await bindings.findBySid(told.carrierSid);
-      if (binding === null || (await calledRequest(requests, binding._id, told.mode)) === undefined) return;
-      await signal(binding._id, told, report);
+    async handleStatusBySid(carrierCall, report) {
+      const binding = await bindings.findBySid(carrierCall.carrierSid);
+      if (binding === null || (await findCallbackRequest(requests, binding._id, carrierCall.mode)) === undefined)
+        return;
+      await process(binding._id, carrierCall, report);
     },
   };
 }

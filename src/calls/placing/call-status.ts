@@ -31,15 +31,15 @@ export async function findCall(queries: CallQueries, principal: Principal, callI
 
 export function callResponse(call: CallDocument): CallResponse {
   const status = responseStatus(call.status);
-  return { success: true, call_id: call._id, status, message: messageOf(call, status) };
+  return { success: true, call_id: call._id, status, message: statusMessage(call, status) };
 }
 
-function messageOf(call: CallDocument, status: CallResponseStatus): string {
-  if (status === 'IDLE' && call.waitingFor === 'dial_slot') return 'The call waits for its turn to be dialed.';
+function statusMessage(call: CallDocument, status: CallResponseStatus): string {
+  if (status === 'IDLE' && call.waitingFor === 'dial_slot') return 'The call is waiting for a dial slot.';
   return MESSAGES[status];
 }
 
-/** CANCELLED is not among the statuses of this API's responses. */
+/** Converts a call's status to one that this API returns. CANCELLED is not among those. */
 function responseStatus(status: CallStatus): CallResponseStatus {
   return status === 'CANCELLED' ? 'FAILED' : status;
 }

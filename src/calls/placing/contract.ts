@@ -33,29 +33,29 @@ export type CallResponse = z.infer<typeof CallResponse>;
 
 const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
   description:
-    'What the agent shall do. Without agent_id it makes a temporary agent for this call; with agent_id it replaces that agent’s instruction for this call. With the agent’s tools it has at most 65,536 bytes in UTF-8.',
+    'Instruction for the agent. Without agent_id it makes a temporary agent for this call; with agent_id it replaces that agent’s instruction for this call. With the agent’s tools it has at most 65,536 bytes in UTF-8.',
   examples: ['Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.'],
 });
 
 /** Requires agent_id or instruction. */
-export function asksSomething<T extends z.ZodObject>(request: T): T {
+export function requireAgentOrInstruction<T extends z.ZodObject>(request: T): T {
   return request.refine((fields) => fields['agent_id'] !== undefined || fields['instruction'] !== undefined, {
     error: 'agent_id or instruction is required.',
-    // Check even if other fields are invalid, so that all errors are reported together.
+    // Check this even if other fields are invalid, so that the response reports all errors together.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 }
 
 const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
-/** The Idempotency-Key header. */
+/** Schema of the Idempotency-Key header. */
 export function idempotencyKey(meta: { description: string; examples?: string[] }) {
   const fault = `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} characters.`;
   return z.string(fault).min(1, fault).max(MAX_IDEMPOTENCY_KEY_LENGTH, fault).optional().meta(meta);
 }
 
-/** POST /outbound_call without call_id. Nulls and an empty agent_id are removed before validation. */
-export const OutboundCallRequest = asksSomething(
+/** Parameters of POST /outbound_call without call_id. Nulls and an empty agent_id are removed before validation. */
+export const OutboundCallRequest = requireAgentOrInstruction(
   z.object({
     to_phone_number: toPhoneNumber(),
     agent_id: agentId.optional(),
@@ -73,15 +73,15 @@ export const OutboundCallRequest = asksSomething(
       .optional()
       .meta({
         description:
-          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) tell the kind of each. What is not said in the call is null in the result. At most 16,384 bytes in UTF-8. Replaces the agent’s template.',
+          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) give the type of each. Data that is not mentioned in the call is null in the result. At most 16,384 bytes in UTF-8. Replaces the agent’s template.',
         examples: ['{"confirmed":null}'],
       }),
   }),
 );
 export type OutboundCallRequest = z.infer<typeof OutboundCallRequest>;
 
-/** The JSON Schema of the same rule: agent_id or instruction must be present and not blank. */
-export const SAYS_WHAT_TO_DO = {
+/** The rule of `requireAgentOrInstruction` as JSON Schema: agent_id or instruction must be present and not blank. */
+export const AGENT_OR_INSTRUCTION_SCHEMA = {
   required: ['to_phone_number'],
   anyOf: (['agent_id', 'instruction'] as const).map((field) => ({
     required: [field],
@@ -95,22 +95,22 @@ export const SAYS_WHAT_TO_DO = {
   })),
 };
 
-/** The body as documented in the OpenAPI document: a call to place, or, with call_id, a status request. */
+/** The request body in the OpenAPI document: a call to place, or, with call_id, a status request. */
 export const OutboundCallBody = z
   .union([
     z.looseObject({ call_id: callId }).meta({ id: 'CallStatusRequest' }),
-    z.looseObject(OutboundCallRequest.shape).meta({ id: 'PlaceCallRequest', ...SAYS_WHAT_TO_DO }),
+    z.looseObject(OutboundCallRequest.shape).meta({ id: 'PlaceCallRequest', ...AGENT_OR_INSTRUCTION_SCHEMA }),
   ])
   .meta({ id: 'OutboundCallRequest' });
 
-/** GET /outbound_call without call_id. */
+/** Parameters of GET /outbound_call without call_id. */
 export const OutboundCallQuery = z.object({
   to_phone_number: toPhoneNumber(' In a query string the plus is written %2B.'),
   agent_id: ofLength(
     z.string({
       error: (issue) =>
         issue.input === undefined
-          ? 'agent_id is required. A call from an instruction, and input_parameters or output_parameters, are taken by POST only.'
+          ? 'agent_id is required. Only POST accepts instruction, input_parameters and output_parameters.'
           : 'agent_id must be given once.',
     }),
     { max: 255 },
@@ -124,7 +124,7 @@ export const OutboundCallQuery = z.object({
 });
 export type OutboundCallQuery = z.infer<typeof OutboundCallQuery>;
 
-/** The same parameters as documented in the OpenAPI document. */
+/** Parameters of GET /outbound_call in the OpenAPI document. */
 export const OutboundCallParameters = z.object({
   ...OutboundCallQuery.partial().shape,
   call_id: callId.optional(),
@@ -133,7 +133,7 @@ export const OutboundCallParameters = z.object({
 export const OutboundCallHeaders = z.object({
   'Idempotency-Key': idempotencyKey({
     description:
-      'Makes the request safe to repeat for 24 hours: the same key and request give a first answer of 200 or 402 again with Idempotent-Replayed: true, another request gives 409.',
+      'Makes the request safe to repeat for 24 hours: the same key and request return the first response of 200 or 402 again with Idempotent-Replayed: true, another request gets 409.',
     examples: ['order-4711-first-call'],
   }),
 });
@@ -143,7 +143,8 @@ const ringing = { success: true, call_id: EXAMPLE_CALL_ID, status: 'RINGING', me
 const completed = { success: true, call_id: EXAMPLE_CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
 
 /**
- * Places a call or reads its status. With call_id all else is ignored, so the handlers validate the request themselves.
+ * Places a call or reads its status. If the request has a call_id, all other fields are ignored. Because of that, the
+ * handlers validate the request, not the route.
  */
 export const placingRoutes = {
   placeCall: defineRoute({
@@ -152,7 +153,7 @@ export const placingRoutes = {
     tag: 'Calls',
     summary: 'Place a call, or read the status of one',
     description:
-      'Starts an outbound call conducted by an agent or by an instruction. With call_id no call is made and the status of that call is returned.',
+      'Starts an outbound call conducted by an agent or by an instruction. With call_id, no call is placed and the status of that call is returned.',
     auth: 'key',
     unaudited: true,
     readsItself: true,
@@ -182,7 +183,7 @@ export const placingRoutes = {
       contentType: 'application/json',
       schema: CallResponse,
       examples: { placed: ringing, status: completed },
-      headers: { ...rateLimitHeaders, 'Idempotent-Replayed': 'true when a kept answer was given again.' },
+      headers: { ...rateLimitHeaders, 'Idempotent-Replayed': 'true when a stored response was returned.' },
     },
     errors: [
       'MISSING_PARAMS',

@@ -1,13 +1,16 @@
-import { within } from '../../platform/http/deadline.js';
+import { withDeadline } from '../../platform/http/deadline.js';
 import { retryUntil } from '../../platform/retry.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallGateway } from '../gateway.js';
 import type { CallProjection, CallDecision } from '../projection.js';
 
-/** Delays between attempts to stop a call that could be neither given up nor confirmed, and their total time. */
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
-const PURSUED_FOR_MS = 30 * 60_000;
+/**
+ * Delays between attempts to stop a call, and their total time. Used if the call could be neither given up nor
+ * confirmed.
+ */
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 10_000;
+const MAX_RETRY_MS = 30 * 60_000;
 
 export type GivenUpCalls = ReturnType<typeof createGivenUpCalls>;
 
@@ -23,18 +26,18 @@ export function createGivenUpCalls(deps: {
   async function isSettled(callId: string): Promise<boolean> {
     const decision = await projection.giveUp(callId).catch(() => undefined);
     if (decision === 'given_up') return true;
-    const told = await gateway.hangUp(callId, { cause: 'expired' }).catch(() => undefined);
-    // If the workflow is unknown, it may still start while the decision is open.
-    return told === true || (told === false && decision === 'begun');
+    const hungUp = await gateway.hangUp(callId, { cause: 'expired' }).catch(() => undefined);
+    // If the workflow is unknown, it may still start, unless the call had begun before. Then its workflow has ended.
+    return hungUp === true || (hungUp === false && decision === 'begun');
   }
 
-  async function pursue(callId: string): Promise<void> {
+  async function keepGivingUp(callId: string): Promise<void> {
     const settle = async () => {
-      if (!(await isSettled(callId))) throw new Error('neither the database nor Temporal settled the call');
+      if (!(await isSettled(callId))) throw new Error('neither MongoDB nor Temporal confirmed that the call ends');
     };
-    const limits = { until: Date.now() + PURSUED_FOR_MS, firstPauseMs: FIRST_WAIT_MS, longestPauseMs: LONGEST_WAIT_MS };
+    const limits = { until: Date.now() + MAX_RETRY_MS, firstPauseMs: FIRST_PAUSE_MS, longestPauseMs: MAX_PAUSE_MS };
     await retryUntil(settle, limits).catch((err: unknown) => {
-      logger.error({ callId, err }, 'a call may go ahead although its request got a 503');
+      logger.error({ callId, err }, 'call may be placed although its request got a 503');
     });
   }
 
@@ -42,15 +45,15 @@ export function createGivenUpCalls(deps: {
     /**
      * Gives a call up unless its reservation was granted before. The database decides which of the two came first, so
      * that the client and the workflow never disagree. If the database does not respond in time, the call is given up
-     * or hung up, unbilled, as soon as the database or Temporal is available again.
+     * or hung up, without a bill, as soon as the database or Temporal is available again.
      * @param deadline ms since the epoch
      * @returns `begun`: the call goes ahead
      */
     async giveUp(callId: string, deadline: number): Promise<CallDecision> {
       try {
-        return await within(deadline, projection.giveUp(callId));
+        return await withDeadline(deadline, projection.giveUp(callId));
       } catch {
-        void pursue(callId);
+        void keepGivingUp(callId);
         return 'given_up';
       }
     },

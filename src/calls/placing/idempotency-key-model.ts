@@ -1,10 +1,10 @@
 import { Schema } from 'mongoose';
 
-/** A client's Idempotency-Key and its call. The code checks expiry too, because not every server has TTL indexes. */
+/** A client's Idempotency-Key and its call. The code checks expiry, too, because not every server has TTL indexes. */
 export interface IdempotencyKeyDocument {
   /** `<account id>:<mode>:<sha-256 of the key>` */
   _id: string;
-  /** HMAC of the request. Empty once the call is erased: then the key matches no request. */
+  /** HMAC of the request. When the call is erased it becomes empty, so that it matches no request. */
   bodyHash: string;
   callId: string;
   createdAt: Date;

@@ -4,16 +4,16 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { CallsDatabase } from '../database.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 
-/** Keys are kept for 24 hours; afterwards they count as unused. */
-export const IDEMPOTENCY_KEYS_KEPT_MS = 24 * 60 * 60 * 1_000;
+/** Keys are stored for 24 hours. After that, a client can use the same key for another call. */
+export const IDEMPOTENCY_KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
-/** Maximum attempts to claim a key that other requests claim, or that expires, at the same time. */
-const MOST_CLAIMS = 5;
+/** Maximum attempts to claim a key while other requests claim it, too, or while it expires. */
+const MAX_CLAIM_ATTEMPTS = 5;
 
 export interface KeyOwner {
   accountId: string;
   mode: Mode;
-  /** As the client sent it; only its hash is stored. */
+  /** The key as the client sent it. Only its hash is stored. */
   key: string;
 }
 
@@ -24,11 +24,11 @@ export function createIdempotencyKeys(database: CallsDatabase) {
   const { idempotencyKeys } = database;
 
   async function find(owner: KeyOwner): Promise<IdempotencyKeyDocument | null> {
-    const row = await idempotencyKeys.findById(idOf(owner)).lean<IdempotencyKeyDocument>();
+    const row = await idempotencyKeys.findById(rowId(owner)).lean<IdempotencyKeyDocument>();
     return row !== null && row.expiresAt.getTime() > Date.now() ? row : null;
   }
 
-  /** Replaces an expired row; false if another request changed it meanwhile. */
+  /** Replaces an expired row. Returns false if another request changed the row meanwhile. */
   async function replaceExpired(fresh: IdempotencyKeyDocument, now: Date): Promise<boolean> {
     const { _id, ...fields } = fresh;
     const replaced = await idempotencyKeys.updateOne(
@@ -39,24 +39,25 @@ export function createIdempotencyKeys(database: CallsDatabase) {
   }
 
   return {
-    /** The unexpired row of a key. */
+    /** Finds the row of a key unless it has expired. */
     find,
 
     /**
-     * Claims a key for a call, unless an unexpired row exists. Returns the row in force, and whether it was created.
+     * Claims a key for a call, unless the key has an unexpired row. Returns the row that now applies, and whether this
+     * claim created it.
      * @param claim.bodyHash hash of the request, to detect another request with the same key
      */
     async claim(
       owner: KeyOwner,
       claim: { bodyHash: string; callId: string },
     ): Promise<{ row: IdempotencyKeyDocument; created: boolean }> {
-      for (let attempt = 0; attempt < MOST_CLAIMS; attempt++) {
+      for (let attempt = 0; attempt < MAX_CLAIM_ATTEMPTS; attempt++) {
         const now = new Date();
         const row: IdempotencyKeyDocument = {
-          _id: idOf(owner),
+          _id: rowId(owner),
           ...claim,
           createdAt: now,
-          expiresAt: new Date(now.getTime() + IDEMPOTENCY_KEYS_KEPT_MS),
+          expiresAt: new Date(now.getTime() + IDEMPOTENCY_KEY_RETENTION_MS),
         };
         try {
           await idempotencyKeys.create(row);
@@ -64,36 +65,38 @@ export function createIdempotencyKeys(database: CallsDatabase) {
         } catch (error) {
           if (!isDuplicateKey(error)) throw error;
         }
-        const standing = await find(owner);
-        if (standing) return { row: standing, created: false };
+        const existing = await find(owner);
+        if (existing) return { row: existing, created: false };
         if (await replaceExpired(row, now)) return { row, created: true };
       }
-      throw new Error('An idempotency key could not be claimed: it changed hands again and again.');
+      throw new Error(`An idempotency key could not be claimed in ${MAX_CLAIM_ATTEMPTS} attempts.`);
     },
 
     /**
-     * Assigns a key to a new call, because its call was refused without a stored response. Of several concurrent
-     * attempts only one succeeds.
-     * @returns the key's call id now
+     * Assigns a new call to a key whose call was rejected without a stored response. Of several concurrent attempts
+     * only one succeeds.
+     * @returns the key's call id after the attempt
      */
-    async renew(row: IdempotencyKeyDocument, newCallId: string): Promise<string> {
+    async assignNewCall(row: IdempotencyKeyDocument, newCallId: string): Promise<string> {
       const { _id, callId } = row;
       await idempotencyKeys.updateOne(
         { _id, callId, answerStatus: { $exists: false } },
         { $set: { callId: newCallId } },
       );
-      const standing = await idempotencyKeys.findById(_id).lean<IdempotencyKeyDocument>();
-      return standing?.callId ?? callId;
+      const existing = await idempotencyKeys.findById(_id).lean<IdempotencyKeyDocument>();
+      return existing?.callId ?? callId;
     },
 
-    /** Removes the hash of an erased call's request. The row stays, so that a repeat places no second call. */
+    /**
+     * Removes the hash of an erased call's request. The row stays, so that repeating the request places no second call.
+     */
     async erase(callId: string): Promise<void> {
-      // Through the driver, because the Mongoose model rejects empty strings.
+      // Uses the driver, because the Mongoose model rejects empty strings.
       await idempotencyKeys.collection.updateMany({ callId }, { $set: { bodyHash: '' } });
     },
 
     /** Stores the response for a key's call, unless one is already stored. */
-    async keep(row: IdempotencyKeyDocument, answer: { status: number; body: object }): Promise<void> {
+    async storeResponse(row: IdempotencyKeyDocument, answer: { status: number; body: object }): Promise<void> {
       await idempotencyKeys.updateOne(
         { _id: row._id, callId: row.callId, answerStatus: { $exists: false } },
         { $set: { answerStatus: answer.status, answerBody: JSON.stringify(answer.body) } },
@@ -102,6 +105,6 @@ export function createIdempotencyKeys(database: CallsDatabase) {
   };
 }
 
-function idOf({ accountId, mode, key }: KeyOwner): string {
+function rowId({ accountId, mode, key }: KeyOwner): string {
   return `${accountId}:${mode}:${createHash('sha256').update(key).digest('hex')}`;
 }

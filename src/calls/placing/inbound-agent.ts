@@ -1,6 +1,6 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../../identity/accounts/accounts.js';
-import type { Agents } from '../../agents/agents.js';
+import { agentNotFound, type Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import type { Forwarder } from '../../identity/access/principal.js';
@@ -12,41 +12,41 @@ export interface InboundAgentDeps {
 }
 
 /**
- * The agent for an inbound call: the given one, else the inbound agent of the number that the call was forwarded from,
- * or of that number's account. The agent's account pays.
- * @throws ServiceError AGENT_NOT_FOUND if the given agent does not exist, MISSING_PARAMS if there is none
+ * Finds the agent for an inbound call: the one named in the request, else the inbound agent of the number that the call
+ * was forwarded from, else the inbound agent of that number's account. The agent's account pays.
+ * @throws ServiceError AGENT_NOT_FOUND if the named agent does not exist, MISSING_PARAMS if there is none
  */
-export async function inboundAgent(
+export async function findInboundAgent(
   deps: InboundAgentDeps,
   forwarder: Forwarder,
-  asked: { agentId: string | undefined; forwardedFrom: string | undefined },
+  request: { agentId: string | undefined; forwardedFrom: string | undefined },
 ): Promise<AgentDocument> {
-  if (asked.agentId !== undefined) {
-    const named = await deps.agents.findUsable(asked.agentId, forwarder.mode);
-    if (named !== null && isWithinReach(forwarder, named.accountId)) return named;
-    throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+  if (request.agentId !== undefined) {
+    const agent = await deps.agents.findUsable(request.agentId, forwarder.mode);
+    if (agent !== null && mayUseAccount(forwarder, agent.accountId)) return agent;
+    throw agentNotFound();
   }
-  const active = asked.forwardedFrom ? await activeAgentOf(deps, forwarder, asked.forwardedFrom) : undefined;
-  if (active) return active;
+  const activeAgent = request.forwardedFrom ? await findActiveAgent(deps, forwarder, request.forwardedFrom) : undefined;
+  if (activeAgent) return activeAgent;
   throw new ServiceError(
     'MISSING_PARAMS',
-    'No agent is resolved: give agent_id, or forward from a number whose account has an active inbound agent.',
+    'No agent found: give agent_id, or forward from a number whose account has an active inbound agent.',
   );
 }
 
-async function activeAgentOf(
+async function findActiveAgent(
   deps: InboundAgentDeps,
   forwarder: Forwarder,
   forwardedFrom: string,
 ): Promise<AgentDocument | undefined> {
   const number = await deps.phoneNumbers.find(forwardedFrom);
-  if (number === null || !isWithinReach(forwarder, number.accountId)) return undefined;
+  if (number === null || !mayUseAccount(forwarder, number.accountId)) return undefined;
   const agentId = number.agentId ?? (await deps.accounts.find(number.accountId))?.inboundAgentId;
   const agent = agentId === undefined ? null : await deps.agents.findUsable(agentId, forwarder.mode);
   return agent?.accountId === number.accountId ? agent : undefined;
 }
 
-/** An API key may use agents of the account it belongs to only; a request signed by the carrier may use any. */
-function isWithinReach(forwarder: Forwarder, accountId: string): boolean {
+/** An API key may use only agents of its account. A request signed by the carrier may use any agent. */
+function mayUseAccount(forwarder: Forwarder, accountId: string): boolean {
   return forwarder.account === undefined || forwarder.account._id === accountId;
 }

@@ -5,13 +5,13 @@ import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { rateTo } from '../../kernel/rate-deck.js';
 import { AGENT_FIELDS } from '../../agents/agent-definition.js';
-import type { Agents } from '../../agents/agents.js';
+import { agentNotFound, type Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';
 import { snapshotOfAgent, type AgentSnapshot } from '../../agents/agent-snapshot.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
-import { refuseEngine } from '../../agents/agent-rules.js';
-import { refuseLongPrompt, refuseLongValues } from '../../agents/prompt-size.js';
+import { assertEngineAllowed } from '../../agents/agent-rules.js';
+import { assertPromptSize, assertValuesSize } from '../../agents/prompt-size.js';
 import type { Principal } from '../../identity/access/principal.js';
 
 export interface OutboundDeps {
@@ -22,38 +22,40 @@ export interface OutboundDeps {
 }
 
 /**
- * The call of a valid request, without id and creation time: a snapshot of the agent, the from number, the limits and
- * the price.
+ * Builds the call for a valid request, without id and creation time: a snapshot of the agent, the from number, the
+ * limits and the price.
  * @throws ServiceError AGENT_NOT_FOUND, DESTINATION_NOT_ALLOWED, MISSING_PARAMS
  */
-export async function outboundCallOf(
+export async function createOutboundRequest(
   deps: OutboundDeps,
   principal: Principal,
   request: OutboundCallRequest,
 ): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
   const { account, mode } = principal;
   const { config } = deps;
-  // In test mode the from number is fixed.
+  // Test calls have a fixed from number, so the account's numbers are not read.
   const [agent, numbers] = await Promise.all([
-    request.agent_id === undefined ? undefined : agentOf(deps.agents, principal, request.agent_id),
+    request.agent_id === undefined ? undefined : requireAgent(deps.agents, principal, request.agent_id),
     mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
   ]);
-  // In test mode the agent's engine is not used.
-  if (mode === 'live') refuseEngine(agent?.engine, config);
+  // Test calls do not use the agent's engine, so it is not checked.
+  if (mode === 'live') assertEngineAllowed(agent?.engine, config);
   if (request.instruction !== undefined) {
-    refuseLongPrompt('instruction', { instruction: request.instruction, tools: agent?.tools ?? [] });
+    assertPromptSize('instruction', { instruction: request.instruction, tools: agent?.tools ?? [] });
   }
-  refuseLongValues({
+  assertValuesSize({
     instruction: request.instruction ?? agent?.instruction ?? '',
     isOwn: request.instruction !== undefined,
     inputParameters: request.input_parameters,
     outputParameters: request.output_parameters,
   });
   const to = request.to_phone_number;
-  const fault = await deps.dialGate.fault(to, account, mode);
+  const fault = await deps.dialGate.findDestinationFault(to, account, mode);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
-  const from = mode === 'test' ? TEST_FROM_NUMBER : (ownNumberOf(agent, numbers) ?? config.carriers[mode].fromNumber);
-  if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
+  const from =
+    mode === 'test' ? TEST_FROM_NUMBER : (findFromNumber(agent, numbers) ?? config.carriers[mode].fromNumber);
+  if (from === to)
+    throw new ServiceError('MISSING_PARAMS', 'to_phone_number must differ from the number that the call comes from.');
   const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
   return {
     accountId: account._id,
@@ -61,7 +63,7 @@ export async function outboundCallOf(
     direction: 'outbound',
     fromPhoneNumber: from,
     toPhoneNumber: to,
-    agent: snapshotOf(agent, request, config),
+    agent: createSnapshot(agent, request, config),
     inputParameters: request.input_parameters ?? '{}',
     externalCallId: request.external_call_id ?? '',
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
@@ -72,29 +74,29 @@ export async function outboundCallOf(
 }
 
 /**
- * The from number of an account's call: the agent's, else the account's first; undefined if the account has none. The
- * agent's number is checked, because the account may have released it and another account may own it now.
+ * Returns the from number: the agent's, else the account's first number; undefined if the account has none. The agent's
+ * number must belong to the account, because the account may have released it to another one.
  * @throws ServiceError MISSING_PARAMS
  */
-function ownNumberOf(agent: AgentDocument | undefined, numbers: readonly { _id: string }[]): string | undefined {
+function findFromNumber(agent: AgentDocument | undefined, numbers: readonly { _id: string }[]): string | undefined {
   const wanted = agent?.phoneNumber;
   if (wanted === undefined) return numbers[0]?._id;
   if (numbers.some(({ _id }) => _id === wanted)) return wanted;
   const message =
-    'agent_id: the phone_number of this agent is no number of the account any more. Give the agent another.';
+    'agent_id: the phone_number of this agent no longer belongs to the account. Assign another number to the agent.';
   throw new ServiceError('MISSING_PARAMS', message);
 }
 
-/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent, or a test agent in live mode */
-async function agentOf(agents: Agents, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
+/** @throws ServiceError AGENT_NOT_FOUND, also for an agent of another account, or a test agent in live mode */
+async function requireAgent(agents: Agents, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
   const agent = await agents.findUsable(agentId, mode);
   if (agent === null || agent.accountId !== account._id) {
-    throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+    throw agentNotFound();
   }
   return agent;
 }
 
-function snapshotOf(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {
+function createSnapshot(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {
   const base: AgentSnapshot = agent
     ? snapshotOfAgent(agent)
     : {

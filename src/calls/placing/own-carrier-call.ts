@@ -1,8 +1,8 @@
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import { ServiceError } from '../../kernel/errors.js';
-import { unavailable, within } from '../../platform/http/deadline.js';
+import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { ArrivedCall } from '../../telephony/callbacks.js';
+import type { InboundCall } from '../../telephony/callbacks.js';
 import type { CarrierApis, CarrierCall } from '../../telephony/port.js';
 
 export interface OwnCarrierCallDeps {
@@ -15,9 +15,9 @@ export interface OwnCarrierCallDeps {
 const LIVE: ReadonlySet<CarrierCall['status']> = new Set(['queued', 'ringing', 'in-progress']);
 
 /**
- * Checks with the carrier that an inbound call reported with an API key is in progress and to, or forwarded from, a
- * number of the key's account. Requests signed by the carrier, and calls of the simulated carrier, need no check. Every
- * rejection has the same error, so that it reveals nothing about other accounts' calls.
+ * Checks an inbound call that was reported with an API key: at the carrier it must be in progress, and to, or forwarded
+ * from, a number of the key's account. Requests signed by the carrier, and simulated calls, need no check. All
+ * rejections have the same error, so that they reveal nothing about other accounts' calls.
  */
 export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
   async function isOwn(accountId: string, number: string | undefined): Promise<boolean> {
@@ -26,24 +26,24 @@ export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: 
 
   /**
    * @param deadline ms since the epoch
-   * @throws ServiceError FORBIDDEN; SERVICE_UNAVAILABLE when the carrier does not answer in time
+   * @throws ServiceError FORBIDDEN; SERVICE_UNAVAILABLE when the carrier does not respond in time
    */
-  return async function requireOwnCarrierCall(arrived: ArrivedCall, deadline: number): Promise<void> {
-    const { forwarder, mode } = arrived;
+  return async function requireOwnCarrierCall(inbound: InboundCall, deadline: number): Promise<void> {
+    const { forwarder, mode } = inbound;
     const { account } = forwarder;
     if (account === undefined || carriers[mode].kind === 'simulator') return;
     let call: CarrierCall | undefined;
     try {
-      call = await within(deadline, carriers[mode].fetch(arrived.carrierSid));
+      call = await withDeadline(deadline, carriers[mode].fetch(inbound.carrierSid));
     } catch (error) {
-      logger.error({ err: error }, 'the carrier could not be asked for an inbound call');
-      throw unavailable();
+      logger.error({ err: error }, 'inbound call could not be looked up at the carrier');
+      throw serviceUnavailable();
     }
-    const isTheOne = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === arrived.to;
-    const forwardedFrom = call?.forwardedFrom === arrived.forwardedFrom ? arrived.forwardedFrom : undefined;
+    const isReportedCall = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === inbound.to;
+    const forwardedFrom = call?.forwardedFrom === inbound.forwardedFrom ? inbound.forwardedFrom : undefined;
     const { _id: accountId } = account;
-    if (isTheOne && (await within(deadline, isOwn(accountId, arrived.to)))) return;
-    if (isTheOne && (await within(deadline, isOwn(accountId, forwardedFrom)))) return;
-    throw new ServiceError('FORBIDDEN', arrived.wording.notOwn);
+    if (isReportedCall && (await withDeadline(deadline, isOwn(accountId, inbound.to)))) return;
+    if (isReportedCall && (await withDeadline(deadline, isOwn(accountId, forwardedFrom)))) return;
+    throw new ServiceError('FORBIDDEN', inbound.errorMessages.notOwnCall);
   };
 }

@@ -3,125 +3,135 @@ import { ulid } from 'ulid';
 import type { CallResponse, OutboundCallRequest } from './contract.js';
 import { ERRORS, errorObject, type ErrorObject } from '../../platform/http/contract/errors.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { ReservationAnswer } from '../../kernel/call-signals.js';
+import type { ReservationResult } from '../../kernel/call-signals.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 import type { Principal } from '../../identity/access/principal.js';
-import { within } from '../../platform/http/deadline.js';
-import { decideBounded, type BoundedDecisionDeps } from './bounded-decision.js';
-import { foreseenRefusal, type ForecastDeps } from './forecast.js';
-import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
-import { promptBytesOf, refusalOfReservation, startCall, type CallStarter } from './start-call.js';
+import { withDeadline } from '../../platform/http/deadline.js';
+import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js';
+import { predictRejection, type PredictRejectionDeps } from './predict-rejection.js';
+import { createOutboundRequest, type OutboundDeps } from './outbound-request.js';
+import { countPromptBytes, reservationError, startCall, type CallStarter } from './start-call.js';
 
-export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps, BoundedDecisionDeps {
+export interface PlacingDeps extends OutboundDeps, CallStarter, PredictRejectionDeps, DecisionLimitDeps {
   idempotencyKeys: IdempotencyKeys;
 }
 
 /** A validated request and its principal. */
-export interface Order {
+export interface PlaceCallInput {
   principal: Principal;
   request: OutboundCallRequest;
-  /** ms since the epoch. */
+  /** In ms since the epoch. */
   deadline: number;
   idempotencyKey?: string;
 }
 
-/** A response to send as it is. `replayed`: it was stored for an earlier request with the same key. */
-export interface PlacedAnswer {
+/** A response to send unchanged. `replayed`: it was stored for an earlier request with the same key. */
+export interface PlaceCallResponse {
   status: number;
   body: CallResponse | ErrorObject;
   replayed: boolean;
 }
 
-/** Whether the response is a stored error, not a placed call. */
-export function isRefused(answer: PlacedAnswer): answer is PlacedAnswer & { body: ErrorObject } {
-  return answer.status !== 200;
+/** Whether the response is an error, not a placed call. */
+export function isErrorResponse(response: PlaceCallResponse): response is PlaceCallResponse & { body: ErrorObject } {
+  return response.status !== 200;
 }
 
-export function replayHeaders({ replayed }: PlacedAnswer): Record<string, string> {
+export function replayHeaders({ replayed }: PlaceCallResponse): Record<string, string> {
   return replayed ? { 'Idempotent-Replayed': 'true' } : {};
 }
 
 /**
  * Places a call, or returns the stored response of an earlier request with the same idempotency key.
- * @throws ServiceError if the call is refused, CallServiceUnavailable
+ * @throws ServiceError if the call is rejected, CallServiceUnavailable
  */
-export async function placeCall(deps: PlacingDeps, order: Order): Promise<PlacedAnswer> {
-  if (order.idempotencyKey !== undefined) return placeOnce(deps, order, order.idempotencyKey);
-  const call = await within(order.deadline, outboundCallOf(deps, order.principal, order.request));
+export async function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promise<PlaceCallResponse> {
+  if (input.idempotencyKey !== undefined) return placeWithKey(deps, input, input.idempotencyKey);
+  const call = await withDeadline(input.deadline, createOutboundRequest(deps, input.principal, input.request));
   const callId = newCallId();
-  const answer = (await foresee(deps, order, call)) ?? (await startBounded(deps, order, documentOf(callId, call)));
-  const refusal = refusalOfReservation(answer);
-  if (refusal) throw refusal;
-  return placed(callId);
+  const reservation =
+    (await predictReservation(deps, input, call)) ??
+    (await startWithinLimits(deps, input, createRequestDocument(callId, call)));
+  const rejection = reservationError(reservation);
+  if (rejection) throw rejection;
+  return successResponse(callId);
 }
 
 /**
  * Places at most one call per key. Repeats use the same call_id, so that Temporal starts no second workflow. A final
- * response (200, 402) is stored. After any other one the key gets a new call_id, because it could never succeed with
- * the old one.
+ * response (200, 402) is stored. After any other response the key gets a new call_id, because a call with the old
+ * call_id could never succeed.
  */
-async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<PlacedAnswer> {
+async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: string): Promise<PlaceCallResponse> {
   const { idempotencyKeys: keys } = deps;
-  const { deadline, principal } = order;
+  const { deadline, principal } = input;
   const owner = { accountId: principal.account._id, mode: principal.mode, key };
-  const hashes = hashesOf(order, deps.config.apiKeyPepper);
+  const hashes = hashRequest(input, deps.config.apiKeyPepper);
   const { bodyHash } = hashes;
-  const known = await within(deadline, keys.find(owner));
-  const kept = known && keptAnswer(known, hashes);
-  if (kept) return kept;
+  const known = await withDeadline(deadline, keys.find(owner));
+  const stored = known && readStoredResponse(known, hashes);
+  if (stored) return stored;
 
-  const call = await within(deadline, outboundCallOf(deps, principal, order.request));
-  const claim = await within(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }));
-  const keptMeanwhile = keptAnswer(claim.row, hashes);
-  if (keptMeanwhile) return keptMeanwhile;
+  const call = await withDeadline(deadline, createOutboundRequest(deps, principal, input.request));
+  const claim = await withDeadline(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }));
+  const storedMeanwhile = readStoredResponse(claim.row, hashes);
+  if (storedMeanwhile) return storedMeanwhile;
 
   let row = claim.row;
-  // An existing key may have a call that was refused: then try once more with the next call_id.
-  for (let mayAskAgain = !claim.created; ; mayAskAgain = false) {
-    // Not for an existing key: a call that was already started itself occupies a slot and money.
-    const foreseen = claim.created ? await foresee(deps, order, call) : undefined;
-    const answer = foreseen ?? (await startBounded(deps, order, documentOf(row.callId, call)));
-    const refusal = refusalOfReservation(answer);
-    if (refusal === undefined) {
-      const response = placed(row.callId);
-      // The call goes ahead even if its response cannot be stored; a repeat then finds the same call.
-      await within(deadline, keys.keep(row, response)).catch(() => undefined);
+  // The call of an existing key may have been rejected. Then try once more with the next call_id.
+  for (let mayRetry = !claim.created; ; mayRetry = false) {
+    // Do not predict for an existing key: its call may be started already and occupy the slot and money itself.
+    const predicted = claim.created ? await predictReservation(deps, input, call) : undefined;
+    const reservation = predicted ?? (await startWithinLimits(deps, input, createRequestDocument(row.callId, call)));
+    const rejection = reservationError(reservation);
+    if (rejection === undefined) {
+      const response = successResponse(row.callId);
+      // If storing the response fails, the call still goes ahead, and a repeated request finds it.
+      await withDeadline(deadline, keys.storeResponse(row, response)).catch(() => undefined);
       return response;
     }
-    if (refusal.code === 'INSUFFICIENT_BALANCE') {
-      await within(deadline, keys.keep(row, { status: ERRORS[refusal.code].status, body: errorObject(refusal) }));
-      throw refusal;
+    if (rejection.code === 'INSUFFICIENT_BALANCE') {
+      await withDeadline(
+        deadline,
+        keys.storeResponse(row, { status: ERRORS[rejection.code].status, body: errorObject(rejection) }),
+      );
+      throw rejection;
     }
-    row = { ...row, callId: await within(deadline, keys.renew(row, newCallId())) };
-    if (!mayAskAgain) throw refusal;
+    row = { ...row, callId: await withDeadline(deadline, keys.assignNewCall(row, newCallId())) };
+    if (!mayRetry) throw rejection;
   }
 }
 
-/** Refuses a new call that is sure to be refused, before anything is stored or started. */
-function foresee(
+/** Rejects a new call before anything is stored or started, if its reservation is sure to fail. */
+function predictReservation(
   deps: PlacingDeps,
-  { principal, deadline }: Order,
+  { principal, deadline }: PlaceCallInput,
   call: Omit<CallRequestDocument, '_id' | 'createdAt'>,
-): Promise<ReservationAnswer | undefined> {
-  return within(deadline, foreseenRefusal(deps, principal, call));
+): Promise<ReservationResult | undefined> {
+  return withDeadline(deadline, predictRejection(deps, principal, call));
 }
 
-function startBounded(deps: PlacingDeps, order: Order, document: CallRequestDocument): Promise<ReservationAnswer> {
-  return decideBounded(deps, order.principal, document._id, () => startCounted(deps, order, document));
+function startWithinLimits(
+  deps: PlacingDeps,
+  input: PlaceCallInput,
+  document: CallRequestDocument,
+): Promise<ReservationResult> {
+  return decideWithinLimits(deps, input.principal, document._id, () => countAndStart(deps, input, document));
 }
 
 /**
- * Starts the call unless a limit of its destination is reached. Counts it beforehand, so that no burst slips through,
- * and withdraws it if the call is refused. A repeat of the same call is not counted again.
+ * Starts the call unless a limit of its destination is reached. Counts the call before starting it, so that a burst of
+ * calls cannot exceed the limit. If the call is rejected, takes it off the count. A repeat of the same call is not
+ * counted again.
  * @throws ServiceError SPEND_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
-async function startCounted(
+async function countAndStart(
   deps: PlacingDeps,
-  { principal, deadline }: Order,
+  { principal, deadline }: PlaceCallInput,
   document: CallRequestDocument,
-): Promise<ReservationAnswer> {
+): Promise<ReservationResult> {
   const { account, mode } = principal;
   const dial = {
     account,
@@ -129,44 +139,53 @@ async function startCounted(
     callId: document._id,
     leg: 'call' as const,
     to: document.toPhoneNumber,
-    promptBytes: promptBytesOf(document),
+    promptBytes: countPromptBytes(document),
   };
-  const reached = await within(deadline, deps.dialGate.admit(dial));
+  const reached = await withDeadline(deadline, deps.dialGate.admit(dial));
   if (reached) throw reached;
-  const answer = await startCall(deps, document, deadline);
-  if (refusalOfReservation(answer) !== undefined) {
-    // If this fails, the call stays counted, which is the safe side; the client still gets the refusal.
-    await within(deadline, deps.dialGate.withdraw(dial)).catch(() => undefined);
+  const reservation = await startCall(deps, document, deadline);
+  if (reservationError(reservation) !== undefined) {
+    // If withdrawing fails, the call stays counted, which is the safe side. The client gets the rejection anyway.
+    await withDeadline(deadline, deps.dialGate.withdraw(dial)).catch(() => undefined);
   }
-  return answer;
+  return reservation;
 }
 
 /** The response stored for a key. @throws ServiceError IDEMPOTENCY_CONFLICT if the key was used with another request */
-function keptAnswer(row: IdempotencyKeyDocument, { bodyHash, unkeyed }: RequestHashes): PlacedAnswer | undefined {
+function readStoredResponse(
+  row: IdempotencyKeyDocument,
+  { bodyHash, unkeyed }: RequestHashes,
+): PlaceCallResponse | undefined {
   if (row.bodyHash !== bodyHash && row.bodyHash !== unkeyed) {
-    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This Idempotency-Key was used with another request.');
+    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'Idempotency-Key was used with another request. Use a new key.');
   }
   if (row.answerStatus === undefined || row.answerBody === undefined) return undefined;
-  return { status: row.answerStatus, body: JSON.parse(row.answerBody) as PlacedAnswer['body'], replayed: true };
+  return { status: row.answerStatus, body: JSON.parse(row.answerBody) as PlaceCallResponse['body'], replayed: true };
 }
 
 interface RequestHashes {
   bodyHash: string;
-  /** Unkeyed SHA-256, as older releases stored it. Only compared, because a phone number can be guessed from it. */
+  /**
+   * SHA-256 without a key, as older releases stored it. Used only to compare, because phone numbers can be guessed from
+   * it.
+   */
   unkeyed: string;
 }
 
-/** Hashes of the validated fields in declared order, so that formatting and unknown fields do not matter. */
-function hashesOf({ principal, request }: Order, pepper: string): RequestHashes {
+/** Hashes the validated fields in the declared order, so that formatting and unknown fields make no difference. */
+function hashRequest({ principal, request }: PlaceCallInput, pepper: string): RequestHashes {
   const text = JSON.stringify(request);
-  const place = `idempotency:${principal.account._id}:${principal.mode}:`;
+  const context = `idempotency:${principal.account._id}:${principal.mode}:`;
   return {
-    bodyHash: createHmac('sha256', pepper).update(place).update(text).digest('hex'),
+    bodyHash: createHmac('sha256', pepper).update(context).update(text).digest('hex'),
     unkeyed: createHash('sha256').update(text).digest('hex'),
   };
 }
 
-function documentOf(callId: string, call: Omit<CallRequestDocument, '_id' | 'createdAt'>): CallRequestDocument {
+function createRequestDocument(
+  callId: string,
+  call: Omit<CallRequestDocument, '_id' | 'createdAt'>,
+): CallRequestDocument {
   return { _id: callId, ...call, createdAt: new Date() };
 }
 
@@ -174,7 +193,7 @@ function newCallId(): string {
   return `call_${ulid()}`;
 }
 
-function placed(callId: string): PlacedAnswer {
+function successResponse(callId: string): PlaceCallResponse {
   const body: CallResponse = { success: true, call_id: callId, status: 'RINGING', message: 'The call is ringing.' };
   return { status: 200, body, replayed: false };
 }

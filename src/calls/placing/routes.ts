@@ -1,4 +1,4 @@
-import { refuseBadWebhookUrl } from '../../platform/egress/webhook-url.js';
+import { assertWebhookUrl } from '../../platform/egress/webhook-url.js';
 import {
   OutboundCallHeaders,
   OutboundCallQuery,
@@ -10,39 +10,40 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { fieldsOf } from '../../platform/http/form.js';
-import { readJsonBody, refusePrototypeKeys } from '../../platform/http/json-body.js';
+import { readJsonBody, rejectPrototypeKeys } from '../../platform/http/json-body.js';
 import { answer, type Answer } from '../../platform/http/routing/answer.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { callResponse, findCall } from './call-status.js';
-import { placeCall, replayHeaders, type Order, type PlacingDeps } from './place-call.js';
+import { placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
 
 export interface OutboundCallDeps extends PlacingDeps {
   queries: CallQueries;
 }
 
-/** POST and GET /outbound_call. */
+/** Handlers of POST and GET /outbound_call. */
 export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typeof placingRoutes> {
   async function statusOf(ctx: ApiContext, principal: Principal, callId: unknown): Promise<CallResponse> {
-    return callResponse(await within(deadlineOf(ctx), findCall(deps.queries, principal, callId)));
+    return callResponse(await withDeadline(deadlineOf(ctx), findCall(deps.queries, principal, callId)));
   }
 
-  async function place(ctx: ApiContext, order: Omit<Order, 'deadline'>): Promise<Answer<CallResponse>> {
-    refuseBadWebhookUrl(order.request.webhook_url, deps.config);
-    const placed = await placeCall(deps, { ...order, deadline: deadlineOf(ctx) });
-    return answer(placed.body, { status: placed.status, headers: replayHeaders(placed) });
+  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<Answer<CallResponse>> {
+    assertWebhookUrl(input.request.webhook_url, deps.config);
+    const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
+    return answer(response.body, { status: response.status, headers: replayHeaders(response) });
   }
 
   return {
     async placeCall({ ctx, principal }) {
       const { fields, repeated } = await readJsonBody(ctx);
-      // With any call_id, even an invalid one, the request reads a status and never places a call.
+      // A request with any call_id, even an invalid one, reads a status and never places a call.
       if (repeated.has('call_id')) return statusOf(ctx, principal, undefined);
       if (isPresent(fields['call_id'])) return statusOf(ctx, principal, fields['call_id']);
-      refusePrototypeKeys(fields);
-      const [twice] = repeated;
-      if (twice !== undefined) throw new ServiceError('MISSING_PARAMS', 'A field of the JSON object is given twice.');
+      rejectPrototypeKeys(fields);
+      const [repeatedField] = repeated;
+      if (repeatedField !== undefined)
+        throw new ServiceError('MISSING_PARAMS', 'The JSON object must not contain a field twice.');
       const request = validated(OutboundCallRequest, presentFields(fields));
       const idempotencyKey = idempotencyKeyOf(ctx);
       return place(ctx, { principal, request, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });
@@ -51,8 +52,8 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
     async readOrPlaceCall({ ctx, principal }) {
       const fields = fieldsOf(ctx.querystring);
       if ('call_id' in fields) return statusOf(ctx, principal, fields['call_id']);
-      refusePrefetch(ctx);
-      refusePrototypeKeys(fields);
+      rejectPrefetch(ctx);
+      rejectPrototypeKeys(fields);
       const request = validated(OutboundCallQuery, presentFields(fields));
       return place(ctx, { principal, request });
     },
@@ -69,10 +70,10 @@ function idempotencyKeyOf(ctx: ApiContext): string | undefined {
   return validated(OutboundCallHeaders, given)['Idempotency-Key'];
 }
 
-/** Rejects a browser's prefetch, which must not place a call. */
-function refusePrefetch(ctx: ApiContext): void {
+/** Rejects a browser's prefetch of the GET route, because a prefetch must not place a call. */
+function rejectPrefetch(ctx: ApiContext): void {
   const purpose = `${ctx.get('Sec-Purpose')} ${ctx.get('Purpose')}`;
   if (/prefetch|prerender|preview/i.test(purpose)) {
-    throw new ServiceError('FORBIDDEN', 'A prefetch does not place a call.');
+    throw new ServiceError('FORBIDDEN', 'A browser prefetch cannot place a call.');
   }
 }

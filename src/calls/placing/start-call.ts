@@ -2,21 +2,21 @@ import { promptBytes } from '../../agents/prompt-size.js';
 import { CallServiceUnavailable, type CallGateway } from '../gateway.js';
 import type { Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { CallInput, ReservationAnswer } from '../../kernel/call-signals.js';
+import type { CallInput, ReservationResult } from '../../kernel/call-signals.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
-import { unavailable, within } from '../../platform/http/deadline.js';
+import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { GivenUpCalls } from './given-up-calls.js';
 
-/** Time reserved before the deadline for the response to travel from the workflow to the client. */
-const ANSWER_WAY_MS = 300;
+/** Time reserved at the end for the response to travel from the workflow to the client. */
+const RESPONSE_TRANSIT_MS = 300;
 
-/** The part of it reserved to give the call up, or find that it goes ahead, if the workflow has not responded. */
+/** Part of that time in which a call without a response from the workflow is given up, or found to go ahead. */
 const GIVE_UP_MS = 150;
 
-/** A reservation with less time than this is not started. */
-const LEAST_RESERVATION_MS = 100;
+/** Minimum time for a reservation. With less time left, the call is not started. */
+const MIN_RESERVATION_MS = 100;
 
 export interface CallStarter {
   config: Config;
@@ -28,50 +28,54 @@ export interface CallStarter {
 }
 
 /**
- * Stores the request and starts the call, or finds the call already started with this id. The first request wins.
- * @param deadline ms since the epoch. The reservation is decided before it, or the call is given up: a call whose
- * client gets 503 is neither dialed nor billed. When too little time is left, nothing is started.
+ * Stores the request and starts the call, or finds the call already started with this id. Of several requests with one
+ * id, the first applies.
+ * @param deadline ms since the epoch. Until then the call is accepted, rejected or given up. A call whose client gets
+ * 503 is neither dialed nor billed. With too little time left, nothing is started.
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(
   deps: CallStarter,
-  asked: CallRequestDocument,
+  requested: CallRequestDocument,
   deadline: number,
-): Promise<ReservationAnswer> {
+): Promise<ReservationResult> {
   // Check here too, so that nothing is stored for a call that is not started.
-  reservationTime(deps.config, deadline);
-  const request = await within(deadline, standingRequest(deps.requests, asked));
-  const now = await within(deadline, deps.clock());
-  const input = inputOf(request, deps.config, { now, withinMs: reservationTime(deps.config, deadline) });
+  requireReservationTime(deps.config, deadline);
+  const request = await withDeadline(deadline, storeOrFindRequest(deps.requests, requested));
+  const now = await withDeadline(deadline, deps.clock());
+  const input = createCallInput(request, deps.config, { now, withinMs: requireReservationTime(deps.config, deadline) });
   try {
     return await deps.gateway.start(input, deadline - GIVE_UP_MS);
   } catch (error) {
     if (!(error instanceof CallServiceUnavailable)) throw error;
-    // The workflow may have started, or may start, although its response did not arrive.
+    // The workflow may have started, or may still start, although no response arrived.
     if ((await deps.givenUpCalls.giveUp(request._id, deadline)) === 'begun') return { outcome: 'granted' };
     throw error;
   }
 }
 
 /** Bytes of the prompt that every LLM request of the call contains. */
-export function promptBytesOf({ agent, inputParameters }: CallRequestDocument): number {
+export function countPromptBytes({ agent, inputParameters }: CallRequestDocument): number {
   const { instruction, tools, outputParameters } = agent;
   return promptBytes({ instruction, tools, inputParameters, outputParameters });
 }
 
-/** Time for the reservation, in ms. @throws ServiceError SERVICE_UNAVAILABLE if too little time is left */
-function reservationTime({ calls: { answerWithinMs } }: Config, deadline: number): number {
-  const left = Math.min(answerWithinMs, deadline - Date.now() - ANSWER_WAY_MS);
-  if (left < Math.min(LEAST_RESERVATION_MS, answerWithinMs)) throw unavailable();
+/** Returns the time for the reservation, in ms. @throws ServiceError SERVICE_UNAVAILABLE if too little time is left */
+function requireReservationTime({ calls: { answerWithinMs } }: Config, deadline: number): number {
+  const left = Math.min(answerWithinMs, deadline - Date.now() - RESPONSE_TRANSIT_MS);
+  if (left < Math.min(MIN_RESERVATION_MS, answerWithinMs)) throw serviceUnavailable();
   return left;
 }
 
-async function standingRequest(requests: CallRequests, asked: CallRequestDocument): Promise<CallRequestDocument> {
-  if ((await requests.insert(asked)) === 'inserted') return asked;
-  return (await requests.find(asked._id)) ?? asked;
+async function storeOrFindRequest(
+  requests: CallRequests,
+  requested: CallRequestDocument,
+): Promise<CallRequestDocument> {
+  if ((await requests.insert(requested)) === 'inserted') return requested;
+  return (await requests.find(requested._id)) ?? requested;
 }
 
-function inputOf(
+function createCallInput(
   request: CallRequestDocument,
   config: Config,
   { now, withinMs }: { now: number; withinMs: number },
@@ -95,23 +99,30 @@ function inputOf(
   };
 }
 
-/** The error for a reservation's result; undefined if the call goes ahead. */
-export function refusalOfReservation(answer: ReservationAnswer): ServiceError | undefined {
-  if (answer.outcome === 'granted') return undefined;
-  if (answer.outcome === 'expired') return unavailable();
-  switch (answer.code) {
+/** Returns the error for the result of a reservation; undefined if the call goes ahead. */
+export function reservationError(reservation: ReservationResult): ServiceError | undefined {
+  if (reservation.outcome === 'granted') return undefined;
+  if (reservation.outcome === 'expired') return serviceUnavailable();
+  switch (reservation.code) {
     case 'INSUFFICIENT_BALANCE':
-      return new ServiceError(answer.code, 'The balance does not cover a minute of talk. Please top up the account.');
+      return new ServiceError(reservation.code, 'The balance does not cover one minute. Top up the account.');
     case 'SPEND_LIMIT_EXCEEDED':
-      return new ServiceError(answer.code, 'The account has reached its spending limit.');
+      return new ServiceError(reservation.code, 'The account has reached its spending limit of this UTC day.');
     case 'ACCOUNT_FROZEN':
-      return new ServiceError('SERVICE_UNAVAILABLE', 'The account is being checked. Please try again later.');
+      return new ServiceError(
+        'SERVICE_UNAVAILABLE',
+        'The account is frozen while its records are checked. Try again later.',
+      );
     case 'CONCURRENCY_LIMIT_EXCEEDED': {
-      const { limit, current } = answer;
-      return new ServiceError(answer.code, `The account has ${current} of ${limit} calls in progress.`, {
-        limit,
-        current,
-      });
+      const { limit, current } = reservation;
+      return new ServiceError(
+        reservation.code,
+        `The account has ${current} of at most ${limit} concurrent calls. Try again when one has ended.`,
+        {
+          limit,
+          current,
+        },
+      );
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** A freeze or unfreeze of a ledger account by an operator. Append-only; the last one of an account is in force. */
+/** A freeze or unfreeze of a ledger account by an operator. Rows are never changed; an account's last row applies. */
 export interface AccountFreezeDocument {
   /** A ULID, which sorts by time. */
   _id: string;
@@ -23,5 +23,5 @@ export const accountFreezeSchema = new Schema<AccountFreezeDocument>(
   { collection: 'account_freezes', versionKey: false },
 );
 
-// Unique only so that the embedded server, which skips other indexes, builds it too.
+// The index is unique only because the embedded server builds no other kind.
 accountFreezeSchema.index({ ledgerAccountId: 1, _id: -1 }, { unique: true });

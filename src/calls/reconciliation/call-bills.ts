@@ -18,14 +18,14 @@ export interface CallBill {
   settlement: LedgerEntryDocument | null;
   /** The price fixed when the call was requested; undefined if the request is missing. */
   microsPerSecond: Micros | undefined;
-  /** Sum of the call's holds; undefined if the entry of a window is missing. */
+  /** Sum of the call's holds; undefined if the ledger entry of a window is missing. */
   heldMicros: Micros | undefined;
 }
 
-/** Hold windows read in one query; few calls have more. */
+/** Number of hold windows read in one query. Few calls have more. */
 const WINDOWS_AT_ONCE = 5;
 
-/** Reads the records of these calls. Ledger entries that are not yet written out by a sweep are missing. */
+/** Reads the records of these calls. Operations that no sweep has moved to ledger entries yet are missing. */
 export async function readBills(
   database: CallsDatabase,
   calls: readonly { callId: string; ledgerAccountId: string }[],
@@ -53,11 +53,11 @@ export async function readBills(
       return {
         callId,
         ledgerAccountId,
-        // A tombstone has no account.
+        // A tombstone has no account and does not count as a read model.
         call: document?.accountId === undefined ? null : document,
         settlement: entries.get(settlementKey(callId)) ?? null,
         microsPerSecond: rates.get(callId),
-        heldMicros: await heldBy(database, callId, entries),
+        heldMicros: await sumHolds(database, callId, entries),
       };
     }),
   );
@@ -69,9 +69,9 @@ export function isUnfinished({ call, settlement }: CallBill): boolean {
 }
 
 /**
- * Compares the records of an ended call. A COMPLETED call is billed the lesser of its seconds and the held amount, at
- * the price fixed in its request; any other call nothing; and the read model shows the settlement's figures. Later
- * corrections are separate ledger entries and do not change these records.
+ * Compares the records of an ended call. A COMPLETED call must be billed for its seconds at the price fixed in its
+ * request, at most the held amount. Any other call must cost nothing. The read model must show the settlement's
+ * figures. Later corrections are separate ledger entries and do not change these records.
  */
 export function compareBill(bill: CallBill): Finding[] {
   const { call, settlement, callId, ledgerAccountId } = bill;
@@ -104,7 +104,9 @@ export function compareBill(bill: CallBill): Finding[] {
   return findings;
 }
 
-/** Expected and actual facts of a settlement. The price is included only if it differs from the request's. */
+/**
+ * Returns the expected and actual facts of a settlement. They contain the price only if it differs from the request's.
+ */
 function settlementFacts(bill: CallBill, settlement: LedgerEntryDocument): [FindingFacts, FindingFacts] {
   const { billedSeconds = 0, heldMicros = 0, billedMicros = 0 } = settlement;
   const settledRate = rateOf(settlement);
@@ -137,8 +139,8 @@ function windowKeys(callId: string, from: number): string[] {
   return Array.from({ length: WINDOWS_AT_ONCE }, (_, index) => holdKey(callId, from + index));
 }
 
-/** The sum of a settled call's holds. Its windows end with one that is marked last or granted nothing. */
-async function heldBy(database: CallsDatabase, callId: string, read: Entries): Promise<Micros | undefined> {
+/** Returns the sum of a settled call's holds. The last window is marked as last or granted nothing. */
+async function sumHolds(database: CallsDatabase, callId: string, read: Entries): Promise<Micros | undefined> {
   let held = 0;
   let entries = read;
   for (let window = 0; ; window++) {

@@ -5,15 +5,15 @@ import type { CheckDocument, CheckKind } from './model.js';
 
 export type ReconciliationChecks = ReturnType<typeof createReconciliationChecks>;
 
-/** Delay before the second check of a call; it doubles with each further attempt. */
+/** Delay before the second check of a call. It doubles with each further attempt. */
 const FIRST_PAUSE_MS = 20_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
-/** Calls that the reconciler must check again. */
+/** Stores which calls the reconciler must check again. */
 export function createReconciliationChecks(database: CallsDatabase) {
   const { reconciliationChecks: checks } = database;
 
-  const longestOverdue = (filter: object, limit: number) =>
+  const findOverdue = (filter: object, limit: number) =>
     checks
       .find({ ...filter, dueAt: { $lte: new Date() } })
       .sort({ dueAt: 1, _id: 1 })
@@ -22,7 +22,7 @@ export function createReconciliationChecks(database: CallsDatabase) {
       .exec();
 
   return {
-    /** Adds a check, due at once, unless the call already has one of this kind. */
+    /** Adds a check that is due at once, unless the call already has a check of this kind. */
     async add(kind: CheckKind, call: { callId: string; ledgerAccountId: string }): Promise<void> {
       const { callId, ledgerAccountId } = call;
       const _id = `${kind}:${callId}`;
@@ -36,24 +36,24 @@ export function createReconciliationChecks(database: CallsDatabase) {
     },
 
     /**
-     * Due checks. Ledger accounts get equal shares, so that one with many checks does not delay the others; with more
-     * accounts than `limit`, each query picks some at random. The longest overdue come first, alternating between
-     * accounts.
+     * Returns the checks that are due, longest overdue first, alternating between ledger accounts. Accounts get equal
+     * shares, so that one with many checks does not delay the others. If more accounts than `limit` have checks, each
+     * query picks some of them at random.
      */
     async due(limit: number): Promise<CheckDocument[]> {
-      const known = await checks.distinct('ledgerAccountId');
-      const asked = shuffled(known.filter((id) => typeof id === 'string')).slice(0, limit);
-      const share = Math.ceil(limit / Math.max(1, asked.length));
+      const accountIds = await checks.distinct('ledgerAccountId');
+      const accounts = shuffled(accountIds.filter((id) => typeof id === 'string')).slice(0, limit);
+      const share = Math.ceil(limit / Math.max(1, accounts.length));
       const shares: CheckDocument[][] = [];
-      for (const ledgerAccountId of asked) shares.push(await longestOverdue({ ledgerAccountId }, share));
-      const taken = inTurns(shares).slice(0, limit);
-      // Fill up the shares that some accounts did not use.
-      const left = limit - taken.length;
-      if (left === 0) return taken;
-      return [...taken, ...(await longestOverdue({ _id: { $nin: taken.map(({ _id }) => _id) } }, left))];
+      for (const ledgerAccountId of accounts) shares.push(await findOverdue({ ledgerAccountId }, share));
+      const selected = interleave(shares).slice(0, limit);
+      // Use the shares that some accounts left free for checks of other accounts.
+      const free = limit - selected.length;
+      if (free === 0) return selected;
+      return [...selected, ...(await findOverdue({ _id: { $nin: selected.map(({ _id }) => _id) } }, free))];
     },
 
-    /** Postpones a check, each time for longer. An invalid number of attempts counts as 0. */
+    /** Postpones a check, longer with each attempt. An invalid number of attempts counts as 0. */
     async postpone({ _id, attempts: made }: CheckDocument): Promise<void> {
       const attempts = Number.isSafeInteger(made) ? made : 0;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS);
@@ -66,8 +66,8 @@ export function createReconciliationChecks(database: CallsDatabase) {
   };
 }
 
-/** The first of each list, then the second of each, and so on. */
-function inTurns<T>(lists: readonly (readonly T[])[]): T[] {
+/** Returns the first item of each list, then the second of each, and so on. */
+function interleave<T>(lists: readonly (readonly T[])[]): T[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
 }

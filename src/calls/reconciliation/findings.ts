@@ -3,7 +3,7 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { CallsDatabase } from '../database.js';
 import { isFreezing, type FindingDocument, type FindingFacts, type FindingKind } from './model.js';
 
-/** A mismatch between records, as just found. */
+/** A mismatch between records, before it is stored. */
 export interface Finding {
   kind: FindingKind;
   ledgerAccountId: string;
@@ -14,7 +14,7 @@ export interface Finding {
 
 export type Findings = ReturnType<typeof createFindings>;
 
-/** Stores findings. Each mismatch is stored once, updated when it is found again, and never deleted. */
+/** Stores findings. Each mismatch has one row, which is updated when the mismatch is found again, and never deleted. */
 export function createFindings(database: CallsDatabase) {
   const findings = database.reconciliationFindings;
   const find = (id: string) => findings.findById(id).lean<FindingDocument>().exec();
@@ -23,8 +23,8 @@ export function createFindings(database: CallsDatabase) {
     find,
 
     /**
-     * Records a mismatch. A resolved finding stays resolved while its difference is unchanged; with another difference
-     * it reopens.
+     * Records a mismatch. A resolved finding stays resolved while the difference between its two sides is the same.
+     * With another difference it reopens.
      * @returns `new` (also when reopened), `open` if it was already open, or `resolved`
      */
     async record(finding: Finding, now = new Date()): Promise<'new' | 'open' | 'resolved'> {
@@ -64,7 +64,7 @@ export function createFindings(database: CallsDatabase) {
       return matchedCount === 1;
     },
 
-    /** Open findings, or with `all` every one, oldest first. */
+    /** Lists the open findings, or with `all` every finding, oldest first. */
     list(options: { all?: boolean; ledgerAccountId?: string } = {}): Promise<FindingDocument[]> {
       const { all = false, ledgerAccountId } = options;
       return findings
@@ -75,7 +75,7 @@ export function createFindings(database: CallsDatabase) {
     },
 
     /** Whether an open finding keeps the account frozen. */
-    async areFreezing(ledgerAccountId: string): Promise<boolean> {
+    async hasFreezing(ledgerAccountId: string): Promise<boolean> {
       return (await this.list({ ledgerAccountId })).some(({ kind }) => isFreezing(kind));
     },
   };
@@ -86,7 +86,8 @@ export function findingId({ kind, callId, ledgerAccountId }: Pick<Finding, 'kind
 }
 
 /**
- * The difference of the two sides. A busy account's amounts change all the time; the difference of a mismatch does not.
+ * Returns the difference of the two sides. In a busy account the amounts change all the time, but the difference of one
+ * mismatch stays the same.
  */
 function differenceOf({ expected, actual }: Pick<Finding, 'expected' | 'actual'>): FindingFacts {
   const difference: FindingFacts = {};

@@ -25,7 +25,7 @@ export type FindingKind = (typeof FINDING_KINDS)[number];
 /** One side of a mismatch: amounts in micros, seconds, statuses. */
 export type FindingFacts = Record<string, string | number | boolean | null>;
 
-/** A mismatch for an operator to resolve. Never deleted; it does not change the records that it is about. */
+/** A mismatch that an operator must resolve. It is never deleted, and it does not change the records it describes. */
 export interface FindingDocument {
   /** `<kind>:<call id or ledger account id>`, so that the same mismatch has the same id. */
   _id: string;
@@ -38,11 +38,11 @@ export interface FindingDocument {
   lastSeenAt: Date;
   resolvedAt?: Date;
   resolvedBy?: string;
-  /** Why it was resolved. */
+  /** Why the operator resolved it. */
   reason?: string;
 }
 
-/** Whether an open finding of this kind stops the account's new calls. */
+/** Whether an open finding of this kind freezes the account, so that its new calls are rejected. */
 export function isFreezing(kind: FindingKind): boolean {
   return kind !== 'hold_overdue' && kind !== 'places_miscounted';
 }
@@ -66,7 +66,7 @@ export const findingSchema = new Schema<FindingDocument>(
 
 findingSchema.index({ ledgerAccountId: 1, resolvedAt: 1 });
 
-/** Position of a walk through a collection, so that each round continues where the last one ended. */
+/** How far a walk through a collection has read, so that each round continues where the last one ended. */
 export interface CursorDocument {
   /** Name of the walk. */
   _id: string;
@@ -83,9 +83,11 @@ const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison'] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /**
- * A call to check again. `ending`: its workflow may not have ended it. `estimate`: it was billed by our clocks, not yet
- * by the carrier's duration. `webhook`: its webhook is neither delivered nor exhausted. `comparison`: its records could
- * not be read.
+ * A call that must be checked again.
+ * - `ending`: its workflow may not have ended it.
+ * - `estimate`: it was billed by our clocks, and not yet by the carrier's duration.
+ * - `webhook`: its webhook is neither delivered nor exhausted.
+ * - `comparison`: its records could not be read.
  */
 export interface CheckDocument {
   /** `<kind>:<call id>` */

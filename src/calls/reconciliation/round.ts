@@ -6,21 +6,21 @@ export const RECONCILE_SCHEDULE_ID = 'reconcile-ledger';
 export interface ReconciliationRound {
   auditedAccounts: number;
   comparedCalls: number;
-  /** Skipped records without a valid call id or ledger account; their ids are in the log. */
+  /** Number of records skipped because they have no valid call id or ledger account. The log contains their ids. */
   brokenRecords: number;
   /** Calls ended by this round because their workflow had not. */
   endedCalls: number;
-  /** Estimated bills corrected to the carrier's duration. */
+  /** Number of estimated bills corrected to the carrier's duration. */
   correctedBills: number;
   releasedLeases: number;
   newFindings: number;
-  /** Unresolved findings of this round and earlier ones. */
+  /** Unresolved findings of this and earlier rounds. */
   openFindings: number;
   /** Recordings deleted because their retention has passed. */
   deletedRecordings: number;
 }
 
-/** Id of the workflow that sends a call's webhook if the call's own workflow did not. */
+/** Returns the id of the workflow that sends a call's webhook if the call's own workflow did not. */
 export function notifyWorkflowId(callId: string): string {
   return `notify-${callId}`;
 }

@@ -4,13 +4,13 @@ import { RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW_TYPE, type ReconciliationRoun
 
 const DEFAULT_TASK_QUEUE = 'callwright';
 const TIMEOUT_MS = 10_000;
-/** A round that no worker runs times out, so that the next one can start. */
+/** If no worker runs a round, it times out after this time, so that the next one can start. */
 const ROUND_TIMEOUT = '20 minutes';
 
 type ReconcileFunction = () => Promise<ReconciliationRound>;
 
 /**
- * Creates, or updates, the Temporal schedule that starts a round of reconciliation every minute, never two at once.
+ * Creates or updates the Temporal schedule, which starts a round of reconciliation every minute unless one is running.
  * @throws when Temporal is unavailable
  */
 export async function scheduleReconciliation(config: Config): Promise<void> {
@@ -26,21 +26,21 @@ export async function scheduleReconciliation(config: Config): Promise<void> {
         taskQueue,
         workflowRunTimeout: ROUND_TIMEOUT,
       },
-      // Rounds missed while Temporal was unavailable are not caught up: one round covers what they would have.
+      // Do not run rounds that were missed while Temporal was unavailable: the next round does their work, too.
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
     };
     try {
       await schedule.create({ scheduleId, ...wanted });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      // Keep the state: an operator may have paused the schedule.
+      // Keep the schedule's state, because an operator may have paused it.
       await schedule.getHandle(scheduleId).update(({ state }) => ({ ...wanted, state }));
     }
   });
 }
 
 /**
- * Runs one round now, independently of the schedule, and waits for its result.
+ * Runs one round now, whatever the schedule's state, and waits for its result.
  * @throws when Temporal is unavailable, a step fails, or the round does not finish within `waitMs`
  */
 export async function reconcileNow(config: Config, waitMs: number): Promise<ReconciliationRound> {
@@ -56,7 +56,10 @@ export async function reconcileNow(config: Config, waitMs: number): Promise<Reco
   });
 }
 
-/** One schedule per task queue: deployments that share a namespace each have their own database and reconciler. */
+/**
+ * Returns one id per task queue. Deployments that share a namespace have separate databases and need separate
+ * schedules.
+ */
 function scheduleIdOf({ temporal }: Config): string {
   const { taskQueue } = temporal;
   return taskQueue === DEFAULT_TASK_QUEUE ? RECONCILE_SCHEDULE_ID : `${RECONCILE_SCHEDULE_ID}-${taskQueue}`;

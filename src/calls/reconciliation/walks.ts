@@ -6,41 +6,48 @@ import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
 import type { CursorDocument } from './model.js';
 
 /** A call found by a walk. */
-export interface MetCall {
+export interface WalkedCall {
   callId: string;
   ledgerAccountId: string;
-  /** Its settlement used our own clocks. */
+  /** True if the settlement's seconds came from our clocks. */
   estimated: boolean;
 }
 
-/** A call with the walk's position at its record. */
-type Row = MetCall & { at: Date; id: string };
+/** A call with the position of its record in the walk. */
+type Row = WalkedCall & { at: Date; id: string };
 type EntryRow = Pick<LedgerEntryDocument, '_id' | 'at' | 'ledgerAccountId' | 'estimated'>;
 
 export type Walk = 'settlements' | 'calls' | 'holds';
 
-export interface Step {
-  calls: MetCall[];
-  /** Ids of skipped records, which have no valid call id or ledger account. */
+export interface WalkStep {
+  calls: WalkedCall[];
+  /** Ids of records skipped because they have no valid call id or ledger account. */
   broken: string[];
   /** Whether more rows may follow. */
-  more: boolean;
-  /** Advances the walk. Without it, the next step reads the same rows again. */
-  done(): Promise<void>;
+  hasMore: boolean;
+  /** Stores the new position of the walk. Otherwise the next step reads the same rows again. */
+  advance(): Promise<void>;
+}
+
+/** Ledger accounts found by a walk. `advance` moves the walk past one account. */
+interface AccountStep {
+  ids: string[];
+  hasMore: boolean;
+  advance(id: string): Promise<void>;
 }
 
 export type ReconciliationWalks = ReturnType<typeof createReconciliationWalks>;
 
 /**
- * The reconciler's walks through the stored records. Each reads them in the order they were written and continues where
- * the last round stopped, so that a round is bounded however many records there are.
+ * Creates the reconciler's walks through the stored records. A walk reads records in the order they were written and
+ * continues where the last round stopped, so that a round is short however many records there are.
  */
 export function createReconciliationWalks(database: CallsDatabase) {
   const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls, callRequests } = database;
 
-  const cursorOf = (walk: string) => cursors.findById(walk).lean<CursorDocument>().exec();
-  const moveTo = (walk: string, place: Omit<CursorDocument, '_id'>) =>
-    cursors.updateOne({ _id: walk }, { $set: place }, { upsert: true });
+  const readCursor = (walk: string) => cursors.findById(walk).lean<CursorDocument>().exec();
+  const storeCursor = (walk: string, position: Omit<CursorDocument, '_id'>) =>
+    cursors.updateOne({ _id: walk }, { $set: position }, { upsert: true });
 
   // Reads as few fields as possible, because a field that cannot be decoded would stop the walk.
   const entries = (filter: object, limit: number) =>
@@ -51,8 +58,8 @@ export function createReconciliationWalks(database: CallsDatabase) {
       .lean<EntryRow[]>()
       .exec();
 
-  // The call id comes from the entry's key; the entry's other fields are compared later and not trusted here.
-  const rowOfEntry = ({ _id, at, ledgerAccountId: account, estimated = false }: EntryRow): Row => ({
+  // The call id is part of the entry's key. The entry's other fields are compared later, so do not rely on them here.
+  const toRow = ({ _id, at, ledgerAccountId: account, estimated = false }: EntryRow): Row => ({
     id: _id,
     at,
     callId: String(_id).slice(1).replace(/~0$/, ''),
@@ -61,7 +68,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
   });
 
   async function read(walk: Walk, until: Date, limit: number): Promise<Row[]> {
-    const cursor = await cursorOf(walk);
+    const cursor = await readCursor(walk);
     if (walk === 'calls') {
       const documents = await calls
         .find({ updatedAt: { $lte: until }, ...after('updatedAt', cursor) }, { accountId: 1, mode: 1, updatedAt: 1 })
@@ -81,29 +88,29 @@ export function createReconciliationWalks(database: CallsDatabase) {
       walk === 'settlements'
         ? { type: 'settlement' }
         : { type: 'hold', _id: { $regex: '^H.*~0$' }, amountMicros: { $gt: 0 } };
-    return (await entries({ ...filter, at: { $lte: until }, ...after('at', cursor) }, limit)).map(rowOfEntry);
+    return (await entries({ ...filter, at: { $lte: until }, ...after('at', cursor) }, limit)).map(toRow);
   }
 
   return {
-    /** The next calls of a walk, whose records were written no later than `until`. */
-    async next(walk: Walk, until: Date, limit: number): Promise<Step> {
+    /** Returns the next calls of a walk whose records were written no later than `until`. */
+    async next(walk: Walk, until: Date, limit: number): Promise<WalkStep> {
       const rows = await read(walk, until, limit);
       const last = rows.at(-1);
       return {
-        ...told(rows),
-        more: rows.length === limit,
-        async done() {
-          if (last) await moveTo(walk, { at: last.at, id: last.id });
+        ...separateBroken(rows),
+        hasMore: rows.length === limit,
+        async advance() {
+          if (last) await storeCursor(walk, { at: last.at, id: last.id });
         },
       };
     },
 
     /**
-     * The next requests, created no later than `until`, of calls that have no read model: they were refused, or their
-     * workflow never started. Erased requests are skipped.
+     * Returns the next requests, created no later than `until`, of calls that have no read model. These calls were
+     * rejected, or their workflow never started. Erased requests are skipped.
      */
-    async nextUnread(until: Date, limit: number): Promise<Step> {
-      const wanted = { createdAt: { $lte: until }, ...after('createdAt', await cursorOf('requests')) };
+    async nextWithoutReadModel(until: Date, limit: number): Promise<WalkStep> {
+      const wanted = { createdAt: { $lte: until }, ...after('createdAt', await readCursor('requests')) };
       const rows = await callRequests
         .find(wanted, { accountId: 1, mode: 1, createdAt: 1, toPhoneNumber: 1 })
         .sort({ createdAt: 1, _id: 1 })
@@ -111,29 +118,29 @@ export function createReconciliationWalks(database: CallsDatabase) {
         .lean<Pick<CallRequestDocument, '_id' | 'accountId' | 'mode' | 'createdAt' | 'toPhoneNumber'>[]>()
         .exec();
       const ids = rows.map(({ _id }) => _id);
-      // A tombstone counts as no read model: its call was given up, perhaps before its workflow started.
+      // A tombstone does not count as a read model: its call was given up, perhaps before its workflow started.
       const read = await calls
         .find({ _id: { $in: ids }, accountId: { $exists: true } }, { _id: 1 })
         .lean<{ _id: string }[]>();
       const isRead = new Set(read.map(({ _id }) => _id));
       const last = rows.at(-1);
-      const left = rows
+      const unread = rows
         .filter(({ _id, toPhoneNumber }) => !isRead.has(_id) && toPhoneNumber !== '')
         .map(({ _id, createdAt: at, accountId, mode }) => {
           return { id: _id, at, callId: _id, ledgerAccountId: ledgerAccountId(accountId, mode), estimated: false };
         });
       return {
-        ...told(left),
-        more: rows.length === limit,
-        async done() {
-          if (last) await moveTo('requests', { at: last.createdAt, id: last._id });
+        ...separateBroken(unread),
+        hasMore: rows.length === limit,
+        async advance() {
+          if (last) await storeCursor('requests', { at: last.createdAt, id: last._id });
         },
       };
     },
 
-    /** The next ledger accounts by id. After the last one, the walk starts over. */
-    async nextAccounts(limit: number): Promise<{ ids: string[]; more: boolean; done(id: string): Promise<void> }> {
-      const from = (await cursorOf('accounts'))?.id ?? '';
+    /** Returns the next ledger accounts by id. After the last account, the walk starts over. */
+    async nextAccounts(limit: number): Promise<AccountStep> {
+      const from = (await readCursor('accounts'))?.id ?? '';
       const found = await ledgerAccounts
         .find({ _id: { $gt: from } }, { _id: 1 })
         .sort({ _id: 1 })
@@ -141,14 +148,14 @@ export function createReconciliationWalks(database: CallsDatabase) {
         .lean<{ _id: string }[]>()
         .exec();
       const ids = found.map(({ _id }) => _id);
-      // The previous step ended exactly at the last account.
-      if (ids.length === 0 && from !== '') await moveTo('accounts', { id: '' });
-      const more = ids.length === limit;
+      // The previous step ended exactly at the last account, so start over.
+      if (ids.length === 0 && from !== '') await storeCursor('accounts', { id: '' });
+      const hasMore = ids.length === limit;
       return {
         ids,
-        more,
-        done: async (id) => {
-          await moveTo('accounts', { id: more || id !== ids.at(-1) ? id : '' });
+        hasMore,
+        advance: async (id) => {
+          await storeCursor('accounts', { id: hasMore || id !== ids.at(-1) ? id : '' });
         },
       };
     },
@@ -156,12 +163,12 @@ export function createReconciliationWalks(database: CallsDatabase) {
 }
 
 /** Separates the calls to follow up from the ids of broken records. */
-function told(rows: readonly Row[]): Pick<Step, 'calls' | 'broken'> {
-  const names = ({ callId, ledgerAccountId: account }: Row) =>
+function separateBroken(rows: readonly Row[]): Pick<WalkStep, 'calls' | 'broken'> {
+  const isWellFormed = ({ callId, ledgerAccountId: account }: Row) =>
     CALL_ID_PATTERN.test(callId) && typeof account === 'string' && account !== '';
   return {
-    calls: rows.filter(names),
-    broken: rows.filter((row) => !names(row)).map(({ id }) => String(id)),
+    calls: rows.filter(isWellFormed),
+    broken: rows.filter((row) => !isWellFormed(row)).map(({ id }) => String(id)),
   };
 }
 

@@ -14,11 +14,11 @@ import { present } from '../../platform/http/lists.js';
 export interface CallRecords {
   call: CallDocument;
   request: CallRequestDocument | null;
-  /** Without the turns: the transcript has a view of its own. */
+  /** The result without the turns, because the transcript has a separate view. */
   result: ResultHead | null;
   carrierEvents: readonly CarrierEventDocument[];
   money: CallMoney;
-  /** The last attempts, in order. */
+  /** The last webhook attempts, in order. */
   attempts: readonly WebhookAttemptDocument[];
 }
 
@@ -55,7 +55,7 @@ export function callSummary(call: CallDocument): CallSummary {
 
 export function callView(records: CallRecords, publicBaseUrl: string): Call {
   const { call, request, money, attempts } = records;
-  const told = call.erasedAt ? null : request;
+  const shownRequest = call.erasedAt ? null : request;
   return {
     ...callSummary(call),
     input_parameters: call.inputParameters || '{}',
@@ -63,10 +63,10 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
       output_parameters: call.outputParameters,
       transcription: call.transcription,
       recording_url: call.hasRecording ? `${publicBaseUrl}/calls/${call._id}/recording` : undefined,
-      instruction: told?.agent.instruction,
-      voice: told?.agent.voice,
-      language: told?.agent.language,
-      webhook_url: told?.webhookUrl,
+      instruction: shownRequest?.agent.instruction,
+      voice: shownRequest?.agent.voice,
+      language: shownRequest?.agent.language,
+      webhook_url: shownRequest?.webhookUrl,
       max_duration_seconds: request?.maxDurationSeconds,
       engine: call.engine,
       carrier_sid: call.carrierSid,
@@ -117,14 +117,14 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
   const events: TimelineEvent[] = [
     event(call.createdAt, 'call', 'requested'),
     ...(call.changes ?? []).map(changeEvent),
-    ...carrierEvents.map((told) =>
-      event(told.at ?? told.createdAt, 'carrier', told.status, {
-        sequence: told.sequence,
+    ...carrierEvents.map((carrierEvent) =>
+      event(carrierEvent.at ?? carrierEvent.createdAt, 'carrier', carrierEvent.status, {
+        sequence: carrierEvent.sequence,
         details: {
-          received_at: told.createdAt.toISOString(),
-          duration_seconds: told.durationSeconds,
-          sip_code: told.sipCode,
-          answered_by: told.answeredBy,
+          received_at: carrierEvent.createdAt.toISOString(),
+          duration_seconds: carrierEvent.durationSeconds,
+          sip_code: carrierEvent.sipCode,
+          answered_by: carrierEvent.answeredBy,
         },
       }),
     ),
@@ -151,7 +151,7 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
       }),
     ),
   ];
-  // The sort is stable: events of the same time keep the order above.
+  // The sort is stable, so events of the same time keep the order in which they were added.
   return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }
 

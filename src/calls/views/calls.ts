@@ -11,7 +11,7 @@ import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
 import type { WebhookAttempts } from '../../webhooks/attempts.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
-import { deadlineOf, endOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../../platform/http/lists.js';
@@ -27,29 +27,29 @@ export interface CallHandlersDeps {
   cursors: Cursors;
 }
 
-/** Webhook attempts in a call's view. With the receivers' responses, 50 redeliveries would exceed a megabyte. */
-const ATTEMPTS_TOLD = 20;
+/** Maximum webhook attempts in a call's view. 50 redeliveries with the responses to them would exceed a megabyte. */
+const ATTEMPTS_SHOWN = 20;
 
-export type ReadCall = ReturnType<typeof createCallReader>;
+export type ReadCallRecords = ReturnType<typeof createCallRecordsReader>;
 
 /** Reads the records of a call, with the last attempts to deliver its webhook. */
-export function createCallReader(deps: CallHandlersDeps) {
-  return async function readCall(call: CallDocument): Promise<CallRecords> {
+export function createCallRecordsReader(deps: CallHandlersDeps) {
+  return async function readRecords(call: CallDocument): Promise<CallRecords> {
     const callId = call._id;
     const [request, result, carrierEvents, money, attempts] = await Promise.all([
       deps.requests.find(callId),
       deps.results.findHead(callId),
       deps.carrierEvents.list(callId),
       readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(call.accountId, call.mode), callId }),
-      deps.attempts.latest(callId, ATTEMPTS_TOLD),
+      deps.attempts.latest(callId, ATTEMPTS_SHOWN),
     ]);
     return { call, request, result, carrierEvents, money, attempts };
   };
 }
 
-/** Handlers that read calls. They find only calls of the caller's account and mode. */
+/** Creates the handlers that read calls. They find only calls of the requesting account and mode. */
 export function createCallReadHandlers(
-  deps: CallHandlersDeps & { readCall: ReadCall },
+  deps: CallHandlersDeps & { readRecords: ReadCallRecords },
 ): RouteHandlers<Pick<typeof callRoutes, 'listCalls' | 'readCall' | 'readTranscript'>> {
   const { config, queries, cursors } = deps;
 
@@ -63,22 +63,23 @@ export function createCallReadHandlers(
         from: query.from,
         to: query.to,
       });
-      // A cursor is valid only with the filter it was issued for. The filter is hashed: it may hold personal data.
+      // A cursor is valid only with the filter it was issued for. It contains a hash of the filter, which may be
+      // personal data.
       const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
       const list = `calls ${account._id} ${mode} ${narrowed}`;
-      const signal = endOf(ctx, listDeadlineOf(ctx));
-      const asked = { accountId: account._id, mode, filter, signal, ...positionOf(cursors, list, query) };
-      return pageAnswer(cursors, list, await within(listDeadlineOf(ctx), queries.page(asked)), callSummary);
+      const signal = abortSignalOf(ctx, listDeadlineOf(ctx));
+      const pageQuery = { accountId: account._id, mode, filter, signal, ...positionOf(cursors, list, query) };
+      return pageAnswer(cursors, list, await withDeadline(listDeadlineOf(ctx), queries.page(pageQuery)), callSummary);
     },
 
     async readCall({ ctx, principal, params: { call_id: callId } }) {
-      const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
-      return callView(await within(deadlineOf(ctx), deps.readCall(call)), config.publicBaseUrl);
+      const call = await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
+      return callView(await withDeadline(deadlineOf(ctx), deps.readRecords(call)), config.publicBaseUrl);
     },
 
     async readTranscript({ ctx, principal, params: { call_id: callId } }) {
-      const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
-      const result = call.erasedAt ? null : await within(deadlineOf(ctx), deps.results.findTurns(callId));
+      const call = await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
+      const result = call.erasedAt ? null : await withDeadline(deadlineOf(ctx), deps.results.findTurns(callId));
       return transcriptView(callId, result);
     },
   };

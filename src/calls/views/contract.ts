@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { asksSomething, idempotencyKey, OutboundCallRequest, SAYS_WHAT_TO_DO } from '../placing/contract.js';
+import {
+  requireAgentOrInstruction,
+  idempotencyKey,
+  OutboundCallRequest,
+  AGENT_OR_INSTRUCTION_SCHEMA,
+} from '../placing/contract.js';
 import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
 import { defineRoute, ratedJsonAnswer, rateLimitHeaders } from '../../platform/http/contract/route.js';
 import {
@@ -16,10 +21,10 @@ import {
 const json = 'application/json';
 const headers = rateLimitHeaders;
 
-/** The body of POST /outbound_call without call_id; unknown fields are rejected. */
-const NewCallBody = asksSomething(z.strictObject(OutboundCallRequest.shape)).meta({
+/** The body of POST /outbound_call without call_id, except that unknown fields are rejected. */
+const NewCallBody = requireAgentOrInstruction(z.strictObject(OutboundCallRequest.shape)).meta({
   id: 'NewCall',
-  ...SAYS_WHAT_TO_DO,
+  ...AGENT_OR_INSTRUCTION_SCHEMA,
 });
 
 /** Routes with which an account manages its calls. */
@@ -29,7 +34,7 @@ export const callRoutes = {
     path: '/calls',
     tag: 'Calls',
     summary: 'List calls',
-    description: 'Newest first. Calls that come meanwhile neither move nor hide those of later pages.',
+    description: 'Newest first. Calls created meanwhile do not change later pages.',
     auth: 'keyOrSession',
     load: 'list',
     query: CallsQuery,
@@ -43,8 +48,7 @@ export const callRoutes = {
     path: '/calls',
     tag: 'Calls',
     summary: 'Place a call',
-    description:
-      'As POST /outbound_call without call_id, with the call itself as the answer. Unknown fields are refused.',
+    description: 'Like POST /outbound_call without call_id, but returns the call itself. Unknown fields are rejected.',
     auth: 'keyOrSession',
     changes: 'mode',
     unaudited: true,
@@ -89,7 +93,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Watch a call',
     description:
-      'Server-sent events named call, each with the call as GET /calls/{call_id} tells it: one at once, then one at each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
+      'Server-sent events named call, each with the call as GET /calls/{call_id} returns it: one at once, then one at each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -114,7 +118,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Cancel a call, or hang it up',
     description:
-      'Answers when it is known how the call ended, 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself in the same moment, is 409 with its status. 503 means that the end was asked for and is not confirmed yet. An account has 20 requests at once in each mode that cancel or erase calls.',
+      'Responds when the end of the call is confirmed, after 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself at the same moment, gets 409 with its status. 503 means that the end was requested but is not confirmed yet. In each mode, an account may have 20 concurrent requests that cancel or erase calls.',
     auth: 'keyOrSession',
     changes: 'mode',
     bounded: true,
@@ -129,12 +133,12 @@ export const callRoutes = {
     method: 'get',
     path: '/calls/{call_id}/transcript',
     tag: 'Calls',
-    summary: 'Read what was said, turn by turn',
+    summary: 'Read the transcript of a call',
     description: 'Returns the turns recorded so far, also while the call is in progress. An erased call has none.',
     auth: 'keyOrSession',
     load: 'list',
     params: callParams,
-    success: ratedJsonAnswer('The turns so far; none when nobody spoke.', Transcript, {
+    success: ratedJsonAnswer('The turns so far; empty when no words were spoken.', Transcript, {
       transcript: {
         call_id: EXAMPLE_CALL_ID,
         turns: [
@@ -176,7 +180,7 @@ export const callRoutes = {
     changes: 'mode',
     bounded: true,
     params: callParams,
-    success: ratedJsonAnswer('It is erased.', EraseAnswer, {
+    success: ratedJsonAnswer('The personal data is erased.', EraseAnswer, {
       erased: { call_id: EXAMPLE_CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' },
     }),
     errors: ['CALL_NOT_FOUND', 'CONFLICT', 'CONCURRENCY_LIMIT_EXCEEDED'],

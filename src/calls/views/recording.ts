@@ -4,18 +4,20 @@ import type { Recordings } from '../../voice/recordings/recordings.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
 import { content } from '../../platform/http/routing/answer.js';
 import type { callRoutes } from './contract.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 
-/** GET /calls/{call_id}/recording: the recording of one of the account's calls, as a WAV file. */
+/**
+ * Handler of GET /calls/{call_id}/recording, which returns the recording of one of the account's calls as a WAV file.
+ */
 export function createReadRecording(deps: {
   queries: CallQueries;
   recordings: Recordings;
 }): RouteHandlers<typeof callRoutes>['readRecording'] {
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     const deadline = deadlineOf(ctx);
-    const call = await within(deadline, findCall(deps.queries, principal, callId));
-    const recording = call.erasedAt ? null : await within(deadline, deps.recordings.read(call._id));
+    const call = await withDeadline(deadline, findCall(deps.queries, principal, callId));
+    const recording = call.erasedAt ? null : await withDeadline(deadline, deps.recordings.read(call._id));
     if (recording === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
     return content('audio/wav', recording.stream, {
       headers: { 'Content-Disposition': `attachment; filename="${call._id}.wav"` },

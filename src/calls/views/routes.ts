@@ -1,18 +1,18 @@
 import type { RouteHandlers } from '../../identity/access/principal.js';
 import { createCallActionHandlers, type CallActionsDeps } from './call-actions.js';
-import { createCallReader, createCallReadHandlers, type CallHandlersDeps } from './calls.js';
+import { createCallRecordsReader, createCallReadHandlers, type CallHandlersDeps } from './calls.js';
 import type { callRoutes } from './contract.js';
 import { createReadRecording } from './recording.js';
 import { createWatchCall } from './watch-call.js';
 
 export type CallViewsDeps = CallHandlersDeps &
-  Omit<CallActionsDeps, 'readCall'> &
+  Omit<CallActionsDeps, 'readRecords'> &
   Parameters<typeof createReadRecording>[0] &
-  Omit<Parameters<typeof createWatchCall>[0], 'readCall'>;
+  Omit<Parameters<typeof createWatchCall>[0], 'readRecords'>;
 
 /** Handlers of all call routes of an account. */
 export function createCallHandlers(deps: CallViewsDeps): RouteHandlers<typeof callRoutes> {
-  const shared = { ...deps, readCall: createCallReader(deps) };
+  const shared = { ...deps, readRecords: createCallRecordsReader(deps) };
   return {
     ...createCallReadHandlers(shared),
     ...createCallActionHandlers(shared),

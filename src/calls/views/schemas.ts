@@ -42,12 +42,12 @@ const summary = {
   answered_by: z
     .enum(['human', 'voicemail', 'unknown'])
     .optional()
-    .describe('Who answered the call. Absent while nothing has been detected, and for inbound calls.'),
+    .describe('Detected kind of answer. Absent while nothing has been detected, and for inbound calls.'),
   mode: z.enum(['live', 'test']).describe('A test call reaches no phone and costs no real money.'),
   call_direction: z
     .enum(['outbound', 'inbound'])
     .describe('Whether the service placed the call (outbound) or received it (inbound).'),
-  from_phone_number: z.string().describe('Empty after erasure, like all that is personal.'),
+  from_phone_number: z.string().describe('Number that the call comes from. Empty after erasure.'),
   to_phone_number: z.string().describe('Number that was called. Empty after erasure.'),
   agent_id: z.string().describe('Identifier of the agent that conducts the call; agent_tmp_… for a temporary one.'),
   agent_name: z
@@ -55,18 +55,21 @@ const summary = {
     .optional()
     .describe('Name of the agent when the call was requested. Absent for a temporary agent.'),
   external_call_id: z.string().describe('Your own tracking identifier. Empty when none was given, and after erasure.'),
-  created_at: timestamp('When it was asked for.'),
-  updated_at: timestamp('When it changed last.'),
-  start_time: timestamp('The answer.').optional(),
-  end_time: timestamp('The end.').optional(),
+  created_at: timestamp('When the call was requested.'),
+  updated_at: timestamp('When the call changed last.'),
+  start_time: timestamp('When the call was answered.').optional(),
+  end_time: timestamp('When the call ended.').optional(),
   duration_seconds: z.int().optional().describe('Billed seconds.'),
   price_per_minute: usd('Price of a minute, billed by the second; it does not change during the call.'),
-  cost: usd('What it cost.').optional(),
-  cost_micros: micros('What it cost.').optional(),
+  cost: usd('Cost of the call.').optional(),
+  cost_micros: micros('Cost of the call.').optional(),
   summary: z.string().optional().describe('Short summary of the conversation. Absent until the call has ended.'),
   has_recording: z.boolean().describe('Whether a recording of the call can be downloaded.'),
   waiting_for: z.enum(['dial_slot']).optional().describe('Why an IDLE call is not dialed yet.'),
-  ends_after_seconds: z.int().optional().describe('Second of talk at which money or the duration limit ends it.'),
+  ends_after_seconds: z
+    .int()
+    .optional()
+    .describe('Seconds after the answer at which the balance or the duration limit ends the call.'),
   erased_at: timestamp('When its personal data was erased.').optional(),
 };
 
@@ -96,12 +99,12 @@ export type TimelineEvent = z.infer<typeof TimelineEvent>;
 export const CostWindow = z
   .object({
     window: z.int().describe('Number of the hold window within the call, from 0.'),
-    at: timestamp('When it was held.'),
-    held_seconds: z.int().describe('Seconds of talk that the hold pays for.'),
-    held_micros: micros('What was held.'),
+    at: timestamp('When the hold was placed.'),
+    held_seconds: z.int().describe('Seconds of the call that the hold pays for.'),
+    held_micros: micros('Held amount.'),
     billed_seconds: z.int().optional().describe('Seconds of this window that were billed; absent until the call ends.'),
-    billed_micros: micros('What of it was billed.').optional(),
-    refusal: z.string().optional().describe('Why it was not held.'),
+    billed_micros: micros('Billed part of the held amount.').optional(),
+    refusal: z.string().optional().describe('Why the hold was rejected. Absent when it was granted.'),
   })
   .meta({ id: 'CostWindow' });
 export type CostWindow = z.infer<typeof CostWindow>;
@@ -109,13 +112,13 @@ export type CostWindow = z.infer<typeof CostWindow>;
 export const Call = z
   .object({
     ...summary,
-    input_parameters: z.string().describe('JSON object in a string.'),
-    output_parameters: z.string().optional().describe('JSON object in a string: the extracted data.'),
+    input_parameters: z.string().describe('JSON object encoded as a string.'),
+    output_parameters: z.string().optional().describe('The extracted data, as a JSON object encoded as a string.'),
     transcription: z
       .string()
       .optional()
       .describe(
-        'What was said, one turn per line. Absent until the call has ended, when nobody spoke, and after erasure.',
+        'Transcript with one turn per line. Absent until the call has ended, when no words were spoken, and after erasure.',
       ),
     recording_url: z
       .string()
@@ -123,24 +126,26 @@ export const Call = z
       .describe(
         'URL of the WAV file; downloading it requires an API key or session. Absent when there is no recording.',
       ),
-    instruction: z.string().optional().describe('What the agent was told for this call.'),
+    instruction: z.string().optional().describe('Instruction of the agent for this call. Absent after erasure.'),
     voice: z.string().optional().describe('Voice that the agent speaks with. Absent after erasure.'),
     language: z.string().optional().describe('Language tag (BCP 47) of the conversation. Absent after erasure.'),
     webhook_url: z
       .string()
       .optional()
       .describe('URL that receives the completion webhook. Absent when there is none, and after erasure.'),
-    max_duration_seconds: z.int().optional().describe('Longest duration of the talk, in seconds.'),
+    max_duration_seconds: z.int().optional().describe('Longest duration of the call after the answer, in seconds.'),
     engine: z
       .string()
       .optional()
-      .describe('Engine that conducted the conversation. Absent until the call has ended, and when nobody answered.'),
+      .describe(
+        'Engine that conducted the conversation. Absent until the call has ended, and when it was not answered.',
+      ),
     carrier_sid: z
       .string()
       .optional()
       .describe('The carrier’s identifier of the call. Absent until the carrier has the call.'),
-    workflow_id: z.string().describe('Of its workflow in Temporal, for operators.'),
-    timeline: z.array(TimelineEvent).describe('In order of time. Of webhook attempts it has the last 20.'),
+    workflow_id: z.string().describe('Identifier of the call’s workflow in Temporal, for operators.'),
+    timeline: z.array(TimelineEvent).describe('Events in order of time. Contains only the last 20 webhook attempts.'),
     cost_windows: z.array(CostWindow).describe('Holds placed for the call, in order of their windows.'),
     webhook_attempts: z
       .array(WebhookAttempt)
@@ -151,18 +156,23 @@ export type Call = z.infer<typeof Call>;
 
 export const Turn = z
   .object({
-    speaker: z.enum(['agent', 'caller']).describe('Who speaks: the agent or the remote party.'),
-    text: z.string().describe('What the speaker says.'),
+    speaker: z.enum(['agent', 'caller']).describe('The speaker: the agent or the remote party.'),
+    text: z.string().describe('The spoken text.'),
     start_ms: z.number().describe('Milliseconds from the start of the audio.'),
     end_ms: z.number().describe('End of the turn, in milliseconds from the start of the audio.'),
-    latency_ms: z.number().optional().describe('Of an agent’s turn: from the end of the caller’s turn before it.'),
+    latency_ms: z
+      .number()
+      .optional()
+      .describe('Milliseconds from the end of the remote party’s turn to this turn of the agent.'),
   })
   .meta({ id: 'Turn' });
 
 export const Transcript = z
   .object({
     call_id: callId,
-    turns: z.array(Turn).describe('Turns in the order they were spoken. Empty when nobody spoke, and after erasure.'),
+    turns: z
+      .array(Turn)
+      .describe('Turns in the order they were spoken. Empty when no words were spoken, and after erasure.'),
     text: z.string().describe('The same as plain text.'),
   })
   .meta({ id: 'Transcript' });

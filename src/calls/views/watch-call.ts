@@ -7,63 +7,67 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
 import { content } from '../../platform/http/routing/answer.js';
 import type { callRoutes } from './contract.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
-import { createCallLooks, type SharedLook } from './call-looks.js';
-import type { ReadCall } from './calls.js';
+import { createSharedCallReads, type SharedCallSnapshot } from './shared-call-reads.js';
+import type { ReadCallRecords } from './calls.js';
 import { advanceWatch, beginWatch } from './watch-progress.js';
 import { createWatcherCounts } from './watcher-counts.js';
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
-/** GET /calls/{call_id}/events: sends the call at each change, as server-sent events. */
+/** Handler of GET /calls/{call_id}/events, which sends the call at each change as a server-sent event. */
 export function createWatchCall(deps: {
   config: Config;
   queries: CallQueries;
-  readCall: ReadCall;
+  readRecords: ReadCallRecords;
   logger: Logger;
 }): RouteHandlers<typeof callRoutes>['watchCall'] {
   const { queries, logger } = deps;
   const watchers = createWatcherCounts();
-  const looks = createCallLooks(deps);
+  const reads = createSharedCallReads(deps);
 
   return async ({ ctx, principal, params: { call_id: callId } }) => {
-    await within(deadlineOf(ctx), findCall(queries, principal, callId));
-    // Counted per mode, so that test keys do not use up the limit of live ones.
-    const leave = watchers.enter(`${principal.account._id} ${principal.mode}`);
+    await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
+    // Watchers are counted per mode, so that test keys do not use up the limit of live ones.
+    const release = watchers.enter(`${principal.account._id} ${principal.mode}`);
     const stream = new PassThrough();
     const closed = new AbortController();
     stream.once('close', () => {
       closed.abort();
-      leave();
+      release();
     });
-    writeChanges(() => looks.look(principal, callId), stream, closed.signal).catch((error: unknown) => {
-      // A watcher reconnects after an error and then gets it as a response.
+    writeChanges(() => reads.read(principal, callId), stream, closed.signal).catch((error: unknown) => {
+      // The watcher reconnects after an error and then receives the error as a response.
       if (closed.signal.aborted) return;
       if (error instanceof ServiceError) return endEvents(stream, error);
-      logger.warn({ callId, err: error }, 'a call could not be watched any longer');
+      logger.warn({ callId, err: error }, 'call event stream failed');
       stream.destroy();
     });
     return content('text/event-stream', stream, { headers: { 'X-Accel-Buffering': 'no' } });
   };
 }
 
-async function writeChanges(look: () => Promise<SharedLook>, stream: PassThrough, closed: AbortSignal): Promise<void> {
+async function writeChanges(
+  read: () => Promise<SharedCallSnapshot>,
+  stream: PassThrough,
+  closed: AbortSignal,
+): Promise<void> {
   let watch = beginWatch(Date.now());
   let text: string | undefined;
   while (!closed.aborted && Date.now() < watch.endAt) {
-    // A slow reader gets the latest state once it has read the previous one.
+    // A client that reads slowly receives only the latest state, after it has read the previous one.
     if (!stream.writableNeedDrain) {
-      const seen = await look();
+      const snapshot = await read();
       // The stream may have been ended meanwhile, for example because the key was revoked.
       if (stream.writableEnded) return;
-      [watch, text] = advanceWatch(watch, seen, Date.now());
+      [watch, text] = advanceWatch(watch, snapshot, Date.now());
       if (text !== undefined) stream.write(text);
       // An erased call never changes again.
-      if (seen.isErased) break;
+      if (snapshot.isErased) break;
     }
-    await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);
+    await sleep(POLL_INTERVAL_MS, undefined, { signal: closed }).catch(() => undefined);
   }
   stream.end();
 }

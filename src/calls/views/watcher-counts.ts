@@ -4,26 +4,26 @@ export interface WatcherCounts {
   /**
    * Counts one more watcher.
    * @param watcher account and mode of the watcher
-   * @returns function that ends the count
+   * @returns function to call when the watcher has left
    * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED
    */
   enter(watcher: string): () => void;
 }
 
-/** Watchers of one account in one mode. */
+/** Maximum watchers of one account in one mode. */
 const WATCHERS_PER_ACCOUNT = 20;
 
 /** Limits each account's long-running requests in this process, such as open event streams. */
 export function createWatcherCounts({
-  most = WATCHERS_PER_ACCOUNT,
-  told = (current: number) => `The account watches ${current} calls already.`,
+  max = WATCHERS_PER_ACCOUNT,
+  limitMessage = (current: number) => `The account already watches ${current} calls. Close one of the event streams.`,
 } = {}): WatcherCounts {
   const watchers = new Map<string, number>();
   return {
     enter(watcher) {
       const current = watchers.get(watcher) ?? 0;
-      if (current >= most) {
-        throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', told(current), { limit: most, current });
+      if (current >= max) {
+        throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', limitMessage(current), { limit: max, current });
       }
       watchers.set(watcher, current + 1);
       return () => {

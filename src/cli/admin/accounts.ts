@@ -26,7 +26,7 @@ export async function createAccount(
   options: { plan?: Plan },
 ) {
   const account = await createAccounts(database).create({ name, ...options });
-  await out.record('Account created; its test balance is 1,000 USD, its live balance 0.', accountRow(account));
+  await out.record('Account created. Its test balance is 1,000 USD, its live balance 0 USD.', accountRow(account));
 }
 
 export async function listAccounts({ database }: AdminConnection, out: Output) {
@@ -44,8 +44,8 @@ export async function showAccount({ database }: AdminConnection, out: Output, ac
 }
 
 /**
- * Options of `accounts limits`, with commander's attribute names. `default` and `all` remove the account's own setting;
- * `none` sets no limit.
+ * Options of `accounts limits`, with commander's attribute names. `default` and `all` remove the account's override of
+ * a limit. `none` removes the limit.
  */
 export interface LimitOptions {
   plan?: Plan;
@@ -71,7 +71,7 @@ export async function setLimits(on: AdminConnection, out: Output, accountId: str
     ...Object.entries(others).map(([name, value]) => [name, standard(value) ? null : value]),
     ...Object.entries(liftable).map(([name, value]) => [name, value === 'default' ? null : value]),
   ]);
-  await out.record('Limits set.', accountRow(await createAccounts(on.database).setLimits(accountId, changes)));
+  await out.record('Limits updated.', accountRow(await createAccounts(on.database).setLimits(accountId, changes)));
 }
 
 export async function setInboundAgent(
@@ -81,5 +81,5 @@ export async function setInboundAgent(
   agentId: string | null,
 ) {
   const account = await createInboundAgents(database).set(accountId, agentId);
-  await out.record(agentId === null ? 'No agent takes inbound calls now.' : 'Inbound agent set.', accountRow(account));
+  await out.record(agentId === null ? 'Inbound agent removed.' : 'Inbound agent set.', accountRow(account));
 }

@@ -33,7 +33,7 @@ export async function showAgent({ database }: AdminConnection, out: Output, agen
 
 export async function updateAgentById(on: AdminConnection, out: Output, agentId: string, options: AgentOptions) {
   const changes = storedFields(on, await agentChanges(options));
-  await out.record('Agent changed.', agentRow(await createAgents(on.database, on.config).update(agentId, changes)));
+  await out.record('Agent updated.', agentRow(await createAgents(on.database, on.config).update(agentId, changes)));
 }
 
 /** Validates the webhook URL and converts the fields to their stored form. @throws ServiceError MISSING_PARAMS */

@@ -22,11 +22,8 @@ const MODES = ['live', 'test'];
 export function addAdminCommands(program: Command, process: CliProcess): void {
   const admin = program
     .command('admin')
-    .description('for operators, on the database: accounts, keys, money, reconciliation')
-    .addHelpText(
-      'after',
-      '\nThe database is the one of MONGODB_URI, else that of the service which runs from this folder.',
-    );
+    .description('operator commands that use the database: accounts, keys, money, reconciliation')
+    .addHelpText('after', '\nUses the database of MONGODB_URI, or of the service that runs from this folder.');
   const run: RunOnDatabase = async (load, ...args) => {
     const [{ withDatabase }, { createOutput }, command] = await Promise.all([
       import('./connect.js'),
@@ -49,39 +46,43 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
 
 function addAccountCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./accounts.js');
-  const accounts = admin.command('accounts').description('customers of the service');
+  const accounts = admin.command('accounts').description('manage accounts');
   accounts
     .command('create <name>')
     .description('create an account, with a test balance of 1,000 USD')
-    .addOption(new Option('--plan <plan>', 'decides its limits').choices(PLANS).default('trial'))
+    .addOption(new Option('--plan <plan>', 'plan that determines the limits').choices(PLANS).default('trial'))
     .action((name, options) => run(async () => (await load()).createAccount, name, options));
   accounts
     .command('list')
-    .description('every account')
+    .description('list all accounts')
     .action(() => run(async () => (await load()).listAccounts));
   accounts
     .command('show <account_id>')
-    .description('one account')
+    .description('show one account')
     .action((id) => run(async () => (await load()).showAccount, id));
   accounts
     .command('limits <account_id>')
-    .description('show the limits of one account, or change them')
+    .description('show or update the limits of an account')
     .addOption(new Option('--plan <plan>', 'move to another plan').choices(PLANS))
-    .option('--requests-per-minute <n>', 'per API key; "default" for what the plan says', wholeNumberOrDefault)
-    .option('--concurrent-calls <n>', 'at one time; "default" for what the plan says', wholeNumberOrDefault)
+    .option('--requests-per-minute <n>', 'per API key; "default" for the value of the plan', wholeNumberOrDefault)
+    .option(
+      '--concurrent-calls <n>',
+      'maximum concurrent calls; "default" for the value of the plan',
+      wholeNumberOrDefault,
+    )
     .option(
       '--daily-spend-cap <usd>',
-      'per UTC day and mode; "default" for what the service says, "none" for no limit',
+      'per UTC day and mode; "default" for the default of the service, "none" for no limit',
       usdOrNone,
     )
     .option(
       '--unanswered-attempts <n>',
-      'that a number may get per UTC hour on a real carrier; "default" for what the service says, "none" for no limit',
+      'per number and UTC hour on a real carrier; "default" for the default of the service, "none" for no limit',
       wholeNumberOrNone,
     )
     .option(
       '--live-calls-per-day <n>',
-      'live calls and transfers per UTC day on a real carrier; "default" for what the service says, "none" for no limit',
+      'live calls and transfers per UTC day on a real carrier; "default" for the default of the service, "none" for no limit',
       wholeNumberOrNone,
     )
     .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
@@ -93,7 +94,7 @@ function addAccountCommands(admin: Command, run: RunOnDatabase): void {
     .action((id, options) => run(async () => (await load()).setLimits, id, options));
   accounts
     .command('inbound-agent <account_id> <agent_id>')
-    .description('name the agent that takes inbound calls; "none" for nobody')
+    .description('set the agent for inbound calls; "none" removes it')
     .action((id, agent) => run(async () => (await load()).setInboundAgent, id, idOrNone(agent)));
   addFreezeCommands(accounts, run);
 }
@@ -102,15 +103,15 @@ function addFreezeCommands(accounts: Command, run: RunOnDatabase): void {
   const load = () => import('./freezes.js');
   const withOptions = (command: Command) =>
     command
-      .requiredOption('--reason <text>', 'for people; kept')
-      .addOption(new Option('--mode <mode>', 'only this one').choices(MODES));
+      .requiredOption('--reason <text>', 'reason, stored with the freeze')
+      .addOption(new Option('--mode <mode>', 'freeze one mode only').choices(MODES));
   withOptions(
-    accounts.command('freeze <account_id>').description('refuse new calls of an account; calls that run go on'),
+    accounts.command('freeze <account_id>').description('reject new calls of an account; calls in progress continue'),
   ).action((id, options) => run(async () => (await load()).freezeAccount, id, options));
   withOptions(
     accounts
       .command('unfreeze <account_id>')
-      .description('end a freeze; open findings keep their account frozen, exit 1 then'),
+      .description('end a freeze; exit 1 if open findings keep the account frozen'),
   ).action((id, options) => run(async () => (await load()).unfreezeAccount, id, options));
 }
 
@@ -119,24 +120,24 @@ function addKeyCommands(admin: Command, run: RunOnDatabase): void {
   const keys = admin.command('keys').description('API keys of an account');
   keys
     .command('create <account_id>')
-    .description('create a key; it is shown once')
-    .requiredOption('--name <name>', 'what it is for')
-    .addOption(new Option('--mode <mode>', 'live moves real money').choices(MODES).default('live'))
-    .option('--expires <when>', 'a date, or a time from now like 30d, 12h or 90m', expiry)
+    .description('create a key; it is shown only once')
+    .requiredOption('--name <name>', 'name of the key, such as its use')
+    .addOption(new Option('--mode <mode>', 'mode of the key; live keys cost real money').choices(MODES).default('live'))
+    .option('--expires <when>', 'a date, or a duration from now like 30d, 12h or 90m', expiry)
     .action((id, options) => run(async () => (await load()).createKeyFor, id, options));
   keys
     .command('list <account_id>')
-    .description('the keys of an account, without their secrets')
+    .description('list the keys of an account, without their secrets')
     .action((id) => run(async () => (await load()).listKeysOf, id));
   keys
     .command('revoke <key_id>')
-    .description('end a key; calls that run go on')
+    .description('revoke a key; calls in progress continue')
     .action((id) => run(async () => (await load()).revokeKeyById, id));
 }
 
 function addAgentCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./agents.js');
-  const agents = admin.command('agents').description('AI assistants of an account');
+  const agents = admin.command('agents').description('manage agents of an account');
   withAgentFields(
     agents
       .command('create <account_id>')
@@ -145,16 +146,16 @@ function addAgentCommands(admin: Command, run: RunOnDatabase): void {
   ).action((id, options) => run(async () => (await load()).createAgentFor, id, options));
   agents
     .command('list <account_id>')
-    .description('the agents of an account')
+    .description('list the agents of an account')
     .action((id) => run(async () => (await load()).listAgentsOf, id));
   agents
     .command('show <agent_id>')
-    .description('one agent with its instruction')
+    .description('show one agent with its instruction')
     .action((id) => run(async () => (await load()).showAgent, id));
   withAgentFields(
     agents
       .command('update <agent_id>')
-      .description('change an agent; running calls keep it as it was')
+      .description('update an agent; calls in progress are not affected')
       .option('--name <name>', 'descriptive name'),
   )
     .addOption(clearOption())
@@ -163,76 +164,78 @@ function addAgentCommands(admin: Command, run: RunOnDatabase): void {
 
 function addNumberCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./numbers.js');
-  const numbers = admin.command('numbers').description('phone numbers of an account');
+  const numbers = admin.command('numbers').description('manage phone numbers of an account');
   numbers
     .command('add <account_id> <number>')
-    .description('give a number (E.164) to an account')
-    .option('--agent <agent_id>', 'answers this number in place of the inbound agent of the account')
+    .description('add a number (E.164) to an account')
+    .option('--agent <agent_id>', 'agent for this number instead of the inbound agent of the account')
     .action((id, number, options) => run(async () => (await load()).addNumberTo, id, number, options));
   numbers
     .command('list <account_id>')
-    .description('the numbers of an account; calls are placed from the first')
+    .description('list the numbers of an account; calls are placed from the first one')
     .action((id) => run(async () => (await load()).listNumbersOf, id));
   numbers
     .command('agent <number> <agent_id>')
-    .description('name the agent that answers this number; "none" for the inbound agent of the account')
+    .description('assign an agent to a number; "none" for the inbound agent of the account')
     .action((number, agent) => run(async () => (await load()).setAgentOfNumber, number, idOrNone(agent)));
 }
 
 function addOperatorCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./operators.js');
-  const operators = admin.command('operators').description('members who see the Temporal address in the portal');
+  const operators = admin
+    .command('operators')
+    .description('manage members who see the Temporal UI address in the portal');
   operators
     .command('add <email>')
     .description('make a member an operator')
     .action((email) => run(async () => (await load()).addOperator, email));
   operators
     .command('list')
-    .description('every operator')
+    .description('list all operators')
     .action(() => run(async () => (await load()).listOperators));
   operators
     .command('remove <email>')
-    .description('make an operator an ordinary member again')
+    .description('remove the operator permission of a member')
     .action((email) => run(async () => (await load()).removeOperator, email));
 }
 
 function addSecretCommands(admin: Command, run: RunOnDatabase): void {
   admin
     .command('secrets')
-    .description('secrets that are stored under ENCRYPTION_KEYS')
+    .description('manage secrets encrypted with ENCRYPTION_KEYS')
     .command('reseal')
-    .description('put all of them under the newest key, after a rotation; exit 1 when one cannot be read')
+    .description('re-encrypt all secrets with the newest key after a rotation; exit 1 if one cannot be read')
     .action(() => run(async () => (await import('./secrets.js')).reseal));
 }
 
 function addMemberCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./members.js');
-  const members = admin.command('members').description('people of an account, and links for them');
+  const members = admin.command('members').description('manage members of an account and create links for them');
   const withRole = (command: Command, role: string) =>
-    command.addOption(new Option('--role <role>', 'what they may do').choices(ROLES).default(role));
+    command.addOption(new Option('--role <role>', 'role of the member').choices(ROLES).default(role));
   withRole(
     members
       .command('create <account_id> <email>')
-      .description('create a member, who chooses a password by a link that is printed once')
-      .requiredOption('--name <name>', 'of the person'),
+      .description('create a member and print, only once, a link to choose a password')
+      .requiredOption('--name <name>', 'name of the person'),
     'owner',
   ).action((id, email, options) => run(async () => (await load()).createMember, id, email, options));
   members
     .command('list <account_id>')
-    .description('the members of an account')
+    .description('list the members of an account')
     .action((id) => run(async () => (await load()).listMembers, id));
   withRole(
     members
       .command('invite <account_id> <email>')
-      .description('create an invitation and print its link once (needs SIGN_UP other than off)'),
+      .description('create an invitation and print its link, only once (SIGN_UP must not be off)'),
     'owner',
   ).action((id, email, options) => run(async () => (await load()).inviteMember, id, email, options));
   members
     .command('reset-link <email>')
-    .description('print a link by which a member chooses a new password')
+    .description('print a link to reset the password of a member')
     .action((email) => run(async () => (await load()).resetLink, email));
   members
     .command('verify-link <email>')
-    .description('print a link that verifies the e-mail address of whoever signed up with it last')
+    .description('print a link to verify the e-mail address of its latest sign-up')
     .action((email) => run(async () => (await load()).verifyLink, email));
 }

@@ -11,15 +11,15 @@ export interface AdminConnection {
   database: Database;
 }
 
-/** Runs a command with a database connection. Modules are loaded on demand, so that help is shown at once. */
+/** Runs a command with a database connection. Loads modules only when a command runs, so that help appears quickly. */
 export type RunOnDatabase = <A extends unknown[]>(
   load: () => Promise<(on: AdminConnection, out: Output, ...args: A) => Promise<void>>,
   ...args: A
 ) => Promise<void>;
 
 /**
- * Connects to the database given in the environment, or to that of the service running from this folder, and runs
- * `work`.
+ * Runs `work` with a connection to the database. Its address comes from the environment, or from the service that was
+ * started in this folder.
  * @throws CliError when no database is configured or it does not respond
  */
 export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminConnection) => Promise<T>): Promise<T> {
@@ -27,13 +27,13 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminCo
   const uri = env.MONGODB_URI || local?.address('mongodb_uri', 'MONGODB_URI');
   if (uri === undefined) {
     throw new CliError(
-      `No database is known: set MONGODB_URI, or start the service first (${local?.file} does not name one).`,
+      `No database found: set MONGODB_URI, or start the service first (${local?.file} contains no address).`,
     );
   }
   const temporal = env.TEMPORAL_ADDRESS || local?.address('temporal_address', 'TEMPORAL_ADDRESS');
   const baseUrl = env.PUBLIC_BASE_URL || local?.address('base_url', 'PUBLIC_BASE_URL');
   const addresses = { MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal, PUBLIC_BASE_URL: baseUrl };
-  // Commands open no ports, so the checks that protect a server from insecure development settings do not apply.
+  // Commands open no ports, so they skip the checks that protect a server from insecure development settings.
   const config = parseConfig({ ...env, ...addresses, ALLOW_INSECURE_DEVELOPMENT: 'true' });
   const database = await open(uri);
   try {
@@ -49,6 +49,6 @@ async function open(uri: string): Promise<Database> {
     return await openDatabase(uri, { waitMs: WAIT_MS, poolSize: 4 });
   } catch (error) {
     const reason = error instanceof Error && error.name === 'MongoParseError' ? `: ${error.message}` : '';
-    throw new CliError(`The database at ${shown} does not answer${reason}.`);
+    throw new CliError(`The database at ${shown} does not respond${reason}.`);
   }
 }

@@ -7,7 +7,9 @@ import { createLedger } from '../../billing/ledger/ledger.js';
 import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 
-/** Refunds part of a call's bill as a separate ledger entry. A repeated reference refunds nothing more. */
+/**
+ * Refunds part of a call's bill as a separate ledger entry. Repeating it with the same reference refunds nothing more.
+ */
 export async function correctCall(
   { database }: AdminConnection,
   out: Output,
@@ -28,8 +30,8 @@ export async function correctCall(
   });
   const { availableMicros } = await ledger.balance(id);
   const sentence = repeated
-    ? 'This correction stands already; nothing more was credited.'
-    : `Gave back ${formatUsd(amountMicros)} USD; repeating this reference gives back nothing more.`;
+    ? 'This correction already exists; nothing was credited.'
+    : `Credited ${formatUsd(amountMicros)} USD. Repeating the command with this reference credits nothing more.`;
   await out.record(sentence, {
     call_id: callId,
     account_id: accountId,

@@ -16,15 +16,15 @@ interface FreezeOptions {
   mode?: Mode;
 }
 
-/** Blocks new calls of an account in one or both modes. Calls in progress continue and are billed. */
+/** Rejects new calls of an account in one or both modes. Calls in progress continue and are billed. */
 export async function freezeAccount(on: AdminConnection, out: Output, accountId: string, options: FreezeOptions) {
   const { freezes, ids } = await open(on, accountId, options.mode);
   for (const id of ids) await freezes.freeze({ ledgerAccountId: id, reason: options.reason, by: userInfo().username });
-  await show(on, out, 'New calls are refused now; calls that run go on.', accountId);
+  await show(on, out, 'Account frozen: new calls are rejected. Calls in progress continue.', accountId);
 }
 
 /**
- * Ends an operator's freeze. Open findings keep the account frozen.
+ * Ends an operator's freeze. If findings are open, the account stays frozen.
  * @throws CliError when the account stays frozen
  */
 export async function unfreezeAccount(on: AdminConnection, out: Output, accountId: string, options: FreezeOptions) {
@@ -33,12 +33,14 @@ export async function unfreezeAccount(on: AdminConnection, out: Output, accountI
   const lifted: boolean[] = [];
   for (const id of ids) lifted.push(await freezes.unfreeze({ ledgerAccountId: id, reason: options.reason, by }));
   const free = lifted.every(Boolean);
-  const sentence = free ? 'The account takes new calls.' : 'Open findings keep the account from new calls.';
+  const sentence = free
+    ? 'The account is not frozen: new calls are accepted.'
+    : 'Open findings keep the account frozen.';
   await show(on, out, sentence, accountId);
   if (!free) throw new CliError('The account stays frozen: resolve its findings (`callwright admin findings list`).');
 }
 
-/** The frozen modes of an account, with the reason, the time and who froze it. */
+/** Lists the modes in which an account is frozen, each with the reason, the time and the operator. */
 export async function freezeView({ database }: Pick<AdminConnection, 'database'>, accountId: string) {
   const ledger = createLedger(database);
   const freezes = createAccountFreezes({ database, findings: createFindings(database), ledger });
@@ -47,8 +49,8 @@ export async function freezeView({ database }: Pick<AdminConnection, 'database'>
     const id = ledgerAccountId(accountId, mode);
     const freeze = await ledger.frozen(id);
     if (!freeze) continue;
-    // The ledger only keeps the first reason; prefer the operator's reason, even if it came second.
-    const operator = await freezes.standing(id);
+    // The ledger stores only the first reason. Show the operator's reason, even if it came second.
+    const operator = await freezes.findOperatorFreeze(id);
     const { reason, at, by } = operator ?? { ...freeze, by: 'reconciler' };
     frozen.push({ mode, reason, at: at.toISOString(), by });
   }

@@ -18,7 +18,7 @@ export async function createKeyFor(
     mode,
     ...(expires === undefined ? {} : { expiresAt: expires }),
   });
-  const sentence = 'Key created. It is shown this once only; keep it secret.';
+  const sentence = 'Key created. It is shown only once; store it in a safe place.';
   await out.record(sentence, { api_key: secret, ...apiKeyView(key) });
 }
 
@@ -31,7 +31,10 @@ export async function listKeysOf(on: AdminConnection, out: Output, accountId: st
 }
 
 export async function revokeKeyById(on: AdminConnection, out: Output, keyId: string) {
-  await out.record('Key revoked; it is refused from the next request on.', apiKeyView(await keysOf(on).revoke(keyId)));
+  await out.record(
+    'Key revoked. Requests with it are rejected from now on.',
+    apiKeyView(await keysOf(on).revoke(keyId)),
+  );
 }
 
 function keysOf({ database, config }: AdminConnection) {

@@ -12,9 +12,9 @@ import { findAccount } from './money.js';
 import type { Output } from '../output.js';
 
 const COLUMNS = { email: 'E-mail', name: 'Name', role: 'Role', email_verified: 'Verified', user_id: 'Member' };
-const SHOWN_ONCE = 'This link is shown this once only, and is valid once for 30 minutes.';
+const SHOWN_ONCE = 'The link is shown only once, and is valid once for 30 minutes.';
 
-/** Creates a member with a random password and prints a link with which they choose their own. */
+/** Creates a member with a random password and prints a link. The member opens the link and chooses a password. */
 export async function createMember(
   on: AdminConnection,
   out: Output,
@@ -28,7 +28,10 @@ export async function createMember(
   const passwordHash = await createPasswords().hash(randomBytes(32).toString('base64url'));
   const user = await members.addMember({ accountId: account._id, email, role, name: options.name, passwordHash });
   const link = await linkFor(on, user._id, 'reset');
-  await out.record(`Member created. They choose a password by this link. ${SHOWN_ONCE}`, { ...memberView(user), link });
+  await out.record(`Member created. Send them this link to choose a password. ${SHOWN_ONCE}`, {
+    ...memberView(user),
+    link,
+  });
 }
 
 export async function listMembers(on: AdminConnection, out: Output, accountId: string) {
@@ -47,10 +50,10 @@ export async function inviteMember(
   const { token, invitation } = await createMembers(on.database).invite({
     accountId: account._id,
     ...checked(given, options.role),
-    // The operator who passes on the link vouches for the address.
+    // The operator who passes on the link has checked that the address belongs to the member.
     provesAddress: true,
   });
-  await out.record('Invitation created. This link is shown this once only, and is valid once for 7 days.', {
+  await out.record('Invitation created. The link is shown only once, and is valid once for 7 days.', {
     invitation_id: invitation.invitationId,
     email: invitation.email,
     role: invitation.role,
@@ -66,22 +69,24 @@ export async function resetLink(on: AdminConnection, out: Output, email: string)
   if ((await members.countUnverified(address)) === 0) {
     throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
   }
-  // The person who signed up never proved that the address is theirs, so its owner must not take over their account.
-  const remedy = 'They sign up again, or are removed and invited again; members verify-link then verifies the address';
+  // The person who signed up never proved that the address is theirs. Its owner must not take over that account.
+  const remedy =
+    'Have them sign up again, or remove and invite them again, then verify the address with: callwright admin members verify-link';
   throw new ServiceError('CONFLICT', `${address} is not verified, so its password cannot be reset. ${remedy}.`);
 }
 
 /**
- * Prints a link that verifies the address; the person must also enter the password they signed up with. The operator
- * who passes on the link vouches for the address.
+ * Prints a link that verifies the address. The person must also enter the password they signed up with. The operator
+ * who passes on the link must have checked that the address belongs to that person.
  */
 export async function verifyLink(on: AdminConnection, out: Output, email: string) {
   const members = createMembers(on.database);
   const address = addressOf(email);
-  if (await members.findByEmail(address)) throw new ServiceError('CONFLICT', `${address} is verified already.`);
+  if (await members.findByEmail(address)) throw new ServiceError('CONFLICT', `${address} is already verified.`);
   const count = await members.countUnverified(address);
-  if (count === 0) throw new ServiceError('NOT_FOUND', `Nobody unverified has the e-mail address ${email}.`);
-  const sentence = `${SHOWN_ONCE} Whoever opens it needs the password they signed up with.`;
+  if (count === 0)
+    throw new ServiceError('NOT_FOUND', `There is no unverified member with the e-mail address ${email}.`);
+  const sentence = `${SHOWN_ONCE} To use it, the password of the sign-up is required.`;
   await out.record(sentence, {
     email: address,
     unverified_sign_ups: count,

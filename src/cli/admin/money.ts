@@ -26,21 +26,24 @@ export async function topUpAccount(
   const ledger = createLedger(database);
   const id = ledgerAccountId(account._id, options.mode);
   const paymentId = options.paymentId ?? `cli_${ulid()}`;
-  // Through the row that payment webhooks use, so that a payment is credited once however it is reported.
+  // Uses the same row as payment webhooks, so that a payment is credited once, however it is reported.
   await creditPayment({ database, ledger }, { paymentId, accountId: account._id, mode: options.mode, amountMicros });
   const { availableMicros } = await ledger.balance(id);
-  await out.record(`Credited ${formatUsd(amountMicros)} USD; repeating this payment id credits nothing more.`, {
-    account_id: account._id,
-    mode: options.mode,
-    payment_id: paymentId,
-    amount_usd: usdFromMicros(amountMicros),
-    amount_micros: amountMicros,
-    available_usd: usdFromMicros(availableMicros),
-    available_micros: availableMicros,
-  });
+  await out.record(
+    `Credited ${formatUsd(amountMicros)} USD. Repeating the command with this payment id credits nothing more.`,
+    {
+      account_id: account._id,
+      mode: options.mode,
+      payment_id: paymentId,
+      amount_usd: usdFromMicros(amountMicros),
+      amount_micros: amountMicros,
+      available_usd: usdFromMicros(availableMicros),
+      available_micros: availableMicros,
+    },
+  );
 }
 
-/** Restores the play money of the test balance. */
+/** Sets the play money of the test balance back to its opening amount. */
 export async function refill({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await findAccount({ database }, accountId);
   const ledger = createLedger(database);
@@ -48,8 +51,8 @@ export async function refill({ database }: AdminConnection, out: Output, account
   const { availableMicros } = await ledger.balance(ledgerAccountId(account._id, 'test'));
   const sentence =
     creditedMicros === 0
-      ? `The test balance is ${account.unverified ? '1' : '1,000'} USD or more already; nothing was credited.`
-      : `Credited ${formatUsd(creditedMicros)} USD of play money.`;
+      ? `The test balance is ${account.unverified ? '1' : '1,000'} USD or more; nothing was credited.`
+      : `Credited ${formatUsd(creditedMicros)} USD to the test balance.`;
   await out.record(sentence, {
     account_id: account._id,
     mode: 'test',
@@ -79,7 +82,7 @@ export async function showBalanceOf(on: AdminConnection, out: Output, accountId:
 }
 
 /**
- * Checks every ledger account, or those of one customer, against the sum of its operations, and its counter of
+ * Checks every ledger account, or those of one customer, against the sum of its operations. Also checks its counter of
  * concurrency slots against the slots in use.
  * @throws CliError when they differ
  */
@@ -89,7 +92,7 @@ export async function auditLedger(on: AdminConnection, out: Output, accountId: s
   const rows = [];
   const leases = createLeases(on.database);
   for (const id of await ledger.accounts(owner)) {
-    const places = await leases.placesOf(ownerOfLedgerAccount(id));
+    const places = await leases.slotsOf(ownerOfLedgerAccount(id));
     const { balanced, operationCount, account, operations } = await ledger.audit(id);
     rows.push({
       ledger_account_id: id,
@@ -108,15 +111,14 @@ export async function auditLedger(on: AdminConnection, out: Output, accountId: s
       operations: 'Operations',
       equation: 'credited - billed = available + held (USD)',
       balanced: 'Balanced',
-      places: 'Places counted / taken',
+      places: 'Slots counted / taken',
     },
     rows.map((row) => ({ ...row, places: `${row.places.counted} / ${row.places.taken}` })),
   );
   const miscounted = rows.filter(({ places }) => places.counted !== places.taken).length;
   const wrong = rows.filter(({ balanced }) => !balanced).length;
-  if (wrong > 0) throw new CliError(`${wrong} of ${rows.length} ledger accounts do not equal their operations.`);
-  if (miscounted > 0)
-    throw new CliError(`${miscounted} of ${rows.length} counts of places are not that of the places.`);
+  if (wrong > 0) throw new CliError(`${wrong} of ${rows.length} ledger accounts do not match their operations.`);
+  if (miscounted > 0) throw new CliError(`${miscounted} of ${rows.length} slot counters do not match the taken slots.`);
 }
 
 function equationOf(a: { creditedMicros: Micros; billedMicros: Micros; availableMicros: Micros; heldMicros: Micros }) {

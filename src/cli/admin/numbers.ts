@@ -29,7 +29,7 @@ export async function setAgentOfNumber(
 ) {
   const changed = await createPhoneNumbers(database).setAgent(number, agentId);
   await out.record(
-    agentId === null ? 'The number has no agent of its own now.' : 'Agent set.',
+    agentId === null ? 'Agent removed; the inbound agent of the account answers this number.' : 'Agent assigned.',
     phoneNumberView(changed),
   );
 }

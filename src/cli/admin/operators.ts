@@ -7,12 +7,12 @@ const COLUMNS = { email: 'E-mail', name: 'Name', user_id: 'Member', account_id: 
 
 export async function addOperator({ database }: AdminConnection, out: Output, email: string) {
   const user = await createOperators(database).add(email);
-  await out.record('This member is an operator now and sees the Temporal address in the portal.', operatorView(user));
+  await out.record('The member is now an operator and sees the Temporal UI address in the portal.', operatorView(user));
 }
 
 export async function removeOperator({ database }: AdminConnection, out: Output, email: string) {
   const user = await createOperators(database).remove(email);
-  await out.record('This member is no operator any more.', operatorView(user));
+  await out.record('The member is no longer an operator.', operatorView(user));
 }
 
 export async function listOperators({ database }: AdminConnection, out: Output) {

@@ -14,7 +14,7 @@ import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
 import { findingView } from './views.js';
 
-const ROUND_WITHIN_MS = 120_000;
+const ROUND_TIMEOUT_MS = 120_000;
 const MAX_REASON_LENGTH = 500;
 
 /**
@@ -22,13 +22,13 @@ const MAX_REASON_LENGTH = 500;
  * @throws CliError when the round fails or findings are open
  */
 export async function reconcile({ config, database }: AdminConnection, out: Output) {
-  const round = await reconcileNow(config, ROUND_WITHIN_MS).catch((error: unknown) => {
+  const round = await reconcileNow(config, ROUND_TIMEOUT_MS).catch((error: unknown) => {
     const reason = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : '';
-    throw new CliError(`The round could not be run (Temporal at ${config.temporal.address}): ${reason}`);
+    throw new CliError(`The reconciliation could not run (Temporal at ${config.temporal.address}): ${reason}`);
   });
   const open = await createFindings(database).list();
   await out.record(
-    open.length === 0 ? 'Everything adds up.' : 'Findings are open; see `callwright admin findings list`.',
+    open.length === 0 ? 'No open findings.' : 'Findings are open; see `callwright admin findings list`.',
     {
       audited_accounts: round.auditedAccounts,
       compared_calls: round.comparedCalls,
@@ -49,7 +49,9 @@ export async function listFindings({ database }: AdminConnection, out: Output, o
   await showFindings(out, await createFindings(database).list({ all: options.all === true }));
 }
 
-/** Resolves a finding, optionally with a correction or a recount. Resolving the last open finding lifts the freeze. */
+/**
+ * Resolves a finding, optionally with a correction or a recount. Resolving the last open finding unfreezes the account.
+ */
 export async function resolveFinding(
   { database }: AdminConnection,
   out: Output,
@@ -60,18 +62,21 @@ export async function resolveFinding(
   const ledger = createLedger(database);
   const reason = options.reason.trim();
   if (reason === '' || reason.length > MAX_REASON_LENGTH) {
-    throw new ServiceError('MISSING_PARAMS', `The reason must have 1 to ${MAX_REASON_LENGTH} characters.`);
+    throw new ServiceError('MISSING_PARAMS', `reason must have 1 to ${MAX_REASON_LENGTH} characters.`);
   }
   const finding = await findings.find(id);
   if (!finding) throw new ServiceError('NOT_FOUND', `There is no finding ${id}.`);
-  if (finding.resolvedAt) throw new CliError(`The finding ${id} is resolved already.`);
+  if (finding.resolvedAt) throw new CliError(`The finding ${id} is already resolved.`);
   const { ledgerAccountId, callId } = finding;
   if (options.recount === true && finding.kind !== 'places_miscounted') {
-    throw new ServiceError('MISSING_PARAMS', 'Only a finding of miscounted places is resolved by a recount.');
+    throw new ServiceError('MISSING_PARAMS', '--recount applies only to a finding places_miscounted.');
   }
   if (options.credit !== undefined) {
     if (callId === undefined) {
-      throw new ServiceError('MISSING_PARAMS', 'Only the bill of a call can be corrected; credit an account by topup.');
+      throw new ServiceError(
+        'MISSING_PARAMS',
+        '--credit applies only to findings of a call. To credit an account, use callwright admin topup.',
+      );
     }
     await ledger.sweep(ledgerAccountId);
     const { number } = await readCorrections(database, callId, reason);
@@ -80,7 +85,7 @@ export async function resolveFinding(
   if (options.recount === true) await createLeases(database).recount(ownerOfLedgerAccount(ledgerAccountId));
   await findings.resolve({ id, by: userInfo().username, reason });
   const frozen = !(await createAccountFreezes({ database, findings, ledger }).lift(ledgerAccountId));
-  const still = 'Resolved; other findings, or an operator, keep the account from new calls.';
+  const still = 'Finding resolved. The account stays frozen by other findings or an operator.';
   await out.record(frozen ? still : 'Resolved.', {
     finding_id: id,
     ledger_account_id: ledgerAccountId,
@@ -112,7 +117,7 @@ async function showFindings(out: Output, findings: readonly FindingDocument[]): 
   );
 }
 
-/** One fact per line; amounts in USD. */
+/** Formats one fact per line, with amounts in USD. */
 function factsOf(facts: FindingFacts): string {
   return Object.entries(facts)
     .map(([name, value]) => {

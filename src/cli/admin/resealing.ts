@@ -9,23 +9,23 @@ import { createSecretBox, keyIdOf } from '../../platform/secrets/secret-box.js';
 import { headerContext } from '../../agents/tool-headers.js';
 import { createWebhookSecretBox, isSealedByPepper } from '../../webhooks/secrets.js';
 
-/** Secrets per key at the end of the last pass. */
+/** Number of stored secrets per encryption key after the last pass. */
 export interface Resealing {
   /** Secrets that were re-encrypted with the newest key. */
   resealed: number;
   /** Secrets that no configured key can decrypt; they are left unchanged. */
   unreadable: number;
-  /** Every configured key, newest first, then other keys that secrets still use. */
+  /** Every configured key, newest first, then keys that secrets still use but that are not configured. */
   keys: { keyId: string; secrets: number; configured: boolean }[];
 }
 
-/** The part of the driver's collection that is needed here. */
+/** The methods of the driver's collection that are used here. */
 interface Collection {
   find(filter: object, options: object): { toArray(): Promise<unknown[]> };
   updateOne(filter: object, update: object): Promise<{ matchedCount: number }>;
 }
 
-/** A stored secret: its location and how to re-encrypt it. */
+/** A stored secret: where it is stored and how to re-encrypt it. */
 interface Place {
   collection: Collection;
   _id: string;
@@ -39,13 +39,15 @@ interface Place {
 type Deps = { database: Database; config: Pick<Config, 'apiKeyPepper' | 'encryptionKeys'> };
 
 const PAGE = 200;
-/** Passes repeat until one changes nothing, to catch secrets that were modified during the previous pass. */
-const MOST_PASSES = 5;
+/**
+ * Maximum passes. Passes repeat until one changes nothing, to find secrets that were modified during the previous pass.
+ */
+const MAX_PASSES = 5;
 const PEPPER = 'API_KEY_PEPPER';
 
 /**
  * Re-encrypts every stored secret with the newest key. Each secret is replaced separately, and only if it has not
- * changed since it was read, so the command may be interrupted, repeated, run twice at once, or run beside the service.
+ * changed since it was read. So the command may be interrupted, repeated, run twice at once, or run beside the service.
  * @throws the database's error
  */
 export async function resealSecrets(deps: Deps): Promise<Resealing> {
@@ -64,7 +66,7 @@ export async function resealSecrets(deps: Deps): Promise<Resealing> {
       counts.set(now ?? '', (counts.get(now ?? '') ?? 0) + 1);
     }
     resealed += changed;
-    if (changed > 0 && pass < MOST_PASSES) continue;
+    if (changed > 0 && pass < MAX_PASSES) continue;
     const configured = new Set(encryptionKeys.map(({ id }) => id));
     const keys = [...counts].map(([keyId, secrets]) => ({ keyId, secrets, configured: configured.has(keyId) }));
     return { resealed, unreadable, keys };
@@ -83,7 +85,7 @@ async function reseal(place: Place): Promise<'resealed' | 'changed' | 'unreadabl
   return matchedCount === 1 ? 'resealed' : 'changed';
 }
 
-/** Iterates over all encrypted secrets in the database. Add new kinds of secrets here. */
+/** Yields all encrypted secrets in the database. Add new kinds of secrets here. */
 async function* places({ database, config }: Deps): AsyncGenerator<Place> {
   const accounts = collectionOf(database.accounts);
   const agents = collectionOf(database.agents);
@@ -130,7 +132,7 @@ function collectionOf(model: { collection: unknown }): Collection {
   return model.collection as Collection;
 }
 
-/** Iterates over all documents in pages by id, so that no single read takes long. */
+/** Yields all documents, read in pages by id, so that no single read takes long. */
 async function* documents<T extends { _id: string }>(
   collection: Collection,
   projection: Record<string, 1>,

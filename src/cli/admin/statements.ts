@@ -14,13 +14,13 @@ import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../bill
 import { createStatements } from '../../billing/statements/statements.js';
 import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
-import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
+import { LEDGER_TABLE, assertOneFormat } from '../tables.js';
 import { findAccount } from './money.js';
 
 /** Default number of ledger entries shown. */
 const DEFAULT_LIMIT = 50;
 /** Time limit of a usage report, in ms: enough for a year of a large account. */
-const USAGE_WITHIN_MS = 600_000;
+const USAGE_TIMEOUT_MS = 600_000;
 
 /** Options of `ledger` and `usage`, with commander's attribute names. */
 export interface StatementOptions {
@@ -37,7 +37,7 @@ export async function showLedgerOf(
   options: StatementOptions & { limit?: number },
 ) {
   const { mode, from, to, csv, limit } = options;
-  refuseTwoForms(out, csv);
+  assertOneFormat(out, csv);
   if (from && to && from >= to) throw new ServiceError('MISSING_PARAMS', '--from must be before --to.');
   const { _id } = await findAccount(on, accountId);
   const period = { ...(from ? { from } : {}), ...(to ? { to } : {}) };
@@ -58,12 +58,12 @@ export async function showUsageOf(
   options: StatementOptions & { groupBy: UsageGrouping },
 ) {
   const { mode, csv, groupBy, from, to } = options;
-  refuseTwoForms(out, csv);
+  assertOneFormat(out, csv);
   const now = Date.now();
   const period = usagePeriod({ ...(from ? { from } : {}), ...(to ? { to } : {}) }, now);
   if (typeof period === 'string') throw new ServiceError('MISSING_PARAMS', period);
   const { _id } = await findAccount(on, accountId);
-  const asked = { ledgerAccountId: ledgerAccountId(_id, mode), ...period, groupBy, deadline: now + USAGE_WITHIN_MS };
+  const asked = { ledgerAccountId: ledgerAccountId(_id, mode), ...period, groupBy, deadline: now + USAGE_TIMEOUT_MS };
   const rows = await createStatements(on.database, createUsageAgents(on.database)).usage(asked);
   const views = rows.map((usage) => usageView(groupBy, usage));
   if (csv) return out.pieces(csvOf(USAGE_COLUMNS[groupBy], views));

@@ -11,9 +11,9 @@ import type { ApiKeyDocument } from '../../identity/api-keys/model.js';
 import type { PhoneNumberDocument } from '../../agents/numbers/model.js';
 import type { FindingDocument } from '../../calls/reconciliation/model.js';
 
-/** Views of stored documents for command output: snake_case names, without absent fields. */
+/** Converts stored documents for command output: snake_case names, no absent fields. */
 export function accountRow(account: AccountDocument) {
-  // The service's default limits are not available here.
+  // The service's default limits are not known here.
   const limits = limitsOf(account, 'live', undefined);
   const lifted = account.liftedLimits ?? [];
   return present({
@@ -38,7 +38,7 @@ export function accountRow(account: AccountDocument) {
   });
 }
 
-/** A freeze as one line of text. */
+/** Formats a freeze as one line of text. */
 export function freezeLine(freeze: { mode: string; reason: string; at: string; by: string }): string {
   return `${freeze.mode}: ${freeze.reason} (${freeze.by}, ${freeze.at})`;
 }
@@ -110,7 +110,7 @@ export function findingView(finding: FindingDocument) {
   });
 }
 
-/** Each amount in USD and in exact micro-USD. */
+/** Returns each amount in USD and in exact micro-USD. */
 export function amounts(balance: Balance) {
   const both = (name: string, micros: Micros) => ({
     [`${name}_usd`]: usdFromMicros(micros),

@@ -4,7 +4,7 @@ import type { CliProcess } from '../run.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 const HOW = `
-Load it at the start of each shell, so that it always fits this version:
+Load it at the start of each shell, so that it matches the installed version:
   bash   source <(callwright completion bash)       in ~/.bashrc
   zsh    source <(callwright completion zsh)        in ~/.zshrc, after compinit
   fish   callwright completion fish | source        in ~/.config/fish/config.fish`;
@@ -16,7 +16,7 @@ Load it at the start of each shell, so that it always fits this version:
 export function addCompletionCommand(program: Command, process: CliProcess): void {
   program
     .command('completion')
-    .description('print a script that completes commands and options in a shell')
+    .description('print a shell completion script')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText('after', HOW)
     .action(async (shell: (typeof SHELLS)[number]) => {

@@ -1,8 +1,8 @@
 import type { CommandNode, OptionNode } from './tree.js';
 
 /**
- * The completion script of a shell. It contains all words, so completion starts no process and never executes the
- * user's input.
+ * Returns the completion script of a shell. The script contains all words, so completion starts no process and never
+ * executes the user's input.
  */
 export function scriptOf(shell: 'bash' | 'zsh' | 'fish', nodes: readonly CommandNode[]): string {
   return { bash, zsh, fish }[shell](nodes);
@@ -111,7 +111,7 @@ function fishValues({ values: taken }: OptionNode): string {
   return taken.kind === 'file' ? ' -r -F' : ' -x';
 }
 
-/** One line per subcommand. */
+/** Writes one line per subcommand. */
 function steps(nodes: readonly CommandNode[], line: (path: string, word: string) => string): string {
   return nodes
     .flatMap(({ path, commands }) =>
@@ -122,7 +122,7 @@ function steps(nodes: readonly CommandNode[], line: (path: string, word: string)
 
 type Line<A extends unknown[]> = (...args: A) => string;
 
-/** One branch per option that takes a value, by command. */
+/** Writes one branch per option that takes a value, grouped by command. */
 function values(
   nodes: readonly CommandNode[],
   lines: { choices: Line<[readonly string[]]>; file: Line<[]>; free: Line<[]> },
@@ -142,7 +142,7 @@ function wordsOf({ commands, choices }: CommandNode): string {
   return [...commands.map(({ text }) => text), ...choices].join(' ');
 }
 
-/** The name of a command inside the scripts: its words, each with a leading space. */
+/** Returns the name of a command inside the scripts: its words, each with a leading space. */
 function nameOf(path: readonly string[]): string {
   return path.map((word) => ` ${word}`).join('');
 }
@@ -151,7 +151,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Quotes a name for use within single quotes. */
+/** Escapes a name for use within single quotes. */
 function quotedInside(name: string): string {
   return `"callwright${name}"`;
 }

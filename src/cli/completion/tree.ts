@@ -24,7 +24,7 @@ export interface CommandNode {
   choices: readonly string[];
 }
 
-/** All commands of a program, from its commander declarations. */
+/** Lists all commands of a program, as declared with commander. */
 export function commandTree(program: Command): CommandNode[] {
   return nodesOf(program, [], []);
 }

@@ -8,7 +8,7 @@ import { isDemoKey, type Service } from './service.js';
 export async function createAgent({ client }: Service, out: Output, options: AgentOptions): Promise<void> {
   const { name = '', instruction, ...fields } = await agentValues(options);
   if (instruction === undefined) {
-    throw new CliError('Either --instruction or --instruction-file must be given.', EXIT_USAGE);
+    throw new CliError('--instruction or --instruction-file is required.', EXIT_USAGE);
   }
   await out.record('Agent created.', await client.post('/agents', { body: { name, instruction, ...fields } }));
 }
@@ -26,7 +26,9 @@ export async function getAgent({ client }: Service, out: Output, agentId: string
   await out.record('', await client.get('/agents/{agent_id}', { params: { agent_id: agentId } }));
 }
 
-/** With a demo account key, selects the key of the agent's mode, because a test key cannot change a live agent. */
+/**
+ * When a demo account key is used, selects the one of the agent's mode, because a test key cannot change a live agent.
+ */
 export async function useModeOf(service: Service, agentId: string): Promise<void> {
   if (!isDemoKey(service.keySource)) return;
   const { mode } = await service.client.get('/agents/{agent_id}', { params: { agent_id: agentId } });
@@ -42,11 +44,11 @@ export async function updateAgent(
   const body = await agentChanges(options);
   await useModeOf(service, agentId);
   const params = { agent_id: agentId };
-  await out.record('Agent changed.', await service.client.patch('/agents/{agent_id}', { params, body }));
+  await out.record('Agent updated.', await service.client.patch('/agents/{agent_id}', { params, body }));
 }
 
 export async function archiveAgent(service: Service, out: Output, agentId: string): Promise<void> {
   await useModeOf(service, agentId);
   const agent = await service.client.delete('/agents/{agent_id}', { params: { agent_id: agentId } });
-  await out.record('Agent archived; no new call can use it.', agent);
+  await out.record('Agent archived. New calls cannot use it.', agent);
 }

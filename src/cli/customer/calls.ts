@@ -34,14 +34,17 @@ export async function getCall({ client }: Service, out: Output, callId: string):
   await showCall(out, '', await client.get('/calls/{call_id}', { params: { call_id: callId } }));
 }
 
-/** Cancels or hangs up a call and shows which of the two happened. Fails if the call has already ended. */
+/** Cancels or hangs up a call, and shows which of the two it did. Fails if the call has already ended. */
 export async function cancelCall({ client }: Service, out: Output, callId: string): Promise<void> {
   const answer = await client.post('/calls/{call_id}/cancel', { params: { call_id: callId } });
   const cancelled = answer.result === 'cancelled';
-  await out.record(cancelled ? 'Cancelled before an answer; it costs nothing.' : 'Hung up; it is billed.', answer);
+  await out.record(
+    cancelled ? 'Call cancelled before it was answered; it is not billed.' : 'Call hung up; it is billed.',
+    answer,
+  );
 }
 
-/** Shows a call in full; for people, the timeline and the transcript follow the fields. */
+/** Shows all details of a call. In the output for people, the timeline and the transcript follow the fields. */
 export async function showCall(out: Output, sentence: string, call: Call): Promise<void> {
   const { timeline, cost_windows: windows, webhook_attempts: attempts, transcription, cost_micros, ...fields } = call;
   const shown = {
@@ -49,7 +52,7 @@ export async function showCall(out: Output, sentence: string, call: Call): Promi
     ...(cost_micros === undefined ? {} : { cost: `${formatUsd(cost_micros)} USD` }),
     held_seconds: windows.reduce((sum, window) => sum + window.held_seconds, 0),
     webhook: attempts
-      .map(({ outcome = 'under way', http_status: http }) => `${outcome} ${http ?? ''}`.trim())
+      .map(({ outcome = 'in progress', http_status: http }) => `${outcome} ${http ?? ''}`.trim())
       .join(', '),
   };
   await out.record(sentence, call, shown);
@@ -72,7 +75,7 @@ function rowOf(call: CallSummary) {
     ...call,
     state: call.end_reason === undefined ? call.status : `${call.status} (${call.end_reason})`,
     number: outbound ? `to ${call.to_phone_number}` : `from ${call.from_phone_number}`,
-    // A temporary agent has no name, and its id is useless to the reader.
+    // A temporary agent has no name, and its id tells the reader nothing.
     agent: call.agent_name ?? (call.agent_id.startsWith('agent_tmp_') ? 'temporary' : call.agent_id),
     cost: call.cost_micros === undefined ? '' : formatUsd(call.cost_micros),
   };

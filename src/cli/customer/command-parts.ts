@@ -4,8 +4,8 @@ import type { Output } from '../output.js';
 import type { Service } from './service.js';
 
 /**
- * Runs a command on the service. Modules are loaded on demand, so that help is shown at once. Without an API key it
- * uses a key of the demo account.
+ * Runs a command on the service. Loads modules only when a command runs, so that help appears quickly. If no API key is
+ * given, uses a key of the demo account.
  */
 export type Run = <A extends unknown[]>(
   command: Command,
@@ -14,19 +14,19 @@ export type Run = <A extends unknown[]>(
 ) => Promise<void>;
 
 /**
- * Adds the options for the service URL and the API key. The key is never an argument, because every user of the machine
- * can read arguments.
+ * Adds the options for the service URL and the API key. The key cannot be passed as an argument, because every user of
+ * the machine can read the arguments of a process.
  */
 export function withAccess(command: Command): Command {
   return command
-    .option('--url <url>', 'address of the service (default: CALLWRIGHT_URL, else the one that runs from this folder)')
-    .option('--api-key-file <file>', 'holds the API key (default: CALLWRIGHT_API_KEY holds it; never an argument)');
+    .option('--url <url>', 'URL of the service (default: CALLWRIGHT_URL, or the service that runs from this folder)')
+    .option('--api-key-file <file>', 'file with the API key (default: the key in CALLWRIGHT_API_KEY)');
 }
 
 /** Adds the options of paginated lists. */
 export function withPages(command: Command): Command {
   return command
-    .option('--limit <n>', 'so many entries (default: 20)', wholeNumber)
-    .addOption(new Option('--all', 'every entry').conflicts('limit'))
-    .option('--cursor <cursor>', 'begin after those of a page before: its next_cursor');
+    .option('--limit <n>', 'maximum entries (default: 20)', wholeNumber)
+    .addOption(new Option('--all', 'list all entries').conflicts('limit'))
+    .option('--cursor <cursor>', 'next_cursor of the previous page');
 }

@@ -13,7 +13,7 @@ export function addCustomerCommands(program: Command, process: CliProcess): void
   const runWith =
     (mode: Mode): Run =>
     async (command, load, ...args) => {
-      const [{ openService }, { explained }, { createOutput }, work] = await Promise.all([
+      const [{ openService }, { explainError }, { createOutput }, work] = await Promise.all([
         import('./service.js'),
         import('./explain.js'),
         import('../output.js'),
@@ -24,11 +24,11 @@ export function addCustomerCommands(program: Command, process: CliProcess): void
       try {
         await work(service, createOutput(process, json), ...args);
       } catch (error) {
-        throw explained(error, service, command);
+        throw explainError(error, service, command);
       }
     };
   const run = runWith('test');
-  // Used by commands that change what live calls depend on, because a test key cannot change that.
+  // For commands that change objects which live calls depend on. A test key cannot change those.
   const runLive = runWith('live');
   addCallCommands(program, run);
   addAgentCommands(program, run, runLive);
@@ -41,75 +41,75 @@ export function addCustomerCommands(program: Command, process: CliProcess): void
 
 function addAgentCommands(program: Command, run: Run, runLive: Run): void {
   const load = () => import('./agents.js');
-  const agents = withAccess(program.command('agents').description('AI assistants'));
+  const agents = withAccess(program.command('agents').description('manage agents'));
   withAgentFields(
     agents.command('create').description('create an agent').requiredOption('--name <name>', 'descriptive name'),
   ).action((options, command) => runLive(command, async () => (await load()).createAgent, options));
-  withPages(agents.command('list').description('agents, newest first'))
-    .option('--archived', 'the archived ones instead of those in use')
+  withPages(agents.command('list').description('list agents, newest first'))
+    .option('--archived', 'list archived agents instead of active ones')
     .action((options, command) => run(command, async () => (await load()).listAgents, options));
   agents
     .command('get <agent_id>')
-    .description('one agent with its instruction')
+    .description('show one agent with its instruction')
     .action((id, _options, command) => run(command, async () => (await load()).getAgent, id));
   withAgentFields(
     agents
       .command('update <agent_id>')
-      .description('change an agent; running calls keep it as it was')
+      .description('update an agent; calls in progress are not affected')
       .option('--name <name>', 'descriptive name'),
   )
     .addOption(clearOption())
     .action((id, options, command) => run(command, async () => (await load()).updateAgent, id, options));
   agents
     .command('archive <agent_id>')
-    .description('let no new call use an agent')
+    .description('archive an agent; new calls cannot use it')
     .action((id, _options, command) => run(command, async () => (await load()).archiveAgent, id));
 }
 
 function addNumberCommands(program: Command, run: Run, runLive: Run): void {
   const load = () => import('./numbers.js');
-  const numbers = withAccess(program.command('numbers').description('phone numbers'));
+  const numbers = withAccess(program.command('numbers').description('manage phone numbers'));
   numbers
     .command('list')
-    .description('the numbers; calls are placed from the first')
+    .description('list numbers; calls are placed from the first one')
     .action((_options, command) => run(command, async () => (await load()).listNumbers));
   numbers
     .command('add <phone_number>')
-    .description('take a number (E.164), where the service allows that')
-    .option('--agent <agent_id>', 'answers this number in place of the inbound agent of the account')
+    .description('add a number (E.164), if the service allows it')
+    .option('--agent <agent_id>', 'agent for this number instead of the inbound agent of the account')
     .action((number, options, command) => runLive(command, async () => (await load()).addNumber, number, options));
   numbers
     .command('agent <phone_number> <agent_id>')
-    .description('name the agent that answers this number; "none" for the inbound agent of the account')
+    .description('assign an agent to a number; "none" for the inbound agent of the account')
     .action((number, agent, _options, command) =>
       runLive(command, async () => (await load()).setNumberAgent, number, idOrNone(agent)),
     );
   numbers
     .command('remove <phone_number>')
-    .description('give a number up')
+    .description('remove a number')
     .action((number, _options, command) => runLive(command, async () => (await load()).removeNumber, number));
 }
 
 function addKeyCommands(program: Command, run: Run): void {
   const load = () => import('./keys.js');
-  const keys = withAccess(program.command('keys').description('API keys of the mode of the key in use'));
+  const keys = withAccess(program.command('keys').description('manage API keys of the mode of the key in use'));
   keys
     .command('create')
-    .description('create a key; it is shown once')
-    .requiredOption('--name <name>', 'what it is for')
-    .option('--expires <when>', 'a date, or a time from now like 30d, 12h or 90m', expiry)
+    .description('create a key; it is shown only once')
+    .requiredOption('--name <name>', 'name of the key, such as its use')
+    .option('--expires <when>', 'a date, or a duration from now like 30d, 12h or 90m', expiry)
     .action((options, command) => run(command, async () => (await load()).createKey, options));
   keys
     .command('list')
-    .description('the keys, without their secrets')
+    .description('list keys, without their secrets')
     .action((_options, command) => run(command, async () => (await load()).listKeys));
   keys
     .command('rename <key_id> <name>')
-    .description('give a key another name')
+    .description('rename a key')
     .action((id, name, _options, command) => run(command, async () => (await load()).renameKey, id, name));
   keys
     .command('revoke <key_id>')
-    .description('end a key; calls that run go on')
+    .description('revoke a key; calls in progress continue')
     .action((id, _options, command) => run(command, async () => (await load()).revokeKey, id));
 }
 
@@ -117,28 +117,27 @@ function addMoneyCommands(program: Command, run: Run): void {
   const load = () => import('./money.js');
   const ofPeriod = (command: Command) =>
     withAccess(command)
-      .option('--from <time>', 'begin of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z')
-      .option('--to <time>', 'end of the period (UTC), not included')
+      .option('--from <time>', 'start of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z')
+      .option('--to <time>', 'end of the period (UTC), exclusive')
       .option('--csv', 'print CSV');
-  withAccess(program.command('balance').description('what the account has, holds and was billed')).action(
+  withAccess(program.command('balance').description('show available, held, credited and billed amounts')).action(
     (_options, command) => run(command, async () => (await load()).showBalance),
   );
-  withPages(
-    ofPeriod(program.command('ledger').description('what moved the money of the account, newest first')),
-  ).action(({ url: _url, apiKeyFile: _file, ...options }, command) =>
-    run(command, async () => (await load()).showLedger, options),
+  withPages(ofPeriod(program.command('ledger').description('list ledger entries, newest first'))).action(
+    ({ url: _url, apiKeyFile: _file, ...options }, command) =>
+      run(command, async () => (await load()).showLedger, options),
   );
-  ofPeriod(program.command('usage').description('what calls have cost; the last 30 days if no period is given'))
-    .addOption(new Option('--group-by <what>', 'one line for each').choices(['day', 'agent']).default('day'))
+  ofPeriod(program.command('usage').description('show usage; the last 30 days by default'))
+    .addOption(new Option('--group-by <what>', 'group rows by day or agent').choices(['day', 'agent']).default('day'))
     .action((options, command) => run(command, async () => (await load()).showUsage, options));
 }
 
 function addVoiceCommands(program: Command, run: Run): void {
   const load = () => import('./voices.js');
-  withAccess(program.command('voices').description('the voices that agents may have, by engine')).action(
-    (_options, command) => run(command, async () => (await load()).listVoices),
+  withAccess(program.command('voices').description('list voices by engine')).action((_options, command) =>
+    run(command, async () => (await load()).listVoices),
   );
-  withAccess(program.command('languages').description('the languages that agents may speak, by engine')).action(
-    (_options, command) => run(command, async () => (await load()).listLanguages),
+  withAccess(program.command('languages').description('list languages by engine')).action((_options, command) =>
+    run(command, async () => (await load()).listLanguages),
   );
 }

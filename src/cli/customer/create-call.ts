@@ -34,7 +34,7 @@ export async function createCall(service: Service, out: Output, options: NewCall
     instructionFile: options.instructionFile,
   });
   if (agent === undefined && instruction === undefined) {
-    throw new CliError('Either --agent, or --instruction or --instruction-file, must be given.', EXIT_USAGE);
+    throw new CliError('--agent, --instruction or --instruction-file is required.', EXIT_USAGE);
   }
   const body = {
     to_phone_number: to,
@@ -47,7 +47,7 @@ export async function createCall(service: Service, out: Output, options: NewCall
       external_call_id: externalCallId,
     }),
   };
-  // One key per invocation: if the response is lost and the client retries, no second call is placed.
+  // One key per invocation, so that a retry after a lost response places no second call.
   const call = await service.client.post('/calls', { body, idempotencyKey: idempotencyKey ?? `cli-${randomUUID()}` });
   if (!wait) return showCreated(out, call);
   if (!out.json) out.line({}, call.call_id);
@@ -59,18 +59,18 @@ export async function createCall(service: Service, out: Output, options: NewCall
 async function showCreated(out: Output, call: Call): Promise<void> {
   const { call_id, status, to_phone_number, from_phone_number } = call;
   const shown = { call_id, status, to_phone_number, from_phone_number };
-  await out.record(`Placed; follow it by: callwright calls tail ${call_id}`, call, shown);
+  await out.record(`Call placed. Follow it with: callwright calls tail ${call_id}`, call, shown);
 }
 
-/** Prints each new status for people; returns the ended call with its results. */
+/** Prints each new status (only in the output for people). Returns the ended call with its results. */
 async function waitForEnd({ client }: Service, out: Output, placed: Call): Promise<Call> {
   let call = placed;
-  let told = '';
+  let shownStatus = '';
   for await (call of watchCall(client, placed.call_id)) {
-    if (call.status !== told && !out.json) out.line({}, call.status);
-    told = call.status;
+    if (call.status !== shownStatus && !out.json) out.line({}, call.status);
+    shownStatus = call.status;
   }
-  // The summary is written after the end of the call.
+  // The summary is written only after the call has ended.
   for (let looks = 0; looks < RESULT_LOOKS; looks++) {
     call = await client.get('/calls/{call_id}', { params: { call_id: call.call_id } });
     if (call.status !== 'COMPLETED' || call.summary !== undefined) break;
@@ -81,7 +81,9 @@ async function waitForEnd({ client }: Service, out: Output, placed: Call): Promi
 
 function notCompleted({ call_id, status, end_reason }: Call): CliError {
   const how = end_reason === undefined ? '' : ` (${end_reason})`;
-  const message = isFinalStatus(status) ? `The call ended ${status}${how}.` : `The call is still ${status}.`;
+  const message = isFinalStatus(status)
+    ? `The call ended with status ${status}${how}.`
+    : `The call still has status ${status}.`;
   const facts = { error_code: 'CALL_NOT_COMPLETED', ...given({ call_id, status, end_reason }) };
   return new CliError(message, EXIT_FAILURE, { success: false, message, ...facts });
 }
@@ -94,7 +96,7 @@ export function parametersOf(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
-      if (at < 1) throw new CliError(`--param ${pair} must be like customer=Ada.`, EXIT_USAGE);
+      if (at < 1) throw new CliError(`--param ${pair} must have the form name=value.`, EXIT_USAGE);
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );

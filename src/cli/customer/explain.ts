@@ -14,34 +14,35 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Converts an API error to a CLI error that names the option at fault and suggests a remedy. Returns other errors
+ * Converts an API error to a CLI error that names the invalid option and suggests a remedy. Returns other errors
  * unchanged.
  */
-export function explained(error: unknown, service: Service, command: Command): unknown {
+export function explainError(error: unknown, service: Service, command: Command): unknown {
   if (!(error instanceof ApiError)) return error;
   const { status, code, fields } = error;
   const { baseUrl, urlSource, keySource } = service;
   const answer = error.body ?? { success: false, message: error.message, error_code: code };
-  const told = (exitCode: number, message = error.message) => new CliError(message, exitCode, answer);
+  const failure = (exitCode: number, message = error.message) => new CliError(message, exitCode, answer);
 
   if (code === 'UNREACHABLE' || code === 'TIMEOUT') {
-    return told(EXIT_UNAVAILABLE, `${error.message} The address is that of ${urlSource}; --url names another.`);
+    return failure(EXIT_UNAVAILABLE, `${error.message} The URL comes from ${urlSource}; use --url for another one.`);
   }
-  if (status === 401) return told(EXIT_UNAUTHORIZED, `${error.message} It is that of ${keySource}.`);
+  if (status === 401) return failure(EXIT_UNAUTHORIZED, `${error.message} The API key comes from ${keySource}.`);
   if (status === 403 && keySource === DEMO_KEYS.test) {
-    return told(EXIT_FAILURE, `${error.message} That is ${keySource}; npm start prints its live key, too.`);
+    return failure(EXIT_FAILURE, `${error.message} The API key is ${keySource}; npm start prints its live key, too.`);
   }
-  if (status >= 502 || code === 'RATE_LIMIT_EXCEEDED') return told(EXIT_UNAVAILABLE);
-  if (code === 'UNKNOWN') return told(EXIT_FAILURE, `${error.message} Is ${baseUrl} (${urlSource}) the service?`);
+  if (status >= 502 || code === 'RATE_LIMIT_EXCEEDED') return failure(EXIT_UNAVAILABLE);
+  if (code === 'UNKNOWN')
+    return failure(EXIT_FAILURE, `${error.message} Check that ${baseUrl} (${urlSource}) is the Callwright service.`);
   if (status === 500 && error.requestId !== undefined) {
-    return told(EXIT_FAILURE, `${error.message} Its request id is ${error.requestId}.`);
+    return failure(EXIT_FAILURE, `${error.message} Request id: ${error.requestId}.`);
   }
   const faults = Object.entries(fields).map(([field, sentence]) => `${nameOf(field, command)}: ${sentence}`);
-  if (faults.length > 0) return told(EXIT_USAGE, faults.join('\n       '));
-  return told(code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE);
+  if (faults.length > 0) return failure(EXIT_USAGE, faults.join('\n       '));
+  return failure(code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE);
 }
 
-/** The option or argument that sets a field; the field name if there is none. */
+/** Returns the option or argument that sets a field, or the field's name if there is none. */
 function nameOf(field: string, command: Command): string {
   const names = [OPTION_NAMES[field], field.replaceAll('_', '-')];
   const option = command.options.find(({ long }) => names.some((name) => long === `--${name}`));

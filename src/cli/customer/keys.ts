@@ -8,7 +8,7 @@ export async function createKey(
   { name, expires }: { name: string; expires?: Date },
 ): Promise<void> {
   const body = { name, ...(expires === undefined ? {} : { expires_at: expires.toISOString() }) };
-  const sentence = 'Key created. It is shown this once only; keep it secret.';
+  const sentence = 'Key created. It is shown only once; store it in a safe place.';
   await out.record(sentence, await client.post('/api_keys', { body }));
 }
 
@@ -23,5 +23,5 @@ export async function renameKey({ client }: Service, out: Output, keyId: string,
 
 export async function revokeKey({ client }: Service, out: Output, keyId: string): Promise<void> {
   const key = await client.delete('/api_keys/{key_id}', { params: { key_id: keyId } });
-  await out.record('Key revoked; it is refused from the next request on.', key);
+  await out.record('Key revoked. Requests with it are rejected from now on.', key);
 }

@@ -18,14 +18,14 @@ export interface ListenOptions {
 
 /**
  * Receives completion webhooks on this machine, shows them and forwards them, until stopped. These are the service's
- * real deliveries, with headers, signatures and retries; the list of deliveries would show none of these, and no calls
- * without a webhook_url.
+ * real deliveries, with headers, signatures and retries. The API's list of deliveries shows none of these, and lacks
+ * calls without a webhook_url.
  */
 export async function listen(service: Service, out: Output, options: ListenOptions): Promise<void> {
   const { port, forwardTo, publicUrl } = options;
   for (const url of [forwardTo, publicUrl]) {
     if (url !== undefined && !(urlFrom(url) && /^https?:/i.test(url))) {
-      throw new CliError(`${url} must be an address like http://127.0.0.1:3000/hook.`, EXIT_USAGE);
+      throw new CliError(`${url} must be a URL like http://127.0.0.1:3000/hook.`, EXIT_USAGE);
     }
   }
   const { CALLWRIGHT_WEBHOOK_SECRET: secret } = service.env;
@@ -39,10 +39,10 @@ export async function listen(service: Service, out: Output, options: ListenOptio
     });
     try {
       const webhookUrl = publicUrl ?? listener.url;
-      service.note(`Listening for webhooks at ${webhookUrl}: use it as webhook_url. Ctrl-C ends it.`);
+      service.note(`Listening for webhooks at ${webhookUrl}. Use it as webhook_url. Press Ctrl-C to stop.`);
       if (publicUrl === undefined && !isLoopback(service.baseUrl)) {
         service.note(
-          `${service.baseUrl} must reach it: lead a tunnel to ${listener.url}, and name it by --public-url.`,
+          `${service.baseUrl} must be able to reach it: start a tunnel to ${listener.url} and pass its URL as --public-url.`,
         );
       }
       if (options.agent === undefined) await aborted(signal);
@@ -58,11 +58,11 @@ async function start(p: Parameters<typeof startWebhookListener>[0]): Promise<Web
     return await startWebhookListener(p);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new CliError(`Port ${p.port} is in use; --port names another.`);
+    throw new CliError(`Port ${p.port} is in use. Choose another one with --port.`);
   }
 }
 
-/** Points an agent's webhook URL here while `work` runs, and restores it afterwards. */
+/** Sets an agent's webhook URL to this machine while `work` runs, and restores it afterwards. */
 async function withAgent(
   service: Service,
   agentId: string,
@@ -75,7 +75,9 @@ async function withAgent(
   const { name, mode, webhook_url: before = null } = await client.get('/agents/{agent_id}', { params });
   await client.patch('/agents/{agent_id}', { params, body: { webhook_url: webhookUrl } });
   const calls = mode === 'live' ? 'live and test calls' : 'test calls';
-  note(`${name} sends the webhooks of its ${calls} here until this ends; before: ${before ?? 'nowhere'}.`);
+  note(
+    `${name} now sends the webhooks of its ${calls} here, instead of to ${before ?? 'no URL'}, until this command ends.`,
+  );
   try {
     await work();
   } finally {
@@ -85,13 +87,13 @@ async function withAgent(
   async function restore(): Promise<void> {
     try {
       const { webhook_url: now } = await client.get('/agents/{agent_id}', { params });
-      // Keep the URL if someone else changed it in the meantime.
-      if (now !== webhookUrl) return note(`${name} was changed meanwhile and stays as it is.`);
+      // If someone else changed the URL meanwhile, keep the new one.
+      if (now !== webhookUrl) return note(`${name} was changed in the meantime and is left unchanged.`);
       await client.patch('/agents/{agent_id}', { params, body: { webhook_url: before } });
-      note(`${name} sends its webhooks to ${before ?? 'nowhere'} again.`);
+      note(`${name} sends its webhooks to ${before ?? 'no URL'} again.`);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      throw new CliError(`${name} could not be changed back to ${before ?? 'no webhook_url'}: ${error.message}`);
+      throw new CliError(`${name} could not be restored to ${before ?? 'no webhook_url'}: ${error.message}`);
     }
   }
 }

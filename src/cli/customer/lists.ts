@@ -10,7 +10,7 @@ export interface PageOptions {
 
 const DEFAULT_LIMIT = 20;
 
-/** Reads up to `limit` entries, or all of them, and returns them as one page in the API's format. */
+/** Reads up to `limit` entries, or all of them. Returns them as one page in the API's format. */
 export async function readPages<P extends ListPath>(
   client: Client,
   path: P,
@@ -23,7 +23,7 @@ export async function readPages<P extends ListPath>(
   const asked = { ...query, ...(cursor === undefined ? {} : { cursor }) };
   for await (const page of client.pages(path, asked, most)) {
     const { data: entries, ...rest } = page as { data: unknown[] };
-    // No spread: with --all, a page may add to thousands of earlier entries.
+    // Avoid spread arguments: with --all, a page may be added to thousands of earlier entries.
     for (const entry of entries) data.push(entry);
     last = rest;
   }

@@ -1,10 +1,10 @@
 import { formatUsd, type Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
-import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
+import { LEDGER_TABLE, assertOneFormat } from '../tables.js';
 import { given, readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
 
-/** Options of `ledger` and `usage`; the service validates the times. */
+/** Options of `ledger` and `usage`. The service validates the times. */
 export interface PeriodOptions {
   from?: string;
   to?: string;
@@ -30,8 +30,12 @@ export async function showLedger(
   const { from, to, csv, ...paging } = options;
   const query = given({ from, to });
   if (csv) {
-    if (Object.keys(paging).length > 0) throw new CliError('CSV always holds the whole period.', EXIT_USAGE);
-    refuseTwoForms(out, csv);
+    if (Object.keys(paging).length > 0)
+      throw new CliError(
+        '--limit, --cursor and --all cannot be combined with --csv, which prints the whole period.',
+        EXIT_USAGE,
+      );
+    assertOneFormat(out, csv);
     return out.pieces(client.csv('/ledger', query));
   }
   const page = await readPages(client, '/ledger', query, paging);
@@ -53,7 +57,7 @@ export async function showUsage(
   const { from, to, csv, groupBy } = options;
   const query = { group_by: groupBy, ...given({ from, to }) };
   if (csv) {
-    refuseTwoForms(out, csv);
+    assertOneFormat(out, csv);
     return out.pieces(client.csv('/usage', query));
   }
   const usage = await client.get('/usage', { query });

@@ -26,10 +26,13 @@ export async function setNumberAgent(
 ): Promise<void> {
   const params = { phone_number: phoneNumber };
   const number = await client.patch('/phone_numbers/{phone_number}', { params, body: { agent_id: agentId } });
-  await out.record(agentId === null ? 'The number has no agent of its own now.' : 'Agent set.', number);
+  await out.record(
+    agentId === null ? 'Agent removed; the inbound agent of the account answers this number.' : 'Agent assigned.',
+    number,
+  );
 }
 
 export async function removeNumber({ client }: Service, out: Output, phoneNumber: string): Promise<void> {
   const params = { phone_number: phoneNumber };
-  await out.record('Number given up.', await client.delete('/phone_numbers/{phone_number}', { params }));
+  await out.record('Number removed.', await client.delete('/phone_numbers/{phone_number}', { params }));
 }

@@ -7,11 +7,11 @@ import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
 import { printable } from '../terminal.js';
 
-/** A client of the service, with the sources of its URL and its key for messages. */
+/** A client of the service. Messages can name the sources of its URL and its key. */
 export interface Service {
   readonly client: Client;
   readonly keySource: string;
-  /** Switches to the demo account's key of this mode and says so; does nothing when a key was given. */
+  /** Switches to the demo account's key of this mode and prints that. Does nothing if the user gave a key. */
   useMode: (mode: Mode) => void;
   baseUrl: string;
   urlSource: string;
@@ -31,15 +31,15 @@ interface FoundKey {
   keySource: string;
 }
 
-/** How messages refer to the keys of the demo account. */
+/** The names of the demo account's keys in messages. */
 export const DEMO_KEYS: Readonly<Record<Mode, string>> = {
   live: 'the live key of the demo account of the service that runs from this folder',
   test: 'the test key of the demo account of the service that runs from this folder',
 };
 
 /**
- * Finds the service URL and the API key in the options, the environment, or the data of the service running from this
- * folder.
+ * Finds the service URL and the API key in the options, the environment, or the runtime file of the service that was
+ * started in this folder.
  * @param mode which demo account key to start with when no key is given
  * @throws CliError when either is missing or invalid
  */
@@ -57,7 +57,7 @@ export async function openService(
 
   function use({ apiKey, keySource }: FoundKey): void {
     inUse = { apiKey, keySource, client: createClient({ baseUrl, apiKey }) };
-    if (isDemoKey(keySource)) note(`Using ${keySource}; CALLWRIGHT_API_KEY names another.`);
+    if (isDemoKey(keySource)) note(`Using ${keySource}. Set CALLWRIGHT_API_KEY to use another key.`);
   }
 
   use(keys[mode]);
@@ -91,12 +91,12 @@ async function findUrl(env: NodeJS.ProcessEnv, { url }: AccessOptions) {
   const baseUrl = address('base_url', 'CALLWRIGHT_URL or --url');
   if (baseUrl !== undefined) return { baseUrl, urlSource: file };
   throw new CliError(
-    `No service is known: set CALLWRIGHT_URL or --url, or start one here with npm start (${file} does not name one).`,
+    `No service found: set CALLWRIGHT_URL or --url, or start one here with npm start (${file} contains no address).`,
     EXIT_USAGE,
   );
 }
 
-/** A given key is used for both modes; the demo account has one key per mode. */
+/** Finds the key for each mode. A given key is used for both modes; the demo account has one key per mode. */
 async function findKeys(
   env: NodeJS.ProcessEnv,
   { apiKeyFile }: AccessOptions,
@@ -114,7 +114,7 @@ async function findKeys(
     const ofTest = { apiKey: test, keySource: DEMO_KEYS.test };
     return { live: live ? { apiKey: live, keySource: DEMO_KEYS.live } : ofTest, test: ofTest };
   }
-  throw new CliError('No API key is given: set CALLWRIGHT_API_KEY, or name a file by --api-key-file.', EXIT_USAGE);
+  throw new CliError('API key missing: set CALLWRIGHT_API_KEY or --api-key-file.', EXIT_USAGE);
 }
 
 async function keyIn(file: string): Promise<string> {
@@ -122,20 +122,20 @@ async function keyIn(file: string): Promise<string> {
     return usableKey(await readFile(file, 'utf8'), file);
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`The API key cannot be read: ${(error as Error).message}`, EXIT_USAGE);
+    throw new CliError(`--api-key-file cannot be read: ${(error as Error).message}`, EXIT_USAGE);
   }
 }
 
 /** Checks that the key can be sent in a header; the service validates the rest. */
 function usableKey(text: string, source: string): string {
   const key = text.trim();
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new CliError(`${source} does not hold an API key.`, EXIT_USAGE);
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new CliError(`${source} does not contain an API key.`, EXIT_USAGE);
   return key;
 }
 
 function usableUrl(text: string, source: string): string {
   if (!/^https?:\/\//i.test(text) || urlFrom(text) === undefined) {
-    throw new CliError(`${source} must be an address like https://calls.example.com.`, EXIT_USAGE);
+    throw new CliError(`${source} must be a URL like https://calls.example.com.`, EXIT_USAGE);
   }
   return withoutTrailing(text, '/');
 }

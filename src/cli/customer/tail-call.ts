@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPassing, watchCall } from '../../sdk/watch-call.js';
+import { isTemporaryFailure, watchCall } from '../../sdk/watch-call.js';
 import type { Call, TimelineEvent, Transcript } from '../../calls/views/schemas.js';
 import { formatUsd, type Output } from '../output.js';
 import { detailsText } from './calls.js';
@@ -11,68 +11,68 @@ const READ_TURNS_EVERY_MS = 2_000;
 const TIME_WIDTH = 12;
 const WHO_WIDTH = 8;
 
-/** Prints every status, event and turn of a call, from its beginning until it has ended. */
+/** Prints every status, event and turn of a call, from the start of the call until it has ended. */
 export async function tailCall({ client }: Service, out: Output, callId: string): Promise<void> {
   const params = { call_id: callId };
-  const told = new Set<string>();
+  const printed = new Set<string>();
   let turns = 0;
 
-  function tellEvents(timeline: readonly TimelineEvent[]): void {
+  function printEvents(timeline: readonly TimelineEvent[]): void {
     for (const event of timeline) {
       const mark = JSON.stringify(event);
-      if (told.has(mark)) continue;
-      told.add(mark);
+      if (printed.has(mark)) continue;
+      printed.add(mark);
       const { at, source, event: name, details } = event;
       out.line({ type: 'event', ...event }, lineOf(at.slice(11, 23), source, `${name} ${detailsText(details)}`.trim()));
     }
   }
 
-  async function tellTurns(): Promise<void> {
+  async function printTurns(): Promise<void> {
     const transcript = await client.get('/calls/{call_id}/transcript', { params });
     for (const turn of transcript.turns.slice(turns)) out.line({ type: 'turn', ...turn }, turnLine(turn));
     turns = Math.max(turns, transcript.turns.length);
   }
 
-  // Turns cause no timeline event, so the transcript is polled.
-  let talks = false;
+  // New turns cause no timeline event, so poll the transcript.
+  let isTalking = false;
   const ended = new AbortController();
   const listening = (async () => {
     while (!ended.signal.aborted) {
       await sleep(READ_TURNS_EVERY_MS, undefined, { signal: ended.signal }).catch(() => undefined);
-      if (talks && !ended.signal.aborted) await tellTurns().catch(unlessPassing);
+      if (isTalking && !ended.signal.aborted) await printTurns().catch(unlessPassing);
     }
   })();
-  // The error is rethrown by `await listening` below.
+  // `await listening` below rethrows the error.
   listening.catch(() => ended.abort());
   let call: Call | undefined;
   try {
     for await (call of watchCall(client, callId, ended.signal)) {
-      // Print the last turns before the event of the end.
-      if (talks && call.status !== 'IN_PROGRESS') await tellTurns();
-      tellEvents(call.timeline);
-      talks = call.status === 'IN_PROGRESS';
+      // Print the last turns before the event that reports the end.
+      if (isTalking && call.status !== 'IN_PROGRESS') await printTurns();
+      printEvents(call.timeline);
+      isTalking = call.status === 'IN_PROGRESS';
     }
   } finally {
     ended.abort();
     await listening;
   }
   if (call === undefined) return;
-  await tellTurns();
+  await printTurns();
   const last = await client.get('/calls/{call_id}', { params });
-  tellEvents(last.timeline);
+  printEvents(last.timeline);
   out.line({ type: 'call', ...last }, endOf(last));
 }
 
-/** Ignores temporary errors; the next poll prints what is missing. */
+/** Ignores temporary errors, because the next poll prints what is missing. Throws other errors. */
 function unlessPassing(error: unknown): void {
-  if (!isPassing(error)) throw error;
+  if (!isTemporaryFailure(error)) throw error;
 }
 
 function lineOf(time: string, who: string, what: string): string {
   return `${time.padStart(TIME_WIDTH)}  ${who.padEnd(WHO_WIDTH)} ${what}`;
 }
 
-/** The time is relative to the start of the audio, in seconds. */
+/** Formats a turn. Its time is in seconds from the start of the audio. */
 function turnLine({ start_ms, speaker, text }: Turn): string {
   return lineOf(`+${(start_ms / 1_000).toFixed(1)} s`, speaker, text);
 }

@@ -1,6 +1,8 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostnameOf, isLoopbackHost } from '../../platform/config/addresses.js';
+import { createBodyBytes } from '../../platform/http/server/body-bytes.js';
+import { createHttpServer } from '../../platform/http/server/http-server.js';
 import { isFromWebPage } from '../../platform/http/web-pages.js';
 import { isSignedBy } from './webhook-signature.js';
 
@@ -9,9 +11,9 @@ export interface Received {
   received_at: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Parsed JSON, or the text if it is not JSON. */
+  /** The body as parsed JSON, or as text if it is not JSON. */
   body: unknown;
-  /** Absent without a secret. */
+  /** Absent if no secret was given. */
   signature?: 'valid' | 'invalid';
   /** The status returned to the service. */
   status: number;
@@ -28,11 +30,11 @@ export interface WebhookListener {
 
 const LARGEST_BODY = 1_048_576;
 const LARGEST_ANSWER = 65_536;
-/** Less than the service's timeout of 5 s per attempt. */
-const FORWARD_WITHIN_MS = 4_500;
+/** Timeout of forwarding. It is less than the 5 s that the service waits for each attempt. */
+const FORWARD_TIMEOUT_MS = 4_500;
 const CONNECTIONS = 100;
 
-/** Headers that belong to one connection or that the forwarded request sets itself. */
+/** Headers not to forward, because they belong to one connection or the forwarded request sets them. */
 const HOP_HEADERS = new Set([
   'connection',
   'content-length',
@@ -46,19 +48,19 @@ const HOP_HEADERS = new Set([
 ]);
 
 /**
- * Starts a local webhook receiver. It forwards deliveries and returns the target's response, so that the service
- * retries as it would in production.
+ * Starts a local webhook receiver. It forwards deliveries to the target and returns the target's response, so that the
+ * service retries as it would in production.
  * @throws Error with the system's error code when the port is not available
  */
 export async function startWebhookListener(p: {
   port: number;
   forwardTo?: string;
   secret?: Buffer;
-  /** A host name to accept in addition to loopback names: that of a tunnel. */
+  /** The host name of a tunnel, to be accepted in addition to loopback names. */
   answeredHost?: string;
   onReceived: (received: Received) => void;
 }): Promise<WebhookListener> {
-  const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
+  const server = createHttpServer({ requestTimeout: 10_000 }, (request, response) => {
     void take(request, response).catch(() => request.destroy());
   });
   server.maxConnections = CONNECTIONS;
@@ -106,7 +108,7 @@ export async function startWebhookListener(p: {
   };
 }
 
-/** Rejects requests by web pages, including those with a foreign DNS name that points to this machine. */
+/** Whether to accept a request. Rejects those of web pages, even if a foreign DNS name points to this machine. */
 function isForUs(headers: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
   const { host = '' } = headers;
   if (isFromWebPage(headers) || !/^[\w.:[\]-]+$/.test(host)) return false;
@@ -124,14 +126,14 @@ async function forward(url: string, headers: IncomingHttpHeaders, raw: Buffer): 
       headers: passedOn(headers),
       body: new Uint8Array(raw),
       redirect: 'manual',
-      signal: AbortSignal.timeout(FORWARD_WITHIN_MS),
+      signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
     });
     const answer = await readBody(response.body ?? [], LARGEST_ANSWER);
     return { status: response.status, answer: answer ?? Buffer.alloc(0), duration_ms: duration() };
   } catch (error) {
     const timedOut = error instanceof Error && error.name === 'TimeoutError';
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    const reason = timedOut ? 'no answer in time' : cause || 'connection refused';
+    const reason = timedOut ? 'timeout' : cause || 'connection refused';
     return { status: timedOut ? 504 : 502, answer: Buffer.alloc(0), duration_ms: duration(), error: reason };
   }
 }
@@ -145,18 +147,20 @@ function passedOn(headers: IncomingHttpHeaders): Headers {
   return passed;
 }
 
-/** Undefined when the body is too large. It is read to the end anyway, so that the sender receives the response. */
+/**
+ * Reads the body; undefined if it is too large. Reads it to the end anyway, so that the sender receives the response.
+ */
 async function readBody(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   most: number,
 ): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
+  const collected = createBodyBytes();
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size <= most) chunks.push(chunk);
+    if (size <= most) collected.add(chunk);
   }
-  return size > most ? undefined : Buffer.concat(chunks);
+  return size > most ? undefined : collected.bytes();
 }
 
 function parse(raw: Buffer): unknown {

@@ -11,7 +11,8 @@ const TOLERANCE_S = 300;
  */
 export function keyOfSecret(secret: string): Buffer {
   const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret.trim()) ?? [];
-  if (encoded === '') throw new CliError('CALLWRIGHT_WEBHOOK_SECRET must be a secret like whsec_….', EXIT_USAGE);
+  if (encoded === '')
+    throw new CliError('CALLWRIGHT_WEBHOOK_SECRET must be a secret that begins with whsec_.', EXIT_USAGE);
   return Buffer.from(encoded, 'base64');
 }
 

@@ -40,5 +40,5 @@ export async function getWebhook({ client }: Service, out: Output, callId: strin
 
 export async function redeliverWebhook({ client }: Service, out: Output, callId: string): Promise<void> {
   const answer = await client.post('/webhook_deliveries/{call_id}/redeliver', { params: { call_id: callId } });
-  await out.record(`On its way; see: callwright webhooks get ${callId}`, answer);
+  await out.record(`Redelivery started. See: callwright webhooks get ${callId}`, answer);
 }

@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { cacheFolder } from '../servers/cache-folder.js';
 import { takeLock } from './lock.js';
 
-/** Below the ephemeral port range of common systems, so that a role finds its port still free. */
+/** Lowest port to choose from. These ports are below the ephemeral range of common systems, so they stay free. */
 const LOWEST = 20_000;
 const HIGHEST = 29_999;
 
 export interface Ports {
-  /** Takes the wanted port if it is free, otherwise another one. It is reserved for this process until `release`. */
+  /**
+   * Returns the wanted port if it is free, otherwise another one. The port is reserved for this process until
+   * `release`.
+   */
   take: (wanted?: number) => Promise<number>;
   release: () => Promise<void>;
 }
@@ -37,7 +40,7 @@ export function createPorts(env: NodeJS.ProcessEnv): Ports {
         const port = randomInt(LOWEST, HIGHEST + 1);
         if (await tryTake(port)) return port;
       }
-      throw new Error(`No free port was found between ${LOWEST} and ${HIGHEST}.`);
+      throw new Error(`No free port between ${LOWEST} and ${HIGHEST}.`);
     },
     async release() {
       for (const release of releases.splice(0)) await release();

@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto';
 export type LockAttempt = { held: true; release: () => Promise<void> } | { held: false; byPid: number };
 
 /**
- * Takes a lock file for this process, or returns the pid of its holder. A lock whose process no longer runs counts as
- * free: a killed launcher must not block the next start.
+ * Takes a lock file for this process, or returns the pid of the process that holds it. A lock whose process no longer
+ * runs counts as free, because a killed launcher must not block the next start.
  */
 export async function takeLock(file: string): Promise<LockAttempt> {
   await mkdir(dirname(file), { recursive: true });
@@ -16,7 +16,7 @@ export async function takeLock(file: string): Promise<LockAttempt> {
   try {
     for (;;) {
       try {
-        // A hard link appears together with its content, so no process ever reads a lock without an owner.
+        // A hard link appears together with its content, so no process ever reads a lock without a pid.
         await link(own, file);
         return { held: true, release: () => release(file) };
       } catch (error) {
@@ -36,7 +36,7 @@ async function release(file: string): Promise<void> {
   if ((await readIfThere(file)) === identityOf(process.pid)) await rm(file, { force: true });
 }
 
-/** Moves a stale lock aside. If another process has replaced it in the meantime, puts that process's lock back. */
+/** Moves a stale lock aside. If another process took the lock meanwhile, puts that process's lock back. */
 async function discardStale(file: string, stale: string): Promise<void> {
   const aside = `${file}.${randomUUID()}`;
   try {
@@ -70,7 +70,7 @@ function isAlive(identity: string): boolean {
   return identityOf(pid) === identity;
 }
 
-/** The pid and, where the system provides it, the start time: pids are reused, especially in containers. */
+/** Identifies a process by pid and, where the system provides it, start time, because pids are reused. */
 function identityOf(pid: number): string {
   return `${pid} ${startTimeOf(pid)}\n`;
 }
@@ -80,7 +80,7 @@ function startTimeOf(pid: number): string {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
-    // Outside Linux there is no such file, and the pid alone must suffice.
+    // Systems other than Linux have no such file, so only the pid identifies the process.
     return '';
   }
 }

@@ -2,8 +2,7 @@ const LEVELS: Record<number, string> = { 10: 'trace', 20: 'debug', 40: 'WARN', 5
 const NAME_WIDTH = 9;
 
 /**
- * Formats a role's log line for a terminal: role, time, message. Lines that are not from our logger are left as they
- * are.
+ * Formats a role's log line for a terminal: role, time, message. Lines that our logger did not write stay unchanged.
  */
 export function formatLogLine(role: string, line: string): string {
   const prefix = `${role.padEnd(NAME_WIDTH)} | `;
@@ -16,7 +15,7 @@ export function formatLogLine(role: string, line: string): string {
   return prefix + parts.filter(Boolean).join(' ');
 }
 
-/** Whether the line is a warning or worse, or is not from our logger. */
+/** Whether the line is a warning or worse. True also for lines that our logger did not write. */
 export function isAlarming(line: string): boolean {
   const entry = parse(line);
   return entry === undefined || Number(entry.level) >= 40;

@@ -3,10 +3,10 @@ import type { StartServer } from '../servers/servers.js';
 import { supervise, type Supervised } from './supervise.js';
 import { startWatchdog } from './watchdog.js';
 
-/** How long each group may take to exit, in the order in which they are stopped: less than 10 s in total. */
+/** How long each group may take to exit, in the order in which they are stopped. The total is less than 10 s. */
 const GRACE_MS: readonly (readonly [groups: readonly PidGroup[], ms: number])[] = [
   [['api'], 1_000],
-  // Calls in progress get a moment to end, and their workflows are notified.
+  // Calls in progress have some time to end, and their workflows are notified.
   [['media'], 5_000],
   [['simulator'], 500],
   [['worker'], 1_500],
@@ -38,7 +38,8 @@ export function createProcesses(p: {
         void server.exited.then(() => watchdog.forget(server.pid));
         return server;
       };
-      // Reserve the index now, so that the order of the pids does not depend on which process starts first.
+      // Reserve the index before the process starts, so that the order of the pids does not depend on which one starts
+      // first.
       const place = running[group].push(undefined) - 1;
       running[group][place] = await supervise({ ...p, name, start: watched });
       p.changed();

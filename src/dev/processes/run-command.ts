@@ -7,9 +7,9 @@ const PROGRESS_EVERY_MS = 5_000;
 const KEPT_OUTPUT = 4_000;
 
 export interface CommandLine {
-  /** The beginning of a progress message: "building Temporal". */
+  /** The beginning of a progress message, such as "building Temporal". */
   what: string;
-  /** The usual duration, as the end of that message. */
+  /** The usual duration, appended to the progress message. */
   usually?: string;
   file: string;
   args: readonly string[];
@@ -32,7 +32,7 @@ export async function runCommand(command: CommandLine): Promise<string> {
     cwd: command.cwd,
     env: command.env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Use a separate process group, so that compilers started by the command are killed with it.
+    // Use a separate process group, so that compilers started by the command are killed together with it.
     detached: true,
   });
   let written = '';
@@ -80,5 +80,5 @@ function endGroup(pid: number | undefined): void {
 
 function lastLines(text: string): string {
   const lines = text.trim().split('\n');
-  return lines.slice(-5).join(' | ') || 'it said nothing';
+  return lines.slice(-5).join(' | ') || 'no output';
 }

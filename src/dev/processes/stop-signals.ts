@@ -1,11 +1,11 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The shells' exit code for SIGINT: 128 plus the signal's number. */
+/** Exit code that shells use for SIGINT: 128 plus the signal's number. */
 const INTERRUPTED = 130;
 
 /**
- * Runs `work` with a signal that is aborted when this process receives SIGINT, SIGTERM or SIGHUP. A second signal exits
- * at once; the watchdog then kills the child processes.
+ * Runs `work` with a signal that is aborted when this process receives SIGINT, SIGTERM or SIGHUP. A second one makes
+ * the process exit at once. The watchdog then kills the child processes.
  */
 export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
@@ -14,7 +14,7 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
     stopping.abort();
   };
   for (const name of SIGNALS) process.on(name, onSignal);
-  // A closed terminal must not end the launcher before it has stopped its processes.
+  // If the terminal is closed, the launcher must still stop its processes, so ignore the error.
   process.stdout.on('error', () => undefined);
   try {
     return await work(stopping.signal);

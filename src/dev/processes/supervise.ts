@@ -2,21 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerProcess } from '../servers/server-process.js';
 
 const FIRST_WAIT_MS = 200;
-const LONGEST_WAIT_MS = 10_000;
-/** A process that ran this long was healthy: its exit resets the wait before the restart. */
+const MAX_WAIT_MS = 10_000;
+/**
+ * A process that ran at least this long counts as healthy. The next restart after its exit then comes without a delay.
+ */
 const HEALTHY_MS = 20_000;
 
 /** A process that is restarted whenever it exits. */
 export interface Supervised {
-  /** Undefined while it is down. */
+  /** Undefined while the process is not running. */
   pid(): number | undefined;
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Starts a process and restarts it until `stop`.
- * @param p.changed called when its pid has changed
- * @throws whatever the first start throws: the first start is not retried
+ * Starts a process and restarts it whenever it exits, until `stop` is called.
+ * @param p.changed called when the pid has changed
+ * @throws the error of the first start, which is not retried
  */
 export async function supervise(p: {
   name: string;
@@ -36,7 +38,7 @@ export async function supervise(p: {
       if (stopping.signal.aborted) return;
       p.changed();
       if (Date.now() - since > HEALTHY_MS) wait = FIRST_WAIT_MS;
-      p.log(`${p.name} (process ${current.pid}) ended with ${how}; starting it again`);
+      p.log(`${p.name} (process ${current.pid}) ended with ${how}; restarting it`);
       wait = await startAgain(wait);
     }
   }
@@ -45,7 +47,7 @@ export async function supervise(p: {
     let wait = firstWait;
     while (!stopping.signal.aborted) {
       await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined);
-      wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+      wait = Math.min(wait * 2, MAX_WAIT_MS);
       if (stopping.signal.aborted) break;
       try {
         current = await p.start(stopping.signal);
@@ -64,8 +66,8 @@ export async function supervise(p: {
     pid: () => (current.isRunning() ? current.pid : undefined),
     async stop(graceMs) {
       stopping.abort();
-      // A restart in progress cannot be stopped here. It either aborts or completes, and the second `stop` ends its
-      // process.
+      // A restart in progress cannot be stopped here. It aborts or completes; in the second case, the second `stop`
+      // ends its process.
       if (current.isRunning()) await current.stop(graceMs);
       await kept;
       await current.stop(graceMs);

@@ -26,12 +26,12 @@ process.stdin.on('end', () => {
 `;
 
 /**
- * Starts a process that kills the third-party servers if this process is killed. Our own roles do not need it: they
+ * Starts a process that kills the third-party servers if this process is killed. Our roles do not need it, because they
  * exit when their IPC channel closes.
  */
 export function startWatchdog(): Watchdog {
   const child = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  // A failed watchdog, or a failed write to it, must not stop the service.
+  // If the watchdog fails, or a write to it fails, the service must continue.
   child.on('error', () => undefined);
   child.stdin.on('error', () => undefined);
   child.unref();

@@ -9,17 +9,19 @@ const LOOK_AGAIN_MS = 500;
 const SAY_AGAIN_MS = 5_000;
 
 export interface Build {
-  /** The result folder; it appears only when the build is complete. */
+  /** The folder with the result. It appears only when the build is complete. */
   folder: string;
-  /** The name of the result, for progress messages. */
+  /** The name of what is built, for progress messages. */
   what: string;
   report: Report;
   signal?: AbortSignal | undefined;
-  /** Builds into the given folder, which is discarded if the build fails. */
+  /** Builds into the given folder. If this fails, the folder is deleted. */
   build: (folder: string) => Promise<void>;
 }
 
-/** Builds a cache folder unless it exists. If several processes need it at once, one builds and the others wait. */
+/**
+ * Builds a cache folder unless it exists. If several processes need the folder, one of them builds and the others wait.
+ */
 export async function buildOnce({ folder, what, report, signal, build }: Build): Promise<string> {
   if (existsSync(folder)) return folder;
   await mkdir(dirname(folder), { recursive: true });
@@ -27,7 +29,7 @@ export async function buildOnce({ folder, what, report, signal, build }: Build):
   let lock = await takeLock(`${folder}.lock`);
   while (!lock.held) {
     if (Date.now() - said > SAY_AGAIN_MS) {
-      report(`waiting for process ${lock.byPid}, which is making ${what}`);
+      report(`waiting for process ${lock.byPid}, which is building ${what}`);
       said = Date.now();
     }
     await sleep(LOOK_AGAIN_MS, undefined, signal === undefined ? {} : { signal });

@@ -4,8 +4,8 @@ import { runCommand, type Report } from '../processes/run-command.js';
 
 const TIMEOUT_MS = 600_000;
 
-/** Without internet access a connection may hang for minutes; with access, the first bytes arrive within this time. */
-const FIRST_BYTES_WITHIN_MS = 15_000;
+/** Without internet access a connection may hang for minutes. With access, the first bytes arrive within this time. */
+const FIRST_BYTES_TIMEOUT_MS = 15_000;
 
 const COMMON = `
 const fail = (error) => { console.log(String(error?.message ?? error).split('\\n')[0]); process.exit(1); };
@@ -13,7 +13,7 @@ const { readdirSync, statSync } = require('node:fs');
 setTimeout(() => {
   const files = readdirSync(process.argv[1], { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   if (files.every((file) => statSync(file.parentPath + '/' + file.name).size < 1000)) fail('no answer');
-}, ${FIRST_BYTES_WITHIN_MS}).unref();
+}, ${FIRST_BYTES_TIMEOUT_MS}).unref();
 `;
 
 /**
@@ -51,7 +51,7 @@ export async function tryDownload(p: {
   }
 }
 
-/** The last line of the output is the reason; the library's own messages come before it. */
+/** Returns the reason, which is the last line of the output. The library's messages come before it. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return (message.split(/ \| | failed: /).at(-1) ?? '').slice(0, 200);

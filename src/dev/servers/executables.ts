@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** The absolute path of the first executable with this name on PATH. */
+/** Returns the absolute path of the first executable with this name on PATH. */
 export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     const file = join(folder, name);
@@ -21,8 +21,8 @@ export async function isExecutable(file: string): Promise<boolean> {
 }
 
 /**
- * The path of an executable on PATH.
- * @throws Error with `advice`: what to install, or which variable makes it unnecessary
+ * Returns the path of an executable on PATH.
+ * @throws Error with `advice`: what to install, or which variable makes the executable unnecessary
  */
 export async function requireOnPath(name: string, env: NodeJS.ProcessEnv, advice: string): Promise<string> {
   const found = await findOnPath(name, env);

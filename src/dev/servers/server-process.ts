@@ -7,12 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** A running process: one of our roles or a third-party server. */
 export interface ServerProcess {
   pid: number;
-  /** Resolves when the process has exited, with the cause: "code 1", "signal SIGKILL". */
+  /** Resolves with the cause when the process has exited, such as "code 1" or "signal SIGKILL". */
   exited: Promise<string>;
   isRunning(): boolean;
-  /** Whether the process has sent a message over its IPC channel, with which a role reports that it is ready. */
+  /** Whether the process has sent a message over its IPC channel. A role sends one when it is ready. */
   hasReported(): boolean;
-  /** The last lines of its output. */
+  /** The last lines of the process's output. */
   lastOutput(): string;
   /** Sends SIGTERM, then SIGKILL after `graceMs`. Resolves when the process has exited. */
   stop(graceMs?: number): Promise<void>;
@@ -25,8 +25,8 @@ export interface ServerCommand {
   args: readonly string[];
   env: NodeJS.ProcessEnv;
   /**
-   * Opens an IPC channel, for Node.js programs. Other programs have an open standard input instead and may exit when it
-   * closes.
+   * Whether to open an IPC channel, for Node.js programs. Other programs have an open standard input instead, so that
+   * they can exit when it closes.
    */
   ipc?: boolean;
   /** Called for each line of output. */
@@ -38,7 +38,7 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
   const child = spawn(command.file, command.args, {
     env: command.env,
     stdio: command.ipc ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['pipe', 'pipe', 'pipe'],
-    // Not in the terminal's process group: on Ctrl-C the launcher stops the processes in its own order.
+    // Use a separate process group: Ctrl-C then stops only the launcher, which stops the processes in the right order.
     detached: true,
   });
   let reported = false;
@@ -64,7 +64,7 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
     exited,
     isRunning,
     hasReported: () => reported,
-    lastOutput: () => lastLines.join(' | ') || 'it wrote nothing',
+    lastOutput: () => lastLines.join(' | ') || 'no output',
     async stop(graceMs = 3_000) {
       if (!isRunning()) return;
       child.kill('SIGTERM');

@@ -23,7 +23,7 @@ export interface ServerDeps {
   signal: AbortSignal;
 }
 
-/** Starts an embedded server. It can be called repeatedly; the address stays the same. */
+/** Starts an embedded server. It can be called again after the server has stopped; the address stays the same. */
 export type StartServer = (signal: AbortSignal) => Promise<ServerProcess>;
 
 /**

@@ -1,21 +1,23 @@
 import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 
-/** A change to an account, with the actor. Contains the id of what was changed, never the new value. */
+/**
+ * A change to an account and the person or key that made it. Contains the id of what was changed, never the new value.
+ */
 export interface AuditEntryDocument {
   _id: string;
   accountId: string;
   createdAt: Date;
-  /** `test` if the change affected test mode only. Absent in entries of an earlier version, which count as live. */
+  /** `test` if the change affected test mode only. Entries of an earlier version have no mode and count as live. */
   mode?: Mode;
   actorKind: 'key' | 'member' | 'service';
   actorId: string;
-  /** The key's name or the member's e-mail address at that time; for an expired sign-up, a fixed text instead. */
+  /** The key's name or the member's e-mail address at the time of the change. For an expired sign-up, a fixed text. */
   actorName: string;
   action: string;
   target?: string;
   requestId: string;
-  /** In entries of test mode: when the entry is deleted. */
+  /** When the entry is deleted. Set only in entries of test mode. */
   expiresAt?: Date;
 }
 
@@ -36,7 +38,7 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
   { collection: 'audit_log', versionKey: false },
 );
 
-// Used for paging the log; unique only so that every server builds it.
+// For pages of the log. The index is unique only because some servers build no other kind.
 auditEntrySchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ actorId: 1, actorName: 1 });

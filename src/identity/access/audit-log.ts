@@ -9,8 +9,9 @@ const TEST_ENTRIES_LAST_MS = 30 * 24 * 3_600_000;
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /**
- * The log of changes to accounts. Entries are never modified, except that the e-mail address of an expired sign-up is
- * removed. Entries of test mode, where changes cost nothing, are deleted after 30 days.
+ * Stores the changes to accounts. Entries are never modified, with one exception: the e-mail address of an expired
+ * sign-up is removed. Entries of test mode are deleted after 30 days, because anyone can create many of them at no
+ * cost.
  */
 export function createAuditLog(database: IdentityDatabase) {
   return {
@@ -22,7 +23,8 @@ export function createAuditLog(database: IdentityDatabase) {
     },
 
     /**
-     * @param p.mode entries of this mode only; absent: all
+     * Reads one page of an account's entries.
+     * @param p.mode entries of this mode only; absent: entries of both modes
      * @param p.signal aborts the read
      */
     page(p: {

@@ -11,8 +11,8 @@ export type Auditor = (
 ) => Promise<void>;
 
 /**
- * Creates an auditor that never rejects. The change has already been made, so a failed write does not fail the request:
- * the entry goes to the service's own log instead.
+ * Creates an auditor that never rejects. The change has already been made, so a failed write must not fail the request.
+ * The entry is then written to the service's log instead.
  */
 export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger: Logger }): Auditor {
   return async (ctx, { accountId, mode, actor, action, target }) => {
@@ -28,9 +28,9 @@ export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger
     try {
       await auditLog.add({ ...entry, actorName: actor.kind === 'key' ? actor.name : actor.email });
     } catch (error) {
-      // A target may be a phone number, and our logs contain none.
+      // The target may be a phone number, which must not appear in our logs.
       const { target: _private, ...facts } = entry;
-      logger.error({ ...facts, err: error }, 'a change could not be written to the audit log');
+      logger.error({ ...facts, err: error }, 'audit log entry not written');
     }
   };
 }

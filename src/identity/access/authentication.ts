@@ -12,14 +12,14 @@ import {
   type IdentificationDeps,
 } from './identification.js';
 import type { Forwarder, Principal } from './principal.js';
-import { within } from '../../platform/http/deadline.js';
+import { withDeadline } from '../../platform/http/deadline.js';
 import { sessionTokenOf } from './session-cookie.js';
 import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
 
 const BASIC_CHALLENGE = 'Basic realm="callwright"';
 
-/** Enough for one or two database reads. */
-const RECHECK_WITHIN_MS = 1_500;
+/** Timeout of checking a principal again: enough for one or two database reads. */
+const RECHECK_TIMEOUT_MS = 1_500;
 
 /** Verifies the carrier's signature. Returns the mode of the carrier account that sent the request, or undefined. */
 export type VerifyCarrier = (read: ReadSigned) => Promise<Mode | undefined>;
@@ -32,7 +32,10 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
   const { principalOf, keyOwnerOf, memberOf, byMember, standingOf } = createIdentification(deps);
 
   return {
-    /** The current standing of an earlier request's principal. Counts neither as a request nor as a use. */
+    /**
+     * Returns the current rights of the principal of an earlier request. Counts neither as a request nor as a use of
+     * the key.
+     */
     standingOf,
 
     /**
@@ -40,37 +43,37 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
      * @throws ServiceError UNAUTHORIZED, FORBIDDEN, SERVICE_UNAVAILABLE
      */
     async recheck(principal: Principal, route: Route): Promise<void> {
-      // Receiving the body may have used up the request's own deadline.
-      const standing = await within(Date.now() + RECHECK_WITHIN_MS, standingOf(principal));
-      if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The key or session is not valid any more.');
+      // Use a separate deadline, because receiving the body may have used up that of the request.
+      const standing = await withDeadline(Date.now() + RECHECK_TIMEOUT_MS, standingOf(principal));
+      if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The API key or login session is no longer valid.');
       if (standing.role !== undefined && !mayUse(standing.role, route)) {
-        throw new ServiceError('FORBIDDEN', `A ${standing.role} may not do this.`);
+        throw new ServiceError('FORBIDDEN', `The role ${standing.role} does not permit this operation.`);
       }
     },
 
     /**
-     * Authenticates by the Bearer key, which must permit the route.
+     * Authenticates by the Bearer key. The key must permit the route.
      * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN
      */
     byKey: keyOwnerOf,
 
     /**
-     * Authenticates by the Bearer key or, without one, by the session, whose member's role must permit the route.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also if another mode than the key's is
-     *   requested, or a test key would change what live calls depend on
+     * Authenticates by the Bearer key or, without one, by the session. A member's role must permit the route.
+     * @throws ServiceError UNAUTHORIZED; RATE_LIMIT_EXCEEDED; FORBIDDEN, also if the request names another mode than
+     * the key's, or a test key would change objects that live calls depend on
      */
     async byKeyOrSession(ctx: ApiContext, route: Route): Promise<Principal> {
       if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) return byMember(ctx, route);
       const principal = await keyOwnerOf(ctx, route);
       const asked = askedMode(ctx);
       if (asked !== undefined && asked !== principal.mode) {
-        throw new ServiceError('FORBIDDEN', `A ${principal.mode} key may not ask about ${asked} mode.`);
+        throw new ServiceError('FORBIDDEN', `mode must be ${principal.mode}, the mode of the API key, not ${asked}.`);
       }
       return principal;
     },
 
     /**
-     * Authenticates by the session, whose member's role must permit the route.
+     * Authenticates by the session. The member's role must permit the route.
      * @throws ServiceError UNAUTHORIZED, FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, RATE_LIMIT_EXCEEDED
      */
     bySession: byMember,

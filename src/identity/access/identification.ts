@@ -11,25 +11,34 @@ import type { IdentityDatabase } from '../database.js';
 import type { SessionDocument } from '../people/model.js';
 import { createSessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { createLookUps } from './look-ups.js';
+import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import type { Standing } from './principal-watch.js';
 import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
+import { createSenderQueue } from '../../platform/http/sender-queue.js';
+import { clientAddress } from '../../platform/http/security.js';
+import { networksOf } from '../../platform/egress/client-address.js';
 import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
 import { validated } from '../../platform/http/validation.js';
 
-/** Limit of all keys of an account in a mode, in multiples of one key's; unverified accounts have one key's limit. */
+/**
+ * An account's keys of one mode together have this many times the limit of one key. In unverified accounts, they share
+ * the limit of one key.
+ */
 const KEYS_WORTH_OF_REQUESTS = 5;
 
 export const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 
-/** Enough for portal pages, which send several requests at once and poll calls. */
+/** Enough for portal pages, which send several requests at once and read calls repeatedly. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
-/** Limit of all sessions of a person, as a multiple of one session's. */
+/** All sessions of a person together have this many times the limit of one session. */
 const SESSIONS_WORTH_OF_REQUESTS = 2;
 
 const ModeQuery = z.object({ mode: modeParameter });
+
+/** Requests that are identified at the same time: fewer than half of the 20 database connections. */
+const MAX_RUNNING = 8;
 
 export interface IdentificationDeps {
   config: Config;
@@ -44,17 +53,40 @@ export function createIdentification(deps: IdentificationDeps) {
   const accounts = createAccounts(deps.database);
   const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
-  const lookUps = createLookUps();
+  const credentialLookups = createCredentialLookups();
+  const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
 
-  /** Looks up a secret. Failures of an address affect only unsuccessful look-ups: a valid key always passes. */
-  async function foundBy<T>(ctx: ApiContext, secret: string, lookUp: () => Promise<T | null>): Promise<T | null> {
+  /** Looks up a secret. Too many failures of an address affect only lookups that fail; a valid key always passes. */
+  async function foundBy<T>(
+    ctx: ApiContext,
+    secret: string,
+    lookup: () => Promise<T | null>,
+    accountIdOf: (found: T) => string,
+  ): Promise<T | null> {
     const deadline = deadlineOf(ctx);
-    const isCrowded = await failureLimiter.isOver(ctx);
-    return within(deadline, lookUps.find(secret, { isCrowded, deadline }, lookUp));
+    const hasFailedTooOften = await failureLimiter.isOver(ctx);
+    const found = credentialLookups.find(secret, { hasFailedTooOften, deadline }, lookup, accountIdOf);
+    return withDeadline(deadline, found);
   }
 
-  async function principalOf(ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> {
-    const found = await foundBy(ctx, secret ?? '', () => apiKeys.authenticate(secret ?? ''));
+  /**
+   * Identifies the sender in a queue that serves accounts in turn, or networks if the sender is unknown. Unknown
+   * senders with too many failures have a separate queue, see `createCredentialLookups`.
+   * @throws ServiceError RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what `identify` throws
+   */
+  async function identifyQueued<T>(ctx: ApiContext, secret: string, identify: () => Promise<T>): Promise<T> {
+    const accountId = credentialLookups.accountIdOf(secret);
+    if (accountId !== undefined) return queue.run(ctx, [accountId], identify);
+    if (await failureLimiter.isOver(ctx)) return identify();
+    return queue.run(ctx, ['unknown', ...networksOf(clientAddress(ctx, config))], identify);
+  }
+
+  const principalOf = (ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> =>
+    identifyQueued(ctx, secret ?? '', () => keyHolderOf(ctx, secret ?? '', challenges));
+
+  async function keyHolderOf(ctx: ApiContext, secret: string, challenges: string[]): Promise<Principal> {
+    const authenticate = () => apiKeys.authenticate(secret);
+    const found = await foundBy(ctx, secret, authenticate, ({ account }) => account._id);
     if (found === null) {
       await failureLimiter.count(ctx);
       throw unauthorized(ctx, challenges);
@@ -62,30 +94,36 @@ export function createIdentification(deps: IdentificationDeps) {
     ctx.state.isAuthenticated = true;
     const { key, account } = found;
     const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
-    // Counted against the key it descends from, so that a key gains no requests by creating others.
+    // Count requests of a key against its first ancestor. Otherwise a key could get more requests by creating other
+    // keys.
     const counted = key.ancestors?.[0] ?? key.keyId;
     const ofAccount = requestsPerMinute * (account.unverified ? 1 : KEYS_WORTH_OF_REQUESTS);
     const both = Promise.all([
       rateLimiter.count(ctx, counted, requestsPerMinute),
-      rateLimiter.count(ctx, `${account._id}:${key.mode}`, ofAccount, { told: false }),
+      rateLimiter.count(ctx, `${account._id}:${key.mode}`, ofAccount, { hasHeaders: false }),
     ]);
-    await within(deadlineOf(ctx), both);
+    await withDeadline(deadlineOf(ctx), both);
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 
   async function keyOwnerOf(ctx: ApiContext, route: Route): Promise<Principal> {
     const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
     if (principal.mode === 'live' || route.changes !== 'account') return principal;
-    throw new ServiceError('FORBIDDEN', 'A test key may not change what live calls depend on. Use a live key.');
+    throw new ServiceError('FORBIDDEN', 'A test key cannot change settings of live calls. Use a live key.');
   }
 
   async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
     const token = sessionTokenOf(ctx, config) ?? '';
-    const found = await foundBy(ctx, token, () => sessions.find(token));
-    const account = found && (await within(deadlineOf(ctx), accounts.find(found.user.accountId)));
+    return identifyQueued(ctx, token, () => sessionHolderOf(ctx, token));
+  }
+
+  async function sessionHolderOf(ctx: ApiContext, token: string): Promise<MemberPrincipal> {
+    const lookup = () => sessions.find(token);
+    const found = await foundBy(ctx, token, lookup, ({ user }) => user.accountId);
+    const account = found && (await withDeadline(deadlineOf(ctx), accounts.find(found.user.accountId)));
     if (!found || !account) {
       await failureLimiter.count(ctx);
-      throw new ServiceError('UNAUTHORIZED', 'The session is over. Please log in.');
+      throw new ServiceError('UNAUTHORIZED', 'The login session has ended. Log in again.');
     }
     ctx.state.isAuthenticated = true;
     const { session, user, expiresAt } = found;
@@ -104,7 +142,7 @@ export function createIdentification(deps: IdentificationDeps) {
     const member = await memberOf(ctx);
     if (route.method !== 'get') requireOwnOrigin(ctx, config);
     if (!mayUse(member.actor.role, route)) {
-      throw new ServiceError('FORBIDDEN', `A ${member.actor.role} may not do this.`);
+      throw new ServiceError('FORBIDDEN', `The role ${member.actor.role} does not permit this operation.`);
     }
     if (route.verified && member.user.unverified) {
       throw new ServiceError('FORBIDDEN', 'Verify your e-mail address first.');
@@ -118,7 +156,9 @@ export function createIdentification(deps: IdentificationDeps) {
     memberOf,
     byMember,
 
-    /** The current standing of an earlier request's principal; null if it is no longer valid. */
+    /**
+     * Returns the current rights of the principal of an earlier request; null if its key or session is no longer valid.
+     */
     standingOf: async ({ actor, account }: Principal): Promise<Standing> => {
       if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
       const user = await sessions.userOf(actor.sessionId);
@@ -127,14 +167,14 @@ export function createIdentification(deps: IdentificationDeps) {
   };
 }
 
-/** Counts a request of a session, and of all sessions of its person. @throws ServiceError RATE_LIMIT_EXCEEDED */
+/** Counts a request against the limits of the session and of the person. @throws ServiceError RATE_LIMIT_EXCEEDED */
 async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: SessionDocument): Promise<void> {
   const ofPerson = SESSION_REQUESTS_PER_MINUTE * SESSIONS_WORTH_OF_REQUESTS;
   const both = Promise.all([
     limiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE),
-    limiter.count(ctx, `sessions:${session.userId}`, ofPerson, { told: false }),
+    limiter.count(ctx, `sessions:${session.userId}`, ofPerson, { hasHeaders: false }),
   ]);
-  await within(deadlineOf(ctx), both);
+  await withDeadline(deadlineOf(ctx), both);
 }
 
 /**
@@ -146,7 +186,7 @@ export function askedMode(ctx: ApiContext): Mode | undefined {
   return validated(ModeQuery, values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] }).mode;
 }
 
-/** The API key in the Authorization header; undefined if there is no such header, or more than one. */
+/** Returns the API key in the Authorization header; undefined if there is no such header, or more than one. */
 export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
   const headers = ctx.req.headersDistinct['authorization'];
   if (headers?.length !== 1) return undefined;
@@ -157,7 +197,7 @@ export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
   return password;
 }
 
-/** Sets WWW-Authenticate and returns the error to throw. */
+/** Sets the WWW-Authenticate header and returns the error that the caller throws. */
 export function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
   ctx.set('WWW-Authenticate', challenges);
   return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');

@@ -6,11 +6,11 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal } from './principal.js';
-import { unavailable, within } from '../../platform/http/deadline.js';
+import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 
 const CHECK_EVERY_MS = 5_000;
-const CHECK_WITHIN_MS = 4_000;
-/** Streams survive a short database outage; a longer one ends them all. */
+const CHECK_TIMEOUT_MS = 4_000;
+/** How long streams continue while the database is down and permissions cannot be checked. After that, all end. */
 const UNCHECKED_AT_MOST_MS = 30_000;
 
 /**
@@ -28,8 +28,8 @@ interface Watched {
 export type PrincipalWatch = ReturnType<typeof createPrincipalWatch>;
 
 /**
- * Watches principals with streaming responses: their permission, checked when the request arrived, must hold while the
- * response is sent. Each principal is checked once per interval, for any number of open responses.
+ * Checks the permission of principals again while their streaming responses are being sent, not only when the request
+ * arrived. Each principal is checked once per interval, for all of its open responses.
  */
 export function createPrincipalWatch(deps: {
   standingOf: (principal: Principal) => Promise<Standing>;
@@ -45,11 +45,11 @@ export function createPrincipalWatch(deps: {
     entry.isChecking = true;
     let standing: Standing | 'unknown';
     try {
-      standing = await within(Date.now() + Math.min(CHECK_WITHIN_MS, everyMs), standingOf(principal));
+      standing = await withDeadline(Date.now() + Math.min(CHECK_TIMEOUT_MS, everyMs), standingOf(principal));
       entry.checkedAt = Date.now();
     } catch (error) {
       if (Date.now() - entry.checkedAt < uncheckedAtMostMs) return;
-      logger.warn({ err: error }, 'streams ended because their principal could not be checked');
+      logger.warn({ err: error }, 'event streams ended: permissions could not be checked');
       standing = 'unknown';
     } finally {
       entry.isChecking = false;
@@ -82,7 +82,7 @@ export function createPrincipalWatch(deps: {
   }
 
   return {
-    /** Ends a response once its principal may no longer read it; an event stream ends with an error event. */
+    /** Ends a response when its principal may no longer read it. An event stream ends with an error event. */
     guard(ctx: ApiContext, principal: Principal, route: Route, body: Readable): void {
       const isEvents = ctx.response.is('text/event-stream') !== false;
       const stop = follow(principal, (standing) => {
@@ -100,7 +100,7 @@ export function createPrincipalWatch(deps: {
   };
 }
 
-/** Ends an event stream with the error that a repeated request would receive. */
+/** Ends an event stream with the error that the client would receive if it repeated the request. */
 export function endEvents(stream: Readable, fault: ServiceError): void {
   if (stream.destroyed || !('end' in stream) || Reflect.get(stream, 'writableEnded') === true) return;
   const end = stream.end as (this: Readable, text: string) => void;
@@ -108,13 +108,13 @@ export function endEvents(stream: Readable, fault: ServiceError): void {
 }
 
 function faultOf(standing: Standing | 'unknown', route: Route): ServiceError | undefined {
-  if (standing === 'unknown') return unavailable();
+  if (standing === 'unknown') return serviceUnavailable();
   if (standing === null) {
-    return new ServiceError('UNAUTHORIZED', 'The API key was revoked or has expired, or the session is over.');
+    return new ServiceError('UNAUTHORIZED', 'The API key was revoked or has expired, or the login session has ended.');
   }
   const { role } = standing;
   if (role === undefined || mayUse(role, route)) return undefined;
-  return new ServiceError('FORBIDDEN', `A ${role} may not do this.`);
+  return new ServiceError('FORBIDDEN', `The role ${role} does not permit this operation.`);
 }
 
 function idOf({ actor }: Principal): string {

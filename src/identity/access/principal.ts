@@ -20,13 +20,13 @@ export interface MemberPrincipal extends Principal {
   sessionEndsAt: Date;
 }
 
-/** Sender of an inbound call request: the owner of a key or, without an account, the carrier itself. */
+/** Sender of a request about an inbound call: the owner of a key or, without an account, the carrier. */
 export interface Forwarder {
   account?: AccountDocument;
   mode: Mode;
 }
 
-/** The principal's type by the route's `auth`; handlers of other routes receive none. */
+/** The type of principal that a handler receives, by the route's `auth`. Handlers of other routes receive none. */
 export interface PrincipalsByAuth {
   key: Principal;
   keyOrSession: Principal;

@@ -5,8 +5,8 @@ import type { ApiContext } from '../../platform/http/context.js';
 const MAX_AGE_SECONDS = 7 * 24 * 3_600;
 
 /**
- * The name and attributes of a cookie, bound to our host and to TLS. Not over plain HTTP, which only development uses,
- * because browsers would reject such a cookie there.
+ * Returns the name and attributes of a cookie, which is bound to our host and to TLS. Over plain HTTP, which only
+ * development uses, it is not, because browsers would reject such a cookie.
  */
 export function cookieOf(config: Config, name: string): { name: string; attributes: string } {
   const secure = config.production || config.publicBaseUrl.startsWith('https:');
@@ -40,8 +40,8 @@ export function setSessionToken(ctx: ApiContext, config: Config, token: string |
 }
 
 /**
- * Requires that a state-changing request with a cookie comes from our own pages, by Sec-Fetch-Site or else by Origin.
- * Also requires JSON, because an HTML form cannot send it.
+ * Requires that a state-changing request with a cookie comes from our own pages. Checks Sec-Fetch-Site, or Origin if
+ * that is missing. Also requires JSON, because an HTML form cannot send it.
  * @throws ServiceError FORBIDDEN, UNSUPPORTED_MEDIA_TYPE
  */
 export function requireOwnOrigin(ctx: ApiContext, config: Config): void {
@@ -50,6 +50,9 @@ export function requireOwnOrigin(ctx: ApiContext, config: Config): void {
   if (!own) throw new ServiceError('FORBIDDEN', 'This request must come from a page of this service.');
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
   if (ctx.method !== 'DELETE' && type !== 'application/json') {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request must be application/json, also without a body.');
+    throw new ServiceError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The Content-Type of the request must be application/json, even without a body.',
+    );
   }
 }

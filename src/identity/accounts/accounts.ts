@@ -43,13 +43,13 @@ const UNVERIFIED_CONCURRENT_CALLS = 1;
 const MAX_NAME_LENGTH = 100;
 
 const MAX_DESTINATION_CAPS = 100;
-/** Bounded because one document stores the ids of all counted calls of a period. */
+/** Maximum counted calls per period, because one document stores the ids of all counted calls. */
 const MAX_DESTINATION_CALLS = 10_000;
 
 /**
- * The limits of an account in a mode: an operator's override, else those of the plan (or of test mode), plus the
- * service's defaults for live calls on a real carrier.
- * @param defaults absent if live calls use the simulated carrier, which reaches and costs no one
+ * Returns the limits of an account in one mode: the limit that an operator set for it, else that of the plan (or of
+ * test mode). Live calls on a real carrier also have the service's default limits.
+ * @param defaults absent if live calls use the simulated carrier, which reaches no one and costs nothing
  */
 export function limitsOf(account: AccountDocument, mode: Mode, defaults: LiveLimits | undefined): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
@@ -70,17 +70,19 @@ function liveLimitsFor(account: AccountDocument, defaults: LiveLimits): LiveLimi
   return Object.fromEntries(limits.filter(([, limit]) => limit !== undefined)) as LiveLimits;
 }
 
-/** The test balance that an account starts with and is refilled to, in micro-USD. */
+/** Returns the opening test balance of an account in micro-USD. Refills restore this amount. */
 export function testBalanceOf({ unverified }: Pick<AccountDocument, 'unverified'>): Micros {
   return unverified ? UNVERIFIED_TEST_BALANCE_MICROS : TEST_BALANCE_MICROS;
 }
 
-/** Changes to an account's limits: null restores the default, `none` lifts it, an absent field stays unchanged. */
+/**
+ * Changes to an account's limits: null restores the default, `none` removes the limit, an absent field stays unchanged.
+ */
 export interface LimitChanges {
   plan?: Plan;
   requestsPerMinute?: number | null;
   concurrentCalls?: number | null;
-  /** Micro-USD. */
+  /** In micro-USD. */
   dailySpendCapMicros?: Micros | 'none' | null;
   unansweredAttemptsPerHour?: number | 'none' | null;
   liveCallsPerDay?: number | 'none' | null;
@@ -93,7 +95,8 @@ export interface LimitChanges {
 export type Accounts = ReturnType<typeof createAccounts>;
 
 /**
- * Customer accounts. Expected errors are ServiceErrors: MISSING_PARAMS for a field, NOT_FOUND for an unknown account.
+ * Manages customer accounts. Expected errors are ServiceErrors: MISSING_PARAMS for a field, NOT_FOUND for an unknown
+ * account.
  */
 export function createAccounts(database: IdentityDatabase) {
   const ledger = createLedger(database);
@@ -106,7 +109,7 @@ export function createAccounts(database: IdentityDatabase) {
     return account;
   }
 
-  /** The stored form of changes to limits that can be lifted. */
+  /** Returns the update for limits that can be removed by `none`. */
   async function liftings(accountId: string, changes: LimitChanges): Promise<Record<string, unknown>> {
     const given = LIFTABLE_LIMITS.filter((name) => changes[name] !== undefined);
     if (given.length === 0) return {};
@@ -144,7 +147,7 @@ export function createAccounts(database: IdentityDatabase) {
       }
     },
 
-    /** Lifts the limits of an unverified account and credits the rest of its test balance, once. */
+    /** Gives a verified account its full limits and credits the rest of its test balance, once. */
     async verify(accountId: string): Promise<void> {
       const account = await this.find(accountId);
       if (!account?.unverified) return;
@@ -212,17 +215,18 @@ function checkedPlan(plan: Plan): Plan {
 
 function checkPrefix(prefix: string): void {
   if (/^\+[1-9]\d{0,14}$/.test(prefix)) return;
-  throw new ServiceError('MISSING_PARAMS', `${prefix} is not the beginning of an E.164 number, like +44.`);
+  throw new ServiceError('MISSING_PARAMS', `${prefix} is not a prefix of an E.164 number, like +44.`);
 }
 
 function checkDestinationCaps(caps: readonly DestinationCap[]): void {
   if (caps.length > MAX_DESTINATION_CAPS) {
-    throw new ServiceError('MISSING_PARAMS', `An account has at most ${MAX_DESTINATION_CAPS} destination rules.`);
+    throw new ServiceError('MISSING_PARAMS', `An account can have at most ${MAX_DESTINATION_CAPS} destination rules.`);
   }
   const prefixes = new Set<string>();
   for (const { prefix, callsPerHour, callsPerDay } of caps) {
     checkPrefix(prefix);
-    if (prefixes.has(prefix)) throw new ServiceError('MISSING_PARAMS', `There are two rules for ${prefix}.`);
+    if (prefixes.has(prefix))
+      throw new ServiceError('MISSING_PARAMS', `${prefix} must have only one destination rule.`);
     prefixes.add(prefix);
     for (const limit of [callsPerHour, callsPerDay]) {
       if (limit === undefined || (Number.isInteger(limit) && limit >= 0 && limit <= MAX_DESTINATION_CALLS)) continue;

@@ -4,7 +4,7 @@ import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 export const PLANS = ['trial', 'standard', 'growth', 'scale'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Limits that have a default on a real carrier, which an operator can lift. */
+/** Limits that have a default on a real carrier, and that an operator can remove for an account. */
 export const LIFTABLE_LIMITS = ['dailySpendCapMicros', 'unansweredAttemptsPerHour', 'liveCallsPerDay'] as const;
 export type LiftableLimit = (typeof LIFTABLE_LIMITS)[number];
 
@@ -16,23 +16,23 @@ export interface AccountDocument {
   /** Overrides of the plan's limits, set by operators. */
   requestsPerMinute?: number;
   concurrentCalls?: number;
-  /** Per mode: maximum billed and held in a UTC day, in micro-USD; absent: the service's default, if any. */
+  /** Maximum billed and held in a UTC day, in micro-USD, per mode. Absent: the service's default applies, if any. */
   dailySpendCapMicros?: number;
-  /** Unanswered attempts to one number per hour before this account may not call it again. */
+  /** Unanswered attempts to one number per hour, after which this account may not call the number again. */
   unansweredAttemptsPerHour?: number;
   /** Live calls and transfers per UTC day on a real carrier. */
   liveCallsPerDay?: number;
-  /** Service defaults that an operator lifted for this account, leaving it without that limit. */
+  /** Service defaults that an operator removed for this account, so that it has no such limit. */
   liftedLimits?: LiftableLimit[];
-  /** Agent for inbound calls to those numbers of this account that have none. */
+  /** Agent for inbound calls to those numbers of this account that have no agent. */
   inboundAgentId?: string;
   /** E.164 prefixes that may be called; absent: all. */
   allowedCountryPrefixes?: string[];
-  /** Rules by number prefix; a rule for a high-risk prefix also unblocks it for this account. */
+  /** Rules by number prefix. A rule for a high-risk prefix also allows calls to it from this account. */
   destinationCaps?: DestinationCap[];
   /** Newest first; webhooks are signed if there are any. */
   webhookSecrets?: StoredWebhookSecret[];
-  /** Its owner has not verified their e-mail address; absent in all other accounts. */
+  /** True if its owner has not verified their e-mail address; otherwise absent. */
   unverified?: true;
   createdAt: Date;
 }
@@ -42,7 +42,7 @@ export interface StoredWebhookSecret {
   id: string;
   sealed: string;
   createdAt: Date;
-  /** In a replaced secret: how long it still signs in addition to its successor. */
+  /** How long a replaced secret still signs webhooks, in addition to the new one. */
   expiresAt?: Date;
 }
 

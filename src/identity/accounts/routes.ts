@@ -8,11 +8,11 @@ import type { AuditLog } from '../access/audit-log.js';
 import type { AccountDocument } from './model.js';
 import type { AuditEntryDocument } from '../access/audit-entry-model.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { deadlineOf, endOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
 
-/** Sets the agent of an account's inbound calls; the agents domain provides it. */
+/** Sets the agent of an account's inbound calls. Implemented by the agents domain. */
 export interface InboundAgents {
   set(accountId: string, agentId: string | null): Promise<AccountDocument>;
 }
@@ -25,7 +25,7 @@ export interface AccountHandlersDeps {
   inboundAgents: InboundAgents;
 }
 
-/** Handlers of the caller's own account and its audit log. */
+/** Handlers of the routes for the requesting account and its audit log. */
 export function createAccountHandlers(
   deps: AccountHandlersDeps,
 ): RouteHandlers<typeof accountRoutes & typeof auditRoutes> {
@@ -37,23 +37,23 @@ export function createAccountHandlers(
 
     async updateAccount({ ctx, principal, body: { name, inbound_agent_id: agentId } }) {
       let { account } = principal;
-      // Apply the change that can be rejected first.
+      // Make the change that can be rejected first, so that a rejection leaves nothing changed.
       if (agentId !== undefined) {
-        account = await within(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
+        account = await withDeadline(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
       }
-      if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
+      if (name !== undefined) account = await withDeadline(deadlineOf(ctx), accounts.rename(account._id, name));
       const { name: nameBefore, inboundAgentId: agentBefore } = principal.account;
       const unchanged = account.name === nameBefore && account.inboundAgentId === agentBefore;
       return answer(accountView(account, principal.mode, config), { unchanged });
     },
 
-    /** A test key reads changes of test mode only; members and live keys read all. */
+    /** With a test key, returns changes of test mode only. Members and live keys read all changes. */
     async readAuditLog({ ctx, principal: { account, mode, actor }, query }) {
       const isTestKey = actor.kind === 'key' && mode === 'test';
       const list = `audit ${account._id}${isTestKey ? ' test' : ''}`;
       const filter = { accountId: account._id, ...(isTestKey ? { mode } : {}) };
-      const asked = { ...filter, ...positionOf(cursors, list, query), signal: endOf(ctx, listDeadlineOf(ctx)) };
-      return pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
+      const asked = { ...filter, ...positionOf(cursors, list, query), signal: abortSignalOf(ctx, listDeadlineOf(ctx)) };
+      return pageAnswer(cursors, list, await withDeadline(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
     },
   };
 }

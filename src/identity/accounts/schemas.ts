@@ -8,13 +8,13 @@ export const Account = z
   .object({
     account_id: z.string().describe('Identifier of the account.'),
     name: z.string().describe('Name of the account.'),
-    plan: z.enum(['trial', 'standard', 'growth', 'scale']).describe('Plan that sets the limits of the account.'),
-    mode: z.enum(['live', 'test']).describe('The mode that the limits below are of.'),
-    inbound_agent_id: z.string().optional().describe('Takes calls to numbers that name no agent of their own.'),
-    requests_per_minute: z.int().describe('Requests that each API key may make per minute.'),
-    concurrent_calls: z.int().describe('Calls that the account may have in progress at the same time.'),
+    plan: z.enum(['trial', 'standard', 'growth', 'scale']).describe('Plan that determines the limits of the account.'),
+    mode: z.enum(['live', 'test']).describe('Mode of the limits below.'),
+    inbound_agent_id: z.string().optional().describe('Agent for inbound calls to numbers without their own agent.'),
+    requests_per_minute: z.int().describe('Requests per minute of each API key.'),
+    concurrent_calls: z.int().describe('Maximum concurrent calls of the account.'),
     daily_spend_cap: z.number().optional().describe('USD.'),
-    created_at: timestamp('When it was made.'),
+    created_at: timestamp('When it was created.'),
   })
   .meta({ id: 'Account', description: 'Account that calls, agents and money belong to, with its limits in one mode.' });
 export type Account = z.infer<typeof Account>;
@@ -22,19 +22,25 @@ export type Account = z.infer<typeof Account>;
 export const AccountChangesBody = z
   .strictObject({
     name: label('name').optional().describe('New name of the account.'),
-    inbound_agent_id: text('inbound_agent_id', 255).nullable().optional().meta({ description: 'null: none.' }),
+    inbound_agent_id: text('inbound_agent_id', 255)
+      .nullable()
+      .optional()
+      .meta({ description: 'null removes the inbound agent.' }),
   })
   .meta({ id: 'AccountChanges', minProperties: 1 });
 
 export const PhoneNumber = z
   .object({
-    phone_number: z.string().describe('The number, in E.164 form.'),
-    agent_id: z.string().optional().describe('Takes calls to this number in place of the account’s inbound agent.'),
+    phone_number: z.string().describe('The number, in E.164 format.'),
+    agent_id: z
+      .string()
+      .optional()
+      .describe('Agent for calls to this number, instead of the inbound agent of the account.'),
     active_agent_id: z
       .string()
       .optional()
-      .describe('Who takes calls to this number now: its own agent or the account’s.'),
-    created_at: timestamp('When the account got it.'),
+      .describe('Agent that currently answers calls to this number: its own or the inbound agent of the account.'),
+    created_at: timestamp('When it was added to the account.'),
   })
   .meta({ id: 'PhoneNumber' });
 export type PhoneNumber = z.infer<typeof PhoneNumber>;
@@ -46,40 +52,40 @@ export const NewPhoneNumberBody = z
       .string({
         error: (issue) => (issue.input === undefined ? 'phone_number is required.' : 'phone_number must be a string.'),
       })
-      .regex(E164_PATTERN, 'phone_number must be E.164, like +12025550123.')
-      .meta({ description: 'Number to add, in E.164 form.', examples: ['+12025550142'] }),
+      .regex(E164_PATTERN, 'phone_number must be in E.164 format, like +12025550123.')
+      .meta({ description: 'Number to add, in E.164 format.', examples: ['+12025550142'] }),
     agent_id: agentId.optional(),
   })
   .meta({ id: 'NewPhoneNumber' });
 
 export const PhoneNumberChangesBody = z
-  .strictObject({ agent_id: agentId.nullable().optional().meta({ description: 'null: the account’s inbound agent.' }) })
+  .strictObject({
+    agent_id: agentId.nullable().optional().meta({ description: 'null assigns the inbound agent of the account.' }),
+  })
   .meta({ id: 'PhoneNumberChanges', minProperties: 1 });
 
 export const ApiKey = z
   .object({
     key_id: z.string().describe('Identifier of the key. It is not the key itself.'),
     name: z.string().describe('Descriptive name of the key.'),
-    mode: z
-      .enum(['live', 'test'])
-      .describe('Mode that the key works in. Test calls reach no phone and cost no real money.'),
-    prefix: z.string().describe('How the key begins.'),
-    last_four: z.string().describe('How it ends.'),
-    state: z.enum(['active', 'revoked', 'expired']).describe('Whether the key works; only an active one does.'),
-    created_at: timestamp('When it was made.'),
+    mode: z.enum(['live', 'test']).describe('Mode of the key. Test calls reach no phone and cost no real money.'),
+    prefix: z.string().describe('First characters of the key.'),
+    last_four: z.string().describe('Last characters of the key.'),
+    state: z.enum(['active', 'revoked', 'expired']).describe('State of the key; only active keys are valid.'),
+    created_at: timestamp('When it was created.'),
     made_by: z
       .string()
       .optional()
-      .describe('The user_id of the member who made it, or the key that made it; absent where that is not known.'),
-    expires_at: timestamp('When it stops working.').optional(),
+      .describe('user_id of the member or key_id of the key that created it; absent if unknown.'),
+    expires_at: timestamp('When it expires.').optional(),
     revoked_at: timestamp('When it was revoked.').optional(),
-    last_used_at: timestamp('When it was used last, to the minute.').optional(),
+    last_used_at: timestamp('When it was last used, to the minute.').optional(),
   })
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyList = listOf(ApiKey, 'ApiKeyList');
 export const NewApiKey = z
-  .object({ ...ApiKey.shape, secret: z.string().describe('The key itself. It is shown here and never again.') })
+  .object({ ...ApiKey.shape, secret: z.string().describe('The key itself. It is shown only once.') })
   .meta({ id: 'CreatedApiKey' });
 
 export const NewApiKeyBody = z
@@ -87,9 +93,7 @@ export const NewApiKeyBody = z
     name: label('name').meta({ description: 'Descriptive name of the key.', examples: ['backend'] }),
     expires_at: time('expires_at')
       .optional()
-      .describe(
-        'Time at which the key stops working. Without it the key does not expire; one that a key makes expires with that.',
-      ),
+      .describe('When the key expires. By default it does not expire, or expires with the key that creates it.'),
   })
   .meta({ id: 'NewApiKey' });
 export const ApiKeyChangesBody = z
@@ -98,19 +102,17 @@ export const ApiKeyChangesBody = z
     expires_at: time('expires_at')
       .nullable()
       .optional()
-      .describe(
-        'Time at which the key stops working; null if it does not expire. Keys that it has made expire no later.',
-      ),
+      .describe('When the key expires; null if it does not. Keys that it has created expire no later.'),
   })
-  .meta({ id: 'ApiKeyChanges', minProperties: 1, description: 'expires_at null: it does not expire.' });
+  .meta({ id: 'ApiKeyChanges', minProperties: 1, description: 'expires_at null: the key does not expire.' });
 
 export const AuditEntry = z
   .object({
     id: z.string().describe('Identifier of the entry.'),
-    at: timestamp('When it was done.'),
+    at: timestamp('When the change was made.'),
     mode: z
       .enum(['live', 'test'])
-      .describe('`test` when nothing but test mode was changed. Changes that reach both modes are live.'),
+      .describe('`test` if only test mode was changed. Changes that affect both modes are live.'),
     actor: z
       .object({
         kind: z
@@ -125,7 +127,7 @@ export const AuditEntry = z
       })
       .describe('Who made the change.'),
     action: z.string().describe('Operation id, such as createAgent.'),
-    target: z.string().optional().describe('What it was done to.'),
+    target: z.string().optional().describe('What was changed.'),
     request_id: z.string().describe('Identifier of the request that made the change, as in its X-Request-Id header.'),
   })
   .meta({ id: 'AuditEntry' });
@@ -136,7 +138,7 @@ export const AuditQuery = z.object(paging());
 export const role = z
   .enum(ROLES, `role must be one of ${ROLES.join(', ')}.`)
   .describe(
-    'Permissions in the account: an owner may do everything, a developer everything except manage members, API keys and account settings, a viewer only reads.',
+    'Permissions in the account: owner has full access; developer everything except members, API keys and account settings; viewer is read-only.',
   );
 
 export const ACCOUNT_EXAMPLE: Account = {

@@ -5,11 +5,11 @@ import { testBalanceOf } from './accounts.js';
 import type { Ledger } from '../../billing/ledger/ledger.js';
 import type { AccountDocument } from './model.js';
 
-/** Maximum attempts: concurrent refills make an attempt fail, and more than this many at once do not occur. */
+/** Maximum attempts. An attempt fails if another refill is concurrent; more than this many never are. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Refills an account's available test balance to its opening value; a higher balance stays unchanged. The payment id
+ * Refills an account's available test balance to its opening value. A higher balance stays unchanged. The payment id
  * contains the sum of all previous top-ups, so that only one of several concurrent refills is credited.
  * @returns the credited amount in micro-USD
  */
@@ -26,8 +26,8 @@ export async function refillTestBalance(
       await ledger.topUp({ ledgerAccountId: id, paymentId: `refill_${creditedMicros}`, amountMicros: missing });
       return missing;
     } catch (error) {
-      const isOvertaken = error instanceof ServiceError && error.code === 'IDEMPOTENCY_CONFLICT';
-      if (!isOvertaken || attempt === MAX_ATTEMPTS) throw error;
+      const isConflict = error instanceof ServiceError && error.code === 'IDEMPOTENCY_CONFLICT';
+      if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }

@@ -5,7 +5,7 @@ import type { ApiKeyDocument } from './model.js';
 /** Reads API keys, which contain no secrets. */
 export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase, 'accounts' | 'apiKeys'>) {
   return {
-    /** Whether a key is still valid and its account exists. Does not count as a use. */
+    /** Whether a key is still valid and its account exists. This does not count as a use of the key. */
     async isInForce(keyId: string): Promise<boolean> {
       const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
       if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return false;
@@ -23,7 +23,7 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
 
     /**
      * Counts the valid keys of the account and mode.
-     * @param of.madeBy `members`: without keys created by other keys
+     * @param of.madeBy `members`: count no keys that were created by other keys
      */
     countActive(p: { accountId: string; mode: Mode }, of: { madeBy?: 'members' } = {}): Promise<number> {
       return apiKeys

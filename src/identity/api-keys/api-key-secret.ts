@@ -14,14 +14,15 @@ export function newSecret(mode: Mode): string {
 }
 
 /**
- * Whether a text has the form of a key and a correct checksum; detects typing errors and noise without a database read.
+ * Whether a text has the form of a key and a correct checksum. Detects typing errors and random text without a database
+ * read.
  */
 export function isWellFormed(secret: string): boolean {
   if (!SECRET_PATTERN.test(secret)) return false;
   return checksumOf(secret.slice(0, -CHECKSUM_LENGTH)) === secret.slice(-CHECKSUM_LENGTH);
 }
 
-/** The stored hash of a secret. An HMAC suffices: 190 random bits cannot be guessed, so no slow hash is needed. */
+/** Returns the hash to store. 190 random bits cannot be guessed, so an HMAC is enough and no slow hash is needed. */
 export function hashSecret(pepper: string, secret: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }
@@ -40,7 +41,7 @@ function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 in a byte; values above it would favour the first characters.
+      // 248 is the largest multiple of 62 in a byte. Larger values would make the first characters more likely.
       if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62);
     }
   }

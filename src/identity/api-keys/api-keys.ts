@@ -3,7 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { checkedName, updateOf } from '../accounts/accounts.js';
 import { createApiKeyQueries } from './api-key-queries.js';
-import { makeRoomForKey, MOST_KEYS } from './key-room.js';
+import { makeRoomForKey, MAX_KEYS } from './key-limit.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
 import type { IdentityDatabase } from '../database.js';
 import type { AccountDocument } from '../accounts/model.js';
@@ -13,11 +13,16 @@ const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** API keys. Only an HMAC of each is stored. Nothing is cached, so revocation applies from the next request. */
+/**
+ * Manages API keys. Only an HMAC of each key is stored. Nothing is cached, so a revocation applies to the next request.
+ */
 export function createApiKeys(deps: { database: IdentityDatabase; pepper: string }) {
   const { accounts, apiKeys } = deps.database;
 
-  /** Records a use without awaiting it, so that requests are not delayed. The next use makes up for a lost write. */
+  /**
+   * Records a use but does not wait for the write, so that requests are not delayed. If it fails, the next use is
+   * recorded.
+   */
   function noteUse(key: ApiKeyDocument, now: number): void {
     if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
     const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
@@ -32,10 +37,10 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
 
     /**
      * Creates a key. Its secret is returned here and stored nowhere.
-     * @param p.madeBy the key that requests it: the new key expires with it at the latest
+     * @param p.madeBy the key that requests it; the new key expires no later than this one
      * @param p.madeByUser the member who requests it; ignored with `madeBy`, whose member is used
      * @throws ServiceError MISSING_PARAMS for the name or the expiry, NOT_FOUND for the account, CONFLICT with too many
-     *   keys
+     * keys
      */
     async create(p: {
       accountId: string;
@@ -47,13 +52,13 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     }): Promise<{ secret: string; key: ApiKeyDocument }> {
       const name = checkedName(p.name);
       if (p.expiresAt && !(p.expiresAt.getTime() > Date.now())) {
-        throw new ServiceError('MISSING_PARAMS', 'The expiry must be a time in the future.');
+        throw new ServiceError('MISSING_PARAMS', 'The expiry must be in the future.');
       }
       if (!(await accounts.exists({ _id: p.accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
       }
       if (!(await makeRoomForKey(apiKeys, p))) {
-        throw new ServiceError('CONFLICT', `An account has at most ${MOST_KEYS} keys in a mode; revoke one first.`);
+        throw new ServiceError('CONFLICT', `An account can have at most ${MAX_KEYS} keys per mode. Revoke one first.`);
       }
       const secret = newSecret(p.mode);
       const madeByUser = p.madeBy ? p.madeBy.madeByUser : p.madeByUser;
@@ -87,13 +92,13 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     },
 
     /**
-     * Renames a key or changes its expiry (null: never). Keys that it has created expire no later.
+     * Renames a key or changes its expiry (null: never). Keys that were created by this key expire no later.
      * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT if the expiry of a revoked key is to change
      */
     async update(keyId: string, changes: { name?: string; expiresAt?: Date | null }): Promise<ApiKeyDocument> {
       const { name, expiresAt } = changes;
       if (expiresAt && !(expiresAt.getTime() > Date.now())) {
-        throw new ServiceError('MISSING_PARAMS', 'The expiry must be a time in the future.');
+        throw new ServiceError('MISSING_PARAMS', 'The expiry must be in the future.');
       }
       const given = { ...(name === undefined ? {} : { name: checkedName(name) }), expiresAt };
       const inForce = expiresAt === undefined ? {} : { revokedAt: null };
@@ -107,7 +112,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
         }
         return key;
       }
-      if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key is revoked.');
+      if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key has been revoked.');
       throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
     },
 
@@ -117,7 +122,8 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     },
 
     /**
-     * Revokes a key and all keys that descend from it. Repeating it keeps the first revocation time.
+     * Revokes a key, the keys it created, the keys they created, and so on. Repeating it keeps the first revocation
+     * time.
      * @throws ServiceError NOT_FOUND
      */
     async revoke(keyId: string): Promise<ApiKeyDocument> {

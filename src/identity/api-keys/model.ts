@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 
-/** `_id` is an HMAC of the secret, so that look-ups leak nothing by timing; the secret itself is not stored. */
+/** An API key. `_id` is an HMAC of the secret, so that lookups leak nothing by timing. The secret is not stored. */
 export interface ApiKeyDocument {
   _id: string;
   keyId: string;
@@ -11,9 +11,9 @@ export interface ApiKeyDocument {
   prefix: string;
   lastFour: string;
   createdAt: Date;
-  /** Ids of the keys that it descends from, oldest first; the last one created it. Absent if no key created it. */
+  /** Ids of the keys that led to this one, oldest first; the last one created it. Absent if a person created it. */
   ancestors?: string[];
-  /** Member who created it or its first ancestor. Absent: created by an operator, or by an earlier version. */
+  /** Member who created this key or its first ancestor. Absent: created by an operator, or by an earlier version. */
   madeByUser?: string;
   expiresAt?: Date;
   revokedAt?: Date;
@@ -39,7 +39,7 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
   { collection: 'api_keys', versionKey: false },
 );
 
-// For listing the keys of an account, newest first. Unique only so that every server builds it.
+// For listing the keys of an account, newest first. The index is unique only because some servers build no other kind.
 apiKeySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 // Servers that support TTL indexes delete keys 30 days after revocation.
 apiKeySchema.index({ revokedAt: 1 }, { expireAfterSeconds: 30 * 24 * 3_600 });

@@ -5,30 +5,30 @@ import type { ApiKeys } from './api-keys.js';
 import type { ApiKeyDocument } from './model.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../access/principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { granted } from '../../platform/http/granted.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { recheckAfter } from '../../platform/http/recheck-after.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import { wholeList } from '../../platform/http/lists.js';
 
-const MOST_ACTIVE_KEYS = 100;
+const MAX_ACTIVE_KEYS = 100;
 
-/** API keys of the caller's account and mode: a key of one mode neither sees nor creates keys of the other. */
+/** Creates the handlers for API keys. A key of one mode neither sees nor creates keys of the other mode. */
 export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHandlers<typeof apiKeyRoutes> {
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
-    const key = await within(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
+    const key = await withDeadline(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
     if (!key) throw new ServiceError('NOT_FOUND', 'There is no API key with this key_id.');
     return key;
   }
 
-  /** The key of the request; undefined for a member. @throws ServiceError NOT_FOUND */
+  /** Returns the key that sent the request; undefined for a member. @throws ServiceError NOT_FOUND */
   async function askingKey(ctx: ApiContext, principal: Principal): Promise<ApiKeyDocument | undefined> {
     return principal.actor.kind === 'key' ? find(ctx, principal, principal.actor.keyId) : undefined;
   }
 
   return {
     async listApiKeys({ ctx, principal: { account, mode } }) {
-      const keys = await within(deadlineOf(ctx), apiKeys.list(account._id));
+      const keys = await withDeadline(deadlineOf(ctx), apiKeys.list(account._id));
       return wholeList(
         keys
           .filter((key) => key.mode === mode)
@@ -41,13 +41,16 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const { account, mode } = principal;
       const owner = { accountId: account._id, mode };
       const madeBy = await askingKey(ctx, principal);
-      // Count only members' keys for members, so that a stolen key cannot block them.
+      // For a request by a member, count only keys created by members, so that a stolen key cannot block members.
       const counted = madeBy ? {} : { madeBy: 'members' as const };
-      if ((await within(deadlineOf(ctx), apiKeys.countActive(owner, counted))) >= MOST_ACTIVE_KEYS) {
-        throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
+      if ((await withDeadline(deadlineOf(ctx), apiKeys.countActive(owner, counted))) >= MAX_ACTIVE_KEYS) {
+        throw new ServiceError(
+          'CONFLICT',
+          `An account can have at most ${MAX_ACTIVE_KEYS} active keys per mode. Revoke one first.`,
+        );
       }
       const expiresAt = futureTime(expiry) ?? madeBy?.expiresAt;
-      refuseLaterExpiry(madeBy, expiresAt);
+      assertExpiryAllowed(madeBy, expiresAt);
       const made = apiKeys.create({
         ...owner,
         name,
@@ -55,8 +58,8 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
         ...(madeBy ? { madeBy } : {}),
         ...(principal.actor.kind === 'member' ? { madeByUser: principal.actor.userId } : {}),
       });
-      const kept = granted(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
-      const { key, secret } = await within(deadlineOf(ctx), kept);
+      const kept = recheckAfter(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
+      const { key, secret } = await withDeadline(deadlineOf(ctx), kept);
       return answer({ ...keyView(key), secret }, { target: key.keyId });
     },
 
@@ -64,17 +67,17 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const { name, expires_at: expiry } = body;
       const expiresAt = futureTime(expiry);
       const before = await find(ctx, principal, keyId);
-      if (expiresAt !== undefined) refuseLaterExpiry(await askingKey(ctx, principal), expiresAt ?? undefined);
+      if (expiresAt !== undefined) assertExpiryAllowed(await askingKey(ctx, principal), expiresAt ?? undefined);
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
-      const updated = granted(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
-      const key = await within(deadlineOf(ctx), updated);
+      const updated = recheckAfter(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
+      const key = await withDeadline(deadlineOf(ctx), updated);
       const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
       return answer(keyView(key), { unchanged });
     },
 
     async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
       const { revokedAt } = await find(ctx, principal, keyId);
-      const key = await within(deadlineOf(ctx), apiKeys.revoke(keyId));
+      const key = await withDeadline(deadlineOf(ctx), apiKeys.revoke(keyId));
       return answer(keyView(key), { unchanged: revokedAt !== undefined });
     },
   };
@@ -85,19 +88,20 @@ function futureTime<T extends null | undefined>(text: string | T): Date | T {
   if (typeof text !== 'string') return text;
   const at = new Date(text);
   if (at.getTime() > Date.now()) return at;
-  const fault = 'expires_at must be a time in the future.';
+  const fault = 'expires_at must be in the future.';
   throw new ServiceError('MISSING_PARAMS', fault, { fields: { expires_at: fault } });
 }
 
 /**
- * A key with an expiry cannot extend any key beyond it, itself included; otherwise a thief could keep access.
+ * Requires that a key with an expiry sets no later expiry for any key, including itself. Otherwise the thief of a key
+ * could keep access.
  * @throws ServiceError FORBIDDEN
  */
-function refuseLaterExpiry(asking: ApiKeyDocument | undefined, expiresAt: Date | undefined): void {
+function assertExpiryAllowed(asking: ApiKeyDocument | undefined, expiresAt: Date | undefined): void {
   const end = asking?.expiresAt;
   if (end === undefined || (expiresAt !== undefined && expiresAt.getTime() <= end.getTime())) return;
-  const fault = 'expires_at must not be later than the expiry of the key that asks.';
-  throw new ServiceError('FORBIDDEN', `${fault} Ask with a key that lives longer, or in the portal.`);
+  const fault = 'expires_at must not be later than the expiry of the API key in use.';
+  throw new ServiceError('FORBIDDEN', `${fault} Use a key that expires later, or the portal.`);
 }
 
 function keyView(key: ApiKeyDocument): ApiKey {

@@ -1,14 +1,14 @@
 import { urlFrom } from '../../kernel/text.js';
-/** Characters that mail programs interpret as separators, comments or quotes, and invisible ones. */
+/** Characters not allowed in the local part: separators, comments and quotes in mail programs, and invisible ones. */
 const NEVER_IN_LOCAL_PART = /[\s,;:()<>[\]"\\@\p{Cc}\p{Cf}\p{Surrogate}]/u;
-/** Characters with a special meaning in URLs. */
+/** Characters not allowed in the domain, because they have a special meaning in URLs. */
 const NEVER_IN_DOMAIN = /[\s%/?#:@[\]\\\p{Cc}\p{Surrogate}]/u;
 const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Normalises an e-mail address, for identity, limits and sending: the local part in lower case and NFKC form, the
- * domain as in DNS. Otherwise mail servers would deliver `ada@ｅxample.com` to an address that counts as a different one
- * here.
+ * Normalises an e-mail address, for identity, limits and sending. The local part becomes lower case and NFKC form, the
+ * domain as in DNS. Otherwise one person could have several addresses here: mail servers deliver `ada@ｅxample.com` to
+ * `ada@example.com`.
  * @returns undefined if the text is not an e-mail address
  */
 export function normalEmail(text: string): string | undefined {
@@ -21,7 +21,7 @@ export function normalEmail(text: string): string | undefined {
   return host === undefined ? undefined : `${name}@${host}`;
 }
 
-/** A domain as in DNS, the same as `domainToASCII` of node:url, which the SDK cannot import. */
+/** Converts a domain to its form in DNS, as `domainToASCII` of node:url does, which the SDK cannot import. */
 function hostOf(domain: string): string | undefined {
   const given = NEVER_IN_DOMAIN.test(domain) ? undefined : urlFrom(`ws://${domain}`);
   if (given === undefined) return undefined;

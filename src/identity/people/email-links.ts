@@ -7,11 +7,15 @@ const VALID_MS = 30 * 60_000;
 export type EmailLinks = ReturnType<typeof createEmailLinks>;
 export type LinkPurpose = EmailLinkDocument['purpose'];
 
-/** Links that prove control of an e-mail address: random tokens, stored as hashes, valid once and for 30 minutes. */
+/**
+ * Manages links that prove control of an e-mail address: random tokens, stored as hashes, valid once and for 30
+ * minutes.
+ */
 export function createEmailLinks({ emailLinks }: IdentityDatabase) {
   return {
     /**
-     * @param subject a person's id to reset a password, an e-mail address to verify it
+     * Creates a link.
+     * @param subject to reset a password, a person's id; to verify an e-mail address, that address
      * @returns the token, which is not stored
      */
     async issue(subject: string, purpose: LinkPurpose): Promise<string> {
@@ -23,14 +27,15 @@ export function createEmailLinks({ emailLinks }: IdentityDatabase) {
       return token;
     },
 
-    /** The link's subject, without using up the link; undefined if it is not valid. */
+    /** Returns the subject of a link and leaves the link valid; undefined if the link is not valid. */
     async find(token: string, purpose: LinkPurpose): Promise<string | undefined> {
       const link = await emailLinks.findOne({ _id: hashOf(token), purpose }).lean<EmailLinkDocument>();
       return link && link.expiresAt.getTime() > Date.now() ? link.subject : undefined;
     },
 
     /**
-     * Uses up the link, and all others of the subject for this purpose; false if it is not valid or was already used.
+     * Uses up the link, and all others of the subject for this purpose. Returns false if the link is not valid or was
+     * already used.
      */
     async use(token: string, purpose: LinkPurpose): Promise<boolean> {
       const filter = { _id: hashOf(token), purpose, expiresAt: { $gt: new Date() } };
@@ -41,7 +46,10 @@ export function createEmailLinks({ emailLinks }: IdentityDatabase) {
   };
 }
 
-/** The URL of a portal page with a token in the fragment, which browsers send to no server and in no Referer. */
+/**
+ * Returns the URL of a portal page with a token in the fragment. Browsers send the fragment to no server and in no
+ * Referer.
+ */
 export function linkTo(publicBaseUrl: string, page: string, token: string): string {
   return `${publicBaseUrl}/portal/${page}#token=${token}`;
 }

@@ -6,31 +6,31 @@ import type { IdentityDatabase } from '../database.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
-/** Maximum listed per account. */
-const MOST_LISTED = 200;
+/** Maximum invitations in the list of an account. */
+const MAX_LISTED = 200;
 
 export interface NewInvitation {
   accountId: string;
   email: string;
   role: Role;
-  /** Member who invites; absent: an operator. */
+  /** Member who created the invitation; absent: an operator. */
   invitedBy?: string;
-  /** Whether only the holder of the address can receive the token. */
+  /** Whether only the holder of the e-mail address can receive the token. */
   provesAddress: boolean;
 }
 
 export type Invitations = ReturnType<typeof createInvitations>;
 
-/** Open invitations to accounts. Tokens are stored as hashes. */
+/** Manages open invitations to accounts. Tokens are stored as hashes. */
 export function createInvitations({ invitations, users }: IdentityDatabase) {
-  /** Only owners can invite. Invitations of a removed or demoted owner become invalid. */
+  /** Whether the inviter is still an owner. Invitations of a removed or demoted owner become invalid. */
   async function mayStillInvite({ invitedBy, accountId }: InvitationDocument): Promise<boolean> {
     if (invitedBy === undefined) return true;
     const inviter = await users.findOne({ _id: invitedBy, accountId }).lean<UserDocument>();
     return inviter?.role === 'owner';
   }
 
-  const notOpen = () => new ServiceError('NOT_FOUND', 'This invitation is not open any more. Ask for a new one.');
+  const notOpen = () => new ServiceError('NOT_FOUND', 'This invitation is no longer valid. Ask for a new one.');
 
   return {
     notOpen,
@@ -55,12 +55,13 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
       const found = await invitations
         .find({ accountId, expiresAt: { $gt: new Date() } })
         .sort({ createdAt: -1 })
-        .limit(MOST_LISTED)
+        .limit(MAX_LISTED)
         .lean<InvitationDocument[]>();
       return found;
     },
 
     /**
+     * Finds an open invitation.
      * @throws ServiceError NOT_FOUND if it is unknown, used, withdrawn or expired, or its inviter may no longer invite
      */
     async find(token: string): Promise<InvitationDocument> {
@@ -73,7 +74,7 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
     /** @throws ServiceError NOT_FOUND */
     async withdraw(accountId: string, invitationId: string): Promise<InvitationDocument> {
       const invitation = await invitations.findOneAndDelete({ accountId, invitationId }).lean<InvitationDocument>();
-      if (!invitation) throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
+      if (!invitation) throw new ServiceError('NOT_FOUND', 'There is no open invitation with this invitation_id.');
       return invitation;
     },
 
@@ -82,7 +83,7 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
       await invitations.deleteMany({ invitedBy: userId });
     },
 
-    /** Withdraws every invitation of an address to an account, such as older ones when one is accepted. */
+    /** Withdraws every invitation of an address to an account, such as older invitations when one is accepted. */
     async withdrawAll(accountId: string, email: string): Promise<void> {
       await invitations.deleteMany({ accountId, email });
     },

@@ -4,7 +4,7 @@ import { ROLES, type Role } from '../../kernel/access.js';
 /** A person, who is a member of one account. */
 export interface UserDocument {
   _id: string;
-  /** Normalised, see `normalEmail`; unique among verified people. */
+  /** The address as normalised by `normalEmail`. Unique among verified people. */
   email: string;
   name: string;
   accountId: string;
@@ -12,33 +12,41 @@ export interface UserDocument {
   /** Argon2id hash in PHC format. */
   passwordHash: string;
   createdAt: Date;
-  /** May see internals of the service; absent on customers' members. */
+  /** Whether the person may see internals of the service. Absent for members of customers' accounts. */
   operator?: boolean;
-  /** Has not verified the address. Stored in a separate collection, where several people may have the same address. */
+  /**
+   * True if the address is not verified. Unverified people are in a separate collection, where several may share an
+   * address.
+   */
   unverified?: true;
-  /** Name for the account of an incomplete sign-up, which has not been created yet. */
+  /** Name for the account of an incomplete sign-up. The account does not exist yet. */
   openingAccount?: string;
-  /** Joined by invitation instead of opening the account. */
+  /** True if the person joined by invitation instead of opening the account. */
   invited?: true;
-  /** Verified, but the account may not have its full limits yet. */
+  /** True if the address is verified, but the account may not have its full limits yet. */
   verifying?: true;
-  /** If unverified: when a verification started, so that the sign-up does not expire meanwhile. */
+  /** Unverified people only: when a verification started, so that the sign-up does not expire meanwhile. */
   verifyingSince?: Date;
-  /** If unverified: when the sign-up expired. It is no longer found, and its data is being deleted. */
+  /** Unverified people only: when the sign-up expired. Queries no longer find it, and its data is being deleted. */
   expiredAt?: Date;
-  /** If unverified and expired: the last attempt to delete it. */
+  /** Unverified and expired people only: time of the last attempt to delete them. */
   removalTriedAt?: Date;
-  /** If unverified: never expires, because the account has received money. */
+  /** Unverified people only: the sign-up never expires, because the account has received money. */
   kept?: true;
 }
 
-/** `_id` is the SHA-256 of the cookie's value, so that a reader of the database cannot use the session. */
+/**
+ * A portal session. `_id` is the SHA-256 of the cookie's value, so that a leaked database reveals no usable session.
+ */
 export interface SessionDocument {
   _id: string;
   userId: string;
   createdAt: Date;
   lastSeenAt: Date;
-  /** Hash of the password hash: changing the password ends the session. Absent in sessions of an earlier version. */
+  /**
+   * Hash of the password hash. Changing the password therefore ends the session. Absent in sessions of an earlier
+   * version.
+   */
   credential?: string;
 }
 
@@ -46,22 +54,22 @@ export interface SessionDocument {
 export interface EmailLinkDocument {
   _id: string;
   purpose: 'verify' | 'reset';
-  /** A person's id to reset a password, an e-mail address to verify it. */
+  /** To reset a password, a person's id. To verify an e-mail address, that address. */
   subject: string;
   createdAt: Date;
   expiresAt: Date;
 }
 
-/** `_id` is the SHA-256 of the token. */
+/** An invitation. `_id` is the SHA-256 of the token. */
 export interface InvitationDocument {
   _id: string;
   invitationId: string;
   accountId: string;
   email: string;
   role: Role;
-  /** Member who invites; absent: an operator. */
+  /** Member who created the invitation; absent: an operator. */
   invitedBy?: string;
-  /** The token was e-mailed to the address, or an operator vouches for the address. */
+  /** True if the token was e-mailed to the address, or an operator confirms that the address belongs to the person. */
   provesAddress?: boolean;
   createdAt: Date;
   expiresAt: Date;

@@ -5,7 +5,10 @@ import type { UserDocument } from './model.js';
 
 export type Operators = ReturnType<typeof createOperators>;
 
-/** Members who may see the service's internals. No account role grants this, only `callwright admin operators`. */
+/**
+ * Manages which members may see the service's internals. No account role allows this, only `callwright admin
+ * operators`.
+ */
 export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
   async function change(email: string, update: object): Promise<UserDocument> {
     const address = normalEmail(email) ?? email;
@@ -27,7 +30,7 @@ export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
     /** @throws ServiceError NOT_FOUND if no member has this e-mail address */
     remove: (email: string): Promise<UserDocument> => change(email, { $unset: { operator: '' } }),
 
-    /** Oldest member first. */
+    /** Lists the operators, oldest member first. */
     list(): Promise<UserDocument[]> {
       return users.find({ operator: true }).sort({ createdAt: 1, _id: 1 }).lean<UserDocument[]>().exec();
     },

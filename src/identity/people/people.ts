@@ -5,20 +5,20 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { IdentityDatabase } from '../database.js';
 import type { UserDocument } from './model.js';
 
-/** Unverified sign-ups are stored in a separate collection. */
+/** Returns the collections of verified and of unverified people. */
 export function collectionsOf({ users, unverifiedUsers }: IdentityDatabase) {
   return (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
 }
 
 /**
- * People by e-mail address. An address belongs to the person who verified it; before that, any number of people may
- * sign up with it, so that a sign-up does not reveal whether an address is taken.
+ * Manages people by e-mail address. An address belongs to the person who verified it. Before that, any number of people
+ * may sign up with it, so that a sign-up does not reveal whether an address is taken.
  */
 export function createPeople(database: IdentityDatabase) {
   const { users, unverifiedUsers } = database;
   const accounts = createAccounts(database);
 
-  /** Excludes expired sign-ups. */
+  /** Filter that excludes expired sign-ups. */
   const inForce = (filter: object) => ({ ...filter, expiredAt: null });
 
   const collectionOf = collectionsOf(database);
@@ -35,7 +35,8 @@ export function createPeople(database: IdentityDatabase) {
   }
 
   /**
-   * Completes an interrupted sign-up: the person is stored before the account, so that no two take the same address.
+   * Creates the account of a person if a sign-up was interrupted. A sign-up stores the person before the account, so
+   * that two people cannot take the same address.
    */
   async function withAccount(user: UserDocument): Promise<UserDocument> {
     const { openingAccount, ...opened } = user;
@@ -46,14 +47,14 @@ export function createPeople(database: IdentityDatabase) {
     return opened;
   }
 
-  /** Completes an interrupted verification. Safe to repeat. */
+  /** Completes a verification that was interrupted. Safe to repeat. */
   async function settle(user: UserDocument): Promise<void> {
     if (!user.invited) await accounts.verify(user.accountId);
     await unverifiedUsers.deleteOne({ _id: user._id });
     await users.updateOne({ _id: user._id }, { $unset: { verifying: '' } });
   }
 
-  /** Assigns the address to a person unless it has an owner. @throws ServiceError CONFLICT */
+  /** Assigns the address to a person unless someone else has verified it. @throws ServiceError CONFLICT */
   async function claim(user: UserDocument): Promise<void> {
     const { unverified: _verified, verifyingSince: _begun, ...person } = user;
     try {
@@ -63,7 +64,7 @@ export function createPeople(database: IdentityDatabase) {
       const now = await unverifiedUsers.findOne({ _id: person._id }).lean<UserDocument>();
       if (now && now.role !== person.role) await users.updateOne({ _id: person._id }, { $set: { role: now.role } });
     } catch (error) {
-      // The address belongs to someone else, or to this person through a concurrent request.
+      // The address belongs to someone else, unless a concurrent request has verified this person.
       if (await users.exists({ _id: person._id })) return;
       await unverifiedUsers.updateOne({ _id: person._id }, { $unset: { verifyingSince: '' } });
       throw error;
@@ -90,21 +91,21 @@ export function createPeople(database: IdentityDatabase) {
       return withAccount(await add({ _id, ...person, accountId, ...opening }));
     },
 
-    /** The verified owner of the address. */
+    /** Finds the person who verified the address. */
     async findByEmail(email: string): Promise<UserDocument | null> {
       const user = await users.findOne({ email }).lean<UserDocument>();
       if (user?.verifying) await settle(user);
       return user && withAccount(user);
     },
 
-    /** The latest unverified sign-up with this address and password. */
+    /** Finds the latest unverified sign-up with this address and password. */
     async findUnverified(email: string, passwordHash: string): Promise<UserDocument | null> {
       const found = unverifiedUsers.findOne(inForce({ email, passwordHash })).sort({ createdAt: -1 });
       const user = await found.lean<UserDocument>();
       return user && withAccount(user);
     },
 
-    /** Number of unverified sign-ups with the address. */
+    /** Counts the unverified sign-ups with the address. */
     countUnverified: (email: string): Promise<number> => unverifiedUsers.countDocuments(inForce({ email })).exec(),
 
     async findById(userId: string): Promise<UserDocument | null> {
@@ -134,13 +135,13 @@ export function createPeople(database: IdentityDatabase) {
 function createPasswordChanges(database: IdentityDatabase) {
   const collectionOf = collectionsOf(database);
   return {
-    /** Sets a password. Also ends every session of the person, because sessions are bound to the password. */
+    /** Sets a password. This also ends every session of the person, because sessions are bound to the password. */
     async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {
       await collectionOf(user).updateOne({ _id: user._id }, { $set: { passwordHash } });
     },
 
     /**
-     * Replaces a password like `setPassword`, if it is still the one that was verified.
+     * Replaces a password like `setPassword`, but only if the stored hash is still that of the given user.
      * @returns false, without a change, if the password has changed meanwhile
      */
     async replacePassword(
@@ -154,6 +155,6 @@ function createPasswordChanges(database: IdentityDatabase) {
 }
 
 function addressTaken(): ServiceError {
-  const fault = 'This e-mail address belongs to a member already. Log in with it, or use another address.';
+  const fault = 'This e-mail address already belongs to a member. Log in with it, or use another address.';
   return new ServiceError('CONFLICT', fault, { fields: { email: fault } });
 }

@@ -4,10 +4,10 @@ import { createPeople } from './people.js';
 import type { SessionDocument, UserDocument } from './model.js';
 
 const IDLE_MS = 12 * 3_600_000;
-const LONGEST_MS = 7 * 24 * 3_600_000;
-/** Maximum concurrent sessions of a person; beyond it the oldest ends. */
-const MOST_SESSIONS = 20;
-/** Minimum interval between recorded uses. */
+const MAX_MS = 7 * 24 * 3_600_000;
+/** Maximum concurrent sessions of a person. When there are more, the oldest one ends. */
+const MAX_SESSIONS = 20;
+/** Minimum interval between two recorded uses of a session. */
 const SEEN_RESOLUTION_MS = 60_000;
 
 export type Sessions = ReturnType<typeof createSessions>;
@@ -20,22 +20,24 @@ export interface LiveSession {
   expiresAt: Date;
 }
 
-/** Sessions of members: opaque tokens of 256 random bits, stored as hashes. Nothing is cached. */
+/** Manages sessions of members. Tokens have 256 random bits and are stored as hashes. Nothing is cached. */
 export function createSessions(database: IdentityDatabase) {
   const { sessions } = database;
   const people = createPeople(database);
 
-  /** Null if the password has changed: a reset must end every session, including one that starts at the same moment. */
+  /**
+   * Finds the member of a session. Null if the password has changed, so that a reset ends even a session just starting.
+   */
   async function ownerOf({ userId, credential }: SessionDocument): Promise<UserDocument | null> {
     const user = await people.findById(userId);
     if (!user || (credential !== undefined && credential !== hashOf(user.passwordHash))) return null;
     return user;
   }
 
-  /** Ends a member's oldest sessions above the limit. */
+  /** Ends a member's oldest sessions if there are more than the maximum. */
   async function endBeyond(userId: string): Promise<void> {
     const newest = sessions.find({ userId }, { _id: 1 }).sort({ createdAt: -1, _id: 1 });
-    const ended = await newest.skip(MOST_SESSIONS).lean<{ _id: string }[]>();
+    const ended = await newest.skip(MAX_SESSIONS).lean<{ _id: string }[]>();
     if (ended.length > 0) await sessions.deleteMany({ _id: { $in: ended.map(({ _id }) => _id) } });
   }
 
@@ -49,7 +51,7 @@ export function createSessions(database: IdentityDatabase) {
       await sessions.deleteMany({
         userId,
         $or: [
-          { createdAt: { $lt: new Date(now.getTime() - LONGEST_MS) } },
+          { createdAt: { $lt: new Date(now.getTime() - MAX_MS) } },
           { lastSeenAt: { $lt: new Date(now.getTime() - IDLE_MS) } },
         ],
       });
@@ -57,10 +59,10 @@ export function createSessions(database: IdentityDatabase) {
         { _id: hashOf(token), userId, createdAt: now, lastSeenAt: now, credential: hashOf(user.passwordHash) },
       ]);
       await endBeyond(userId);
-      return { token, expiresAt: new Date(now.getTime() + LONGEST_MS) };
+      return { token, expiresAt: new Date(now.getTime() + MAX_MS) };
     },
 
-    /** Finds the valid session of a token, or null. Sessions last 12 h after their last use, 7 days in total. */
+    /** Finds the valid session of a token, or null. Sessions last 12 h after their last use, at most 7 days. */
     async find(token: string): Promise<LiveSession | null> {
       if (!/^[\w-]{43}$/.test(token)) return null;
       const session = await sessions.findOne({ _id: hashOf(token) }).lean<SessionDocument>();
@@ -71,10 +73,12 @@ export function createSessions(database: IdentityDatabase) {
       if (now - session.lastSeenAt.getTime() >= SEEN_RESOLUTION_MS) {
         await sessions.updateOne({ _id: session._id }, { $set: { lastSeenAt: new Date(now) } });
       }
-      return { session, user, expiresAt: new Date(session.createdAt.getTime() + LONGEST_MS) };
+      return { session, user, expiresAt: new Date(session.createdAt.getTime() + MAX_MS) };
     },
 
-    /** The member of a session; null if the session is no longer valid. Does not count as a use. */
+    /**
+     * Finds the member of a session; null if the session is no longer valid. Does not count as a use of the session.
+     */
     async userOf(sessionId: string): Promise<UserDocument | null> {
       const session = await sessions.findOne({ _id: sessionId }).lean<SessionDocument>();
       if (!session || !isInForce(session, Date.now())) return null;
@@ -96,7 +100,7 @@ export function createSessions(database: IdentityDatabase) {
 }
 
 function isInForce({ createdAt, lastSeenAt }: SessionDocument, now: number): boolean {
-  return now - createdAt.getTime() < LONGEST_MS && now - lastSeenAt.getTime() < IDLE_MS;
+  return now - createdAt.getTime() < MAX_MS && now - lastSeenAt.getTime() < IDLE_MS;
 }
 
 function hashOf(token: string): string {

@@ -5,25 +5,25 @@ import { linkTo, type EmailLinks } from '../people/email-links.js';
 import type { IdentityDatabase } from '../database.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
-import { createLettersToStrangers, type LetterCause } from './letters-to-strangers.js';
+import { createUnsolicitedMailLimit, type MailCause } from './unsolicited-mail-limit.js';
 import { consume, createLimiter } from '../../platform/http/rate-limit.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mail, Mailer } from '../../platform/mail/mailer.js';
 
-/** E-mails per sign-up, or per address for password resets. */
+/** Maximum e-mails per sign-up or, for password resets, per address. */
 const MAILS = { points: 3, duration: 30 * 60 };
 /**
- * Verification e-mails per address, for all sign-ups with it. Other people cannot lock anyone out by using these up:
- * each link stays valid while it counts, and completes any sign-up with the address.
+ * Maximum verification e-mails per address, for all sign-ups with that address. Other people cannot lock anyone out by
+ * causing all of these: each link that was sent stays valid while it counts, and verifies any sign-up with the address.
  */
 const VERIFICATIONS = { points: 6, duration: 30 * 60 };
 
-/** Maximum digits in a name: enough for a year or a house number, too few for a phone number. */
-const MOST_DIGITS = 4;
+/** Maximum digits in a name that an e-mail quotes: enough for a year or house number, too few for a phone number. */
+const MAX_DIGITS = 4;
 
 export type AccountMail = ReturnType<typeof createAccountMail>;
 
-/** Account e-mails. All are sent after the response, which is the same whether or not one is sent. */
+/** Sends account e-mails after the response, so that the response is the same whether or not an e-mail is sent. */
 export function createAccountMail(deps: {
   config: Config;
   database: IdentityDatabase;
@@ -37,30 +37,33 @@ export function createAccountMail(deps: {
   const base = config.publicBaseUrl;
   const mails = createLimiter(deps.database, MAILS);
   const verifications = createLimiter(deps.database, VERIFICATIONS);
-  const strangers = createLettersToStrangers(deps);
+  const unsolicitedMail = createUnsolicitedMailLimit(deps);
 
   const hashOf = (email: string) => createHash('sha256').update(email).digest('base64url');
   const mayReset = async (email: string) => (await consume(mails, `mail:reset:${hashOf(email)}`)).allowed;
-  const mayWriteToStranger = async (cause: LetterCause) => (await strangers.count(cause)) === undefined;
+  const mayMailUnverified = async (cause: MailCause) => (await unsolicitedMail.count(cause)) === undefined;
 
-  const mayVerify = async ({ _id, email }: UserDocument, cause: LetterCause) =>
+  const mayVerify = async ({ _id, email }: UserDocument, cause: MailCause) =>
     (await consume(mails, `mail:verify:${_id}`)).allowed &&
     (await consume(verifications, `mail:verify:${hashOf(email)}`)).allowed &&
-    (await mayWriteToStranger(cause));
+    (await mayMailUnverified(cause));
 
-  const letter = (to: string, subject: string, ...paragraphs: string[]): Mail => ({
+  const composeMail = (to: string, subject: string, ...paragraphs: string[]): Mail => ({
     to,
     subject,
     text: `${paragraphs.join('\n\n')}\n`,
   });
 
   return {
-    /** Sends a verification e-mail after a sign-up; the owner of the address, if there is one, is informed instead. */
-    verification(user: UserDocument, cause: LetterCause): void {
+    /**
+     * Sends a verification e-mail after a sign-up. If the address belongs to someone already, informs that person
+     * instead.
+     */
+    verification(user: UserDocument, cause: MailCause): void {
       mailer.post(async () => {
         if (!(await mayVerify(user, cause))) return undefined;
         if (await members.findByEmail(user.email)) {
-          return letter(
+          return composeMail(
             user.email,
             'You already have a Callwright account',
             'Somebody, perhaps you, signed up for Callwright with this e-mail address. It belongs to an account already.',
@@ -69,11 +72,11 @@ export function createAccountMail(deps: {
             'If it was not you, you can ignore this e-mail.',
           );
         }
-        return letter(
+        return composeMail(
           user.email,
           'Verify your e-mail address',
           `Somebody, perhaps you, signed up for Callwright with this e-mail address on ${timeOf(user.createdAt)}` +
-            `${named((await accounts.find(user.accountId))?.name)}. If it was you, open this link within 30 minutes and ` +
+            `${namedAccount((await accounts.find(user.accountId))?.name)}. If it was you, open this link within 30 minutes and ` +
             'finish with the password that you chose:',
           linkTo(base, 'verify-email', await emailLinks.issue(user.email, 'verify')),
           'If it was not you, you can ignore this e-mail. Without the password the link does nothing.',
@@ -81,16 +84,16 @@ export function createAccountMail(deps: {
       });
     },
 
-    /** @param address of the client that requests it */
+    /** @param address of the client that sent the request */
     passwordReset(email: string, address: string): void {
       mailer.post(async () => {
         const user = await members.findByEmail(email);
         const isKnown = user !== null || (await members.countUnverified(email)) > 0;
         if (!isKnown || !(await mayReset(email))) return undefined;
         if (user === null) {
-          if (!(await mayWriteToStranger({ address, isFirst: false }))) return undefined;
-          // The sign-up never proved the address, so the owner of the address receives nothing of it.
-          return letter(
+          if (!(await mayMailUnverified({ address, isFirst: false }))) return undefined;
+          // The sign-up did not prove the address, so nothing from it is sent to the owner of the address.
+          return composeMail(
             email,
             'No Callwright account has this address',
             'Somebody, perhaps you, asked for a new Callwright password. Somebody signed up with this e-mail address but did ' +
@@ -99,7 +102,7 @@ export function createAccountMail(deps: {
             'If you did not ask for it, you can ignore this e-mail.',
           );
         }
-        return letter(
+        return composeMail(
           user.email,
           'Reset your Callwright password',
           'Open this link within 30 minutes to choose a new password:',
@@ -110,16 +113,17 @@ export function createAccountMail(deps: {
     },
 
     /**
-     * Counts an invitation as an e-mail to an unverified address, even if it is verified, so that the limit does not
-     * reveal which addresses are known.
-     * @returns undefined if it may be sent, otherwise how long to wait, in ms
+     * Counts an invitation as an e-mail to an unverified address, even if the address is verified, so that the limit
+     * does not reveal which addresses are known.
+     * @returns undefined if the e-mail may be sent, otherwise how long to wait, in ms
      */
-    countInvitation: (address: string): Promise<number | undefined> => strangers.count({ address, isFirst: false }),
+    countInvitation: (address: string): Promise<number | undefined> =>
+      unsolicitedMail.count({ address, isFirst: false }),
 
-    /** Sends an invitation e-mail. `countInvitation` limits these, not the limits of other e-mails. */
+    /** Sends an invitation e-mail. Its only limit is `countInvitation`, not those of the other e-mails. */
     invitation(p: { email: string; token: string; accountName: string }): void {
       mailer.post(async () => {
-        return letter(
+        return composeMail(
           p.email,
           'You are invited to Callwright',
           `You are invited to join the account${quoted(p.accountName)} on Callwright. Open this link within 7 days:`,
@@ -131,12 +135,12 @@ export function createAccountMail(deps: {
   };
 }
 
-function named(account: string | undefined): string {
+function namedAccount(account: string | undefined): string {
   const name = quoted(account ?? '');
   return name === '' ? '' : ` and named the account${name}`;
 }
 
-/** The quoted name with a leading blank; empty if the name is not harmless. */
+/** Returns the quoted name after a space. Returns an empty text if the name is not harmless. */
 function quoted(name: string): string {
   return isHarmless(name) ? ` "${name}"` : '';
 }
@@ -147,8 +151,8 @@ function timeOf(at: Date): string {
   return `${TIME.format(at)} UTC`;
 }
 
-/** Whether an untrusted name contains nothing that mail programs turn into a link, and no phone number. */
+/** Whether an untrusted name has no phone number, and nothing that mail programs turn into a link. */
 function isHarmless(name: string): boolean {
   const digits = name.match(/\p{N}/gu)?.length ?? 0;
-  return digits <= MOST_DIGITS && /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);
+  return digits <= MAX_DIGITS && /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);
 }

@@ -34,16 +34,16 @@ const userParams = z.object({
 });
 const password = 'correct horse battery';
 
-/** Routes for sign-up and log-in. For the portal's pages; programs use API keys. */
+/** Routes for sign-up and log-in by the portal's pages. Programs use API keys. */
 export const entryRoutes = {
   readSignUpOptions: defineRoute({
     method: 'get',
     path: '/portal/sign-up-options',
     tag: 'Portal',
-    summary: 'Read who may sign up',
-    description: 'Returns whether anybody may open an account, and whether the service sends e-mail. Needs no session.',
+    summary: 'Read sign-up options',
+    description: 'Returns who can sign up and whether the service sends e-mail. Requires no login session.',
     auth: 'none',
-    success: jsonAnswer('How people join.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
+    success: jsonAnswer('The sign-up options.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
     errors: [],
   }),
   signUp: defineRoute({
@@ -52,7 +52,7 @@ export const entryRoutes = {
     tag: 'Portal',
     summary: 'Open an account and log in',
     description:
-      'The new account has the trial plan, an empty live balance, and play money. At most 10 an hour per address.',
+      'The new account has the trial plan, an empty live balance and a test balance. At most 10 per hour and network address.',
     auth: 'origin',
     changes: 'self',
     body: {
@@ -70,9 +70,9 @@ export const entryRoutes = {
     tag: 'Portal',
     summary: 'Log in',
     description:
-      'At most five wrong passwords for an e-mail address from one network address within 15 minutes. Wrong passwords from ' +
-      'any network address delay the next try for the e-mail address, 5 seconds at most. At most 20 log-ins of a person ' +
-      'within 15 minutes, and 20 sessions at a time: beyond that the oldest ends.',
+      'At most five wrong passwords per e-mail address and network address within 15 minutes. Wrong passwords from ' +
+      'any network address delay the next attempt for the e-mail address by up to 5 seconds. At most 20 log-ins per member ' +
+      'within 15 minutes, and 20 login sessions at a time; a further one ends the oldest.',
     auth: 'origin',
     changes: 'self',
     body: { contentType: json, schema: LogInBody, examples: { ada: { email: 'ada@example.com', password } } },
@@ -88,11 +88,13 @@ export const recoveryRoutes = {
     path: '/portal/forgot-password',
     changes: 'self',
     tag: 'Portal',
-    summary: 'Ask for a link to choose a new password',
-    description: 'The answer is the same for every address. Links are valid once and for 30 minutes.',
+    summary: 'Request a password reset',
+    description: 'The response is the same for every address. Links are valid once and for 30 minutes.',
     auth: 'origin',
     body: { contentType: json, schema: EmailBody, examples: { ada: { email: 'ada@example.com' } } },
-    success: jsonAnswer('It is sent if the address has an account.', LinkRequested, { requested: { requested: true } }),
+    success: jsonAnswer('The link is sent if the address has an account.', LinkRequested, {
+      requested: { requested: true },
+    }),
     errors: [],
   }),
   resetPassword: defineRoute({
@@ -100,10 +102,10 @@ export const recoveryRoutes = {
     path: '/portal/reset-password',
     changes: 'self',
     tag: 'Portal',
-    summary: 'Choose a new password by a link',
+    summary: 'Reset the password',
     description:
-      'Ends every session of the person and withdraws the invitations that they made. API keys are the account’s and go on working: with ' +
-      'revoke_api_keys those that the person made end, too.',
+      'Ends every login session of the member and withdraws their open invitations. API keys belong to the account and stay valid, unless ' +
+      'revoke_api_keys revokes those that the member created.',
     auth: 'origin',
     body: {
       contentType: json,
@@ -118,10 +120,10 @@ export const recoveryRoutes = {
     path: '/portal/verify-email',
     changes: 'self',
     tag: 'Portal',
-    summary: 'Verify an e-mail address by a link',
+    summary: 'Verify an e-mail address',
     description:
-      'The link alone verifies nothing: it takes the session of somebody who signed up with the address, or their password. ' +
-      'Wrong passwords count as those of a log-in do.',
+      'In addition to the token of the link, this requires the login session or the password of a sign-up with the address. ' +
+      'Wrong passwords count as failed log-ins.',
     auth: 'origin',
     body: { contentType: json, schema: VerifyEmailBody, examples: { link: { token: 'Zm9v…', password } } },
     success: jsonAnswer('Verified.', EmailVerified, { verified: { verified: true } }),
@@ -132,12 +134,12 @@ export const recoveryRoutes = {
     path: '/portal/verification-email',
     changes: 'self',
     tag: 'Portal',
-    summary: 'Send the link that verifies the own e-mail address again',
+    summary: 'Resend the verification e-mail',
     description:
       'Sends a new link to the e-mail address of the member, valid once and for 30 minutes. Returns 409 when the address is already verified, and 403 where the service sends no e-mail.',
     auth: 'session',
     roles: ['owner', 'developer', 'viewer'],
-    success: jsonAnswer('It is sent.', LinkRequested, { requested: { requested: true } }),
+    success: jsonAnswer('The e-mail is sent.', LinkRequested, { requested: { requested: true } }),
     errors: ['CONFLICT'],
   }),
 };
@@ -148,7 +150,7 @@ export const sessionRoutes = {
     method: 'get',
     path: '/portal/session',
     tag: 'Portal',
-    summary: 'Read who is logged in',
+    summary: 'Read the login session',
     description:
       'Returns the member, their account and the time at which the session ends. A session that is not used for 12 hours ends earlier.',
     auth: 'session',
@@ -160,7 +162,7 @@ export const sessionRoutes = {
     path: '/portal/log-out',
     tag: 'Portal',
     summary: 'Log out',
-    description: 'Ends the session and clears its cookie. Other sessions of the member go on.',
+    description: 'Ends the session and clears its cookie. Other login sessions of the member stay valid.',
     auth: 'session',
     changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
@@ -171,7 +173,7 @@ export const sessionRoutes = {
     method: 'post',
     path: '/portal/log-out-everywhere',
     tag: 'Portal',
-    summary: 'End every session of the member, this one too',
+    summary: 'Log out on all devices',
     description: 'Ends every session of the member on every device and clears the cookie of this one.',
     auth: 'session',
     changes: 'self',
@@ -185,8 +187,8 @@ export const sessionRoutes = {
     tag: 'Portal',
     summary: 'Change the password',
     description:
-      'Ends every other session of the member, withdraws the invitations that they made, and gives this session a new ' +
-      'cookie. API keys stay until they are revoked.',
+      'Ends every other login session of the member, withdraws their open invitations, and gives this session a new ' +
+      'cookie. API keys stay valid until they are revoked.',
     auth: 'session',
     changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
@@ -206,8 +208,8 @@ export const memberRoutes = {
     method: 'get',
     path: '/portal/members',
     tag: 'Portal',
-    summary: 'List the members of the account',
-    description: 'All of them, oldest first.',
+    summary: 'List members',
+    description: 'Returns all members of the account, oldest first.',
     auth: 'session',
     success: jsonAnswer('The members.', MemberList, { page: { data: [MEMBER_EXAMPLE], has_more: false } }),
     errors: [],
@@ -218,7 +220,7 @@ export const memberRoutes = {
     tag: 'Portal',
     summary: 'Change a member’s role',
     description:
-      'Ends their sessions and, unless they are an owner still, the API keys that they made. The last owner stays one.',
+      'Ends their login sessions and, if an owner is demoted, revokes the API keys that they created. The last owner cannot be demoted.',
     auth: 'session',
     changes: 'account',
     roles: ['owner'],
@@ -232,12 +234,13 @@ export const memberRoutes = {
     path: '/portal/members/{user_id}',
     tag: 'Portal',
     summary: 'Remove a member',
-    description: 'Ends their sessions and the API keys that they made. The last owner stays.',
+    description:
+      'Ends their login sessions and revokes the API keys that they created. The last owner cannot be removed.',
     auth: 'session',
     changes: 'account',
     roles: ['owner'],
     params: userParams,
-    success: jsonAnswer('Who was removed.', Member, { member: MEMBER_EXAMPLE }),
+    success: jsonAnswer('The removed member.', Member, { member: MEMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   listInvitations: defineRoute({
@@ -255,10 +258,10 @@ export const memberRoutes = {
     method: 'post',
     path: '/portal/invitations',
     tag: 'Portal',
-    summary: 'Invite somebody to the account',
+    summary: 'Invite a member',
     description:
-      'The token is shown in this answer and never again; hand it to the person. Open for 7 days. At most 50 a day of an ' +
-      'account, 3 of them to one address, and 10 to one address from all accounts.',
+      'The token is returned only in this response; pass it to the person. Valid for 7 days. At most 50 per day and ' +
+      'account, 3 of them to the same address, and 10 to the same address from all accounts.',
     auth: 'session',
     changes: 'account',
     bounded: true,
@@ -280,15 +283,14 @@ export const memberRoutes = {
     path: '/portal/invitations/{invitation_id}',
     tag: 'Portal',
     summary: 'Withdraw an invitation',
-    description:
-      'Makes the invitation’s token invalid and returns the invitation. Members who have already joined stay.',
+    description: 'Invalidates the token and returns the invitation. Members who have already joined are not affected.',
     auth: 'session',
     changes: 'account',
     roles: ['owner'],
     params: z.object({
       invitation_id: z.string().meta({ description: 'Invitation.', examples: [INVITATION_EXAMPLE.invitation_id] }),
     }),
-    success: jsonAnswer('What was withdrawn.', Invitation, { invitation: INVITATION_EXAMPLE }),
+    success: jsonAnswer('The withdrawn invitation.', Invitation, { invitation: INVITATION_EXAMPLE }),
     errors: ['NOT_FOUND'],
   }),
 };
@@ -299,9 +301,9 @@ export const joiningRoutes = {
     method: 'post',
     path: '/portal/accept-invitation',
     tag: 'Portal',
-    summary: 'Join an account by invitation and log in',
+    summary: 'Accept an invitation and log in',
     description:
-      'Creates a member with the role and e-mail address of the invitation, uses the invitation up and starts a session. At most 10 an hour per network address, sign-ups included.',
+      'Creates a member with the role and e-mail address of the invitation, marks the invitation as used and starts a login session. At most 10 per hour and network address, including sign-ups.',
     auth: 'origin',
     changes: 'self',
     body: {

@@ -1,46 +1,47 @@
 import { randomInt } from 'node:crypto';
 import { networksOf } from '../../platform/egress/client-address.js';
 
-export const LONGEST_DELAY_MS = 5_000;
+export const MAX_DELAY_MS = 5_000;
 const FIRST_DELAY_MS = 250;
-/** Failures of an e-mail address without a delay, because people mistype. */
+/** Number of failures of an e-mail address before delays begin, because people mistype. */
 const FREE_FAILURES = 5;
 
 /**
- * Maximum attempts that wait at once. Each occupies a socket and a timer and then has its password checked, so the
- * limit per e-mail address is below the number of checks that may queue (passwords.ts).
+ * Maximum log-in attempts that wait at the same time. Each occupies a socket and a timer, and its password is checked
+ * afterwards. So the limit per e-mail address is below the number of checks that may queue (passwords.ts).
  */
-const MOST = { ofAddress: 2, ofEmail: 50, inAll: 1_000 };
+const MAX_WAITING = { ofAddress: 2, ofEmail: 50, inAll: 1_000 };
 
-interface Waiting {
+interface WaitingAttempt {
   address: string;
   network: string;
-  turnAway: () => void;
+  reject: () => void;
 }
 
-/** Delay of the next attempt for an e-mail address after this many failures, in ms. */
+/** Returns the delay in ms of the next attempt for an e-mail address after this many failures. */
 export function delayAfter(failures: number): number {
   if (failures < FREE_FAILURES) return 0;
-  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - FREE_FAILURES));
+  return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - FREE_FAILURES));
 }
 
 /**
- * Delays log-in attempts, up to a maximum number. Above it, an attempt of the largest group is rejected: first by
- * e-mail address, then by network. An attacker who floods an e-mail address from one network displaces only their own
- * attempts; from many networks a random one is rejected, so that the owner gets in by retrying.
+ * Delays log-in attempts, up to a maximum number. Above it, an attempt of the largest group is rejected, where groups
+ * are first e-mail addresses and then networks. An attacker who sends many attempts for an e-mail address from one
+ * network displaces only their own attempts. If they come from many networks, a random attempt is rejected, so that the
+ * owner can log in by retrying.
  */
 export function createDelays() {
-  /** By e-mail address. */
-  const waiting = new Map<string, Set<Waiting>>();
+  /** The waiting attempts by e-mail address. */
+  const waiting = new Map<string, Set<WaitingAttempt>>();
   let inAll = 0;
 
-  function enter(email: string, one: Waiting): void {
+  function enter(email: string, one: WaitingAttempt): void {
     const ofEmail = waiting.get(email) ?? new Set();
     waiting.set(email, ofEmail.add(one));
     inAll++;
   }
 
-  function leave(email: string, one: Waiting): void {
+  function leave(email: string, one: WaitingAttempt): void {
     const ofEmail = waiting.get(email);
     if (!ofEmail?.delete(one)) return;
     inAll--;
@@ -49,24 +50,25 @@ export function createDelays() {
 
   function makeRoom(email: string): void {
     const ofEmail = [...(waiting.get(email) ?? [])];
-    const isFull = inAll > MOST.inAll;
-    if (ofEmail.length <= MOST.ofEmail && !isFull) return;
+    const isFull = inAll > MAX_WAITING.inAll;
+    if (ofEmail.length <= MAX_WAITING.ofEmail && !isFull) return;
     const crowd = isFull ? largest([...waiting.values()].map((tries) => [...tries])) : ofEmail;
-    oneOf(largest(byNetwork(crowd))).turnAway();
+    randomOf(largest(byNetwork(crowd))).reject();
   }
 
   return {
     /**
-     * @param from the keys of the e-mail address and of the client, as `clientOf` names it
+     * Delays one attempt.
+     * @param from identifies the e-mail address and the client, the latter as `clientOf` does
      * @returns true after the delay, or false if the attempt is rejected because too many wait
      */
     async wait({ email, address }: { email: string; address: string }, ms: number): Promise<boolean> {
       if (ms === 0) return true;
       const ofAddress = [...(waiting.get(email) ?? [])].filter((other) => other.address === address);
-      if (ofAddress.length >= MOST.ofAddress) return false;
+      if (ofAddress.length >= MAX_WAITING.ofAddress) return false;
       return new Promise((resolve) => {
         const timer = setTimeout(() => end(true), ms);
-        const one = { address, network: networksOf(address)[0] ?? address, turnAway: () => end(false) };
+        const one = { address, network: networksOf(address)[0] ?? address, reject: () => end(false) };
         function end(hasWaited: boolean): void {
           clearTimeout(timer);
           leave(email, one);
@@ -79,8 +81,8 @@ export function createDelays() {
   };
 }
 
-function byNetwork(tries: Waiting[]): Waiting[][] {
-  const networks = new Map<string, Waiting[]>();
+function byNetwork(tries: WaitingAttempt[]): WaitingAttempt[][] {
+  const networks = new Map<string, WaitingAttempt[]>();
   for (const one of tries) {
     const known = networks.get(one.network);
     if (known) known.push(one);
@@ -89,12 +91,12 @@ function byNetwork(tries: Waiting[]): Waiting[][] {
   return [...networks.values()];
 }
 
-/** The largest group; a random one among equals. */
-function largest(groups: Waiting[][]): Waiting[] {
+/** Returns the largest group. Of several groups with the same size, returns a random one. */
+function largest(groups: WaitingAttempt[][]): WaitingAttempt[] {
   const size = Math.max(...groups.map((group) => group.length));
-  return oneOf(groups.filter((group) => group.length === size));
+  return randomOf(groups.filter((group) => group.length === size));
 }
 
-function oneOf<T>(items: readonly T[]): T {
+function randomOf<T>(items: readonly T[]): T {
   return items[randomInt(items.length)] as T;
 }

@@ -1,37 +1,38 @@
 import type { Config } from '../../platform/config/config.js';
 import { networksOf } from '../../platform/egress/client-address.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineAfterBody, unavailable } from '../../platform/http/deadline.js';
+import { deadlineAfterBody, serviceUnavailable } from '../../platform/http/deadline.js';
 import { clientAddress } from '../../platform/http/security.js';
-import type { TurnClaim } from '../../platform/turns.js';
+import type { SlotRequest } from '../../platform/fair-queue.js';
 import type { UserDocument } from '../people/model.js';
 import { PasswordsBusyError, type Passwords } from '../people/passwords.js';
-import { ANSWER_WITHIN_MS, inTime } from './person-requests.js';
+import { RESPONSE_TIMEOUT_MS, inTime } from './person-requests.js';
 
-/** Minimum duration of a hash: one that starts with less time left is pointless. */
+/** Minimum time for a hash. With less time left until the deadline, no hash is started. */
 const HASHING_MS = 100;
 
 export type Hashing = ReturnType<typeof createHashing>;
 
-/** Hashes the passwords of requests, in a queue that rotates by network. */
+/** Hashes the passwords of requests in a queue that serves networks in turn. */
 export function createHashing({ config, passwords }: { config: Config; passwords: Passwords }) {
-  /** Leaves the queue at the response deadline, or if the client disconnects. */
-  function claimOf(ctx: ApiContext): TurnClaim {
+  /** Leaves the queue at the response deadline, or when the client disconnects. */
+  function claimOf(ctx: ApiContext): SlotRequest {
     const over = new AbortController();
-    const leftMs = deadlineAfterBody(ctx, ANSWER_WITHIN_MS) - HASHING_MS - Date.now();
+    const leftMs = deadlineAfterBody(ctx, RESPONSE_TIMEOUT_MS) - HASHING_MS - Date.now();
     const late = setTimeout(() => over.abort(new PasswordsBusyError()), Math.max(0, leftMs));
     const gone = () => {
       clearTimeout(late);
-      over.abort(unavailable());
+      over.abort(serviceUnavailable());
     };
     if (ctx.res.closed || ctx.res.destroyed) gone();
     else ctx.res.once('close', gone);
-    return { groups: networksOf(clientAddress(ctx, config)), until: over.signal };
+    return { groups: networksOf(clientAddress(ctx, config)), signal: over.signal };
   }
 
   return {
     /**
-     * The hash to store. Unverified sign-ups are found by address and hash, so theirs is derived from the address.
+     * Computes the hash to store. Unverified sign-ups are found by address and hash, so their hash depends on the
+     * address.
      * @throws PasswordsBusyError, ServiceError SERVICE_UNAVAILABLE
      */
     hash(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string): Promise<string> {
@@ -44,7 +45,7 @@ export function createHashing({ config, passwords }: { config: Config; passwords
     },
 
     /**
-     * Whether the password is correct. Takes as long if there is no hash to compare with.
+     * Whether the password is correct. Takes the same time if there is no hash to compare with.
      * @throws PasswordsBusyError, ServiceError SERVICE_UNAVAILABLE
      */
     verify: (ctx: ApiContext, password: string, passwordHash: string | undefined): Promise<boolean> =>

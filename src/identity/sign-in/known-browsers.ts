@@ -6,9 +6,9 @@ import { cookieOf, cookieValueOf } from '../access/session-cookie.js';
 const KNOWN_MS = 90 * 24 * 3_600_000;
 
 /**
- * The id of a browser in which the person has logged in before, so that attempts of others at the same network address
- * do not count against it. Its cookie is valid for one e-mail address, grants no access, and has its own limit, so that
- * a stolen one allows few guesses.
+ * Returns the id of a browser in which the person has logged in before. Failed attempts of others at the same network
+ * address then do not count against it. The browser's cookie is valid for one e-mail address, grants no access, and has
+ * a separate limit of attempts, so a thief of the cookie has few guesses.
  */
 export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): string | undefined {
   const value = cookieValueOf(ctx, cookieOf(config, 'known').name) ?? '';
@@ -17,7 +17,7 @@ export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): 
   return timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(config, email, id))) ? id : undefined;
 }
 
-/** Sets the cookie of a known browser; a known one keeps its cookie. */
+/** Sets the cookie that marks a browser as known. A known browser keeps its cookie. */
 export function rememberBrowser(ctx: ApiContext, config: Config, email: string): void {
   if (knownBrowserOf(ctx, config, email) !== undefined) return;
   const { name, attributes } = cookieOf(config, 'known');

@@ -8,21 +8,23 @@ import { consume, createLimiter, limitExceeded } from '../../platform/http/rate-
 import { networksOf } from '../../platform/egress/client-address.js';
 import { clientAddress } from '../../platform/http/security.js';
 import { knownBrowserOf } from './known-browsers.js';
-import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
+import { createDelays, delayAfter, MAX_DELAY_MS } from './delays.js';
 
 const LOG_INS = { points: 5, duration: 15 * 60 };
-/** Per network address, for all e-mail addresses, because many people may share one. */
+/** Attempts per network address, for all e-mail addresses together, because many people may share a network address. */
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
-/** Per e-mail address, from browsers known for it; above the limit their network address counts. */
+/** Attempts per e-mail address from browsers known for it. Further attempts count for their network address. */
 const LOG_INS_OF_KNOWN = { points: 20, duration: 15 * 60 };
-/** Per e-mail address, from all network addresses. Such attempts are delayed, never rejected. */
+/** Failures per e-mail address, from all network addresses. They delay attempts, but never cause a rejection. */
 const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
-/** Correct passwords per person and purpose, so that even their owner cannot cause endless hashes and sessions. */
+/**
+ * Correct passwords per person and purpose, so that even the account's owner cannot cause endless hashes and sessions.
+ */
 const SUCCESSES = { points: 20, duration: 15 * 60 };
-const OPENINGS = { points: 10, duration: 3_600 };
-/** Per /48 of an IPv6 address: one customer of a provider may own all of its 65,536 /64s. */
-const OPENINGS_OF_SITE = { points: 30, duration: 3_600 };
-/** Requests for links, and uses of them, per network address. */
+const SIGN_UPS = { points: 10, duration: 3_600 };
+/** Sign-ups per /48 of an IPv6 address, because one customer of a provider may own all of its 65,536 /64s. */
+const SIGN_UPS_PER_SITE = { points: 30, duration: 3_600 };
+/** Requests for links, and uses of links, per network address. */
 const LINKS = { points: 20, duration: 15 * 60 };
 const DAY_SECONDS = 24 * 3_600;
 const INVITATIONS = {
@@ -32,15 +34,16 @@ const INVITATIONS = {
 };
 
 /** The purpose of a password check. */
-type Way = 'logIn' | 'changePassword' | 'verifyEmail';
+type PasswordPurpose = 'logIn' | 'changePassword' | 'verifyEmail';
 
-/** Counts a hash and passes its result on. */
+/** Counts a hash and returns its result. */
 type Counted = <R>(hash: Promise<R>) => Promise<R>;
 
 export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
 /**
- * Limits password attempts, sign-ups, links and invitations. Counts in the database, in memory while it is unavailable.
+ * Limits password attempts, sign-ups, links and invitations. Counts are in the database, or in memory while it is
+ * unavailable.
  */
 export function createPortalLimits({ config, database }: { config: Config; database: IdentityDatabase }) {
   const logIns = createLimiter(database, LOG_INS);
@@ -49,14 +52,14 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const failures = createLimiter(database, FAILURES);
   const delays = createDelays();
   const successes = createLimiter(database, SUCCESSES);
-  const openings = createLimiter(database, OPENINGS);
-  const openingsOfSite = createLimiter(database, OPENINGS_OF_SITE);
+  const signUps = createLimiter(database, SIGN_UPS);
+  const signUpsOfSite = createLimiter(database, SIGN_UPS_PER_SITE);
   const links = createLimiter(database, LINKS);
   const invitations = createLimiter(database, INVITATIONS.ofAccount);
   const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
   const invitationsOfAccountTo = createLimiter(database, INVITATIONS.toAddressOfAccount);
 
-  /** @returns the count in the current period, including this one */
+  /** Counts an event. @returns the count in the current period, including this event */
   async function count(ctx: ApiContext, of: RateLimiterMongo, key: string): Promise<number> {
     const { allowed, state } = await consume(of, key);
     if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
@@ -65,24 +68,24 @@ export function createPortalLimits({ config, database }: { config: Config; datab
 
   return {
     /**
-     * Checks a password within the limits. Attempts are counted before the check, so that bursts cannot exceed them. An
-     * error before the first hash starts is not counted against the network address; a later one is. A correct password
-     * resets the attempts before it, 20 times in 15 minutes, unless the sign-up is unverified, since anyone can sign up
-     * with any address. A known browser counts instead of its network address, for up to 20 attempts per e-mail address
-     * in 15 minutes.
-     * @param way what the password is for; successes are counted per purpose
+     * Checks a password within the limits. An attempt is counted before the check, so that bursts cannot exceed the
+     * limit. If an error comes before the first hash starts, the attempt is not counted against the network address; an
+     * error after that is counted. A correct password resets the attempts before it, up to 20 times in 15 minutes. It
+     * does not for an unverified sign-up, since anyone can sign up with any address. Attempts from a known browser do
+     * not count against its network address, up to 20 per e-mail address in 15 minutes.
+     * @param purpose what the password is for; successes are counted per purpose
      * @param check resolves to undefined if the password is wrong; passes every hash through `counted`
      * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many correct passwords, or what `check` throws
      */
     async tryPassword<T extends { _id: string; unverified?: true }>(
       ctx: ApiContext,
-      way: Way,
+      purpose: PasswordPurpose,
       email: string,
       check: (counted: Counted) => Promise<T | undefined>,
     ): Promise<T | undefined> {
       const browser = knownBrowserOf(ctx, config, email);
       const ofEmail = keyOf('known-browsers', email);
-      // Each log-in without the cookie issues a new one; the shared limit makes collecting them useless.
+      // Each log-in without the cookie issues a new one. All share one limit, so collecting cookies is useless.
       const isKnown = browser !== undefined && (await consume(ofKnown, ofEmail)).allowed;
       const known = isKnown ? browser : undefined;
       const address = known === undefined ? clientAddress(ctx, config) : `known:${known}`;
@@ -91,40 +94,43 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         both: keyOf('log-in', email, address),
         email: keyOf('failures', email),
       };
-      // Failures of the e-mail address are never refunded: after a reset, a refund would grant free attempts.
-      const takeBackKnown = async () => (isKnown ? ofKnown.reward(ofEmail) : undefined);
-      const takeBack = () => Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address), takeBackKnown()]);
+      // Never refund failures of the e-mail address: after a reset, a refund would grant additional attempts.
+      const refundKnownBrowser = async () => (isKnown ? ofKnown.reward(ofEmail) : undefined);
+      const refund = () =>
+        Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address), refundKnownBrowser()]);
       await count(ctx, ofAddress, keys.address);
       await count(ctx, logIns, keys.both);
       const { state } = await consume(failures, keys.email);
       const hashes = countHashes();
       try {
-        const hasWaited = await delays.wait({ email: keys.email, address }, delayAfter(state.consumedPoints - 1));
-        if (!hasWaited) throw limitExceeded(ctx, LONGEST_DELAY_MS / 1_000);
+        const delayed = () => delays.wait({ email: keys.email, address }, delayAfter(state.consumedPoints - 1));
+        const hasWaited = await (ctx.state.releaseSlotDuring?.(delayed) ?? delayed());
+        if (!hasWaited) throw limitExceeded(ctx, MAX_DELAY_MS / 1_000);
         const found = await check(hashes.counted);
         if (found === undefined) return undefined;
-        // Above this limit the attempt stays counted, because it cost a hash.
-        await count(ctx, successes, successesKey(way, found._id));
-        if (found.unverified) await takeBack();
+        // Above this limit, the attempt stays counted, because it cost a hash.
+        await count(ctx, successes, successesKey(purpose, found._id));
+        if (found.unverified) await refund();
         else {
-          const others = [failures.delete(keys.email), ofAddress.reward(keys.address), takeBackKnown()];
+          const others = [failures.delete(keys.email), ofAddress.reward(keys.address), refundKnownBrowser()];
           await Promise.all([logIns.delete(keys.both), ...others]);
         }
         return found;
       } catch (error) {
-        if (hashes.begun() === 0) await takeBack();
+        if (hashes.begun() === 0) await refund();
         throw error;
       }
     },
 
-    /** Resets the log-in successes of a person, which an attacker with the old password may have used up. */
+    /** Resets the count of a person's successful log-ins. An attacker with the old password may have used them up. */
     async forgetLogIns(userId: string): Promise<void> {
       await successes.delete(successesKey('logIn', userId));
     },
 
     /**
-     * @throws ServiceError RATE_LIMIT_EXCEEDED if the account, or all accounts together for this address, invite too
-     *   often
+     * Counts an invitation.
+     * @throws ServiceError RATE_LIMIT_EXCEEDED if this account has sent too many invitations, in total or to this
+     * address, or all accounts together have sent too many to this address
      */
     async countInvitation(ctx: ApiContext, { accountId, email }: { accountId: string; email: string }): Promise<void> {
       await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
@@ -138,20 +144,20 @@ export function createPortalLimits({ config, database }: { config: Config; datab
     },
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */
-    async countOpening(ctx: ApiContext): Promise<void> {
+    async countSignUp(ctx: ApiContext): Promise<void> {
       const address = clientAddress(ctx, config);
-      await count(ctx, openings, `opening:${address}`);
+      await count(ctx, signUps, `opening:${address}`);
       const [, site] = networksOf(address);
-      if (site?.includes(':')) await count(ctx, openingsOfSite, `opening:${site}`);
+      if (site?.includes(':')) await count(ctx, signUpsOfSite, `opening:${site}`);
     },
   };
 }
 
-function successesKey(way: Way, userId: string): string {
-  return `successes:${way}:${userId}`;
+function successesKey(purpose: PasswordPurpose, userId: string): string {
+  return `successes:${purpose}:${userId}`;
 }
 
-/** Counts hashes that started: finished or in progress, but not those rejected because the queue was full. */
+/** Counts hashes that were started, finished or not. Hashes rejected because the queue was full do not count. */
 function countHashes() {
   let begun = 0;
   const counted: Counted = async (hash) => {
@@ -166,7 +172,7 @@ function countHashes() {
   return { counted, begun: () => begun };
 }
 
-/** Hashes the key's parts, so that the counters do not reveal e-mail addresses. */
+/** Builds the key of a counter. It contains a hash, so that the counters do not reveal e-mail addresses. */
 function keyOf(kind: string, ...of: string[]): string {
   return `${kind}:${createHash('sha256').update(of.join('\n')).digest('base64url')}`;
 }

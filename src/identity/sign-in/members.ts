@@ -3,20 +3,20 @@ import type { memberRoutes } from './contract.js';
 import { mayUse } from '../../kernel/access.js';
 import type { Auditor } from '../access/audit.js';
 import { apiKeyRoutes } from '../api-keys/contract.js';
-import type { KeyMakers } from '../api-keys/key-makers.js';
+import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { Members } from '../people/members.js';
 import type { Sessions } from '../people/sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
 import { limitExceeded } from '../../platform/http/rate-limit.js';
 import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { granted } from '../../platform/http/granted.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { recheckAfter } from '../../platform/http/recheck-after.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import { auditRevokedKeys } from './person-requests.js';
-import { refuseInvitations } from './sessions.js';
+import { assertInvitationsEnabled } from './sessions.js';
 import { invitationView, memberView } from './views.js';
 
 /** Handlers of the account's members and invitations. */
@@ -26,49 +26,49 @@ export function createMemberHandlers(deps: {
   sessions: Sessions;
   limits: PortalLimits;
   accountMail: AccountMail;
-  keyMakers: KeyMakers;
+  keyCreators: KeyCreators;
   auditor: Auditor;
 }): RouteHandlers<typeof memberRoutes> {
-  const { config, members, sessions, limits, accountMail, keyMakers, auditor } = deps;
+  const { config, members, sessions, limits, accountMail, keyCreators, auditor } = deps;
   return {
     async listMembers({ ctx, principal: { account } }) {
-      return wholeList((await within(deadlineOf(ctx), members.list(account._id))).map(memberView));
+      return wholeList((await withDeadline(deadlineOf(ctx), members.list(account._id))).map(memberView));
     },
 
     async updateMember({ ctx, principal: { account, actor }, params: { user_id: userId }, body: { role } }) {
-      const before = await within(deadlineOf(ctx), members.find(account._id, userId));
-      const changed = granted(ctx, members.setRole(account._id, userId, role), () =>
+      const before = await withDeadline(deadlineOf(ctx), members.find(account._id, userId));
+      const changed = recheckAfter(ctx, members.setRole(account._id, userId, role), () =>
         members.setRole(account._id, userId, before.role),
       );
-      const user = await within(deadlineOf(ctx), changed);
-      // The role is read with every request, but the member must also log in again, with a new token.
-      const loggedOut = await within(deadlineOf(ctx), sessions.endAll(userId));
+      const user = await withDeadline(deadlineOf(ctx), changed);
+      // The new role would apply to the next request anyway, but the member must also log in again, with a new token.
+      const loggedOut = await withDeadline(deadlineOf(ctx), sessions.endAll(userId));
       if (!mayUse(role, apiKeyRoutes.createApiKey)) {
-        const keys = await within(deadlineOf(ctx), keyMakers.revokeAll({ accountId: account._id, userId }));
+        const keys = await withDeadline(deadlineOf(ctx), keyCreators.revokeAll({ accountId: account._id, userId }));
         await auditRevokedKeys(auditor, ctx, { actor, keys });
       }
       return answer(memberView(user), { unchanged: before.role === role && !loggedOut });
     },
 
     async removeMember({ ctx, principal: { account, actor }, params: { user_id: userId } }) {
-      const { user, revokedKeys } = await within(deadlineOf(ctx), members.remove(account._id, userId));
-      await within(deadlineOf(ctx), sessions.endAll(userId));
+      const { user, revokedKeys } = await withDeadline(deadlineOf(ctx), members.remove(account._id, userId));
+      await withDeadline(deadlineOf(ctx), sessions.endAll(userId));
       await auditRevokedKeys(auditor, ctx, { actor, keys: revokedKeys });
       return memberView(user);
     },
 
     async listInvitations({ ctx, principal: { account } }) {
-      const open = await within(deadlineOf(ctx), members.invitations(account._id));
+      const open = await withDeadline(deadlineOf(ctx), members.invitations(account._id));
       return wholeList(open.map(invitationView));
     },
 
     async inviteMember({ ctx, principal: { account, user }, readBody }) {
-      refuseInvitations(config);
+      assertInvitationsEnabled(config);
       const { email, role } = await readBody();
-      await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
+      await withDeadline(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const isMailed = config.mail !== undefined;
       if (isMailed) {
-        const waitMs = await within(deadlineOf(ctx), accountMail.countInvitation(clientAddress(ctx, config)));
+        const waitMs = await withDeadline(deadlineOf(ctx), accountMail.countInvitation(clientAddress(ctx, config)));
         if (waitMs !== undefined) throw limitExceeded(ctx, Math.ceil(waitMs / 1_000));
       }
       const invited = members.invite({
@@ -78,16 +78,18 @@ export function createMemberHandlers(deps: {
         invitedBy: user._id,
         provesAddress: isMailed,
       });
-      const kept = granted(ctx, invited, ({ invitation }) => members.withdraw(account._id, invitation.invitationId));
-      const { invitation, token } = await within(deadlineOf(ctx), kept);
+      const kept = recheckAfter(ctx, invited, ({ invitation }) =>
+        members.withdraw(account._id, invitation.invitationId),
+      );
+      const { invitation, token } = await withDeadline(deadlineOf(ctx), kept);
       if (isMailed) accountMail.invitation({ email, token, accountName: account.name });
-      // A token proves control of the address only if it was e-mailed and not shown to someone else.
+      // A token proves control of the address only if others did not see it, so do not return an e-mailed token.
       const shown = { ...invitationView(invitation), ...(isMailed ? {} : { token }) };
       return answer(shown, { target: invitation.invitationId });
     },
 
     async withdrawInvitation({ ctx, principal: { account }, params: { invitation_id: invitationId } }) {
-      return invitationView(await within(deadlineOf(ctx), members.withdraw(account._id, invitationId)));
+      return invitationView(await withDeadline(deadlineOf(ctx), members.withdraw(account._id, invitationId)));
     },
   };
 }

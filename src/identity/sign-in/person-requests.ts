@@ -1,15 +1,15 @@
 import type { Actor } from '../../kernel/access.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineAfterBody, within } from '../../platform/http/deadline.js';
+import { deadlineAfterBody, withDeadline } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
 import type { ApiKeyDocument } from '../api-keys/model.js';
 import type { UserDocument } from '../people/model.js';
 
-/** Response time limit: password hashing is slow on purpose, and slower under load. */
-export const ANSWER_WITHIN_MS = 8_000;
+/** Time limit of responses that depend on hashing a password, which is slow on purpose, and slower under load. */
+export const RESPONSE_TIMEOUT_MS = 8_000;
 /** @throws ServiceError SERVICE_UNAVAILABLE if the work is not done by the response deadline */
 export function inTime<T>(ctx: ApiContext, work: Promise<T>): Promise<T> {
-  return within(deadlineAfterBody(ctx, ANSWER_WITHIN_MS), work);
+  return withDeadline(deadlineAfterBody(ctx, RESPONSE_TIMEOUT_MS), work);
 }
 
 /** Records revoked API keys in the audit log. */
@@ -23,12 +23,12 @@ export async function auditRevokedKeys(
   }
 }
 
-/** The actor of a request without a session. */
+/** Returns the actor of a request that has no session. */
 export function actorOf({ _id, email, role }: UserDocument): Actor {
   return { kind: 'member', userId: _id, email, role, sessionId: '' };
 }
 
-/** Records an action without a session in the audit log. */
+/** Records in the audit log what a person did without a session. */
 export async function auditPerson(
   auditor: Auditor,
   ctx: ApiContext,

@@ -2,7 +2,7 @@ import type { Config } from '../../platform/config/config.js';
 import type { recoveryRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
-import type { KeyMakers } from '../api-keys/key-makers.js';
+import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { EmailLinks } from '../people/email-links.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
@@ -29,7 +29,7 @@ export interface RecoveryDeps {
   accountMail: AccountMail;
   limits: PortalLimits;
   auditor: Auditor;
-  keyMakers: KeyMakers;
+  keyCreators: KeyCreators;
 }
 
 /** Handlers of links by e-mail: address verification and password reset. */
@@ -45,10 +45,10 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     accountMail,
     limits,
     auditor,
-    keyMakers,
+    keyCreators,
   } = deps;
 
-  /** The person of a reset link. @throws ServiceError NOT_FOUND */
+  /** Finds the person of a password reset link. @throws ServiceError NOT_FOUND */
   async function personOf(token: string): Promise<UserDocument> {
     const userId = await emailLinks.find(token, 'reset');
     const user = userId === undefined ? null : await members.findById(userId);
@@ -57,8 +57,8 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
   }
 
   /**
-   * Finds the sign-up with the address by its session or password: access to the e-mails alone must not verify an
-   * account that someone else opened with the address.
+   * Finds the sign-up with the address, by its session or password. Access to the e-mails alone is not enough, because
+   * someone else may have opened an account with the address.
    * @throws ServiceError MISSING_PARAMS, RATE_LIMIT_EXCEEDED
    */
   async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {
@@ -67,19 +67,19 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
         const hash = await counted(hashing.hash(ctx, { email, unverified: true }, password));
         return (await inTime(ctx, members.findUnverified(email, hash))) ?? undefined;
       });
-      if (found === undefined) throw wrongPassword('password is not that of a sign-up with this e-mail address.');
+      if (found === undefined) throw wrongPassword('password does not match a sign-up with this e-mail address.');
       return found;
     }
     const cookie = sessionTokenOf(ctx, config);
     const session = cookie === undefined ? null : await inTime(ctx, sessions.find(cookie));
     if (session?.user.email === email) return session.user;
-    throw wrongPassword('password is required: the one that you signed up with.');
+    throw wrongPassword('password is required: enter the password that you signed up with.');
   }
 
   return {
-    /** Responds in the same way for every address. */
+    /** Sends the same response for every address, known or not. */
     async requestPasswordReset({ ctx, body: { email } }) {
-      refuseWithoutMail(config);
+      assertMailEnabled(config);
       await inTime(ctx, limits.countLink(ctx));
       accountMail.passwordReset(email, clientAddress(ctx, config));
       return { requested: true };
@@ -94,19 +94,19 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       const passwordHash = await hashing.hash(ctx, { email: user.email }, password);
       if (!(await inTime(ctx, emailLinks.use(token, 'reset')))) throw invalidLink();
       await inTime(ctx, members.setPassword(user, passwordHash));
-      // Sessions are bound to the password, except those of an earlier version of the service.
+      // Sessions are bound to the password, but those of an earlier version of the service are not.
       await inTime(ctx, sessions.endAll(user._id));
-      // Someone who knew the old password may have created them.
+      // Someone who knew the old password may have created invitations.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
       // That person may also have used up the log-in limit.
       await inTime(ctx, limits.forgetLogIns(user._id));
       await auditPerson(auditor, ctx, user, 'resetPassword');
       const maker = { accountId: user.accountId, userId: user._id };
       if (revokesKeys) {
-        const keys = await inTime(ctx, keyMakers.revokeAll(maker));
+        const keys = await inTime(ctx, keyCreators.revokeAll(maker));
         await auditRevokedKeys(auditor, ctx, { actor: actorOf(user), keys });
       }
-      return { password_changed: true, active_api_keys: await inTime(ctx, keyMakers.countActive(maker)) };
+      return { password_changed: true, active_api_keys: await inTime(ctx, keyCreators.countActive(maker)) };
     },
 
     async verifyEmail({ ctx, body: { token, password } }) {
@@ -115,16 +115,17 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       if (email === undefined) throw invalidLink();
       const user = await signedUp(ctx, email, password);
       await inTime(ctx, members.verify(user));
-      // Use up the link last: after a crash the same link completes the verification, and nothing is credited twice.
+      // Use up the link last. After a crash, the same link then completes the verification, and nothing is credited
+      // twice.
       await inTime(ctx, emailLinks.use(token, 'verify'));
       await auditPerson(auditor, ctx, user, 'verifyEmail');
       return { verified: true };
     },
 
-    /** Responds in the same way whether or not the address belongs to someone else. */
+    /** Sends the same response whether or not the address belongs to someone else. */
     async sendVerificationEmail({ ctx, principal: { user } }) {
-      if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is verified already.');
-      refuseWithoutMail(config);
+      if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is already verified.');
+      assertMailEnabled(config);
       await inTime(ctx, limits.countLink(ctx));
       accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: false });
       return { requested: true };
@@ -132,9 +133,9 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
   };
 }
 
-function refuseWithoutMail({ mail }: Config): void {
+function assertMailEnabled({ mail }: Config): void {
   if (mail !== undefined) return;
-  throw new ServiceError('FORBIDDEN', 'This service sends no e-mail. Ask its operator for a link.');
+  throw new ServiceError('FORBIDDEN', 'This service does not send e-mail. Ask its operator for a link.');
 }
 
 function wrongPassword(fault: string): ServiceError {
@@ -142,5 +143,5 @@ function wrongPassword(fault: string): ServiceError {
 }
 
 function invalidLink(): ServiceError {
-  return new ServiceError('NOT_FOUND', 'This link is not valid any more. Ask for a new one.');
+  return new ServiceError('NOT_FOUND', 'This link is no longer valid. Request a new one.');
 }

@@ -2,7 +2,7 @@ import type { portalRoutes } from './contract.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Accounts } from '../accounts/accounts.js';
 import type { IdentityDatabase } from '../database.js';
-import { createKeyMakers } from '../api-keys/key-makers.js';
+import { createKeyCreators } from '../api-keys/key-creators.js';
 import { createEmailLinks } from '../people/email-links.js';
 import { createMembers } from '../people/members.js';
 import { createPasswordRules } from '../people/password-rules.js';
@@ -26,7 +26,7 @@ export interface PortalHandlersDeps {
   auditor: Auditor;
   mailer: Mailer;
   logger: Logger;
-  /** By default those of the library. */
+  /** Default: the hash functions of the library. */
   passwords?: Passwords;
 }
 
@@ -38,7 +38,7 @@ export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<ty
     ...deps,
     members,
     emailLinks,
-    keyMakers: createKeyMakers(deps.database),
+    keyCreators: createKeyCreators(deps.database),
     accountMail: createAccountMail({ ...deps, members, emailLinks }),
     sessions: createSessions(deps.database),
     hashing: createHashing({ config: deps.config, passwords: deps.passwords ?? createPasswords() }),

@@ -26,19 +26,19 @@ const given = (field: string) =>
 const newPassword = (field: string) => {
   const fault = `${field} must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`;
   return ofLength(given(field), { min: MIN_PASSWORD, max: MAX_PASSWORD }, fault).meta({
-    description: 'Common passwords, and those made of the e-mail address or a name, are refused.',
+    description: 'Common passwords, and those that consist of the e-mail address or a name, are rejected.',
     format: 'password',
     examples: ['correct horse battery'],
   });
 };
 
-/** A password to verify: any text, so that the response to a wrong one does not depend on its format. */
+/** A password to check. Any text is valid, so that the response to a wrong password does not depend on its format. */
 const givenPassword = (field: string) =>
-  ofLength(given(field), { max: 1_024 }, `${field} is not right.`).meta({ format: 'password' });
+  ofLength(given(field), { max: 1_024 }, `${field} is incorrect.`).meta({ format: 'password' });
 
 export const SignUpBody = z
   .strictObject({
-    email: email.describe('E-mail address to log in with; upper and lower case are the same.'),
+    email: email.describe('E-mail address to log in with; case-insensitive.'),
     password: newPassword('password'),
     name: label('name').describe('Name of the person who signs up.'),
     account_name: label('account_name').describe('Name of the account to open.'),
@@ -49,7 +49,7 @@ export const SignUpOptions = z
   .object({
     sign_up: z
       .enum(['off', 'invite', 'open'])
-      .describe('Who may join by themselves: anybody (open), people with an invitation (invite), or nobody (off).'),
+      .describe('Who can sign up: anybody (open), people with an invitation (invite), or nobody (off).'),
     sends_email: z.boolean().describe('Whether the service can send links to verify an address or reset a password.'),
   })
   .meta({ id: 'SignUpOptions' });
@@ -65,11 +65,11 @@ export const LogInBody = z
 const revokeApiKeys = z
   .boolean('revoke_api_keys must be true or false.')
   .optional()
-  .describe('Whether the API keys that the person made end with the old password; they go on unless this is true.');
+  .describe('Whether to revoke the API keys that the member created; they stay valid by default.');
 
 export const PasswordBody = z
   .strictObject({
-    current_password: givenPassword('current_password').describe('Password that the member has now.'),
+    current_password: givenPassword('current_password').describe('Current password of the member.'),
     new_password: newPassword('new_password'),
     revoke_api_keys: revokeApiKeys,
   })
@@ -80,7 +80,9 @@ export const InvitationBody = z
   .meta({ id: 'NewInvitation' });
 
 const token = (what: string, description: string) =>
-  ofLength(z.string('token is required.'), { max: 128 }, `token is not one of ${what}.`).describe(description);
+  ofLength(z.string('token is required.'), { max: 128 }, `token is not a valid token of ${what}.`).describe(
+    description,
+  );
 
 export const EmailBody = z
   .strictObject({ email: email.describe('E-mail address of the member who forgot the password.') })
@@ -91,7 +93,7 @@ export const VerifyEmailBody = z
     token: token('a link', 'Token from the verification link.'),
     password: givenPassword('password')
       .optional()
-      .describe('Of the sign-up; not needed with its session.')
+      .describe('Password of the sign-up; not needed with its login session.')
       .meta({ format: 'password' }),
   })
   .meta({ id: 'EmailVerification' });
@@ -112,8 +114,8 @@ export const EmailVerified = z
   .meta({ id: 'EmailVerified' });
 export const PasswordChanged = z
   .object({
-    password_changed: z.literal(true).describe('Always true: the new password is in force.'),
-    active_api_keys: z.number().int().min(0).describe('How many API keys that the person made go on working.'),
+    password_changed: z.literal(true).describe('Always true: the password was changed.'),
+    active_api_keys: z.number().int().min(0).describe('Number of active API keys that the member created.'),
   })
   .meta({ id: 'PasswordChanged' });
 export type PasswordChanged = z.infer<typeof PasswordChanged>;
@@ -137,9 +139,9 @@ export const Member = z
     email_verified: z
       .boolean()
       .describe(
-        'Until then they invite nobody, and an account they opened has 1 USD of play money and one call at a time.',
+        'Until then they cannot invite members, and an account they created has a test balance of 1 USD and one concurrent call.',
       ),
-    created_at: timestamp('When they joined.'),
+    created_at: timestamp('When the member joined.'),
   })
   .meta({ id: 'Member', description: 'Person who may log in to the account.' });
 export type Member = z.infer<typeof Member>;
@@ -149,11 +151,8 @@ export const PortalSession = z
   .object({
     member: Member,
     account: Account,
-    expires_at: timestamp('When it ends, at the latest.'),
-    temporal_ui_url: z
-      .string()
-      .optional()
-      .describe('Where operators of this service see its workflows; absent for everybody else.'),
+    expires_at: timestamp('Latest time at which it ends.'),
+    temporal_ui_url: z.string().optional().describe('Temporal UI for portal operators; absent for other members.'),
   })
   .meta({ id: 'PortalSession' });
 export type PortalSession = z.infer<typeof PortalSession>;
@@ -163,8 +162,8 @@ export const Invitation = z
     invitation_id: z.string().describe('Identifier of the invitation.'),
     email: z.string().describe('E-mail address of the invited person.'),
     role,
-    created_at: timestamp('When it was made.'),
-    expires_at: timestamp('Until when it can be accepted.'),
+    created_at: timestamp('When it was created.'),
+    expires_at: timestamp('When it expires.'),
   })
   .meta({ id: 'Invitation' });
 export type Invitation = z.infer<typeof Invitation>;
@@ -175,9 +174,7 @@ export const CreatedInvitation = z
     token: z
       .string()
       .optional()
-      .describe(
-        'What the invited person accepts with, shown here only; absent where the invitation is sent by e-mail.',
-      ),
+      .describe('Token to accept the invitation, shown only once; absent if the invitation is sent by e-mail.'),
   })
   .meta({ id: 'CreatedInvitation' });
 

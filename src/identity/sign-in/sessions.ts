@@ -3,7 +3,7 @@ import type { entryRoutes, joiningRoutes, sessionRoutes } from './contract.js';
 import type { PortalSession } from './schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
-import type { KeyMakers } from '../api-keys/key-makers.js';
+import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
@@ -30,16 +30,17 @@ export interface SessionHandlersDeps {
   limits: PortalLimits;
   accountMail: AccountMail;
   auditor: Auditor;
-  keyMakers: KeyMakers;
+  keyCreators: KeyCreators;
 }
 
 /** Handlers for sign-up, log-in, log-out and passwords. */
 export function createSessionHandlers(
   deps: SessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
-  const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor, keyMakers } = deps;
+  const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor, keyCreators } =
+    deps;
 
-  /** Starts a session with a new token, so that no one can plant one (session fixation), and ends the old session. */
+  /** Starts a session and ends the old one. The token is always new, so an attacker cannot plant one (session fixation). */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
     const before = sessionTokenOf(ctx, config);
     const old = before === undefined ? null : await inTime(ctx, sessions.find(before));
@@ -62,7 +63,7 @@ export function createSessionHandlers(
       }
       const { email, name, password, account_name: accountName } = await readBody();
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
-      await inTime(ctx, limits.countOpening(ctx));
+      await inTime(ctx, limits.countSignUp(ctx));
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
       const passwordHash = await hashing.hash(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
@@ -72,9 +73,9 @@ export function createSessionHandlers(
     },
 
     async acceptInvitation({ ctx, readBody }) {
-      refuseInvitations(config);
+      assertInvitationsEnabled(config);
       const { token, name, password } = await readBody();
-      await inTime(ctx, limits.countOpening(ctx));
+      await inTime(ctx, limits.countSignUp(ctx));
       const { email, accountId, provesAddress } = await inTime(ctx, members.openInvitation(token));
       const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
@@ -89,15 +90,14 @@ export function createSessionHandlers(
     async logIn({ ctx, body: { email, password } }) {
       const user = await limits.tryPassword(ctx, 'logIn', email, async (counted) => {
         const owner = await inTime(ctx, members.findByEmail(email));
-        // Do all of this even if there is no such person, so that timing reveals nothing.
+        // Do all of this even if the person does not exist, so that timing reveals nothing.
         const isOwner = await counted(hashing.verify(ctx, password, owner?.passwordHash));
         if (!config.signUp.verifiesEmail) return (isOwner && owner) || undefined;
         const signUpHash = await counted(hashing.hash(ctx, { email, unverified: true }, password));
         const signedUp = await inTime(ctx, members.findUnverified(email, signUpHash));
         return (isOwner ? owner : signedUp) ?? undefined;
       });
-      if (user === undefined)
-        throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
+      if (user === undefined) throw new ServiceError('UNAUTHORIZED', 'The e-mail address or password is incorrect.');
       if (!user.unverified) rememberBrowser(ctx, config, email);
       return begin(ctx, user, 'logIn');
     },
@@ -126,19 +126,19 @@ export function createSessionHandlers(
         return (await counted(hashing.verify(ctx, current, user.passwordHash))) ? user : undefined;
       });
       if (known === undefined) {
-        const fault = 'current_password is not right.';
+        const fault = 'current_password is incorrect.';
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
       const passwordHash = await hashing.hash(ctx, user, next);
       if (!(await inTime(ctx, members.replacePassword(user, passwordHash)))) {
-        throw new ServiceError('UNAUTHORIZED', 'The password was changed meanwhile. Please log in.');
+        throw new ServiceError('UNAUTHORIZED', 'The password was changed in the meantime. Log in again.');
       }
       // End every session, including this one, because someone else may have known the old password.
       await inTime(ctx, sessions.endAll(user._id));
       // That person may also have invited someone to regain access.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
       if (revokesKeys) {
-        const keys = await inTime(ctx, keyMakers.revokeAll({ accountId: account._id, userId: user._id }));
+        const keys = await inTime(ctx, keyCreators.revokeAll({ accountId: account._id, userId: user._id }));
         await auditRevokedKeys(auditor, ctx, { actor, keys });
       }
       const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
@@ -149,7 +149,7 @@ export function createSessionHandlers(
 }
 
 /** @throws ServiceError FORBIDDEN if invitations are turned off */
-export function refuseInvitations(config: Config): void {
+export function assertInvitationsEnabled(config: Config): void {
   if (config.signUp.mode !== 'off') return;
-  throw new ServiceError('FORBIDDEN', 'This service takes nobody by invitation. Ask its operator.');
+  throw new ServiceError('FORBIDDEN', 'Invitations are turned off on this service. Ask its operator.');
 }

@@ -28,7 +28,7 @@ export function sessionView(p: {
     member: memberView(p.user),
     account: accountView(p.account, p.mode, p.config),
     expires_at: p.expiresAt.toISOString(),
-    // Only operators see where the service's internals run.
+    // Only operators see the address of Temporal's web UI.
     ...(uiUrl === undefined || p.user.operator !== true
       ? {}
       : { temporal_ui_url: `${uiUrl}/namespaces/${encodeURIComponent(namespace)}` }),

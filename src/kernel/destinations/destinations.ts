@@ -1,6 +1,6 @@
 import { HIGH_RISK_PREFIXES } from './high-risk-prefixes.js';
 
-/** An account's rule for numbers with a prefix. The prefix is E.164, with its plus sign. */
+/** An account's rule for numbers with a prefix, which is in E.164 format with its plus sign. */
 export interface DestinationCap {
   prefix: string;
   callsPerHour?: number;
@@ -23,8 +23,8 @@ export function isFictionalNumber(to: string): boolean {
 }
 
 /**
- * Whether a number is blocked. The longest matching prefix among the account's rules and the high-risk prefixes
- * decides; on equal length the account's rule wins.
+ * Whether a number is blocked. The account's rules and the high-risk prefixes are searched for the longest prefix that
+ * matches. If both have one of equal length, the account's rule applies.
  */
 export function isBlockedDestination(to: string, caps: readonly DestinationCap[]): boolean {
   const rule = longest(caps.filter(({ prefix }) => to.startsWith(prefix)));
@@ -38,16 +38,16 @@ export type ServiceNumber = 'emergency' | 'short';
 
 /** Lookups in the national numbering plans. */
 export interface NumberingPlans {
-  /** Returns the kind of service number; undefined when the E.164 number may be an ordinary line. */
+  /** Returns the kind of service number; undefined when the E.164 number may be that of a subscriber. */
   serviceNumber(number: string): ServiceNumber | undefined;
   /**
    * Whether an E.164 number has a trunk prefix after its country code, as in +44 0 20…. Networks drop the prefix and
-   * reach the same line, but rules that match leading digits would miss it.
+   * reach the same phone, but rules that match leading digits would not recognize the number.
    */
   hasTrunkPrefix(number: string): boolean;
   /**
-   * Removes surplus trailing digits. Networks ignore them and ring the same line, so calls are counted by the shortened
-   * number.
+   * Removes surplus trailing digits. Networks ignore them and ring the same phone, so calls are counted by the
+   * shortened number.
    */
   withoutSurplusDigits(number: string): string;
   /**
@@ -62,27 +62,30 @@ export interface DestinationRules {
   /** Allow lists of E.164 prefixes, with or without the plus sign. A number must match every list that is not empty. */
   prefixLists: readonly (readonly string[])[];
   plans: NumberingPlans;
-  /** Whether premium-rate and personal numbers are rejected, unless a rule in `caps` covers their range. */
+  /** Whether premium-rate and personal numbers are rejected. A rule in `caps` for their range allows them. */
   refusesDearNumbers: boolean;
 }
 
 const DEAR_NUMBER_FAULT =
-  'This is a premium-rate or personal number of its country, which this account may not call. Call an ordinary line, or ask the operator to allow the prefix.';
+  'This is a premium-rate or personal number, which this account may not call. Call a regular number, or ask the operator to allow the prefix.';
 
 const SERVICE_NUMBER_FAULTS: Readonly<Record<ServiceNumber, string>> = {
-  emergency: 'Emergency numbers are never called.',
-  short: 'Short numbers of national services are never called. Use a full number in E.164, like +12025550123.',
+  emergency: 'Emergency numbers cannot be called.',
+  short: 'Short numbers of national services cannot be called. Use a full number in E.164 format, like +12025550123.',
 };
 
 const TRUNK_PREFIX_FAULT =
-  'to_phone_number: write the number in E.164 without the national trunk prefix, like +442079460123 for 020 7946 0123.';
+  'to_phone_number must be in E.164 format without the national trunk prefix, like +442079460123 for 020 7946 0123.';
 
-/** Whether no account may ever call this number: it reaches a service, or its spelling evades the rules. */
+/**
+ * Whether no account may ever call this number, because it reaches a service or is written so that rules do not match
+ * it.
+ */
 export function isNeverDialed(number: string, plans: NumberingPlans): boolean {
   return plans.serviceNumber(number) !== undefined || plans.hasTrunkPrefix(number);
 }
 
-/** Returns why a number may not be called, as a message for the client; undefined when it may. */
+/** Returns a message for the client that says why a number may not be called; undefined when it may. */
 export function destinationFault(to: string, rules: DestinationRules): string | undefined {
   const { caps, prefixLists, plans } = rules;
   const service = plans.serviceNumber(to);
@@ -91,12 +94,13 @@ export function destinationFault(to: string, rules: DestinationRules): string | 
   const allowed = prefixLists.every(
     (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
   );
-  if (!allowed) return 'This account may not call numbers of this country.';
-  if (isBlockedDestination(to, caps)) return 'This account may not call numbers of this range.';
+  if (!allowed) return 'This account may not call numbers in this country. Ask the operator to allow its prefix.';
+  if (isBlockedDestination(to, caps))
+    return 'This account may not call numbers with this prefix. Ask the operator to allow it.';
   return rules.refusesDearNumbers && isRefusedAsDear(to, rules) ? DEAR_NUMBER_FAULT : undefined;
 }
 
-/** A rule for a whole country does not allow its premium-rate numbers, just as it does not allow high-risk prefixes. */
+/** Whether a number is rejected as premium-rate. A rule for a whole country does not allow its premium-rate numbers. */
 function isRefusedAsDear(to: string, { caps, plans }: DestinationRules): boolean {
   const country = plans.countryOfDearNumber(to);
   return country !== undefined && !caps.some(({ prefix }) => to.startsWith(prefix) && prefix.length > country.length);

@@ -12,7 +12,7 @@
  * comes from the regulator CNMC. Islands: warnings of FTC, FCC and FBI against returning calls to them.
  *
  * Left out although expensive: ranges that no prefix separates from ordinary ones (Ireland's 15xx from Dublin's
- * lines, British pagers from Manx mobiles); surcharges that regulators cap at cents (084 and 087 in Britain, 081 and
+ * numbers, British pagers from Manx mobiles); surcharges that regulators cap at cents (084 and 087 in Britain, 081 and
  * 082 in France); and whole countries with expensive mobile networks, which the list of allowed countries covers.
  */
 const RANGES: readonly (readonly [countryCode: string, ranges: string])[] = [

@@ -8,19 +8,19 @@ const PRIVATE =
 
 /**
  * Whether a URL may be used without TLS.
- * @param near exempt hosts: none, this machine only, or this machine and private networks
+ * @param near hosts that need no TLS: none, this machine, or this machine and private networks
  */
 export function mayBePlain(address: string, near: 'nowhere' | 'machine' | 'network'): boolean {
   const { hostname } = new URL(address);
   return (near !== 'nowhere' && LOOPBACK.test(hostname)) || (near === 'network' && PRIVATE.test(hostname));
 }
 
-/** Whether a host, as in a URL or a Host header, is this machine. @param host with or without a port */
+/** Whether a host in a URL or Host header is this machine. @param host with or without a port */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(hostnameOf(host));
 }
 
-/** The hostname of a host with or without a port, in lower case; empty if the text is not a host. */
+/** Returns the hostname of a host, with or without a port, in lower case. Empty if the text is not a host. */
 export function hostnameOf(host: string): string {
   return /^[^\s/?#@\\]+$/.test(host) ? (urlFrom(`http://${host}`)?.hostname ?? '') : '';
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const url = z.url();
-/** Calls per second that a carrier account may place. */
+/** Number of calls per second that a carrier account may place. */
 const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
 const carrierAccountId = z
   .string()
@@ -38,7 +38,7 @@ export const carrierVariables = {
   }),
   SIMULATOR_AUTH_TOKEN: z.string().optional().meta({
     description:
-      'auth token of `SIMULATOR_ACCOUNT_SID`; make one with `openssl rand -hex 16`. Production rejects the published one and what is easy to guess',
+      'auth token of `SIMULATOR_ACCOUNT_SID`; create one with `openssl rand -hex 16`. Production rejects the published one and what is easy to guess',
     shown: 'well-known; in production one made per deployment',
     production: '',
   }),

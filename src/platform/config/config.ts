@@ -1,7 +1,7 @@
 import { answeredHosts, developmentFaults } from './development.js';
 import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
-import { engineSettings, refuseUnfitEngine } from './engines.js';
+import { engineSettings, assertEngineSettings } from './engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
 import { liveLimitsOf, liveTransfersOf } from './live-limits.js';
 import { productionFaults } from './production.js';
@@ -13,7 +13,8 @@ export { configuredEngineNames, configuredVoices, offeredEngineNames } from './e
 export type { OpenAiRealtimeSettings, PipelineSettings } from './engines.js';
 
 /**
- * One mode's account at its carrier, with the credentials that we send and that the carrier signs its requests with.
+ * One mode's account at its carrier. We send its credentials to the carrier, and the carrier signs its requests with
+ * them.
  */
 export interface CarrierAccount extends SimulatedAccount {
   /** The carrier's name in the carrier registry. */
@@ -21,7 +22,7 @@ export interface CarrierAccount extends SimulatedAccount {
   /** Base URL of the REST API. */
   baseUrl: string;
   fromNumber: string;
-  /** Calls per second that may be placed; absent: unlimited. */
+  /** Calls per second that may be placed; absent: no limit. */
   callsPerSecond?: number;
 }
 
@@ -39,7 +40,7 @@ export type Config = ReturnType<typeof settingsOf>;
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const config = settingsOf(env);
-  refuseUnfitEngine(config);
+  assertEngineSettings(config);
   return config;
 }
 
@@ -88,7 +89,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Whether the events of each conversation are stored with its call. */
     sessionLogs: values.SESSION_LOG === 'on',
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
-    /** Newest first. */
+    /** Encryption keys, newest first. */
     encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
     carriers: { live: liveCarrier(values), test: testCarrier(values) },
     calls: callSettings(values),
@@ -118,7 +119,7 @@ function temporalSettings(values: Environment) {
     namespace: values.TEMPORAL_NAMESPACE,
     taskQueue: values.TEMPORAL_TASK_QUEUE,
     tls: values.TEMPORAL_TLS,
-    /** Whether production connects without TLS to a host outside private networks. */
+    /** True if production connects without TLS to a host outside private networks. */
     exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
     apiKey: values.TEMPORAL_API_KEY,
     uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
@@ -134,10 +135,11 @@ function callSettings(values: Environment) {
     defaultLanguage: values.DEFAULT_LANGUAGE,
     allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
     /**
-     * Default account limits on a real carrier; absent on the simulated one, whose calls cost nothing and reach no one.
+     * Default account limits on a real carrier. Absent on the simulated carrier, whose calls cost nothing and reach no
+     * one.
      */
     liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
-    /** Test calls per account and UTC day; absent: unlimited. */
+    /** Test calls per account and UTC day; absent: no limit. */
     testCallsPerDay: values.TEST_CALLS_PER_DAY === 'none' ? undefined : values.TEST_CALLS_PER_DAY,
     /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
@@ -151,7 +153,8 @@ function webhookSettings(values: Environment) {
     allowCidrs: itemsOf(values.WEBHOOK_ALLOW_CIDRS),
     guarded: production,
     /**
-     * Port ranges that customers' URLs may use, both ends included; empty: all ports except those of other protocols.
+     * Port ranges that customers' URLs may use, both ends included. Empty: all ports except those that other protocols
+     * use.
      */
     ports: values.WEBHOOK_PORTS ?? [],
     /** DNS servers for the hostnames in customers' URLs; empty: the system's. */
@@ -164,7 +167,7 @@ function signUpSettings(values: Environment) {
   return {
     /** `open`: anyone can open an account; `invite`: people join by invitation; `off`: operators create members. */
     mode: values.SIGN_UP ?? (production ? ('invite' as const) : ('open' as const)),
-    /** Whether a new account must verify its e-mail address; otherwise the address counts as verified. */
+    /** Whether a new account must verify its e-mail address. Otherwise every address counts as verified. */
     verifiesEmail: production || values.SMTP_URL !== undefined,
   };
 }
@@ -179,7 +182,7 @@ function faultsOf(build: () => unknown): string[] {
 }
 
 function refuse(faults: string[]): void {
-  if (faults.length > 0) throw new Error(`The configuration is not usable. ${faults.join(' ')}`);
+  if (faults.length > 0) throw new Error(`The configuration is invalid. ${faults.join(' ')}`);
 }
 
 function mailFaults({ SMTP_URL, MAIL_FROM }: Environment): string[] {

@@ -14,7 +14,7 @@ export const portList = z.string().transform((text, context): PortRange[] => {
   return text.split(',').map((item) => {
     const [low = NaN, high = low] = PORTS.test(item.trim()) ? item.split('-').map(Number) : [];
     if (!(low >= 1 && high >= low && high <= MAX_PORT)) {
-      context.addIssue('must be ports or ranges of them with commas between, like 80,443,8000-8999');
+      context.addIssue('must be ports or ranges of them separated by commas, like 80,443,8000-8999');
     } else if (isBlocked([low, high])) {
       context.addIssue('names a port that other protocols use and no request is sent to: remove it');
     }
@@ -22,7 +22,7 @@ export const portList = z.string().transform((text, context): PortRange[] => {
   });
 });
 
-/** Whether every port of the range is blocked; a wider range may include some blocked ports. */
+/** Whether every port of the range is blocked. A range that also has other ports is allowed. */
 function isBlocked([low, high]: PortRange): boolean {
   for (let port = low; port <= high; port += 1) if (!isBadPort(port)) return false;
   return true;
@@ -32,7 +32,7 @@ function isBlocked([low, high]: PortRange): boolean {
 export const nameserverList = z.string().transform((text, context) => {
   const servers = text.split(',').map((item) => item.trim());
   if (!servers.every(isNameserver)) {
-    context.addIssue('must be IP addresses with commas between, each with :<port> if it is not 53');
+    context.addIssue('must be IP addresses separated by commas, each with :<port> if it is not 53');
   }
   return servers;
 });

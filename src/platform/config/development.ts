@@ -2,7 +2,8 @@ import { isLoopbackHost, mayBePlain } from './addresses.js';
 import type { Environment } from './environment.js';
 
 /**
- * Settings that only a service open to others has. Without NODE_ENV=production such a service would run unprotected.
+ * Settings found only in a service that others can reach. Without NODE_ENV=production such a service would be
+ * unprotected.
  */
 const SIGNS: readonly { variable: keyof Environment; found: (values: Environment) => string | undefined }[] = [
   { variable: 'CARRIER', found: ({ CARRIER }) => (CARRIER === 'twilio' ? 'CARRIER=twilio' : undefined) },
@@ -20,8 +21,8 @@ const SIGNS: readonly { variable: keyof Environment; found: (values: Environment
 ];
 
 /**
- * Rejects development mode for a service open to others, because development uses published secrets, open sign-up and
- * requests to private addresses. Returns a sentence for each setting at fault.
+ * Rejects development mode for a service that others can reach, because development uses published secrets, open
+ * sign-up and requests to private addresses. Returns a sentence for each setting that shows this.
  */
 export function developmentFaults(values: Environment): { variable: string; sentence: string }[] {
   if (values.ALLOW_INSECURE_DEVELOPMENT) return [];
@@ -29,21 +30,21 @@ export function developmentFaults(values: Environment): { variable: string; sent
     const sign = found(values);
     if (sign === undefined) return [];
     const remedy =
-      'Set NODE_ENV=production, or ALLOW_INSECURE_DEVELOPMENT=true to try things out with nothing to protect.';
+      'Set NODE_ENV=production, or ALLOW_INSECURE_DEVELOPMENT=true for experiments without data to protect.';
     return [{ variable, sentence: `${sign} needs NODE_ENV=production. ${remedy}` }];
   });
 }
 
 /**
- * Hostnames, besides loopback names, under which the API responds in development; undefined: any. Prevents DNS
- * rebinding: a website could point its own name at this machine and reach an API that has no password here.
+ * Hostnames, besides loopback names, that the API accepts in development; undefined: any. Prevents DNS rebinding: a
+ * website's hostname could point to this machine, where the API has no password.
  */
 export function answeredHosts(values: Environment): string[] | undefined {
   const { NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL } = values;
   if (NODE_ENV !== 'development') return undefined;
   const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);
-  // A container listens on all addresses although only this machine may reach it, so API_HOST alone does not end the
-  // check.
+  // A container listens on all addresses even if only this machine can reach it. So API_HOST alone does not turn the
+  // check off.
   if (!isLocal && values.ALLOW_INSECURE_DEVELOPMENT) return undefined;
   return [PUBLIC_BASE_URL, STREAM_URL].map((url) => new URL(url).hostname);
 }

@@ -8,19 +8,19 @@ export interface EncryptionKey {
   key: Buffer;
 }
 
-/** Used outside production when ENCRYPTION_KEYS is absent. */
+/** Fixed key used outside production when ENCRYPTION_KEYS is absent. */
 const DEVELOPMENT_KEY: EncryptionKey = { id: 'development', key: Buffer.alloc(32, 'development') };
 const KEY_LIST = /^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=)*$/;
-const REMEDY = 'make one with: echo "$(date +%F):$(openssl rand -base64 32)"';
+const REMEDY = 'create one with: echo "$(date +%F):$(openssl rand -base64 32)"';
 
 /** Validates ENCRYPTION_KEYS: `<key id>:<32 bytes in base64>[,…]`, newest first. */
 export const encryptionKeyList = z
   .string()
-  .regex(KEY_LIST, `must be <key id>:<32 bytes in base64>, several with commas between; ${REMEDY}`)
+  .regex(KEY_LIST, `must be <key id>:<32 bytes in base64>, separated by commas; ${REMEDY}`)
   .refine((list) => {
     const keys = encryptionKeys(list);
     return new Set(keys.map(({ id }) => id)).size === keys.length;
-  }, 'each key needs an id of its own');
+  }, 'each key must have a unique id');
 
 /**
  * Returns the keys of ENCRYPTION_KEYS, newest first, or the fixed development key if it is absent.
@@ -34,20 +34,20 @@ export function encryptionKeys(list: string | undefined): EncryptionKey[] {
   });
 }
 
-/** Explains in a sentence why production must not use these keys; undefined if they are acceptable. */
+/** Returns a sentence that says why production must not use these keys; undefined if they are acceptable. */
 export function encryptionKeysFault(list: string | undefined, pepper = ''): string | undefined {
   if (list === undefined) return `ENCRYPTION_KEYS must be set in production; ${REMEDY}.`;
-  if (list.includes('change-me')) return `ENCRYPTION_KEYS holds a placeholder; ${REMEDY}.`;
+  if (list.includes('change-me')) return `ENCRYPTION_KEYS contains a placeholder; ${REMEDY}.`;
   const keys = encryptionKeys(list).map(({ key }) => key);
   if (keys.some((key) => key.equals(DEVELOPMENT_KEY.key))) {
-    return `ENCRYPTION_KEYS holds the published development key; ${REMEDY}.`;
+    return `ENCRYPTION_KEYS contains the published development key; ${REMEDY}.`;
   }
   if (new Set(keys.map((key) => key.toString('hex'))).size < keys.length) {
-    return `ENCRYPTION_KEYS holds one key twice; ${REMEDY}.`;
+    return `ENCRYPTION_KEYS contains the same key twice; ${REMEDY}.`;
   }
   if (keys.some((key) => pepper.includes(key.toString('base64')) || key.equals(Buffer.from(pepper)))) {
     return `ENCRYPTION_KEYS must differ from API_KEY_PEPPER; ${REMEDY}.`;
   }
-  if (keys.some(isWeakKey)) return `ENCRYPTION_KEYS holds a key that is not random; ${REMEDY}.`;
+  if (keys.some(isWeakKey)) return `ENCRYPTION_KEYS contains a key that is not random; ${REMEDY}.`;
   return undefined;
 }

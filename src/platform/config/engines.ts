@@ -17,7 +17,7 @@ export const engineVariables = {
     .string()
     .regex(
       /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
-      'must be prices like realtime_output_audio_tokens=64, with commas between',
+      'must be prices like realtime_output_audio_tokens=64, separated by commas',
     )
     .default('')
     .describe(
@@ -96,7 +96,7 @@ export const engineVariables = {
     .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
   TTS_VOICES: z
     .string()
-    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, with commas between')
+    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, separated by commas')
     .default('')
     .meta({ description: 'the provider’s id for each voice, such as `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
@@ -137,7 +137,7 @@ export function engineSettings(values: EngineVariables) {
   return {
     byDefault: values.ENGINE,
     demoOnLiveCalls: values.ALLOW_DEMO_ENGINE_ON_LIVE_CALLS,
-    /** Micro-USD by unit of usage. */
+    /** Prices in micro-USD, by unit of usage. */
     prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
     ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
     ...(pipeline === undefined ? {} : { pipeline }),
@@ -161,9 +161,9 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
 
 /** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
-  recogniser: { baseUrl: string; apiKey: string; model: string };
-  model: { baseUrl: string; apiKey: string; model: string };
-  voice: {
+  stt: { baseUrl: string; apiKey: string; model: string };
+  llm: { baseUrl: string; apiKey: string; model: string };
+  tts: {
     provider: 'elevenlabs' | 'openai';
     baseUrl: string;
     apiKey: string;
@@ -175,7 +175,7 @@ export interface PipelineSettings {
   };
 }
 
-const VOICE_PROVIDERS = {
+const TTS_PROVIDERS = {
   elevenlabs: {
     key: 'ELEVENLABS_API_KEY',
     baseUrl: 'wss://api.elevenlabs.io',
@@ -192,12 +192,12 @@ const VOICE_PROVIDERS = {
   },
 } as const;
 
-/** @throws Error if only some of its API keys are set, or none although it is the default engine */
+/** @throws Error if only some of the engine's API keys are set, or none although it is the default engine */
 function pipelineSettings(values: EngineVariables): PipelineSettings | undefined {
-  const provider = VOICE_PROVIDERS[values.TTS_PROVIDER];
-  const { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey } = values;
-  if (DEEPGRAM_API_KEY === undefined || LLM_API_KEY === undefined || voiceKey === undefined) {
-    const keys = { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey };
+  const provider = TTS_PROVIDERS[values.TTS_PROVIDER];
+  const { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: ttsKey } = values;
+  if (DEEPGRAM_API_KEY === undefined || LLM_API_KEY === undefined || ttsKey === undefined) {
+    const keys = { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: ttsKey };
     const missing = Object.entries(keys).flatMap(([name, value]) => (value === undefined ? [name] : []));
     if (missing.length === 3 && values.ENGINE !== 'pipeline') return undefined;
     const who = values.ENGINE === 'pipeline' ? 'ENGINE=pipeline' : 'The pipeline engine';
@@ -208,12 +208,12 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
     throw new Error('TTS_BASE_URL must be a websocket address (wss://…) with TTS_PROVIDER=elevenlabs.');
   }
   return {
-    recogniser: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
-    model: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
-    voice: {
+    stt: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
+    llm: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
+    tts: {
       provider: values.TTS_PROVIDER,
       baseUrl: bare(baseUrl),
-      apiKey: voiceKey,
+      apiKey: ttsKey,
       model: values.TTS_MODEL ?? provider.model,
       voices: { ...provider.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
       defaultVoice: provider.defaultVoice,
@@ -221,7 +221,7 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   };
 }
 
-/** The engines that this configuration can run live calls with. */
+/** Lists the engines that this configuration can run live calls with. */
 export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): EngineName[] {
   const { openaiRealtime, pipeline } = config.engines;
   return [
@@ -231,34 +231,34 @@ export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): En
   ];
 }
 
-/** The voices with the languages this configuration supports: Deepgram's `flux-…-en` models understand English only. */
+/** Lists the voices with their usable languages. Deepgram's `flux-…-en` models understand only English. */
 export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): readonly Voice[] {
-  if (!/^flux-.*-en$/.test(engines.pipeline?.recogniser.model ?? '')) return VOICES;
+  if (!/^flux-.*-en$/.test(engines.pipeline?.stt.model ?? '')) return VOICES;
   return VOICES.map((voice) => {
     const pipeline = voice.languages.pipeline?.filter((tag) => tag.startsWith('en-')) ?? [];
     return { ...voice, languages: { ...voice.languages, pipeline } };
   });
 }
 
-/** Engines that an agent may choose: configured, and allowed on the carrier of live calls. */
+/** Lists the engines that an agent may choose: those configured, and allowed on the carrier of live calls. */
 export function offeredEngineNames(config: EngineConfig): EngineName[] {
   return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
 }
 
-/** The demo engine ignores instructions, so it may call real people only if the operator allows it. */
+/** Whether the demo engine may be used. It ignores instructions, so on real calls the operator must allow it. */
 function isDemoAllowed({ carriers, engines }: EngineConfig): boolean {
   return carriers.live.kind === 'simulator' || engines.demoOnLiveCalls;
 }
 
 /** @throws Error if the default engine may not run live calls, or does not support the default voice and language */
-export function refuseUnfitEngine(
+export function assertEngineSettings(
   config: EngineConfig & { calls: { defaultVoice: string; defaultLanguage: string } },
 ): void {
   const { byDefault } = config.engines;
   if (byDefault === 'offline-demo' && !isDemoAllowed(config)) {
     throw new Error(
-      'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with fixed lines. ' +
-        'Set ALLOW_DEMO_ENGINE_ON_LIVE_CALLS=true to call real people with it all the same.',
+      'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with a fixed script. ' +
+        'Set ALLOW_DEMO_ENGINE_ON_LIVE_CALLS=true to call real people with it anyway.',
     );
   }
   const { defaultVoice: voice, defaultLanguage: language } = config.calls;

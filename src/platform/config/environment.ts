@@ -14,10 +14,11 @@ const seconds = z.coerce.number().int().positive();
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /**
- * Every environment variable of every role, with its documentation: `npm run structure` generates
- * docs/configuration.md, .env.example and the environment in docker-compose.yml from it. Besides `description`, a
- * variable may have `shown`, its default as the documentation shows it; `compose`, its default in docker-compose.yml,
- * or `fixed`, its only value there; `trial` and `production`, its value in those parts of .env.example.
+ * Every environment variable of every role. `npm run structure` generates docs/configuration.md, .env.example and the
+ * environment in docker-compose.yml from this object. Each variable has a `description`, and may have:
+ * - `shown`: the default as the documentation shows it;
+ * - `compose`: the default in docker-compose.yml, or `fixed`: the only value there;
+ * - `trial` and `production`: the value in those parts of .env.example.
  */
 export const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
@@ -97,7 +98,7 @@ export const environment = z.object({
     ),
   TEMPORAL_POSTGRES_PASSWORD: z.string().optional().meta({
     description:
-      'password of PostgreSQL in the compose file; make one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
+      'password of PostgreSQL in the compose file; create one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
     shown: '`change-me` in the compose file',
     compose: 'change-me',
     trial: 'change-me',
@@ -137,13 +138,13 @@ export const environment = z.object({
     .default(120)
     .describe('age below which records are not compared yet'),
   API_KEY_PEPPER: z.string().min(32).optional().meta({
-    description: 'secret with which API keys are hashed; make one with `openssl rand -hex 32`. It must never change',
+    description: 'secret with which API keys are hashed; create one with `openssl rand -hex 32`. It must never change',
     shown: 'development only',
     production: '',
   }),
   ENCRYPTION_KEYS: encryptionKeyList.optional().meta({
     description:
-      'keys with which stored secrets are encrypted, `<key id>:<32 bytes in base64>` separated by commas, newest first. The first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)). Make one with `echo "$(date +%F):$(openssl rand -base64 32)"`',
+      'keys with which stored secrets are encrypted, `<key id>:<32 bytes in base64>` separated by commas, newest first. The first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)). Create one with `echo "$(date +%F):$(openssl rand -base64 32)"`',
     shown: 'development only',
     production: '',
   }),
@@ -165,7 +166,7 @@ export const environment = z.object({
     .string()
     .refine(
       (text) => itemsOf(text).every((item) => cidr.safeParse(item).success),
-      'must be CIDR ranges with commas between',
+      'must be CIDR ranges separated by commas',
     )
     .default('')
     .describe(
@@ -255,7 +256,7 @@ export const environment = z.object({
     ),
 });
 
-/** Pepper of development set-ups; production must set its own. */
+/** Pepper for development. Production must set its own. */
 export const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 
 /** The parsed environment variables. */

@@ -3,7 +3,8 @@ import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 
 /**
- * Default limits that bound the damage of a stolen key on a real carrier; an operator can set others for an account.
+ * Default limits for live calls on a real carrier. They limit the damage by a thief of a key. An operator can set other
+ * limits for an account.
  */
 export interface LiveLimits {
   /** Maximum billed and held per account and UTC day, in micro-USD; absent: unlimited. */
@@ -14,9 +15,9 @@ export interface LiveLimits {
   liveCallsPerDay?: number;
 }
 
-/** Bounded because one document stores all counted attempts of an hour. */
+/** Upper bound of that limit, because one document stores all counted attempts of an hour. */
 export const MAX_UNANSWERED_ATTEMPTS = 10_000;
-/** Bounded because one document stores all counted calls of a day. */
+/** Upper bound of that limit, because one document stores all counted calls of a day. */
 export const MAX_LIVE_CALLS_PER_DAY = 10_000;
 const MAX_TEST_CALLS_PER_DAY = 10_000;
 
@@ -26,7 +27,7 @@ export const liveLimitVariables = {
     .refine(
       (text) =>
         text.trim() === 'all' || text.split(',').every((prefix) => /^(?:\s*\+?[1-9]\d{0,14})?\s*$/.test(prefix)),
-      'must be the beginnings of E.164 numbers with commas between, like +1,+44, or the one word all',
+      'must be the beginnings of E.164 numbers separated by commas, like +1,+44, or the one word all',
     )
     .default('')
     .meta({
@@ -101,8 +102,8 @@ export function liveLimitsOf(values: {
 }
 
 /**
- * Whether agents may transfer live calls. Off by default in production on a real carrier, which bills two legs of a
- * transferred call while the account pays for one.
+ * Whether agents may transfer live calls. Off by default in production on a real carrier, because the carrier bills two
+ * legs of a transferred call, and the account pays for one.
  */
 export function liveTransfersOf(values: {
   NODE_ENV: string;
@@ -118,7 +119,7 @@ export function mayTransfer(calls: { liveTransfers: boolean }, mode: Mode): bool
   return mode === 'test' || calls.liveTransfers;
 }
 
-/** Exact, because the amount has at most six decimals. */
+/** Converts USD to micro-USD. Exact, because the amount has at most six decimals. */
 function microsOf(usd: string): Micros {
   const [whole = '', decimals = ''] = usd.split('.');
   return Number(whole) * MICROS_PER_USD + Number(decimals.padEnd(6, '0'));

@@ -14,7 +14,7 @@ interface Check {
   fault: (values: Environment) => string | undefined;
 }
 
-/** Requires TLS for a URL. @param near hosts that are exempt, see `mayBePlain` */
+/** Requires TLS for a URL. @param near hosts that need no TLS, see `mayBePlain` */
 function encrypted(
   variable: keyof Environment,
   schemes: readonly ('https' | 'wss')[],
@@ -44,7 +44,9 @@ const BASES = [
   'TEMPORAL_UI_URL',
 ] as const satisfies readonly (keyof Environment)[];
 
-/** Credentials in a URL leak into logs and requests; a query or fragment would swallow the appended path. */
+/**
+ * Rejects credentials in a URL, which leak into logs, and a query or fragment, because a path is appended to the URL.
+ */
 function bare(variable: (typeof BASES)[number]): Check {
   return {
     variable,
@@ -65,7 +67,7 @@ const CHECKS: readonly Check[] = [
     variable: 'API_KEY_PEPPER',
     fault: ({ API_KEY_PEPPER }) =>
       API_KEY_PEPPER === undefined || API_KEY_PEPPER === DEVELOPMENT_PEPPER
-        ? 'API_KEY_PEPPER must be set in production, to a secret of its own: make one with openssl rand -hex 32.'
+        ? 'API_KEY_PEPPER must be set to a unique secret in production: create one with openssl rand -hex 32.'
         : undefined,
   },
   {
@@ -83,14 +85,14 @@ const CHECKS: readonly Check[] = [
     variable: 'CARRIER',
     fault: ({ CARRIER }) =>
       CARRIER === undefined
-        ? 'CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.'
+        ? 'CARRIER must be named in production: twilio, or simulator to place no real calls.'
         : undefined,
   },
   {
     variable: 'TEMPORAL_API_KEY',
     fault: ({ TEMPORAL_API_KEY, TEMPORAL_TLS }) =>
       TEMPORAL_API_KEY !== undefined && !TEMPORAL_TLS
-        ? 'TEMPORAL_API_KEY would be sent in clear: set TEMPORAL_TLS=true.'
+        ? 'TEMPORAL_API_KEY would be sent unencrypted: set TEMPORAL_TLS=true.'
         : undefined,
   },
   {
@@ -98,7 +100,7 @@ const CHECKS: readonly Check[] = [
     fault: ({ WEBHOOK_ALLOW_CIDRS }) =>
       itemsOf(WEBHOOK_ALLOW_CIDRS).every(isPrivateRange)
         ? undefined
-        : 'WEBHOOK_ALLOW_CIDRS must hold private networks only, like 10.1.2.0/24, without loopback, link-local and ' +
+        : 'WEBHOOK_ALLOW_CIDRS must contain private networks only, like 10.1.2.0/24, without loopback, link-local and ' +
           "cloud metadata addresses: name only your receivers' ranges; public addresses need no entry.",
   },
   {
@@ -147,27 +149,27 @@ function isTwilioToken(text: string): boolean {
 function placeholderFaults(values: Environment): Fault[] {
   return Object.entries(values).flatMap(([variable, value]) =>
     typeof value === 'string' && /(?<![a-z])change[-_ .]?me(?![a-z])/i.test(value)
-      ? [{ variable, sentence: `${variable} still holds the placeholder change-me: set a value of your own.` }]
+      ? [{ variable, sentence: `${variable} still contains the placeholder change-me: set your own value.` }]
       : [],
   );
 }
 
-/** A problem with one variable, in a sentence that names the variable and the remedy. */
+/** A problem with one variable. The sentence names the variable and the remedy. */
 export interface Fault {
   variable: string;
   sentence: string;
 }
 
-/** Returns why these settings must not run in production, at most one reason per variable. */
+/** Returns why production must not run with these settings, at most one reason per variable. */
 export function productionFaults(values: Environment): Fault[] {
   const found = CHECKS.flatMap(({ variable, fault }) => {
     const sentence = fault(values);
     return sentence === undefined ? [] : [{ variable, sentence }];
   });
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return [...placeholderFaults(values), ...found, ...secretFaults(values)].filter(({ variable }) => {
-    const first = !told.has(variable);
-    told.add(variable);
+    const first = !reported.has(variable);
+    reported.add(variable);
     return first;
   });
 }

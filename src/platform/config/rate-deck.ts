@@ -12,7 +12,7 @@ export function readRateDeck(file: string | undefined): RateDeck {
   if (file === undefined) return DEFAULT_RATE_DECK;
   const parsed = parseRateDeck(textOf(file));
   if ('deck' in parsed) return parsed.deck;
-  throw new Error(`RATE_DECK_FILE: ${file} is not a usable rate deck: ${parsed.faults.join('; ')}.`);
+  throw new Error(`RATE_DECK_FILE: ${file} is not a valid rate deck: ${parsed.faults.join('; ')}.`);
 }
 
 function textOf(file: string): string {

@@ -3,24 +3,25 @@ import { holdsGuessedWord, weaknessOf } from './secret-strength.js';
 
 type Variable = keyof Environment;
 
-/** Secrets that the operator creates: minimum length, and how to create one. */
+/** Secrets that the operator creates, each with its minimum length and a command or hint to create it. */
 const OWN = {
-  API_KEY_PEPPER: { least: 32, remedy: 'make one with openssl rand -hex 32' },
-  PAYMENT_WEBHOOK_SECRET: { least: 32, remedy: "set the payment provider's, or one made with openssl rand -hex 32" },
+  API_KEY_PEPPER: { least: 32, remedy: 'create one with openssl rand -hex 32' },
+  PAYMENT_WEBHOOK_SECRET: { least: 32, remedy: "set the payment provider's, or one created with openssl rand -hex 32" },
   SIMULATOR_AUTH_TOKEN: {
     least: 32,
-    remedy: 'leave it empty to have one made, or set the output of openssl rand -hex 16',
+    remedy: 'leave it empty to have one generated, or set the output of openssl rand -hex 16',
   },
   SIMULATOR_TEST_AUTH_TOKEN: {
     least: 32,
-    remedy: 'leave it empty to have one made, or set the output of openssl rand -hex 16',
+    remedy: 'leave it empty to have one generated, or set the output of openssl rand -hex 16',
   },
-  TEMPORAL_POSTGRES_PASSWORD: { least: 16, remedy: 'make one with openssl rand -hex 16' },
+  TEMPORAL_POSTGRES_PASSWORD: { least: 16, remedy: 'create one with openssl rand -hex 16' },
 } satisfies Partial<Record<Variable, { least: number; remedy: string }>>;
 const OWN_NAMES = Object.keys(OWN) as (keyof typeof OWN)[];
 
 /**
- * Secrets issued by providers. Several variables may share one, but none may equal a secret that the operator created.
+ * Secrets that providers issue. Several variables may have the same one, but none may equal a secret that the operator
+ * created.
  */
 const GIVEN = [
   'TWILIO_AUTH_TOKEN',
@@ -52,7 +53,7 @@ function weakSecrets(values: Environment): Fault[] {
     const weakness = value === undefined ? undefined : weaknessOf(value, OWN[variable].least);
     return weakness === undefined
       ? []
-      : [{ variable, sentence: `${variable} ${weakness}, which production refuses: ${OWN[variable].remedy}.` }];
+      : [{ variable, sentence: `${variable} ${weakness}, which production rejects: ${OWN[variable].remedy}.` }];
   });
 }
 
@@ -86,7 +87,7 @@ function formsOf(value: string | undefined): string[] {
   return value === undefined || value === '' ? [] : [value];
 }
 
-/** The forms in which a key might be reused elsewhere: base64, hexadecimal digits, plain text. */
+/** Returns the forms in which a key might be used elsewhere: base64, hexadecimal digits, plain text. */
 function keyForms(list: string | undefined): string[] {
   return (list?.split(',') ?? []).flatMap((entry) => {
     const base64 = entry.slice(entry.indexOf(':') + 1);

@@ -6,13 +6,16 @@ import type { Environment } from './environment.js';
 export interface SimulatedAccount {
   carrierAccountId: string;
   authToken: string;
-  /** No token is configured: `authToken` is random and unused until the deployment's own is loaded from MongoDB. */
+  /**
+   * True if no token is configured. Then `authToken` is random and unused until the deployment's token is read from
+   * MongoDB.
+   */
   unsettled?: true;
   /** The account id, if one is configured without a token. */
   configuredId?: string | undefined;
 }
 
-/** Development credentials. They are public, so production rejects them. */
+/** Development credentials. They are in the source code, so production rejects them. */
 const PUBLISHED: Readonly<Record<Mode, SimulatedAccount>> = {
   live: { carrierAccountId: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
   test: { carrierAccountId: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
@@ -26,7 +29,7 @@ export function isPublished(value: string | undefined): boolean {
   return value !== undefined && PUBLISHED_VALUES.has(value);
 }
 
-/** The simulated carrier's account of a mode. In production a missing token is replaced by a random one. */
+/** Returns the simulated carrier's account for a mode. In production, a random token replaces a missing one. */
 export function simulatedAccount(mode: Mode, values: Environment): SimulatedAccount {
   const { carrierAccountId, authToken } = givenAccount(mode, values);
   if (values.NODE_ENV !== 'production') {
@@ -39,7 +42,10 @@ export function simulatedAccount(mode: Mode, values: Environment): SimulatedAcco
   return { ...accountWith(mode, newToken(), carrierAccountId), unsettled: true, configuredId: carrierAccountId };
 }
 
-/** The account of a token. The account id is derived from the token unless given, so only the token needs storing. */
+/**
+ * Returns the account with a token. Without a given account id, derives it from the token, so that only the token is
+ * stored.
+ */
 export function accountWith(mode: Mode, authToken: string, carrierAccountId?: string): SimulatedAccount {
   const digest = createHash('sha256').update(`account\n${mode}\n${authToken}`).digest('hex');
   return { carrierAccountId: carrierAccountId ?? `AC${digest.slice(0, 32)}`, authToken };
@@ -50,29 +56,29 @@ export function newToken(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** Explains why production rejects the configured token of a mode; undefined if it is acceptable or absent. */
+/** Returns a sentence that says why production rejects a mode's token; undefined if it is acceptable or absent. */
 export function tokenFault(mode: Mode, values: Environment): string | undefined {
   const { authToken } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_AUTH_TOKEN' : 'SIMULATOR_TEST_AUTH_TOKEN';
   if (authToken === undefined) return undefined;
-  const remedy = 'leave it empty to have one made, or set the output of openssl rand -hex 16';
+  const remedy = 'leave it empty to have one generated, or set the output of openssl rand -hex 16';
   if (PUBLISHED_VALUES.has(authToken)) return `${name} must not be a published one in production: ${remedy}.`;
   const others = mode === 'test' ? [values.SIMULATOR_AUTH_TOKEN, values.TWILIO_AUTH_TOKEN] : [];
   if (others.includes(authToken)) return `${name} must differ from the token of the live account: ${remedy}.`;
   return undefined;
 }
 
-/** Explains why production rejects the configured account id of a mode; undefined if it is acceptable or absent. */
+/** Returns a sentence that says why production rejects a mode's account id; undefined if it is acceptable or absent. */
 export function accountIdFault(mode: Mode, values: Environment): string | undefined {
   const { carrierAccountId } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_ACCOUNT_SID' : 'SIMULATOR_TEST_ACCOUNT_SID';
   if (carrierAccountId === undefined) return undefined;
   if (PUBLISHED_VALUES.has(carrierAccountId)) {
-    return `${name} must not be a published one in production: leave it empty to have one made.`;
+    return `${name} must not be a published one in production: leave it empty to have one generated.`;
   }
   const others = mode === 'test' ? [values.SIMULATOR_ACCOUNT_SID, values.TWILIO_ACCOUNT_SID] : [];
   if (others.includes(carrierAccountId))
-    return `${name} must differ from the live account: leave it empty to have one made.`;
+    return `${name} must differ from the live account: leave it empty to have one generated.`;
   return undefined;
 }
 

@@ -1,15 +1,15 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Longer than any address with zone and port; longer texts are not parsed. */
+/** Longer than any address with zone and port. Longer texts are not parsed. */
 const MAX_ADDRESS_LENGTH = 100;
 
 /**
  * Returns the client that a connection counts for in rate limits: an IPv4 address, or the /64 network of an IPv6
- * address (`2001:db8::/64`), because one customer holds at least that many addresses. An IPv4-mapped IPv6 address
- * counts as its IPv4 address.
- * @param p.forwardedFor the X-Forwarded-For header, read only if the proxy is trusted. A proxy appends the address that
- *   it saw, so the last entry counts. An entry that is not an address counts against the proxy itself.
+ * address (`2001:db8::/64`), because one customer has at least that many addresses. An IPv4-mapped IPv6 address counts
+ * as its IPv4 address.
+ * @param p.forwardedFor the X-Forwarded-For header, read only if the proxy is trusted. A proxy appends the client's
+ * address, so the last entry counts. If that is not an address, the proxy counts as the client.
  * @param p.remoteAddress the socket's remote address
  * @returns `unknown` if neither is an address
  */
@@ -41,7 +41,7 @@ export function networksOf(client: string): string[] {
 
 function networkOf(text: string): string | undefined {
   const address = bareAddress(text);
-  // Node's checks, because those of ipaddr.js throw and catch an error for each address of the other family.
+  // Use Node's checks, because ipaddr.js throws and catches an error for each address of the other family.
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
   const parsed = ipaddr.IPv6.parse(address);
@@ -49,7 +49,7 @@ function networkOf(text: string): string | undefined {
   return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** Whether the address is in ::ffff:0:0/96. The library's own check builds a table of all ranges each time. */
+/** Whether the address is in ::ffff:0:0/96. The library's check would build a table of all ranges each time. */
 function isIPv4Mapped({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 }

@@ -1,25 +1,32 @@
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
+import { createBoundedConnector } from './bounded-connection.js';
 import { classifyFailure, type EgressFailure } from './failure.js';
 import { createGuardedLookup, urlFault, type GuardConfig } from './guard.js';
 import { createNameResolver, type ResolveName } from './name-resolver.js';
 
-/** Maximum bytes of a response; a larger one fails. */
+/** Maximum bytes of a response body. The request fails if the body is larger. */
 export const MAX_RESPONSE_BYTES = 65_536;
-/** How long to read the body of an unsuccessful response, which is kept only to help people find the error. */
+/**
+ * Maximum bytes that a server may send in total: informational responses, headers, the body and its framing in chunks.
+ */
+const MAX_RECEIVED_BYTES = 2 * MAX_RESPONSE_BYTES;
+/** The same maximum for encrypted bytes, including the TLS handshake. */
+const MAX_WIRE_BYTES = 2 * MAX_RECEIVED_BYTES;
+/** Time limit to read the body of an unsuccessful response, which only helps people to find the error. */
 const REFUSAL_BODY_MS = 1_000;
 
 export interface EgressRequest {
-  /** Account that gave the URL: slow name lookups of one account do not delay another's. */
+  /** Account that gave the URL. Slow name lookups of one account do not delay those of another. */
   accountId: string;
   method: 'GET' | 'POST';
   url: string;
   body?: string;
   headers: Record<string, string>;
-  /** For the whole request: name lookup, connection, TLS, headers and body. */
+  /** Timeout of the whole request, in ms: name lookup, connection, TLS, headers and body. */
   timeoutMs: number;
   /**
-   * Bytes of the response body to return. A successful response is still read to its end, to verify that it is
+   * Maximum bytes of the response body to return. A successful response is read to its end anyway, to verify that it is
    * complete.
    */
   keepBytes: number;
@@ -37,7 +44,7 @@ export interface EgressAnswer {
 }
 
 export interface EgressClient {
-  /** Sends one request. Never throws, and takes no longer than its timeout; the result reports any failure. */
+  /** Sends one request. Never throws, and takes no longer than its timeout. The result reports any failure. */
   send(request: EgressRequest): Promise<EgressAnswer>;
 }
 
@@ -46,13 +53,13 @@ type Answer = Omit<EgressAnswer, 'durationMs'>;
 interface Exchange extends EgressRequest {
   agent: Agent;
   signal: AbortSignal;
-  /** Set once the status line arrives, even if the rest never does. */
+  /** Set when the status line arrives, even if the rest never does. */
   httpStatus?: number;
 }
 
 /**
- * Creates a client for requests to servers that customers name and that are not trusted: it follows no redirects,
- * decompresses nothing, bounds all bytes and times, and connects only to the address that it checked.
+ * Creates a client for requests to servers that customers name and that are not trusted. It follows no redirects,
+ * decompresses nothing, limits all bytes and times, and connects only to the address that it checked.
  */
 export function createEgressClient(deps: { config: GuardConfig; resolve?: ResolveName }): EgressClient {
   const { config, resolve = createNameResolver(config.webhooks) } = deps;
@@ -65,14 +72,20 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
   };
 
   async function attempt(asked: EgressRequest): Promise<Answer> {
-    // A literal IP address never reaches the lookup, so the URL is checked again for each request.
+    // The lookup is not called for a literal IP address, so the URL is checked here for each request.
     if (urlFault('url', asked.url, config) !== undefined) return { succeeded: false, error: 'blocked' };
     const { accountId, timeoutMs } = asked;
     const signal = AbortSignal.timeout(timeoutMs);
     const lookup = createGuardedLookup(config, (name) => resolve(name, { accountId, signal }));
-    // One connection per request: customers never share one, and a stale one cannot fail a delivery.
+    // Use one connection per request, so that customers never share one, and a stale one cannot fail a delivery.
     const agent = new Agent({
-      connect: { lookup, timeout: timeoutMs },
+      connect: createBoundedConnector({
+        lookup,
+        timeoutMs,
+        signal,
+        maxBytes: MAX_RECEIVED_BYTES,
+        maxWireBytes: MAX_WIRE_BYTES,
+      }),
       maxResponseSize: MAX_RESPONSE_BYTES,
       pipelining: 0,
     });
@@ -113,7 +126,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Reads to the end, to detect a truncated response, and returns the beginning. */
+/** Reads the body to its end, to detect a truncated response, and returns its first `keepBytes` bytes. */
 async function readWhole(body: Readable, keepBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -131,7 +144,7 @@ async function readStart(body: Readable, keepBytes: number): Promise<string> {
       if (length >= keepBytes) break;
     }
   } catch {
-    // The status has already failed the request; return the part of the body that arrived.
+    // The request has failed because of its status. Return the part of the body that arrived.
   } finally {
     clearTimeout(patience);
   }

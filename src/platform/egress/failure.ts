@@ -1,6 +1,6 @@
-/** Why a request failed; webhooks store it with the attempt. */
+/** Why a request failed. Webhooks store it with the attempt. */
 export type EgressFailure =
-  /** The URL, or an address that its name resolves to, is not public. */
+  /** The URL is not public, or its name resolves to an address that is not. */
   | 'blocked'
   | 'timeout'
   | 'dns_failed'
@@ -31,14 +31,15 @@ const FAILURE_BY_CODE: Readonly<Record<string, EgressFailure>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls_failed',
   UNABLE_TO_GET_ISSUER_CERT: 'tls_failed',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'tls_failed',
+  TOO_MANY_BYTES: 'response_too_large',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'response_too_large',
   UND_ERR_HEADERS_OVERFLOW: 'response_too_large',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
 };
 
-/** Classifies the error of a request. Library messages are not kept, because they may repeat the URL. */
+/** Classifies the error of a request. The library's message is dropped, because it may contain the URL. */
 export function classifyFailure(error: unknown): EgressFailure {
-  // By shape, because `instanceof` fails for errors that the runtime creates in another realm.
+  // Check name and code, because `instanceof` fails for errors that the runtime creates in another realm.
   const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
   if (name === 'TimeoutError') return 'timeout';
   if (name === 'HTTPParserError') return 'invalid_response';

@@ -17,39 +17,42 @@ export class BlockedAddressError extends Error {
   readonly code = 'ADDRESS_BLOCKED';
 }
 
-/** Azure's host agent: formally a public address, but in fact the metadata service of the machine. */
+/** Azure's host agent. The address is formally public, but is the metadata service of the machine. */
 const AZURE_HOST_AGENT = '168.63.129.16';
 
-/** Global unicast; IPv6 addresses outside it are not public. */
+/** Global unicast addresses. Other IPv6 addresses are not public. */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Ranges whose addresses embed an IPv4 address or a tunnel, so that traffic ends elsewhere than the address says. */
+/**
+ * Ranges whose addresses contain an IPv4 address or a tunnel, so that requests reach another address than the visible
+ * one.
+ */
 const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23', '::/96'].map((cidr) =>
   ipaddr.IPv6.parseCIDR(cidr),
 );
 
 /**
- * Checks a URL that a customer gave. Hostnames are not resolved here: the guarded lookup checks the addresses actually
- * connected to, for every request.
+ * Checks a URL that a customer gave. Hostnames are not resolved here: for every request, the guarded lookup checks the
+ * addresses that are used.
  * @returns a sentence that begins with the field, or undefined if the URL is acceptable
  */
 export function urlFault(field: string, url: string, config: GuardConfig): string | undefined {
   if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
-  // The URL parser would drop these silently and request another URL than the one given.
+  // The URL parser would remove these silently, so that another URL than the given one would be requested.
   if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
   const parsed = urlFrom(url);
   if (!/^https?:\/\//i.test(url) || parsed === undefined) return `${field} must be a valid http or https URL.`;
   if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
   if (!isPermittedPort(portOf(parsed), config)) return `${field} must use ${permittedPorts(config)}.`;
   if (config.webhooks.guarded && !isPermittedHost(parsed.hostname, config)) {
-    return `${field} must be publicly reachable: it names a private, loopback or link-local address.`;
+    return `${field} must be publicly reachable, not a private, loopback or link-local address.`;
   }
   return undefined;
 }
 
 /**
- * Creates the lookup function of the socket that will connect, so that the name cannot resolve differently in between.
- * One blocked address among several blocks them all.
+ * Creates the lookup function of the socket that will connect. The socket uses the addresses that were checked, so the
+ * name cannot resolve differently afterwards. One blocked address among several blocks the name.
  * @param resolve returns all addresses of a name
  */
 export function createGuardedLookup(
@@ -59,7 +62,7 @@ export function createGuardedLookup(
   const judged = async (name: string, family: unknown) => {
     const addresses = await resolve(name);
     if (config.webhooks.guarded && !addresses.every(({ address }) => isPermittedAddress(address, config))) {
-      throw new BlockedAddressError('The name leads to an address that is not public.');
+      throw new BlockedAddressError('The host resolves to an address that is not public.');
     }
     return family === 4 || family === 6 ? addresses.filter((each) => each.family === family) : addresses;
   };
@@ -89,7 +92,7 @@ function permittedPorts({ webhooks: { ports } }: GuardConfig): string {
   return `one of the ports ${ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ')}`;
 }
 
-/** The URL parser has already normalised decimal, octal, hexadecimal and short forms of IPv4 addresses. */
+/** Whether requests may go to a host. The URL parser has already normalised unusual notations of IPv4 addresses. */
 function isPermittedHost(hostname: string, config: GuardConfig): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (ipaddr.isValid(host)) return isPermittedAddress(host, config);
@@ -98,7 +101,7 @@ function isPermittedHost(hostname: string, config: GuardConfig): boolean {
 }
 
 function isPermittedAddress(address: string, config: GuardConfig): boolean {
-  // Reject what cannot be checked, such as an IPv6 zone or an unknown notation.
+  // Reject addresses that cannot be checked, such as one with an IPv6 zone or in an unknown notation.
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   return isPublic(parsed) || config.webhooks.allowCidrs.some((cidr) => isWithin(parsed, ipaddr.parseCIDR(cidr)));

@@ -5,8 +5,9 @@ import type { LookupAddress } from 'node:dns';
 const MAX_BYTES = 1_048_576;
 
 /**
- * Looks names up in the machine's hosts file, which is read again after it changes. The read is synchronous, because
- * asynchronous file access shares the thread pool with `dns.lookup` calls elsewhere in the process.
+ * Creates a lookup of names in the machine's hosts file. The file is read again after it changes. The read is
+ * synchronous, because asynchronous file access shares the thread pool with `dns.lookup` calls elsewhere in the
+ * process.
  * @returns a function from a name in lower case to its addresses; none if the file or the name does not exist
  */
 export function createHostsFile(path = '/etc/hosts'): (name: string) => LookupAddress[] {

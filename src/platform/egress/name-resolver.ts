@@ -1,17 +1,17 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createHostsFile } from './hosts-file.js';
-import { createTurnsByKey } from '../turns.js';
+import { createFairQueues } from '../fair-queue.js';
 
-/** Total time for both tries; each try asks all name servers. */
+/** Total time for two tries. Each try asks all name servers. */
 const TOTAL_MS = 2_000;
 const TRIES = 2;
-/** As many as the system resolver uses. */
+/** Maximum name servers, the same number that the system resolver uses. */
 const MAX_NAMESERVERS = 3;
-/** How long to wait for the other address family once one has answered. */
+/** How long to wait for the addresses of the other family when one family has been found. */
 const OTHER_FAMILY_MS = 250;
 const IN_FLIGHT_PER_ACCOUNT = 10;
-/** How long, and for how many names at most, the absence of a name is cached. */
+/** How long the process caches that a name does not exist, and for how many names at most. */
 const ABSENT_MS = 5_000;
 const MAX_ABSENT = 1_000;
 
@@ -24,13 +24,13 @@ const LOOPBACK: LookupAddress[] = [
 export class NameError extends Error {
   override readonly name = 'NameError';
   constructor(readonly code: 'ENOTFOUND' | 'EAI_AGAIN') {
-    super(code === 'ENOTFOUND' ? 'The name has no address.' : 'The name could not be resolved.');
+    super(code === 'ENOTFOUND' ? 'The host name has no address.' : 'The host name could not be resolved.');
   }
 }
 
 /**
- * Returns all addresses of a name, IPv4 first, within 2 s once the lookup starts.
- * @param p.accountId account that gave the name: 10 of its lookups run at once, further ones wait
+ * Returns all addresses of a name, IPv4 first, within 2 s after the lookup starts.
+ * @param p.accountId account that gave the name; at most 10 of its lookups run at once, and further ones wait
  * @throws NameError; the signal's reason if it is aborted
  */
 export type ResolveName = (name: string, p: { accountId: string; signal: AbortSignal }) => Promise<LookupAddress[]>;
@@ -46,7 +46,7 @@ type FamilyAnswer = LookupAddress[] | 'failed';
 export function createNameResolver(deps: { nameservers?: readonly string[]; hostsFile?: string }): ResolveName {
   const { nameservers = [] } = deps;
   const hosts = createHostsFile(deps.hostsFile);
-  const turns = createTurnsByKey({ atOnce: IN_FLIGHT_PER_ACCOUNT });
+  const lookups = createFairQueues({ maxRunning: IN_FLIGHT_PER_ACCOUNT });
   const absent = createAbsentNames();
 
   return async (given, { accountId, signal }) => {
@@ -57,8 +57,8 @@ export function createNameResolver(deps: { nameservers?: readonly string[]; host
     if (known.length > 0) return known;
     if (name === 'localhost' || name.endsWith('.localhost')) return LOOPBACK;
     if (absent.has(name)) throw new NameError('ENOTFOUND');
-    return turns.run(accountId, { until: signal }, async () => {
-      // Another lookup may have found it absent while this one waited.
+    return lookups.run(accountId, { signal }, async () => {
+      // A concurrent lookup may have found that the name does not exist while this one waited.
       if (absent.has(name)) throw new NameError('ENOTFOUND');
       const addresses = await ask(name, nameservers, signal);
       if (addresses === 'failed') throw new NameError('EAI_AGAIN');
@@ -83,7 +83,7 @@ function createAbsentNames() {
   };
 }
 
-/** Asks for both families at once. Each lookup has its own resolvers, so that others cannot slow it down. */
+/** Asks for both address families at once. Each lookup has separate resolvers, so that others cannot slow it down. */
 async function ask(name: string, nameservers: readonly string[], signal: AbortSignal): Promise<FamilyAnswer> {
   // A new resolver has the system's current name servers, not those from process start.
   const servers = nameservers.length > 0 ? nameservers : new dns.Resolver().getServers();
@@ -114,8 +114,8 @@ async function ask(name: string, nameservers: readonly string[], signal: AbortSi
 }
 
 /**
- * Returns the first conclusive answer. Asks the next server, and later each server again, when the one before fails or
- * exceeds its share of the time; a late answer still counts.
+ * Returns the first conclusive answer. Asks the next server when one fails or takes more than its share of the time,
+ * and later asks each server again. A late answer still counts.
  */
 function askFamily(
   name: string,

@@ -1,5 +1,5 @@
 /**
- * User-Agent of outgoing requests. Not read from package.json, because importing that would copy it into the build
+ * User-Agent of outgoing requests. It is not read from package.json: importing that file would copy it into the build
  * output, where it would be mistaken for the package root.
  */
-export const USER_AGENT = 'callwright/0.1.0';
+export const USER_AGENT = 'callwright/0.2.0';

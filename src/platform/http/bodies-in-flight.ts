@@ -1,31 +1,32 @@
 import type { ApiContext } from './context.js';
-import { unavailable } from './deadline.js';
+import { serviceUnavailable } from './deadline.js';
 
-/** Reads the body of an unauthenticated request; stops and discards it once the signal is aborted. */
+/** Reads the body of an unauthenticated request. When the signal is aborted, stops and discards the body. */
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
 /**
- * Limits how many bodies of unauthenticated requests are read at once. At the limit the oldest read is aborted: an
- * honest body arrives within milliseconds, so the oldest is the least likely to be one. Addresses do not matter,
- * because carriers send from few of them.
- * @param total bodies read at once in this process
+ * Limits how many bodies of unauthenticated requests are read at once. At the limit, the oldest read is aborted. A
+ * normal body arrives within milliseconds, so the oldest one most likely belongs to an attack. There is no limit per
+ * address, because carriers send from few addresses.
+ * @param total maximum bodies read at once in this process
  */
 export function createBodiesInFlight(total: number) {
-  /** Oldest first. */
+  /** The reads in progress, oldest first. */
   const reading = new Set<AbortController>();
 
   function dropOldest(): void {
     for (const oldest of reading) {
       reading.delete(oldest);
-      oldest.abort(unavailable());
+      oldest.abort(serviceUnavailable());
       return;
     }
   }
 
   return {
     /**
-     * @throws ServiceError what `read` throws; SERVICE_UNAVAILABLE if this read was aborted for another one, so that
-     *   the sender retries; the connection is then closed
+     * Reads one body.
+     * @throws ServiceError what `read` throws; SERVICE_UNAVAILABLE if this read was aborted in favor of another. The
+     * sender then retries, and the connection is closed.
      */
     async read<T>(ctx: ApiContext, read: Read<T>): Promise<T> {
       const own = new AbortController();
@@ -41,11 +42,11 @@ export function createBodiesInFlight(total: number) {
   };
 }
 
-/** Middleware that sets `readOfStranger` on every request. @param total see {@link createBodiesInFlight} */
-export function boundStrangersBodies(total: number) {
+/** Middleware that sets `readUnauthenticated` on every request. @param total see {@link createBodiesInFlight} */
+export function limitUnauthenticatedBodies(total: number) {
   const bodies = createBodiesInFlight(total);
   return (ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> => {
-    ctx.state.readOfStranger = (read) => bodies.read(ctx, read);
+    ctx.state.readUnauthenticated = (read) => bodies.read(ctx, read);
     return next();
   };
 }

@@ -1,13 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseInParts } from '../egress/parse-in-parts.js';
 
 export interface ConnectionLimits {
-  /** Concurrent requests on one connection. Browsers and most clients send one at a time. */
+  /** Maximum concurrent requests on one connection. Browsers and most clients send one at a time. */
   maxInFlight: number;
-  /** Close a connection whose client has read nothing of pending output for this time. */
+  /** Close a connection when output is pending and the client has read nothing for this time, in ms. */
   unreadForMs: number;
-  /** Close a connection with output that has been pending for this time, even if the client reads slowly. */
+  /** Close a connection when the same output has been pending for this time in ms, even if the client reads slowly. */
   readWithinMs: number;
 }
 
@@ -15,23 +14,23 @@ const DEFAULT_LIMITS: ConnectionLimits = { maxInFlight: 16, unreadForMs: 30_000,
 
 interface Connection {
   inFlight: number;
-  /** Output that the kernel has accepted, to detect progress. */
+  /** How much output the kernel has accepted, to detect progress. */
   sent: string;
-  /** Last time with progress or no pending output; ms since the epoch. */
+  /** Last time at which there was progress, or no pending output; ms since the epoch. */
   progressedAt: number;
-  /** Bytes that had been written when the deadline was set; the client must have read them by then. */
+  /** Number of bytes written when the deadline was set. The client must have read them by then. */
   due: { bytes: number; by: number };
 }
 
 /**
- * Limits what a client can make a server buffer: with HTTP/1.1 it can send any number of requests without reading a
- * response, or read a large one a few bytes at a time. Streams may last as long as the client keeps up.
+ * Limits how much output a client can make a server buffer. With HTTP/1.1 a client can send any number of requests
+ * without reading a response, or read a large response a few bytes at a time. Streams may last as long as the client
+ * reads fast enough.
  */
 export function limitConnections(server: Server, given: Partial<ConnectionLimits> = {}) {
   const { maxInFlight, unreadForMs, readWithinMs } = { ...DEFAULT_LIMITS, ...given };
   const connections = new Map<Socket, Connection>();
 
-  parseInParts(server);
   server.on('connection', (socket: Socket) => {
     connections.set(socket, { inFlight: 0, sent: '', progressedAt: Date.now(), due: { bytes: 0, by: 0 } });
     socket.once('close', () => connections.delete(socket));
@@ -58,8 +57,8 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
   return {
     /**
      * Counts a request until its response has been sent.
-     * @returns false if the connection is closed, or has too many requests in flight and is closed for it, because
-     *   answering a client that reads no responses would only help an attack
+     * @returns false if the connection is closed, or has too many requests in flight. In the second case it is closed
+     * without a response, because answering a client that reads none would only help an attack.
      */
     admit(req: IncomingMessage, res: ServerResponse): boolean {
       const connection = connections.get(req.socket);
@@ -76,7 +75,7 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
   };
 }
 
-/** Changes whenever the kernel accepts more of a socket's output, even in the middle of a large write. */
+/** Returns a value that changes when the kernel accepts more of a socket's output, even during a large write. */
 function sentBy(socket: Socket): string {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };
   return `${socket.bytesWritten - socket.writableLength}:${handle?.writeQueueSize ?? 0}`;

@@ -10,8 +10,8 @@ export interface ListPosition {
 const TAG_BYTES = 16;
 
 /**
- * Creates opaque list cursors, signed together with the list they belong to, so that an invented or altered cursor, or
- * one of another account's list, is rejected.
+ * Creates opaque list cursors. Each is signed together with the name of its list. So the service rejects a cursor that
+ * was invented, altered, or issued for another account's list.
  */
 export function createCursors(secret: string) {
   const key = createHmac('sha256', secret).update('list cursors').digest();
@@ -34,9 +34,12 @@ export function createCursors(secret: string) {
       const tag = bytes.subarray(0, TAG_BYTES);
       const [, at, id] = /^(-?\d+) (.+)$/s.exec(position) ?? [];
       const ours = tag.length === TAG_BYTES && timingSafeEqual(tag, tagOf(list, position));
-      // Accept only one spelling: the decoder skips characters that are not base64url.
+      // Accept only one spelling, because the decoder skips characters that are not base64url.
       if (!ours || at === undefined || id === undefined || bytes.toString('base64url') !== cursor) {
-        throw new ServiceError('MISSING_PARAMS', 'cursor is not one that this list gave.');
+        throw new ServiceError(
+          'MISSING_PARAMS',
+          'cursor must be the next_cursor of the same list with the same filters.',
+        );
       }
       return { at: new Date(Number(at)), id };
     },

@@ -6,13 +6,13 @@ const MAX_FIELDS = 200;
 export type FormFields = Record<string, string | string[]>;
 
 /**
- * Parses a form or query in one pass. Uses URLSearchParams, because parsers that interpret brackets in names would
- * change what was signed.
+ * Parses a form or query in one pass. Uses URLSearchParams, because other parsers interpret brackets in names, which
+ * would change the signed fields.
  * @param encoded as received
  * @throws ServiceError MISSING_PARAMS for more than 200 fields, including repeated ones
  */
 export function fieldsOf(encoded: string): FormFields {
-  // Without a prototype, so that a field of any name is only a field.
+  // The object has no prototype, so that a field may have any name, such as `__proto__`.
   const fields = Object.create(null) as FormFields;
   if (parts(encoded) > MAX_FIELDS) {
     throw new ServiceError('MISSING_PARAMS', `A form or query must have at most ${MAX_FIELDS} fields.`);
@@ -26,14 +26,14 @@ export function fieldsOf(encoded: string): FormFields {
   return fields;
 }
 
-/** Upper bound of the number of fields, including empty ones; stops counting above the limit. */
+/** Returns an upper bound of the number of fields, including empty ones. Stops counting above the limit. */
 function parts(encoded: string): number {
   let count = 1;
   for (let i = encoded.indexOf('&'); i !== -1 && count <= MAX_FIELDS; i = encoded.indexOf('&', i + 1)) count += 1;
   return count;
 }
 
-/** The value of a field given once; undefined if it is absent or repeated. */
+/** Returns the value of a field that occurs once; undefined if the field is absent or repeated. */
 export function single(fields: FormFields, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' ? value : undefined;

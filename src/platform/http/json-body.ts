@@ -5,10 +5,10 @@ import type { ApiContext } from './context.js';
 import { contentTypeOf, readBody, utf8 } from './raw-body.js';
 
 const MAX_BODY_BYTES = 256 * 1_024;
-/** Enough for a log-in or a sign-up. */
+/** Maximum body without authentication, enough for a log-in or a sign-up. */
 const MAX_UNAUTHENTICATED_BODY_BYTES = 16 * 1_024;
 
-/** A body slower than this may have been delayed on purpose, so the sender's permission is checked again. */
+/** If a body takes longer than this, the sender's permission is checked again, because the delay may be on purpose. */
 const SLOW_BODY_MS = 500;
 
 export interface JsonBody {
@@ -18,25 +18,25 @@ export interface JsonBody {
 }
 
 /**
- * Reads the JSON object of a request body, which may be compressed if its sender is authenticated.
+ * Reads the JSON object of a request body. The body may be compressed if its sender is authenticated.
  * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS; UNAUTHORIZED or FORBIDDEN if the
- *   sender lost the permission while a slow body arrived; SERVICE_UNAVAILABLE if an unauthenticated body was aborted
- *   for another one
+ * sender lost the permission while a slow body arrived; SERVICE_UNAVAILABLE if an unauthenticated body was aborted in
+ * favor of another
  */
 export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   const { type, charset } = contentTypeOf(ctx.req);
   if (type !== 'application/json') {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be application/json.');
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type of the request body must be application/json.');
   }
   if (charset !== 'utf-8' && charset !== 'us-ascii') {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be UTF-8.');
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The charset of the request body must be utf-8.');
   }
   const isAuthenticated = ctx.state.isAuthenticated === true;
   const limit = isAuthenticated ? MAX_BODY_BYTES : MAX_UNAUTHENTICATED_BODY_BYTES;
   const startedAt = performance.now();
   const read = (signal?: AbortSignal) =>
     readBody(ctx.req, { limit, decompress: isAuthenticated, ...(signal && { signal }) });
-  const bytes = await (isAuthenticated ? read() : ctx.state.readOfStranger(read));
+  const bytes = await (isAuthenticated ? read() : ctx.state.readUnauthenticated(read));
   ctx.state.bodyAt = Date.now();
   if (performance.now() - startedAt > SLOW_BODY_MS) await ctx.state.recheck?.();
   return parseJsonObject(utf8(bytes));
@@ -48,7 +48,7 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
  */
 export function parseJsonObject(json: string): JsonBody {
   const scan = scanJson(json);
-  refuseLarge(scan);
+  assertJsonSize(scan);
   let fields: unknown;
   try {
     fields = JSON.parse(json);
@@ -60,15 +60,17 @@ export function parseJsonObject(json: string): JsonBody {
 }
 
 /**
- * @throws ServiceError MISSING_PARAMS if it is too deep or has too many members, with the largest field and its limit
+ * Checks the size of a JSON text.
+ * @throws ServiceError MISSING_PARAMS if it is too deep or has too many members; the message names the largest field
+ * and its limit
  */
-function refuseLarge({ depth, members, largest }: JsonScan): void {
+function assertJsonSize({ depth, members, largest }: JsonScan): void {
   if (depth > MAX_JSON_DEPTH) {
-    throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);
+    throw new ServiceError('MISSING_PARAMS', `The JSON must not be nested deeper than ${MAX_JSON_DEPTH} levels.`);
   }
   const { ofOne, ofAll } = MAX_JSON_MEMBERS;
   const { field = '' } = largest;
-  // The name comes from the sender, so include it only if it is a plain word.
+  // The field name comes from the sender, so include it in the message only if it is a plain word.
   const where = /^\w{1,64}$/.test(field) ? `${field}: ` : '';
   if (largest.members > ofOne) {
     const what = largest.isList ? 'A list may have at most' : 'An object may have at most';
@@ -86,13 +88,13 @@ function refuseLarge({ depth, members, largest }: JsonScan): void {
  * Rejects keys that could pollute prototypes, at any depth.
  * @throws ServiceError MISSING_PARAMS
  */
-export function refusePrototypeKeys(value: unknown): void {
+export function rejectPrototypeKeys(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, member] of Object.entries(value)) {
     if (key === '__proto__' || key === 'constructor') {
-      throw new ServiceError('MISSING_PARAMS', `${key} is not a field of any request.`);
+      throw new ServiceError('MISSING_PARAMS', `${key} must not be used as a field name.`);
     }
-    refusePrototypeKeys(member);
+    rejectPrototypeKeys(member);
   }
 }
 

@@ -7,14 +7,14 @@ import type { createCursors } from './cursor.js';
 export type Cursors = ReturnType<typeof createCursors>;
 
 /**
- * Timeout of lists. The embedded database of development scans all calls for a page; a real one uses an index and takes
- * far less time at any depth.
+ * Timeout of lists. The embedded database of development scans all calls for each page. A real database uses an index
+ * and is much faster, also for late pages.
  */
-const LIST_WITHIN_MS = 10_000;
+const LIST_TIMEOUT_MS = 10_000;
 
 /** The response deadline of a list, ms since the epoch. */
 export function listDeadlineOf(ctx: ApiContext): number {
-  return deadlineOf(ctx, LIST_WITHIN_MS);
+  return deadlineOf(ctx, LIST_TIMEOUT_MS);
 }
 
 /** Paging parameters of a query. */
@@ -25,7 +25,7 @@ export interface PageQuery {
 
 /**
  * Returns where the requested page starts, and its size.
- * @param list names the list with all its filters, so that a cursor fits no other list
+ * @param list names the list with all its filters, so that a cursor is valid for this list only
  * @throws ServiceError MISSING_PARAMS if the cursor does not belong to this list
  */
 export function positionOf(cursors: Cursors, list: string, query: PageQuery): { limit: number; after?: PagePosition } {
@@ -44,7 +44,7 @@ export function pageAnswer<T, View>(cursors: Cursors, list: string, page: Page<T
   };
 }
 
-/** The response of a list without pages. */
+/** Builds the response of a list that has no pages. */
 export function wholeList<T>(data: T[]) {
   return { data, has_more: false };
 }

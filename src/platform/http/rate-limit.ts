@@ -9,19 +9,20 @@ import { clientAddress } from './security.js';
 const WINDOW_SECONDS = 60;
 
 /**
- * Requests per minute that one address may send without a valid key, session or signature. Guessing is hopeless anyway;
- * the limit only stops a broken client from using up our capacity.
+ * Requests per minute that one address may send without a valid key, session or signature. Guessing a key is hopeless
+ * anyway; the limit only keeps a broken client from using up our capacity.
  */
 const FAILURES_PER_MINUTE = 3_000;
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
- * Limits points per duration (seconds). Counts in the database for all processes, in memory while it is unavailable.
+ * Limits the points consumed per duration (seconds). Counts in the database for all processes, or in memory while the
+ * database is unavailable.
  */
 export function createLimiter(
   database: PlatformDatabase,
-  counting: { points: number; duration: number },
+  counting: { points: number; duration: number; inMemoryBlockOnConsumed?: number },
 ): RateLimiterMongo {
   return new RateLimiterMongo({
     ...counting,
@@ -34,14 +35,18 @@ export function createLimiter(
   });
 }
 
-/** Limits requests per minute of each API key. Counts in the database for all processes, else in memory. */
+/**
+ * Limits requests per minute of each API key. Counts in the database, or in memory while the database is unavailable.
+ */
 export function createRateLimiter(database: PlatformDatabase) {
   const byLimit = new Map<number, RateLimiterMongo>();
 
   function limiterOf(requestsPerMinute: number): RateLimiterMongo {
     const known = byLimit.get(requestsPerMinute);
     if (known) return known;
-    const limiter = createLimiter(database, { points: requestsPerMinute, duration: WINDOW_SECONDS });
+    const counting = { points: requestsPerMinute, duration: WINDOW_SECONDS };
+    // When a key is above its limit, the process rejects it from memory until the window ends, without further writes.
+    const limiter = createLimiter(database, { ...counting, inMemoryBlockOnConsumed: requestsPerMinute + 1 });
     byLimit.set(requestsPerMinute, limiter);
     return limiter;
   }
@@ -49,18 +54,18 @@ export function createRateLimiter(database: PlatformDatabase) {
   return {
     /**
      * Counts a request of a key and sets the RateLimit headers.
-     * @param options.told false for a limit other than the key's own, which has no headers
+     * @param options.hasHeaders false for a limit of several keys together, which has no headers
      * @throws ServiceError RATE_LIMIT_EXCEEDED
      */
     async count(
       ctx: ApiContext,
       keyId: string,
       requestsPerMinute: number,
-      { told = true }: { told?: boolean } = {},
+      { hasHeaders = true }: { hasHeaders?: boolean } = {},
     ): Promise<void> {
       const { allowed, state } = await consume(limiterOf(requestsPerMinute), keyId);
       const resetSeconds = Math.ceil(state.msBeforeNext / 1_000);
-      if (told) {
+      if (hasHeaders) {
         ctx.set('RateLimit-Policy', `"default";q=${requestsPerMinute};w=${WINDOW_SECONDS}`);
         ctx.set('RateLimit', `"default";r=${state.remainingPoints};t=${resetSeconds}`);
       }
@@ -71,12 +76,13 @@ export function createRateLimiter(database: PlatformDatabase) {
 
 export type FailureLimiter = ReturnType<typeof createFailureLimiter>;
 
-/** Number of failure counters in a process, for any number of addresses. */
+/** Number of failure counters in a process. All addresses share them. */
 const BUCKETS = 65_536;
 
 /**
- * Counts failed authentications and signatures per client address, in memory: the view of one process suffices to slow
- * down guessing. Addresses share a bounded number of counters, by a secret hash that outsiders cannot compute.
+ * Counts failed authentications and signatures per client address. Counters are in memory, because the failures seen by
+ * one process are enough to slow down guessing. A secret hash, which outsiders cannot compute, maps each address to one
+ * of the counters.
  */
 export function createFailureLimiter(config: Config) {
   const limiter = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
@@ -100,7 +106,7 @@ export function createFailureLimiter(config: Config) {
   };
 }
 
-/** Counts one point. The limiter rejects with its state above the limit, and with an error if it cannot count. */
+/** Counts one point. Rejects with the limiter's state above the limit, and with an error if counting fails. */
 export async function consume(
   limiter: RateLimiterMemory | RateLimiterMongo,
   key: string,
@@ -113,8 +119,11 @@ export async function consume(
   }
 }
 
-/** Sets Retry-After and returns the error to throw. @param seconds at least 1 is sent */
+/** Sets Retry-After and returns the error that the caller throws. @param seconds values below 1 are sent as 1 */
 export function limitExceeded(ctx: ApiContext, seconds: number): ServiceError {
   ctx.set('Retry-After', String(Math.max(1, seconds)));
-  return new ServiceError('RATE_LIMIT_EXCEEDED', 'Too many requests. Please wait before asking again.');
+  return new ServiceError(
+    'RATE_LIMIT_EXCEEDED',
+    'Too many requests. Wait the number of seconds in Retry-After, then retry.',
+  );
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.js';
+import { createBodyBytes } from './server/body-bytes.js';
 
 type Inflate = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
@@ -25,39 +26,40 @@ export async function readBody(
   const { limit, signal } = p;
   const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return readBytes(req, limit, signal);
-  if (!p.decompress) throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'This request body must not be compressed.');
+  if (!p.decompress)
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The body of an unauthenticated request must not be compressed.');
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (decode === undefined) {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate or none.');
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Content-Encoding must be gzip, deflate or absent.');
   }
   const bytes = await readBytes(req, limit, signal);
   try {
     return await decode(bytes, { maxOutputLength: limit });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit);
-    throw new ServiceError('MISSING_PARAMS', 'The request body is not what its content encoding says.');
+    throw new ServiceError('MISSING_PARAMS', 'The request body does not match its Content-Encoding.');
   }
 }
 
 function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit));
-    let chunks: Buffer[] = [];
-    let size = 0;
+    const body = createBodyBytes();
+    let isRefused = false;
     const refuse = (reason: unknown) => {
-      chunks = [];
-      size = Infinity;
+      body.clear();
+      isRefused = true;
       reject(reason);
     };
     req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
       // Discard the rest of the body, so that a client that is still sending can read the response.
-      if (size > limit) refuse(tooLarge(limit));
-      else chunks.push(chunk);
+      if (isRefused) return;
+      if (body.size() + chunk.length > limit) refuse(tooLarge(limit));
+      else body.add(chunk);
     });
     signal?.addEventListener('abort', () => refuse(signal.reason), { once: true });
-    req.on('end', () => resolve(Buffer.concat(chunks)));
-    const broken = () => reject(new ServiceError('MISSING_PARAMS', 'The request body ended early.'));
+    req.on('end', () => resolve(body.bytes()));
+    const broken = () => reject(new ServiceError('MISSING_PARAMS', 'The request body is incomplete.'));
     req.on('error', broken);
     req.on('close', broken);
   });
@@ -80,8 +82,8 @@ export function utf8(bytes: Buffer): string {
 }
 
 /**
- * Returns media type and charset of the Content-Type header, in lower case; the charset defaults to `utf-8`. Splits by
- * hand, because a regular expression that skips blanks around a value with blanks takes cubic time.
+ * Returns media type and charset of the Content-Type header, in lower case. The charset defaults to `utf-8`. This
+ * splits by hand, because a regular expression that skips blanks around a value with blanks takes cubic time.
  */
 export function contentTypeOf(req: IncomingMessage): { type: string; charset: string } {
   const [type = '', ...parameters] = (req.headers['content-type'] ?? '').split(';');
@@ -89,7 +91,7 @@ export function contentTypeOf(req: IncomingMessage): { type: string; charset: st
   return { type: type.trim().toLowerCase(), charset: charset ?? 'utf-8' };
 }
 
-/** The value of a `charset` parameter, without quotes; empty for any other parameter. */
+/** Returns the value of a `charset` parameter, without quotes. Empty for any other parameter. */
 function charsetOf(parameter: string): string {
   const equals = parameter.indexOf('=');
   if (equals === -1 || parameter.slice(0, equals).trim().toLowerCase() !== 'charset') return '';

@@ -9,15 +9,15 @@ export function newRequestId(): string {
 }
 
 /**
- * Assigns an id to every request, or keeps a usable one of its sender, and logs one line per response.
- * @param leastTimeMs see RequestState
+ * Logs one line per response and assigns an id to every request. If the sender gave a usable id, keeps it.
+ * @param minDeadlineMs see RequestState
  */
-export function requestId(logger: Logger, leastTimeMs: number) {
+export function requestId(logger: Logger, minDeadlineMs: number) {
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
     const given = ctx.get('X-Request-Id');
     ctx.state.requestId = USABLE_ID.test(given) ? given : newRequestId();
     ctx.state.arrivedAt = Date.now();
-    ctx.state.leastTimeMs = leastTimeMs;
+    ctx.state.minDeadlineMs = minDeadlineMs;
     ctx.set('X-Request-Id', ctx.state.requestId);
     await next();
     logger.debug(
@@ -28,7 +28,7 @@ export function requestId(logger: Logger, leastTimeMs: number) {
         status: ctx.status,
         ms: Date.now() - ctx.state.arrivedAt,
       },
-      'request answered',
+      'request completed',
     );
   };
 }

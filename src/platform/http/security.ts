@@ -3,7 +3,7 @@ import { clientOf } from '../egress/client-address.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiContext } from './context.js';
 
-/** Browser features that no page of ours uses. */
+/** Browser features that none of our pages uses. */
 const UNUSED_FEATURES = [
   'accelerometer',
   'camera',
@@ -24,7 +24,7 @@ const UNUSED_FEATURES = [
   'xr-spatial-tracking',
 ];
 
-/** Headers of every response; they restrict what a browser may do with it. */
+/** Headers of every response. They restrict what a browser may do with the response. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -45,18 +45,18 @@ export function securityHeaders(config: Config) {
 }
 
 /**
- * Requires TLS in production, either on our own socket or as reported by a trusted proxy.
+ * Requires TLS in production, either on our socket or as reported by a trusted proxy.
  * @throws ServiceError HTTPS_REQUIRED
  */
 export function requireHttps(ctx: ApiContext, config: Config): void {
   if (!config.production || 'encrypted' in ctx.req.socket) return;
-  // Proxies append to the header, so the last value is that of the proxy that connects to us.
+  // Proxies append to the header, so the last value comes from the proxy that connects to us.
   const forwarded = ctx.get('X-Forwarded-Proto').split(',').at(-1)?.trim().toLowerCase();
   if (config.api.trustProxy && forwarded === 'https') return;
-  throw new ServiceError('HTTPS_REQUIRED', 'Requests must use HTTPS.');
+  throw new ServiceError('HTTPS_REQUIRED', 'Use HTTPS: the request arrived over HTTP.');
 }
 
-/** The client that a request counts for in rate limits; see `clientOf`. */
+/** Returns the client that a request counts for in rate limits; see `clientOf`. */
 export function clientAddress(ctx: ApiContext, config: Config): string {
   return clientOf({
     forwardedFor: ctx.get('X-Forwarded-For'),

@@ -1,25 +1,26 @@
 import { ServiceError } from '../../kernel/errors.js';
 import { createBodiesInFlight, type Read } from './bodies-in-flight.js';
 import type { ApiContext } from './context.js';
-import { unavailable } from './deadline.js';
+import { serviceUnavailable } from './deadline.js';
 import type { FailureLimiter } from './rate-limit.js';
 
-/** Signed requests handled at once in one process: two callbacks for each of 500 calls. */
+/** Maximum signed requests handled at once in one process: two callbacks for each of 500 calls. */
 const MAX_IN_FLIGHT = 1_000;
 
 /**
- * Bodies read at once to check their signature. Each has at most 64 KiB, so unsigned requests occupy at most 64 MiB.
+ * Maximum bodies read at once to check their signature. Each has at most 64 KiB, so requests with invalid signatures
+ * occupy at most 64 MiB.
  */
 const MAX_BODIES = 1_000;
 
-/** Reads the body to be verified; another request may abort the read, see `createBodiesInFlight`. */
+/** Reads the body to be verified. Another request may abort the read, see `createBodiesInFlight`. */
 export type ReadSigned = <T>(read: Read<T>) => Promise<T>;
 
 export type SignedRequests = ReturnType<typeof createSignedRequests>;
 
 /**
  * Admits requests that a carrier or payment provider signed. They arrive in bursts from few addresses, so valid ones
- * are limited in total and never per address. Only requests without a valid signature count against an address.
+ * are limited in total, but not per address. Only requests without a valid signature count against an address.
  */
 export function createSignedRequests(deps: { failureLimiter: FailureLimiter; maxInFlight?: number }) {
   const { failureLimiter, maxInFlight = MAX_IN_FLIGHT } = deps;
@@ -38,14 +39,14 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
 
     /**
      * Verifies a request and admits it.
-     * @param verify returns what it verified; UNAUTHORIZED or FORBIDDEN count as a failure of the address. It must read
-     *   the body with the function it receives.
+     * @param verify returns what it verified. UNAUTHORIZED and FORBIDDEN count as failures of the address. It must read
+     * the body with the function that it receives.
      * @throws ServiceError what `verify` throws; RATE_LIMIT_EXCEEDED instead if the address failed too often;
-     *   SERVICE_UNAVAILABLE if too many signed requests are in flight, so that the sender retries
+     * SERVICE_UNAVAILABLE if too many signed requests are in flight, so that the sender retries
      */
     async admit<T>(ctx: ApiContext, verify: (read: ReadSigned) => Promise<T>): Promise<T> {
       const verified = await verifiedOrCounted(ctx, () => verify((read) => bodies.read(ctx, read)));
-      if (inFlight >= maxInFlight) throw unavailable();
+      if (inFlight >= maxInFlight) throw serviceUnavailable();
       inFlight += 1;
       ctx.state.isAdmitted = true;
       return verified;
@@ -56,13 +57,13 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
     try {
       return await verify();
     } catch (error) {
-      if (isRefusal(error)) await failureLimiter.count(ctx);
+      if (isRejection(error)) await failureLimiter.count(ctx);
       throw error;
     }
   }
 }
 
-/** Errors that honest senders can see as well, such as an aborted body, do not count as failures. */
-function isRefusal(error: unknown): boolean {
+/** Whether an error counts as a failure of the address. Errors that valid senders can cause, too, do not count. */
+function isRejection(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'UNAUTHORIZED' || error.code === 'FORBIDDEN');
 }

@@ -8,14 +8,14 @@ interface Representation {
   etag: string;
 }
 
-/** A file that does not change while the process runs, in memory with its gzipped form. */
+/** A file that does not change while the process runs. It is kept in memory, also in gzipped form. */
 export interface StaticFile {
   type: string;
   plain: Representation;
   gzipped: Representation;
 }
 
-/** @param type media type, or a file name extension */
+/** Creates a static file. @param type media type, or a file name extension */
 export async function createStaticFile(type: string, content: Buffer | string): Promise<StaticFile> {
   const plain = Buffer.from(content);
   const gzipped = await promisify(gzip)(plain, { level: 9 });
@@ -27,7 +27,8 @@ function representationOf(bytes: Buffer): Representation {
 }
 
 /**
- * Sends a file, or 304 if the client has it. All responses share the same bytes, so pending ones use no extra memory.
+ * Sends a file, or 304 if the client has it. All responses share the bytes, so responses in progress use no extra
+ * memory.
  */
 export function sendStaticFile(ctx: ApiContext, file: StaticFile): void {
   const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
@@ -43,13 +44,13 @@ export function sendStaticFile(ctx: ApiContext, file: StaticFile): void {
   ctx.body = bytes;
 }
 
-/** Whether If-None-Match contains the ETag. Weak comparison, because a compressing proxy makes the ETag weak. */
+/** Whether If-None-Match contains the ETag. The comparison is weak, because a compressing proxy makes the ETag weak. */
 function isHeld(ifNoneMatch: string, etag: string): boolean {
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag) || tags.includes('*');
 }
 
-/** Caches files, loading each on first use. A file that fails to load is tried again next time. */
+/** Caches files. Each file is loaded when first used. If loading a file fails, the next use tries again. */
 export function createFileCache(load: (name: string) => Promise<StaticFile>): (name: string) => Promise<StaticFile> {
   const files = new Map<string, Promise<StaticFile>>();
   return (name) => {

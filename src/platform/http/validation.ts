@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { ServiceError } from '../../kernel/errors.js';
 
-/** Maximum errors reported at once; more would not help a reader. */
-const MOST_FAULTS = 5;
+/** Maximum errors reported at once, because a longer list would not be read. */
+const MAX_FAULTS = 5;
 
 /**
  * Validates the declared fields of a request and drops undeclared ones.
@@ -16,7 +16,7 @@ export function validated<T extends z.ZodType>(schema: T, fields: Record<string,
 
 function sentencesOf(error: z.ZodError): string {
   const faults = [...new Set(error.issues.map((issue) => issue.message))];
-  return faults.slice(0, MOST_FAULTS).join(' ');
+  return faults.slice(0, MAX_FAULTS).join(' ');
 }
 
 /**
@@ -28,21 +28,24 @@ export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Reco
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(schema.shape, name));
   if (unknown !== undefined) {
     const known = Object.keys(schema.shape).join(', ');
-    throw new ServiceError('MISSING_PARAMS', `There is a field that this path does not take; it takes ${known}.`);
+    throw new ServiceError(
+      'MISSING_PARAMS',
+      `The request contains an unknown field or parameter. Allowed are: ${known}.`,
+    );
   }
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   const byField: Record<string, string> = {};
-  for (const { path, message } of result.error.issues.slice(0, MOST_FAULTS)) {
+  for (const { path, message } of result.error.issues.slice(0, MAX_FAULTS)) {
     const field = String(path[0] ?? '');
     byField[field] ??= message;
-    // For members of a list, add an entry such as tools.0.url, without the list's name in its message.
+    // For errors inside a list, use a key such as tools.0.url, and leave the list's name out of the message.
     byField[path.join('.')] ??= message.replace(`${field}: `, '');
   }
   throw new ServiceError('MISSING_PARAMS', sentencesOf(result.error), { fields: byField });
 }
 
-/** Drops absent fields: null counts as absent, and so do an empty agent_id and an empty instruction. */
+/** Leaves out absent fields. Null counts as absent, and so do an empty agent_id and an empty instruction. */
 export function presentFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => value !== null && !(MAY_BE_EMPTY.has(name) && isBlank(value))),

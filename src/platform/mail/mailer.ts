@@ -11,9 +11,9 @@ export interface Mail {
 export type Mailer = ReturnType<typeof createMailer>;
 
 const CONNECTIONS = 2;
-/** Maximum e-mails in progress. Further ones are dropped, and people can request them again. */
-const MOST_WAITING = 200;
-const CLOSE_WITHIN_MS = 2_000;
+/** Maximum e-mails in progress. Further ones are dropped; people can request those again. */
+const MAX_WAITING = 200;
+const CLOSE_TIMEOUT_MS = 2_000;
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Sends e-mail in the background, so that a slow or broken mail server delays no request. */
@@ -48,10 +48,10 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
   }
 
   return {
-    /** Creates an e-mail and sends it in the background; sends nothing if `make` resolves to undefined. */
+    /** Creates an e-mail with `make` and sends it in the background. Sends nothing if `make` resolves to undefined. */
     post(make: () => Promise<Mail | undefined>): void {
       if (mail === undefined) return;
-      if (underWay.size >= MOST_WAITING) return logger.warn('e-mail dropped: too many wait');
+      if (underWay.size >= MAX_WAITING) return logger.warn('e-mail dropped: too many in progress');
       const sending = make()
         .then((made) => made && send(made))
         .catch((error: unknown) => {
@@ -65,7 +65,7 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
 
     /** Waits up to 2 s for e-mails in progress, then closes the connections. */
     async close(): Promise<void> {
-      const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref());
+      const late = new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
       await Promise.race([Promise.all(underWay), late]);
       (await transport?.catch(() => undefined))?.close();
     },

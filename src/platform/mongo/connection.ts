@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 /** A connection, and whether its server is a replica set. */
 export type MongoDatabase = Awaited<ReturnType<typeof openConnection>>;
 
-/** Default time to find a usable server, in ms, before connecting or an operation fails. */
+/** Default time to find a usable server, in ms. After that, connecting or the operation fails. */
 const OPERATION_TIMEOUT_MS = 4_000;
 
 export interface ConnectionOptions {
@@ -15,8 +15,8 @@ export interface ConnectionOptions {
 }
 
 /**
- * Opens a new connection to a replica set, a standalone server or the embedded one. Asks the server which it is,
- * because the URI need not say: a replica set uses majority reads and writes, the others have no sessions and no
+ * Opens a connection to a replica set, a standalone server or the embedded one. Asks the server which of these it is,
+ * because the URI may not say so. A replica set uses majority reads and writes; the others have no sessions and no
  * retryable writes.
  * @throws MongooseServerSelectionError if no server answers within `waitMs`
  */
@@ -42,12 +42,14 @@ export function requireReplicaSet(
 ): void {
   if (!config.production || replicated || config.standaloneMongodbAllowed) return;
   throw new Error(
-    'MONGODB_URI must lead to a replica set in production, because a single server may lose acknowledged writes; set ' +
-      'ALLOW_STANDALONE_MONGODB=true to run on one all the same.',
+    'MONGODB_URI must name a replica set in production, because a single server may lose acknowledged writes; set ' +
+      'ALLOW_STANDALONE_MONGODB=true to allow a single server.',
   );
 }
 
-/** Whether a response to `hello` comes from a replica-set member, or from a router (mongos) in front of some. */
+/**
+ * Whether a response to `hello` comes from a replica-set member, or from a router (mongos) in front of replica sets.
+ */
 export function isReplicated(hello: mongo.Document | undefined): boolean {
   return typeof hello?.setName === 'string' || hello?.msg === 'isdbgrid';
 }
@@ -67,14 +69,14 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
   return connection.asPromise();
 }
 
-/** Builds all indexes, including unique ones; safe to repeat. The launcher or the deployment runs it once. */
+/** Builds all indexes; safe to repeat. The launcher or the deployment runs it once. */
 export async function createIndexes(database: MongoDatabase): Promise<void> {
   for (const model of Object.values(database.connection.models)) await model.createIndexes();
 }
 
 /**
- * Reads in a causally consistent session on a replica set, so that later reads see at least what earlier ones saw;
- * standalone and embedded servers need no session.
+ * Runs reads in order. On a replica set they share a causally consistent session, so that later reads see at least what
+ * earlier ones saw. Standalone and embedded servers need no session.
  */
 export async function* inCausalOrder<T>(
   database: MongoDatabase,

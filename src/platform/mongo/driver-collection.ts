@@ -1,6 +1,6 @@
 import type { Connection, mongo } from 'mongoose';
 
-/** The driver's own collection of a model, because mongoose would drop fields whose names are ids or keys. */
+/** Returns the driver's collection of a model. Mongoose would drop fields whose names are ids or keys. */
 export function driverCollection<T extends object>(
   { connection }: { connection: Connection },
   model: { collection: { collectionName: string } },

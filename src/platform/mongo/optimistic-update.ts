@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { mongo } from 'mongoose';
-import { tellContention } from '../telemetry/contention.js';
+import { reportContention } from '../telemetry/contention.js';
 import { isDuplicateKey } from './connection.js';
 
-/** Outcome of an attempt that conflicted with another writer. */
-export const OVERTAKEN = Symbol('overtaken');
+/** Returned by an attempt that conflicted with another writer. */
+export const CONFLICT = Symbol('conflict');
 
-const MOST_TRIES = 20;
-const LONGEST_PAUSE_MS = 25;
+const MAX_ATTEMPTS = 20;
+const MAX_PAUSE_MS = 25;
 
-/** Retries exhausted: every attempt conflicted with another writer. Nothing was written, so trying again is safe. */
+/** Thrown when every attempt conflicted with another writer. Nothing was written, so trying again is safe. */
 export class ContentionError extends Error {
   override readonly name = 'ContentionError';
 }
 
 /** Retry settings of an optimistic update. */
 export interface Retries {
-  /** Name of what is updated, for the metric and the error message. */
+  /** Name of the updated data, for the metric and the error message. */
   name: string;
-  mostTries?: number;
-  /** Waits before the next attempt, by default for a random time so that the same writers do not collide again. */
+  maxAttempts?: number;
+  /** Waits before the next attempt. The default is a random time, so that the same writers do not collide again. */
   pause?: (tries: number, tookMs: number) => Promise<void>;
 }
 
@@ -27,30 +27,30 @@ export interface Retries {
  * Repeats an attempt until it does not conflict with another writer.
  * @throws ContentionError after `mostTries` conflicts
  */
-export async function untilNotOvertaken<T>(
-  { name, mostTries = MOST_TRIES, pause = randomPause }: Retries,
-  tryOnce: () => Promise<T | typeof OVERTAKEN>,
+export async function retryOnConflict<T>(
+  { name, maxAttempts: mostTries = MAX_ATTEMPTS, pause = randomPause }: Retries,
+  tryOnce: () => Promise<T | typeof CONFLICT>,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
     const beganAt = performance.now();
     const outcome = await tryOnce();
-    const gaveUp = outcome === OVERTAKEN && tries === mostTries;
-    if (tries > 1 && (gaveUp || outcome !== OVERTAKEN)) tellContention({ name, retries: tries - 1, gaveUp });
-    if (outcome !== OVERTAKEN) return outcome;
-    if (gaveUp) throw new ContentionError(`${name} found no quiet moment in ${tries} tries`);
+    const gaveUp = outcome === CONFLICT && tries === mostTries;
+    if (tries > 1 && (gaveUp || outcome !== CONFLICT)) reportContention({ name, retries: tries - 1, gaveUp });
+    if (outcome !== CONFLICT) return outcome;
+    if (gaveUp) throw new ContentionError(`${name} update gave up after ${tries} conflicts`);
     await pause(tries, performance.now() - beganAt);
   }
 }
 
 /** Waits for a random time of up to 2, 4, 8 ... ms, at most 25 ms. */
 export async function randomPause(tries: number): Promise<void> {
-  await sleep(Math.random() * Math.min(2 ** tries, LONGEST_PAUSE_MS));
+  await sleep(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
 }
 
 /** Loosely typed, because some field names are ids. */
 type Change = { [operator in '$set' | '$unset' | '$inc' | '$push']?: object };
 
-/** The decision about a document: no change, an update that applies only if `when` still matches, or an insert. */
+/** The decision about a document: no change; an update, which applies only if `when` still matches; or an insert. */
 export type UpdateDecision<D, T> = { answer: T } & (
   | { update?: undefined; insert?: undefined }
   | { when?: mongo.Filter<mongo.Document>; update: Change; insert?: undefined }
@@ -60,13 +60,13 @@ export type UpdateDecision<D, T> = { answer: T } & (
 export interface OptimisticOptions<D, T> extends Retries {
   /** Fields to read; all by default. */
   projection?: Readonly<Record<string, 0 | 1>>;
-  /** Update to attempt before the document is read: a single command if there is no conflict. */
+  /** Update to try before the document is read, which saves the read if there is no conflict. */
   blind?: UpdateDecision<D, T>;
 }
 
 /**
- * Reads one document, applies the decision of `decide` by compare-and-set, and repeats both after a conflict. A
- * decision's `when` must contain everything the decision depends on.
+ * Reads one document, applies the decision of `decide` if the document still matches its `when` (compare-and-set), and
+ * repeats both after a conflict. `when` must contain everything that the decision depends on.
  * @param decide receives null if the document does not exist
  * @returns `answer` of the decision that was applied
  * @throws ContentionError if every attempt conflicted
@@ -80,7 +80,7 @@ export async function optimisticUpdate<D extends { _id: string }, T>(
   const byId = { _id: id } as mongo.Filter<D>;
   let { blind } = options;
 
-  async function isCarriedOut(decision: UpdateDecision<D, T>): Promise<boolean> {
+  async function isApplied(decision: UpdateDecision<D, T>): Promise<boolean> {
     if (decision.insert !== undefined) return isInserted(collection, decision.insert);
     if (decision.update === undefined) return true;
     const filter = { ...decision.when, ...byId } as mongo.Filter<D>;
@@ -88,14 +88,14 @@ export async function optimisticUpdate<D extends { _id: string }, T>(
     return matchedCount === 1;
   }
 
-  return untilNotOvertaken(options, async () => {
+  return retryOnConflict(options, async () => {
     const first = blind;
     blind = undefined;
-    if (first !== undefined && (await isCarriedOut(first))) return first.answer;
+    if (first !== undefined && (await isApplied(first))) return first.answer;
     const { projection } = options;
     const found = (await collection.findOne(byId, projection === undefined ? {} : { projection })) as D | null;
     const decision = await decide(found);
-    return (await isCarriedOut(decision)) ? decision.answer : OVERTAKEN;
+    return (await isApplied(decision)) ? decision.answer : CONFLICT;
   });
 }
 

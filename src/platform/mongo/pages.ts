@@ -1,7 +1,7 @@
 import type { mongo } from 'mongoose';
-import { unavailable } from '../http/deadline.js';
+import { serviceUnavailable } from '../http/deadline.js';
 
-/** The position where a page ended; the next page starts after it. */
+/** The position where a page ended. The next page starts after it. */
 export interface PagePosition {
   at: Date;
   id: string;
@@ -18,26 +18,26 @@ interface Dated {
   createdAt: Date;
 }
 
-/** A mongoose model. Its driver collection is read directly, which saves the cost of mongoose documents. */
+/** A mongoose model. Lists read its driver collection, because creating mongoose documents is slow. */
 interface Listed {
   collection: { find(filter: object, options: object): unknown };
 }
 
-/** Extra items to read after a position, because items with exactly its time may belong to the page before. */
+/** Number of extra items to read after a position. Items with exactly its time may belong to the page before. */
 const TIES = 4;
 
 /** The server stops a list query after this time (`maxTimeMS`), because the request has timed out by then. */
-export const LIST_READ_WITHIN_MS = 10_000;
+export const LIST_READ_TIMEOUT_MS = 10_000;
 
-/** Batch size for documents that may be large. */
+/** Items per batch if items may be large. */
 const LARGE_AT_ONCE = 5;
 
 /**
  * Reads one page of a list, newest first, then by id: the order of indexes that end with `createdAt: -1, _id: 1`.
  * Continues after a position, so that late pages cost no more than early ones. Items with exactly the position's time
- * are filtered here, because the equivalent query filter costs more than reading a few items too many.
+ * are filtered here, because a filter in the query would cost more than reading a few more items.
  * @param p.limit maximum number of items
- * @param p.mostCharacters ends the page once its items, as JSON, have this many characters; the rest is not read
+ * @param p.mostCharacters ends the page when its items, as JSON, have this many characters; the rest is not read
  * @param p.signal aborts the read
  * @throws ServiceError SERVICE_UNAVAILABLE if `p.signal` is aborted
  */
@@ -60,7 +60,7 @@ export async function readPage<T extends Dated>(
     const cursor = model.collection.find(asked, {
       sort: { createdAt: -1, _id: 1 },
       limit: wanted,
-      maxTimeMS: LIST_READ_WITHIN_MS,
+      maxTimeMS: LIST_READ_TIMEOUT_MS,
       ...(p.fields ? { projection: p.fields } : {}),
       ...(p.mostCharacters === undefined ? {} : { batchSize: LARGE_AT_ONCE }),
     }) as mongo.FindCursor<T>;
@@ -73,7 +73,7 @@ export async function readPage<T extends Dated>(
   }
 }
 
-/** Reads the items after a position. `isFull`: `mostCharacters` was reached; `found` also counts the skipped items. */
+/** Reads the items after a position. `isFull`: `mostCharacters` was reached. `found` also counts skipped items. */
 async function readBehind<T extends Dated>(
   cursor: mongo.FindCursor<T>,
   { after, mostCharacters, signal }: { after?: PagePosition; mostCharacters?: number; signal?: AbortSignal },
@@ -83,7 +83,7 @@ async function readBehind<T extends Dated>(
   let characters = 0;
   // Leaving the loop closes the cursor.
   for await (const item of cursor) {
-    if (signal?.aborted === true) throw unavailable();
+    if (signal?.aborted === true) throw serviceUnavailable();
     found += 1;
     if (after && !isBehind(item, after)) continue;
     if (mostCharacters !== undefined) {

@@ -1,22 +1,22 @@
 import type { PlatformDatabase } from './platform-database.js';
 
-/** Returns the database server's time, ms since the epoch: the one clock that all processes share. */
+/** Returns the database server's time, ms since the epoch. It is the only clock that all processes share. */
 export type ServerClock = () => Promise<number>;
 
-/** How long the process's monotonic clock extrapolates a reading before the server is asked again. */
+/** How long to compute the time from the last reading and the process's monotonic clock, before reading again. */
 const READ_EVERY_MS = 60_000;
 
-/** Number of readings; the one with the shortest round trip is the most accurate. */
+/** Number of readings. The one with the shortest round trip is the most accurate. */
 const SAMPLES = 5;
 
 interface Reading {
   serverMs: number;
-  /** The same moment on the process's monotonic clock, accurate to half the round trip. */
+  /** Time of the reading on the process's monotonic clock, accurate to half the round trip. */
   ownMs: number;
   roundTripMs: number;
 }
 
-/** Creates a clock, which rejects with the database's error if a new reading is due and the database is unavailable. */
+/** Creates a clock. It rejects with the database's error if a reading is due and the database is unavailable. */
 export function createServerClock(database: PlatformDatabase): ServerClock {
   let reading: Promise<Reading> | undefined;
   let readAt = 0;
@@ -27,7 +27,7 @@ export function createServerClock(database: PlatformDatabase): ServerClock {
     // `isMaster` is the old name of `hello`; both real servers and the embedded one support it.
     const { localTime } = await client.db(database.connection.name).command({ isMaster: 1 });
     const after = performance.now();
-    if (!(localTime instanceof Date)) throw new Error('the database does not tell its time');
+    if (!(localTime instanceof Date)) throw new Error('the database does not report its time');
     return { serverMs: localTime.getTime(), ownMs: (before + after) / 2, roundTripMs: after - before };
   }
 

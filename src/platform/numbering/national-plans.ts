@@ -9,15 +9,16 @@ const EMERGENCY_EVERYWHERE = new Set(['112', '911', '999']);
 const COUNTRY_CODE_LENGTHS = [1, 2, 3];
 
 /**
- * Trunk prefixes that networks still accept although their plans dropped them, by country code: Mexico's for mobiles.
+ * Trunk prefixes that networks still accept although their national plans dropped them, by country code. Mexico's was
+ * used before mobile numbers.
  */
 const FORMER_TRUNK_PREFIXES: Readonly<Record<number, string>> = { 52: '1' };
 
 type Library = typeof GoogleLibphonenumber;
 
 /**
- * Loads the national plans for emergency and short numbers on first use: they cost 140 ms and 11 MB, which processes
- * that neither dial nor check numbers save. Servers load them before they accept work.
+ * Loads the national plans for emergency and short numbers when they are first used. They cost 140 ms and 11 MB, so
+ * processes that neither dial nor check numbers do not load them. Servers load them before they accept work.
  */
 export function createPlansLoader(): () => Promise<NumberingPlans> {
   let plans: Promise<NumberingPlans> | undefined;
@@ -30,11 +31,11 @@ function plansOf(library: Library): NumberingPlans {
   const shortNumbers = ShortNumberInfo.getInstance();
   const regionsOf = regionsByCountryCode(util);
 
-  /** Checks the plans of all regions with the country code, because the digits do not tell which region they reach. */
+  /** Checks the plans of all regions with the country code, because the digits do not tell which of them is called. */
   function kindOf(countryCode: number, national: string, regions: readonly RegionCode[]): ServiceNumber | undefined {
     const whole = phoneNumberOf(library, countryCode, national);
     if (util.isValidNumber(whole)) return undefined;
-    // Networks may drop digits after an emergency number, unless the whole is a possible number.
+    // Networks may ignore digits after an emergency number, unless all digits together are a possible number.
     const isPossible = util.isPossibleNumberWithReason(whole) === PhoneNumberUtil.ValidationResult.IS_POSSIBLE;
     const written = spellingsOf(util, national, regions);
     const isEmergency = written.some(
@@ -76,7 +77,7 @@ function plansOf(library: Library): NumberingPlans {
   };
 }
 
-/** Whether the callee earns a share of the price. Digits that networks ignore make no difference. */
+/** Whether the callee earns a share of the price. Ignores the digits that networks ignore. */
 function isDear(library: Library, parts: NumberParts): boolean {
   const { PREMIUM_RATE, PERSONAL_NUMBER } = library.PhoneNumberType;
   const national = cutToPlan(library, parts);
@@ -85,7 +86,9 @@ function isDear(library: Library, parts: NumberParts): boolean {
   return [PREMIUM_RATE, PERSONAL_NUMBER].includes(library.PhoneNumberUtil.getInstance().getNumberType(number));
 }
 
-/** Cuts the national digits to the longest valid number, or if there is none, to the maximum length in the country. */
+/**
+ * Cuts the national digits to the longest valid number. If there is none, cuts to the maximum length in the country.
+ */
 function cutToPlan(library: Library, { countryCode, national }: NumberParts): string {
   const util = library.PhoneNumberUtil.getInstance();
   const { TOO_LONG } = library.PhoneNumberUtil.ValidationResult;
@@ -106,7 +109,7 @@ interface NumberParts {
   regions: readonly RegionCode[];
 }
 
-/** Splits a number; undefined if no country has its country code. */
+/** Splits a number into its parts; undefined if no country has its country code. */
 function partsOf(number: string, regionsOf: ReadonlyMap<number, RegionCode[]>): NumberParts | undefined {
   const digits = number.slice(1);
   for (const length of COUNTRY_CODE_LENGTHS) {
@@ -117,7 +120,7 @@ function partsOf(number: string, regionsOf: ReadonlyMap<number, RegionCode[]>): 
   return undefined;
 }
 
-/** The E.164 number as the plans format it; undefined if they cannot parse it. */
+/** Returns the E.164 number as the plans format it; undefined if they cannot parse it. */
 function canonicalOf({ PhoneNumberUtil, PhoneNumberFormat }: Library, number: string): string | undefined {
   const util = PhoneNumberUtil.getInstance();
   try {
@@ -128,8 +131,8 @@ function canonicalOf({ PhoneNumberUtil, PhoneNumberFormat }: Library, number: st
 }
 
 /**
- * Whether an invalid number, which {@link canonicalOf} leaves unchanged, begins with a trunk prefix. Zeros of valid
- * numbers are part of them.
+ * Whether an invalid number, which {@link canonicalOf} leaves unchanged, begins with a trunk prefix. In valid numbers,
+ * leading zeros belong to the number.
  */
 function beginsWithTrunkPrefix(library: Library, { countryCode, national, regions }: NumberParts): boolean {
   const util = library.PhoneNumberUtil.getInstance();
@@ -156,7 +159,7 @@ function regionsByCountryCode(util: PhoneNumberUtil): Map<number, RegionCode[]> 
   return regions;
 }
 
-/** A national number as written, and without leading zeros or a trunk prefix. */
+/** Returns a national number as written, and without leading zeros or a trunk prefix. */
 function spellingsOf(util: PhoneNumberUtil, national: string, regions: readonly RegionCode[]): string[] {
   const prefixes = regions.map((region) => util.getNddPrefixForRegion(region, true) ?? '');
   const rests = prefixes.map((prefix) => (national.startsWith(prefix) ? national.slice(prefix.length) : ''));
@@ -169,7 +172,7 @@ function phoneNumberOf({ PhoneNumber }: Library, countryCode: number, national: 
   const number = new PhoneNumber();
   number.setCountryCode(countryCode);
   number.setNationalNumber(Number(national));
-  // If all digits are zeros, the last one is the value.
+  // If all digits are zeros, keep the last one.
   const zeros = /^0*(?=\d)/.exec(national)?.[0].length ?? 0;
   if (zeros > 0) {
     number.setItalianLeadingZero(true);

@@ -12,8 +12,8 @@ export function needsDeploymentTokens({ carriers }: Config): boolean {
 }
 
 /**
- * Fills in the deployment's own tokens of the simulated carrier, where none are configured. The first role to call it
- * creates the tokens; all others load the same ones.
+ * Adds the simulated carrier's tokens of this deployment to the configuration, where it has none. The first role to
+ * call it creates the tokens; all others read the same ones.
  * @throws the database's error, or Error if ENCRYPTION_KEYS lacks the key that encrypted them
  */
 export async function withDeploymentTokens(config: Config, database: PlatformDatabase): Promise<Config> {
@@ -33,7 +33,7 @@ export async function withDeploymentTokens(config: Config, database: PlatformDat
   return { ...config, carriers: { live: await settled('live', live), test: await settled('test', test) } };
 }
 
-/** The encryption context of a deployment secret. @param id of its document */
+/** Returns the encryption context of a deployment secret. @param id of the secret's document */
 export function deploymentContext(id: string): string {
   return `deployment:${id}`;
 }

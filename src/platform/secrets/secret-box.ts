@@ -8,19 +8,19 @@ const TAG_BYTES = 16;
 export interface SecretBox {
   /**
    * Encrypts with the newest key.
-   * @param context what the secret belongs to, for example `tool-header:<account>:<agent>`. Only the same context
-   *   decrypts it, so an encrypted secret cannot be moved to another record.
+   * @param context what the secret belongs to, for example `tool-header:<account>:<agent>`. It can be decrypted only
+   * with the same context, so an encrypted secret cannot be moved to another record.
    * @returns `<key id>.<nonce, ciphertext and tag in base64url>`
    */
   seal(context: string, plaintext: string): string;
   /**
-   * Decrypts a secret that any of the keys encrypted.
-   * @throws Error if its key is not configured, the context differs, or the secret was altered
+   * Decrypts a secret that was encrypted with any of the keys.
+   * @throws Error if the secret's key is not configured, the context differs, or the secret was altered
    */
   open(context: string, sealed: string): string;
 }
 
-/** The id of the key that encrypted a secret. */
+/** Returns the id of the key that encrypted a secret. */
 export function keyIdOf(sealed: string): string {
   return sealed.slice(0, Math.max(0, sealed.indexOf('.')));
 }
@@ -28,7 +28,7 @@ export function keyIdOf(sealed: string): string {
 /** @param keys `config.encryptionKeys`, newest first: the first one encrypts, all decrypt */
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   const [newest] = keys;
-  if (newest === undefined) throw new Error('A secret box needs a key.');
+  if (newest === undefined) throw new Error('createSecretBox needs at least one key.');
   const keyOf = new Map(keys.map(({ id, key }) => [id, key]));
   return {
     seal(context, plaintext) {
@@ -44,11 +44,11 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
       const key = keyOf.get(id);
       if (key === undefined) {
         throw new Error(
-          `No key ${JSON.stringify(id.slice(0, 32))} in ENCRYPTION_KEYS; put it back to read this secret.`,
+          `No key ${JSON.stringify(id.slice(0, 32))} in ENCRYPTION_KEYS. Add the key again to read this secret.`,
         );
       }
       const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64url');
-      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('A sealed secret is cut off.');
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('The encrypted secret is truncated.');
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       });

@@ -9,12 +9,12 @@ export interface Contention {
   /** Name of what was updated, such as `leases`. */
   name: string;
   retries: number;
-  /** Whether its retries were exhausted. */
+  /** Whether all retries failed. */
   gaveUp: boolean;
 }
 
 /** Reports a retried update to `watchContention` in the same process. */
-export function tellContention(contention: Contention): void {
+export function reportContention(contention: Contention): void {
   channel(NAME).publish(contention);
 }
 

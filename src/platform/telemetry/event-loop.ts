@@ -1,11 +1,14 @@
 import type { Logger } from './logger.js';
 
-/** Sampling interval. Short, because a stall is measured as its length minus the time until the next sample was due. */
+/** Interval between two samples. A stall is measured only from the time the next sample was due, so keep this short. */
 const LOOK_EVERY_MS = 10;
-/** Audio frames are 20 ms long and health is checked every second, so longer stalls have visible effects. */
+/**
+ * Shorter stalls are ignored. Longer ones have visible effects: an audio frame has 20 ms, health is checked every
+ * second.
+ */
 const STALL_MS = 100;
 const LOG_EVERY_MS = 10_000;
-/** Minimum share of CPU time in a stall, to ignore suspension (no CPU time) but not a shared CPU (some CPU time). */
+/** Minimum share of CPU time in a stall. A suspended process has none and is ignored; one on a shared CPU has some. */
 const LEAST_WORK_SHARE = 0.5;
 
 export interface EventLoopWatch {
@@ -16,7 +19,7 @@ export interface EventLoopWatch {
 
 /**
  * Counts and logs stalls: times of more than 100 ms in which this process blocked the event loop. Logs `event loop
- * stalled` with the longest stall in ms and the number of stalls, since the last line and in total.
+ * stalled` with the longest stall in ms and the number of stalls, both since the last log message and in total.
  * @param deps.onStall called once for each stall with its length in ms
  */
 export function watchEventLoop(deps: {

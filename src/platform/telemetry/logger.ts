@@ -3,8 +3,8 @@ import pino, { type DestinationStream, type Logger } from 'pino';
 export type { Logger };
 
 /**
- * Creates a JSON logger for one role. Callers never log bodies, headers or phone numbers; `redact` is a second
- * safeguard against library errors that contain their request (axios keeps the Authorization header).
+ * Creates a JSON logger for one role. Callers never log bodies, headers or phone numbers. `redact` also protects
+ * against library errors that contain their request, as those of axios, with the Authorization header, do.
  * @param options.destination standard output by default
  */
 export function createLogger(options: { role: string; level: string; destination?: DestinationStream }): Logger {
@@ -21,7 +21,7 @@ export function createLogger(options: { role: string; level: string; destination
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
-/** The loggable part of an error: name, code, message and stack, without the objects that libraries attach. */
+/** Returns the parts of an error to log: name, code, message and stack, without the objects that libraries attach. */
 function safeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: withoutNumbers(String(error)) };
   const { code, status } = error as { code?: unknown; status?: unknown };
@@ -34,7 +34,7 @@ function safeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Masks phone numbers, which carriers repeat in their messages ("The number +1415… is not valid"). */
+/** Masks phone numbers, because carriers repeat them in their messages ("The number +1415… is not valid"). */
 function withoutNumbers(text: string): string {
   return text.replace(/\+\d{6,15}/g, (number) => `${number.slice(0, 5)}***`);
 }

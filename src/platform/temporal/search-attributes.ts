@@ -1,7 +1,7 @@
 /**
- * Attributes that operators filter calls by in the Temporal UI. Temporal stores them unencrypted and shows them to
- * everyone who may list workflows, so they contain no phone numbers, names or keys. Register each before the first
- * call.
+ * Attributes by which operators filter calls in the Temporal UI. Temporal stores them unencrypted and shows them to
+ * everyone who may list workflows, so they contain no phone numbers, names or keys. They must be registered before the
+ * first call.
  */
 export const SEARCH_ATTRIBUTES = {
   CallStatus: 'Keyword',

@@ -27,7 +27,7 @@ export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): Age
 }
 
 /**
- * Builds the request body for a form. Empty optional fields are omitted for a new agent and null for an existing one.
+ * Builds the request body for a form. An empty optional field is omitted for a new agent and null for an existing one.
  */
 export function requestOf(form: AgentForm, agent: Agent | undefined) {
   const none = agent === undefined ? undefined : null;

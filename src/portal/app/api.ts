@@ -1,4 +1,4 @@
-import { ApiError, queryText, refusalOf } from '../../sdk/api-error.js';
+import { ApiError, queryText, createApiError } from '../../sdk/api-error.js';
 
 export { ApiError, queryText };
 
@@ -15,14 +15,15 @@ interface RequestOptions {
 export type Api = ReturnType<typeof createApi>;
 
 /**
- * Creates a typed client for the service: same origin, authenticated by the session cookie, JSON in both directions.
+ * Creates a typed client for the service. It sends requests to the same origin, with the session cookie, and JSON in
+ * both directions.
  */
 export function createApi(deps: { mode: () => Mode; onSessionLost: () => void }) {
   async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     const { query, body, signal } = options;
     let response: Response;
     try {
-      // Portal routes have no mode; all others use the selected mode unless the query sets one.
+      // Routes under /portal/ have no mode. All others use the selected mode, unless the query sets one.
       const ofMode = path.startsWith('/portal/') ? {} : { mode: deps.mode() };
       response = await fetch(path + queryText({ ...ofMode, ...query }), {
         method,
@@ -40,7 +41,7 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
     if (response.status === 204) return undefined as T;
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok) return answer as T;
-    const error = refusalOf(response.status, answer);
+    const error = createApiError(response.status, answer);
     if (response.status === 401 && !path.startsWith('/portal/')) deps.onSessionLost();
     throw error;
   }

@@ -6,7 +6,7 @@ import { VerificationBanner } from './components/verification';
 import { usePortal } from './session';
 
 const PAGES = [
-  { path: '/portal', name: 'Start' },
+  { path: '/portal', name: 'Home' },
   { path: '/portal/calls', name: 'Calls' },
   { path: '/portal/agents', name: 'Agents' },
   { path: '/portal/numbers', name: 'Numbers' },
@@ -16,7 +16,7 @@ const PAGES = [
   { path: '/portal/settings', name: 'Settings' },
 ];
 
-/** Frame around every page of a logged-in member. */
+/** The frame around all pages for logged-in members. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path, route } = useLocation();
   const { api, session, mode, forget } = usePortal();
@@ -32,7 +32,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <>
       <a class="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <div class="shell">
         <header class={`side ${open ? 'open' : ''}`}>
@@ -78,7 +78,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <VerificationBanner />
           {mode === 'test' ? (
             <aside class="test-banner" aria-label="Mode">
-              Test mode: simulated calls, play money. No real phone rings.
+              Test mode: calls are simulated and cost no real money.
             </aside>
           ) : null}
           <main id="content" tabIndex={-1}>

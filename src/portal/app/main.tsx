@@ -13,7 +13,7 @@ const ForgotPassword = lazy(() => import('./pages/forgot-password').then((page) 
 const ResetPassword = lazy(() => import('./pages/reset-password').then((page) => page.ResetPassword));
 const VerifyEmail = lazy(() => import('./pages/verify-email').then((page) => page.VerifyEmail));
 const CheckEmail = lazy(() => import('./pages/check-email').then((page) => page.CheckEmail));
-const Start = lazy(() => import('./pages/start').then((page) => page.Start));
+const Home = lazy(() => import('./pages/home').then((page) => page.Home));
 const Calls = lazy(() => import('./pages/calls').then((page) => page.Calls));
 const Call = lazy(() => import('./pages/call').then((page) => page.Call));
 const Agents = lazy(() => import('./pages/agents').then((page) => page.Agents));
@@ -23,9 +23,9 @@ const Usage = lazy(() => import('./pages/usage').then((page) => page.Usage));
 const Keys = lazy(() => import('./pages/keys').then((page) => page.Keys));
 const Webhooks = lazy(() => import('./pages/webhooks').then((page) => page.Webhooks));
 const Settings = lazy(() => import('./pages/settings').then((page) => page.Settings));
-const Missing = () => <p>There is no such page.</p>;
+const NotFound = () => <p>Page not found.</p>;
 
-const DOORS = [
+const PUBLIC_PAGES = [
   'log-in',
   'sign-up',
   'accept-invitation',
@@ -35,17 +35,17 @@ const DOORS = [
   'check-email',
 ].map((name) => `/portal/${name}`);
 
-/** Without a session, shows the log-in page and returns to the requested page afterwards. */
+/** Shows the portal. Without a session, shows the log-in page and returns to the requested page afterwards. */
 function Portal() {
   const { session } = usePortal();
   const { url, path, route } = useLocation();
-  const atDoor = DOORS.includes(path);
+  const isPublicPage = PUBLIC_PAGES.includes(path);
 
   useEffect(() => {
-    if (session === undefined && !atDoor) route(`/portal/log-in?to=${encodeURIComponent(url)}`, true);
-  }, [session, atDoor, url]);
+    if (session === undefined && !isPublicPage) route(`/portal/log-in?to=${encodeURIComponent(url)}`, true);
+  }, [session, isPublicPage, url]);
 
-  if (atDoor) {
+  if (isPublicPage) {
     return (
       <div class="door">
         <main id="content">
@@ -66,7 +66,7 @@ function Portal() {
   return (
     <Shell>
       <Router>
-        <Route path="/portal" component={Start} />
+        <Route path="/portal" component={Home} />
         <Route path="/portal/calls" component={Calls} />
         <Route path="/portal/calls/:id" component={Call} />
         <Route path="/portal/agents" component={Agents} />
@@ -76,7 +76,7 @@ function Portal() {
         <Route path="/portal/keys" component={Keys} />
         <Route path="/portal/webhooks" component={Webhooks} />
         <Route path="/portal/settings" component={Settings} />
-        <Route default component={Missing} />
+        <Route default component={NotFound} />
       </Router>
     </Shell>
   );

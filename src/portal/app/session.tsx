@@ -10,7 +10,7 @@ interface Portal {
   session: PortalSession | undefined;
   mode: Mode;
   setMode: (mode: Mode) => void;
-  /** Reloads the session, after a log-in or a change to the member's own account. */
+  /** Reloads the session after a log-in or a change to the member's data. */
   refresh: () => Promise<void>;
   forget: () => void;
 }
@@ -19,7 +19,7 @@ const PortalContext = createContext<Portal | undefined>(undefined);
 
 export function usePortal(): Portal {
   const portal = useContext(PortalContext);
-  if (portal === undefined) throw new Error('no portal around this component');
+  if (portal === undefined) throw new Error('usePortal needs a PortalProvider');
   return portal;
 }
 
@@ -53,7 +53,7 @@ export function PortalProvider({ children, waiting }: { children: ComponentChild
       .refresh()
       .catch(() => setSession(undefined))
       .finally(() => setKnown(true));
-    // Run once on mount.
+    // The empty list makes this effect run only once.
   }, []);
 
   return <PortalContext.Provider value={portal}>{known ? children : waiting}</PortalContext.Provider>;

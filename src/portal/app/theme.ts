@@ -1,6 +1,6 @@
 const KEY = 'callwright-theme';
 
-/** Returns `light`, `dark`, or '' for the system theme. Stored per browser. */
+/** Returns `light`, `dark`, or '' for the system theme. The choice is stored in the browser. */
 export const chosenTheme = () => localStorage.getItem(KEY) ?? '';
 
 export function chooseTheme(theme: string): void {

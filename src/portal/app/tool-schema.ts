@@ -1,4 +1,4 @@
-/** A tool's argument as the list editor represents it. */
+/** A tool's argument in the form that the list editor uses. */
 export interface ToolParameter {
   name: string;
   type: 'string' | 'number' | 'integer' | 'boolean';
@@ -15,7 +15,7 @@ export const PARAMETER_TYPES: readonly { value: ToolParameter['type']; label: st
 
 type Json = Record<string, unknown>;
 
-/** Converts a JSON Schema to arguments; undefined if it contains more than the list editor can represent. */
+/** Converts a JSON Schema to a list of arguments; undefined if the list editor cannot represent the schema. */
 export function parametersOf(schema: string): ToolParameter[] | undefined {
   let parsed: unknown;
   try {
@@ -43,7 +43,7 @@ function parameterOf(name: string, property: unknown, required: readonly unknown
 }
 
 /**
- * Converts arguments to a JSON Schema, without rows that have no name.
+ * Converts a list of arguments to a JSON Schema. Leaves out rows that have no name.
  * @param before the previous schema, whose `additionalProperties` is kept
  */
 export function schemaOf(parameters: readonly ToolParameter[], before: string): string {
@@ -62,7 +62,7 @@ export function schemaOf(parameters: readonly ToolParameter[], before: string): 
   });
 }
 
-/** Indents JSON; any other text is returned unchanged. */
+/** Indents JSON. Returns any other text unchanged. */
 export function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -4,14 +4,14 @@ import { isFinalStatus } from '../../kernel/call-state.js';
 import type { Api, Mode } from './api';
 import type { Loading } from './use-data';
 
-/** A delivery has up to four attempts; the last starts at most 51 s after the end of the call. */
+/** Maximum attempts of a delivery. The last attempt starts at most 51 s after the end of the call. */
 const ATTEMPTS = 4;
 const SETTLE_EVERY_MS = 2_000;
 const SETTLE_READS = 45;
 
 /**
- * Loads a call and follows it by server-sent events until it is final. The browser reconnects on its own after a lost
- * connection.
+ * Loads a call and updates it by server-sent events until it is final. After a lost connection, the browser reconnects
+ * automatically.
  */
 export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & { reload: () => void } {
   const [loading, setLoading] = useState<Loading<Call>>({ state: 'loading' });
@@ -41,7 +41,8 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
     function open(): EventSource {
       // `EventSource` cannot send headers, so the query contains the mode.
       const opened = new EventSource(`/calls/${callId}/events?mode=${mode}`);
-      // The service ended the stream because the session may no longer watch; reading the call again shows the reason.
+      // The service ended the stream because the session may no longer watch the call. Reading the call again shows
+      // why.
       opened.addEventListener('end', () => {
         opened.close();
         events = undefined;
@@ -68,7 +69,7 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
   return { ...loading, reload: () => setTurn((before) => before + 1) };
 }
 
-/** Whether nothing more is expected: after the final status, the summary and the webhook attempts still arrive. */
+/** Whether no more changes are expected. The summary and the webhook attempts arrive after the final status. */
 function isSettled(call: Call): boolean {
   const last = call.webhook_attempts.at(-1);
   const isTold = call.webhook_url === undefined || last?.outcome === 'delivered' || (last?.number ?? 0) >= ATTEMPTS;

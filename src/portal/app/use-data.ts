@@ -6,8 +6,8 @@ export type Loading<T> =
   | { state: 'ready'; data: T };
 
 /**
- * Loads data on mount and whenever `key` changes, and aborts outdated requests. A reload with the same key keeps the
- * current data visible.
+ * Loads data on mount and whenever `key` changes, and aborts outdated requests. During a reload with the same key, the
+ * current data stays visible.
  */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>) {
   const [loading, setLoading] = useState<Loading<T>>({ state: 'loading' });

@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { queryText } from './api';
 
-/** Keeps filters in the URL, so that a view can be bookmarked, shared and returned to. */
+/** Keeps filters in the URL, so that users can bookmark and share a view, and go back to it. */
 export function useFilters<T extends Record<string, string>>(standard: T) {
   const { query, path, route } = useLocation();
   const filters = Object.fromEntries(

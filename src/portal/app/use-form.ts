@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { ApiError } from './api';
 
 /**
- * Manages a form's values and the server's errors. Values are kept after an error.
+ * Manages a form's values and the server's errors. If sending fails, the values stay in the form.
  * @param send rejects with an ApiError, whose field errors are shown next to the fields
  */
 export function useForm<T extends Record<string, unknown>>(first: T, send: (values: T) => Promise<unknown>) {
@@ -11,7 +11,7 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
 
-  /** Also true for a path inside a field, such as `tools.0.url`. */
+  /** Whether a name is that of a field, or of a path inside a field, such as `tools.0.url`. */
   const isField = (name: string) => (name.split('.')[0] ?? '') in values;
 
   async function submit(event?: Event): Promise<void> {
@@ -52,14 +52,14 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   };
 }
 
-/** Returns messages by field. Errors without a field list start with the name of their field. */
+/** Returns the messages by field. An error without a list of fields starts with the name of its field. */
 function fieldsOf(error: ApiError): Readonly<Record<string, string>> {
   if (Object.keys(error.fields).length > 0) return error.fields;
   const [, name] = /^([a-z][a-z_]*)[: ]/.exec(error.message) ?? [];
   return name === undefined ? {} : { [name]: error.message };
 }
 
-/** Removes the API's field name from the start of a message, because the label already says it. */
+/** Removes the field's API name from the start of a message, because the label already shows the name. */
 function withoutName(name: string, sentence: string): string {
   const own = name.split('.').at(-1) ?? name;
   const rest = sentence.startsWith(own) ? sentence.slice(own.length).replace(/^:? /, '') : sentence;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** Reads the token of an email link and removes it from the URL, so that it stays out of history and bookmarks. */
+/** Reads the token of an email link and removes it from the URL, so that history and bookmarks do not contain it. */
 export function useLinkToken(): string {
   const [token] = useState(() => {
     const found = /^#token=([\w-]{1,128})$/.exec(location.hash)?.[1] ?? '';

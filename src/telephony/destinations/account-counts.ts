@@ -5,11 +5,11 @@ import type { Mode } from '../../kernel/ids.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { TelephonyDatabase } from '../database.js';
-import { memberOf, type Leg } from './dial-legs.js';
+import { dialFieldName, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
-/** Unbilled failed live calls an account may have in a UTC hour before further calls are rejected. */
+/** Failed live calls without a bill that an account may have in a UTC hour. After that, further calls are rejected. */
 export const WAIVED_CALLS_PER_HOUR = 20;
 
 export type AccountCounts = ReturnType<typeof createAccountCounts>;
@@ -34,9 +34,9 @@ interface AccountDial extends ReceivedCall {
 
 /**
  * Counts that limit an account's calls: live calls placed and received on a real carrier per UTC day, waived calls
- * (failed and not billed) per UTC hour, and test calls per UTC day. Test calls are counted on any carrier: they are
- * free, but they use storage.
- * @param p.liveLimits absent where live calls use the simulated carrier; those are not counted
+ * (failed and not billed) per UTC hour, and test calls per UTC day. Test calls are counted on any carrier, because they
+ * are free but use storage.
+ * @param p.liveLimits absent where live calls use the simulated carrier; then live calls are not counted
  * @param p.testCallsPerDay absent: test calls are not counted
  */
 export function createAccountCounts(
@@ -44,31 +44,31 @@ export function createAccountCounts(
   { liveLimits, testCallsPerDay }: { liveLimits: LiveLimits | undefined; testCallsPerDay: number | undefined },
   options: { now?: () => Date } = {},
 ) {
-  // Shares the collection with the counts by prefix. Those ids contain a plus before the prefix, so ids never collide.
+  // The collection also contains the counts by prefix. Their ids have a plus before the prefix, so ids never collide.
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
   const now = options.now ?? (() => new Date());
   const counts = createPeriodCounts(documents, now);
   const placedId = (accountId: string) => `${accountId}~live~placed~day`;
-  // Separate from placed calls, so that callers cannot use up the calls the account may place.
+  // Received calls are counted separately, so that callers cannot use up the calls that the account may place.
   const receivedId = (accountId: string) => `${accountId}~live~received~day`;
-  // Placed and received test calls together.
+  // One count for placed and received test calls together.
   const testId = (accountId: string) => `${accountId}~test~day`;
   const waived = (accountId: string, callId: string) => ({
     _id: `${accountId}~live~waived~hour`,
     period: 'hour' as const,
     limit: WAIVED_CALLS_PER_HOUR,
-    member: memberOf({ callId }),
+    member: dialFieldName({ callId }),
   });
 
   async function countTest({ account, callId }: ReceivedCall): Promise<ServiceError | undefined> {
     if (testCallsPerDay === undefined) return undefined;
-    const place = { _id: testId(account._id), period: 'day' as const, limit: testCallsPerDay };
-    const isCounted = await counts.add({ ...place, member: memberOf({ callId }) });
-    return isCounted ? undefined : tooManyTests(testCallsPerDay, now());
+    const entry = { _id: testId(account._id), period: 'day' as const, limit: testCallsPerDay };
+    const isCounted = await counts.add({ ...entry, member: dialFieldName({ callId }) });
+    return isCounted ? undefined : testCallsExceeded(testCallsPerDay, now());
   }
 
   async function releaseTest({ account, callId }: ReceivedCall): Promise<void> {
-    if (testCallsPerDay !== undefined) await counts.remove(testId(account._id), memberOf({ callId }));
+    if (testCallsPerDay !== undefined) await counts.remove(testId(account._id), dialFieldName({ callId }));
   }
 
   return {
@@ -81,17 +81,17 @@ export function createAccountCounts(
       if (mode === 'test') return leg === 'call' ? countTest(dial) : undefined;
       const { liveCallsPerDay: limit } = limitsOf(account, mode, liveLimits);
       if (limit === undefined) return undefined;
-      const member = memberOf({ callId, leg });
+      const member = dialFieldName({ callId, leg });
       const isCounted = await counts.add({ _id: placedId(account._id), period: 'day', limit, member });
-      return isCounted ? undefined : tooManyCalls(limit);
+      return isCounted ? undefined : placedCallsExceeded(limit);
     },
 
-    /** Removes a dial that was not placed from the count, once. */
+    /** Takes a dial that was not placed off the count, once. */
     async release({ leg, ...dial }: AccountDial): Promise<void> {
       const { account, mode, callId } = dial;
       if (mode === 'test') return leg === 'call' ? releaseTest(dial) : undefined;
       if (liveLimits === undefined) return;
-      await counts.remove(placedId(account._id), memberOf({ callId, leg }));
+      await counts.remove(placedId(account._id), dialFieldName({ callId, leg }));
     },
 
     /**
@@ -103,56 +103,56 @@ export function createAccountCounts(
       if (mode === 'test') return countTest(call);
       const { liveCallsPerDay: limit } = limitsOf(account, mode, liveLimits);
       if (limit === undefined) return undefined;
-      const place = { _id: receivedId(account._id), period: 'day' as const, limit, member: memberOf({ callId }) };
-      return (await counts.add(place)) ? undefined : tooManyReceived(limit);
+      const entry = { _id: receivedId(account._id), period: 'day' as const, limit, member: dialFieldName({ callId }) };
+      return (await counts.add(entry)) ? undefined : receivedCallsExceeded(limit);
     },
 
-    /** Removes an incoming call that was not accepted from the count, once. */
+    /** Takes an inbound call that was not accepted off the count, once. */
     async releaseReceived(call: ReceivedCall): Promise<void> {
       const { account, mode, callId } = call;
       if (mode === 'test') return releaseTest(call);
       if (liveLimits === undefined) return;
-      await counts.remove(receivedId(account._id), memberOf({ callId }));
+      await counts.remove(receivedId(account._id), dialFieldName({ callId }));
     },
 
-    /** Counts, once, a call that failed and is not billed. */
+    /** Counts a call that failed and is not billed. Counts each call once. */
     async countWaived({ accountId, mode, callId }: WaivedCall): Promise<void> {
       if (liveLimits !== undefined && mode === 'live') await counts.add(waived(accountId, callId));
     },
 
     /** @returns SPEND_LIMIT_EXCEEDED when too many calls of the account were waived in this hour */
-    async waivedFault({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+    async findWaivedCallsError({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
       if (liveLimits === undefined || mode !== 'live') return undefined;
-      return (await counts.hasRoom(waived(account._id, callId))) ? undefined : tooManyWaived();
+      return (await counts.hasRoom(waived(account._id, callId))) ? undefined : waivedCallsExceeded();
     },
   };
 }
 
-function tooManyCalls(limit: number): ServiceError {
+function placedCallsExceeded(limit: number): ServiceError {
   const message =
-    `The account has placed its ${limit} live calls of this UTC day, transfers included. ` +
-    'Try again on the next day, or ask the operator for a higher limit.';
+    `The account has reached its limit of ${limit} live calls, transfers included, of this UTC day. ` +
+    'Try again the next day, or ask the operator for a higher limit.';
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }
 
-function tooManyReceived(limit: number): ServiceError {
+function receivedCallsExceeded(limit: number): ServiceError {
   const message =
-    `The account has received its ${limit} live calls of this UTC day. ` +
-    'Try again on the next day, or ask the operator for a higher limit.';
+    `The account has reached its limit of ${limit} received live calls of this UTC day. ` +
+    'Try again the next day, or ask the operator for a higher limit.';
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }
 
-function tooManyTests(limit: number, now: Date): ServiceError {
+function testCallsExceeded(limit: number, now: Date): ServiceError {
   const message =
-    `The account has had its ${limit} test calls of this UTC day, placed and received ones together. ` +
-    'Try again on the next day, or ask the operator for a higher limit.';
+    `The account has reached its limit of ${limit} test calls of this UTC day, placed and received. ` +
+    'Try again the next day, or ask the operator for a higher limit.';
   return new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit }, secondsLeftOfDay(now));
 }
 
-function tooManyWaived(): ServiceError {
+function waivedCallsExceeded(): ServiceError {
   const message =
-    `In this hour ${WAIVED_CALLS_PER_HOUR} live calls of the account failed before the agent was heard, and were not billed. ` +
-    "Check the agent's instruction and tools with a test key, and try again in the next hour.";
+    `${WAIVED_CALLS_PER_HOUR} unbilled live calls of the account failed in this hour before the agent was heard. ` +
+    "Test the agent's instruction and tools with a test key, and try again in the next hour.";
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit: WAIVED_CALLS_PER_HOUR });
 }
 

@@ -2,7 +2,7 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { CountedCap } from '../../kernel/destinations/destinations.js';
 import type { Mode } from '../../kernel/ids.js';
 import type { TelephonyDatabase } from '../database.js';
-import { memberOf, type Leg } from './dial-legs.js';
+import { dialFieldName, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
@@ -13,7 +13,7 @@ export interface CountedCall {
   accountId: string;
   mode: Mode;
   callId: string;
-  /** Defaults to the call itself. */
+  /** Whether the callee or a transfer target is dialed; by default the callee. */
   leg?: Leg;
   caps: readonly CountedCap[];
 }
@@ -23,20 +23,20 @@ export function createDestinationCounts(database: TelephonyDatabase, options: { 
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
   const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
 
-  /** Removes a dial that was not placed from the counts, once. */
+  /** Takes a dial that was not placed off the counts, once. */
   async function release(call: CountedCall): Promise<void> {
-    for (const cap of call.caps) await counts.remove(idOf(call, cap), memberOf(call));
+    for (const cap of call.caps) await counts.remove(idOf(call, cap), dialFieldName(call));
   }
 
   return {
     /**
-     * Counts a dial against every cap, or against none.
+     * Counts a dial against all of its caps. If one of them is reached, counts it against none.
      * @returns the cap that is reached; undefined when the dial is counted
      */
     async count(call: CountedCall): Promise<CountedCap | undefined> {
       for (const cap of call.caps) {
         const { period, limit } = cap;
-        if (await counts.add({ _id: idOf(call, cap), period, limit, member: memberOf(call) })) continue;
+        if (await counts.add({ _id: idOf(call, cap), period, limit, member: dialFieldName(call) })) continue;
         await release(call);
         return cap;
       }

@@ -1,12 +1,12 @@
 import { Schema } from 'mongoose';
 
-/** A count for one hour or day. It restarts with the first dial of a later period. */
+/** A count for one hour or day. When something is counted in a later hour or day, the count starts from 0. */
 export interface PeriodCountDocument {
   _id: string;
   /** The counted hour or day in UTC: `2026-11-21T10` or `2026-11-21`. */
   period: string;
   count: number;
-  /** The counted members, so that each counts once; false: removed, and not counted again in this period. */
+  /** The counted members, so that each counts once. False: removed, and not counted again in this period. */
   calls: Record<string, boolean>;
   expiresAt?: Date;
 }
@@ -19,7 +19,8 @@ const fields = {
 };
 
 /**
- * Counts of dials per account or capped prefix. The id of a prefix count is `<account id>~<mode>~<prefix>~<hour|day>`.
+ * Counts of dials per account or prefix with a cap. The id of a count by prefix is `<account
+ * id>~<mode>~<prefix>~<hour|day>`.
  */
 export const destinationCountSchema = new Schema<PeriodCountDocument>(fields, {
   collection: 'destination_counts',
@@ -34,8 +35,8 @@ export const unansweredAttemptSchema = new Schema<PeriodCountDocument>(
 );
 
 /**
- * Unanswered dials of one number by one account, including dials it canceled at once. The id is an HMAC of account
- * and number.
+ * Unanswered dials of one number by one account, including dials that the account canceled at once. The id is an HMAC
+ * of account and number.
  */
 export const accountAttemptSchema = new Schema<PeriodCountDocument>(
   { ...fields, expiresAt: { type: Date, required: true, index: true } },

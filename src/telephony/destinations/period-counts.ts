@@ -12,14 +12,14 @@ const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
 };
 
 /**
- * Counts per UTC hour or day: one document each, and every change is one guarded update, so that a burst of requests
- * cannot exceed a limit. Member names become field names, so they must be valid ones.
+ * Counts per UTC hour or day. Each count is one document, and every change is one guarded update, so that a burst of
+ * requests cannot exceed a limit. Member names become field names, so they must be valid ones.
  */
 export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocument>, now: () => Date) {
   return {
     /**
-     * Counts a member once, even if it is added repeatedly.
-     * @param p.by what the member counts; 1 unless given. The limit may be exceeded by the last member's.
+     * Counts a member, such as a call, once, even if it is added repeatedly.
+     * @param p.amount amount to add; 1 by default. The last member before the limit may exceed it.
      * @param p.fields further fields of the document
      * @returns false when the limit is reached
      */
@@ -28,24 +28,25 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       period: CountPeriod;
       limit: number;
       member: string;
-      by?: number;
+      amount?: number;
       fields?: { expiresAt: Date };
     }): Promise<boolean> {
-      const { _id, limit, member, by = 1, fields = {} } = p;
+      const { _id, limit, member, amount = 1, fields = {} } = p;
       if (limit === 0) return false;
       const path = `calls.${member}` as const;
       const current = now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
       const countingIn = (period: string): CountDecision => ({
         answer: true,
         when: { period, [path]: { $exists: false }, count: { $lt: limit } },
-        update: { $set: { [path]: true }, $inc: { count: by } },
+        update: { $set: { [path]: true }, $inc: { count: amount } },
       });
       const decide = (found: PeriodCountDocument | null): CountDecision => {
         if (found?.calls?.[member] !== undefined) return { answer: true };
-        const anew = { ...fields, period: current, count: by, calls: { [member]: true } };
-        if (found === null) return { answer: true, insert: { _id, ...anew } };
-        if (found.period < current) return { answer: true, when: { period: found.period }, update: { $set: anew } };
-        // If this clock is behind, count in the stored later period instead of reopening an earlier one.
+        const newPeriod = { ...fields, period: current, count: amount, calls: { [member]: true } };
+        if (found === null) return { answer: true, insert: { _id, ...newPeriod } };
+        if (found.period < current)
+          return { answer: true, when: { period: found.period }, update: { $set: newPeriod } };
+        // If this process's clock is late, count in the stored later period instead of going back to an earlier one.
         return found.count >= limit ? { answer: false } : countingIn(found.period);
       };
       const projection = { period: 1, count: 1, [path]: 1 } as const;
@@ -53,7 +54,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       return optimisticUpdate(documents, _id, decide, { name, blind: countingIn(current), projection });
     },
 
-    /** Whether a member is already counted, or could be. */
+    /** Whether a member is counted already, or could be counted now. */
     async hasRoom(p: { _id: string; period: CountPeriod; limit: number; member: string }): Promise<boolean> {
       const { _id, limit, member } = p;
       if (limit === 0) return false;
@@ -64,13 +65,13 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
     },
 
     /**
-     * Removes a member, once. With `forGood` it cannot be counted again in this period.
-     * @param by as it was added
+     * Takes a member off the count, once. With `permanently` it cannot be counted again in this period.
+     * @param amount the amount that was added
      */
-    async remove(_id: string, member: string, { forGood = false, by = 1 } = {}): Promise<void> {
+    async remove(_id: string, member: string, { permanently = false, amount = 1 } = {}): Promise<void> {
       const path = `calls.${member}` as const;
-      const gone = forGood ? { $set: { [path]: false } } : { $unset: { [path]: '' as const } };
-      await documents.updateOne({ _id, [path]: true }, { ...gone, $inc: { count: -by } });
+      const removal = permanently ? { $set: { [path]: false } } : { $unset: { [path]: '' as const } };
+      await documents.updateOne({ _id, [path]: true }, { ...removal, $inc: { count: -amount } });
     },
   };
 }

@@ -7,31 +7,32 @@ import { createLedger } from '../../billing/ledger/ledger.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
 import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
-import { memberOf } from './dial-legs.js';
+import { dialFieldName } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
-/** Bytes of prompts that an account's live calls may bring in a UTC day whatever they are billed. */
+/** Bytes of prompts that an account's live calls may have in a UTC day, however little the calls are billed. */
 export const FREE_PROMPT_BYTES = 8 * 1_024 * 1_024;
 
 /**
- * Further bytes for each USD that the account has spent on live calls in the day. A text has no more tokens than bytes,
- * so at 0.40 USD per million tokens a prompt costs at most 0.84 USD for each USD; a minute at 0.15 USD has 307 KiB.
+ * Further bytes of prompts for each USD that the account spends on live calls in the day. A text has no more tokens
+ * than bytes, so at 0.40 USD per million tokens these prompts cost at most 0.84 USD per USD spent. A minute of talk at
+ * 0.15 USD pays for 307 KiB.
  */
 export const PROMPT_BYTES_PER_USD = 2 * 1_024 * 1_024;
 
 export type PromptCounts = ReturnType<typeof createPromptCounts>;
 
-/** A live call, and the length of the prompt that its engine is sent when the call is answered. */
+/** A live call and the length of the prompt that its engine receives when the call is answered. */
 export interface PromptedCall extends ReceivedCall {
-  /** UTF-8; absent: none. */
+  /** Bytes in UTF-8; absent: none. */
   promptBytes?: number;
 }
 
 /**
- * Counts the prompts of an account's live calls per UTC day. The operator pays for a prompt however short its call is,
- * and a call of a second is billed a second.
- * @param p.liveLimits absent where live calls use the simulated carrier; those are not counted
+ * Counts the prompts of an account's live calls per UTC day. The operator pays for a whole prompt even if the call, and
+ * therefore its bill, has only one second.
+ * @param p.liveLimits absent where live calls use the simulated carrier; then prompts are not counted
  */
 export function createPromptCounts(
   database: TelephonyDatabase,
@@ -45,30 +46,35 @@ export function createPromptCounts(
 
   return {
     /**
-     * Counts the prompt of a call once; not for accounts that may have any number of calls a day.
-     * @returns RATE_LIMIT_EXCEEDED when the account's prompts of this day are far longer than what it has spent covers
+     * Counts the prompt of a call once. Prompts of accounts without a limit of calls per day are not counted.
+     * @returns RATE_LIMIT_EXCEEDED when the account's prompts of this day are far longer than its spending covers
      */
     async count({ account, mode, callId, promptBytes = 0 }: PromptedCall): Promise<ServiceError | undefined> {
       if (mode === 'test' || promptBytes === 0) return undefined;
       if (limitsOf(account, mode, liveLimits).liveCallsPerDay === undefined) return undefined;
-      const place = { _id: idOf(account._id), period: 'day' as const, member: memberOf({ callId }), by: promptBytes };
-      if (await counts.add({ ...place, limit: FREE_PROMPT_BYTES })) return undefined;
+      const entry = {
+        _id: idOf(account._id),
+        period: 'day' as const,
+        member: dialFieldName({ callId }),
+        amount: promptBytes,
+      };
+      if (await counts.add({ ...entry, limit: FREE_PROMPT_BYTES })) return undefined;
       const spent = await ledger.spentToday(ledgerAccountId(account._id, mode));
       const limit = FREE_PROMPT_BYTES + Math.floor((spent / MICROS_PER_USD) * PROMPT_BYTES_PER_USD);
-      return (await counts.add({ ...place, limit })) ? undefined : tooLong(now());
+      return (await counts.add({ ...entry, limit })) ? undefined : promptsExceeded(now());
     },
 
-    /** Removes the prompt of a call that was not placed or accepted, once. */
+    /** Takes the prompt of a call that was not placed or accepted off the count, once. */
     async release({ account, mode, callId, promptBytes = 0 }: PromptedCall): Promise<void> {
       if (mode === 'test' || promptBytes === 0 || liveLimits === undefined) return;
-      await counts.remove(idOf(account._id), memberOf({ callId }), { by: promptBytes });
+      await counts.remove(idOf(account._id), dialFieldName({ callId }), { amount: promptBytes });
     },
   };
 }
 
-function tooLong(now: Date): ServiceError {
+function promptsExceeded(now: Date): ServiceError {
   const message =
-    'The prompts of the account\u2019s live calls of this UTC day are too long for how short the calls are. Shorten the ' +
-    'instruction, the tools or the parameters, try again on the next day, or ask the operator for a higher limit.';
+    'The account has reached its limit of prompt bytes for live calls of this UTC day. Shorten the ' +
+    'instruction, the tools or the parameters, try again the next day, or ask the operator for a higher limit.';
   return new ServiceError('RATE_LIMIT_EXCEEDED', message, {}, secondsLeftOfDay(now));
 }

@@ -2,29 +2,29 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import { createHmac } from 'node:crypto';
 import type { NumberingPlans } from '../../kernel/destinations/destinations.js';
 import type { TelephonyDatabase } from '../database.js';
-import { memberOf, type Leg } from './dial-legs.js';
+import { dialFieldName, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
 /** One attempt to reach a number. */
-export interface Attempt {
+export interface DialAttempt {
   callId: string;
   leg: Leg;
   to: string;
-  /** The account that dials; absent: only the count of all accounts together applies. */
+  /** The account that dials. Absent: only the count of all accounts together applies. */
   accountId?: string;
 }
 
 export type UnansweredAttempts = ReturnType<typeof createUnansweredAttempts>;
 
-/** By then the hour is over, unless a clock is off by more than an hour. */
-const KEPT_MS = 2 * 60 * 60 * 1_000;
+/** How long counts are stored. The hour is over by then, unless a clock is wrong by more than an hour. */
+const RETENTION_MS = 2 * 60 * 60 * 1_000;
 
 /**
- * Unanswered dials per number and UTC hour, for all accounts together, because they all ring the same person's phone. A
- * dial counts from right before the request to the carrier, under the number without surplus digits, since those ring
- * the same phone. A dial without a known outcome, because a process died, counts until the hour ends. Numbers are
- * stored only as HMACs under the pepper, for two hours.
+ * Counts unanswered dials per number and UTC hour, for all accounts together, because they all ring the same phone. A
+ * dial counts from right before the request to the carrier. It counts for the number without surplus digits, because
+ * networks ignore those. If a process dies and the outcome stays unknown, the dial counts until the hour ends. Numbers
+ * are stored only as HMACs under the pepper, for two hours.
  */
 export function createUnansweredAttempts(deps: {
   database: TelephonyDatabase;
@@ -38,53 +38,53 @@ export function createUnansweredAttempts(deps: {
 
   const hash = (text: string) => createHmac('sha256', pepper).update(`unanswered attempts\n${text}`).digest('hex');
 
-  /** The attempt's entries in the shared count and in the count of its account. */
-  async function placesOf({ to, accountId, ...dial }: Attempt) {
+  /** Returns where the attempt is counted: in the shared count and in that of its account. */
+  async function entriesOf({ to, accountId, ...dial }: DialAttempt) {
     const line = (await loadPlans()).withoutSurplusDigits(to);
-    const member = memberOf(dial);
-    const ofAll = { counts: shared, place: { _id: hash(line), member } };
-    const ofOne =
-      accountId === undefined ? [] : [{ counts: own, place: { _id: hash(`${accountId}\n${line}`), member } }];
-    return { ofAll, ofOne, both: [...ofOne, ofAll] };
+    const member = dialFieldName(dial);
+    const sharedEntry = { counts: shared, entry: { _id: hash(line), member } };
+    const ownEntries =
+      accountId === undefined ? [] : [{ counts: own, entry: { _id: hash(`${accountId}\n${line}`), member } }];
+    return { sharedEntry, ownEntries, allEntries: [...ownEntries, sharedEntry] };
   }
 
-  async function removeFromBoth(attempt: Attempt, options?: { forGood: boolean }): Promise<void> {
-    const { both } = await placesOf(attempt);
-    for (const { counts, place } of both) await counts.remove(place._id, place.member, options);
+  async function removeFromBoth(attempt: DialAttempt, options?: { permanently: boolean }): Promise<void> {
+    const { allEntries } = await entriesOf(attempt);
+    for (const { counts, entry } of allEntries) await counts.remove(entry._id, entry.member, options);
   }
 
   return {
-    /** @returns false when the number has had its attempts, from all accounts or from this one */
-    async count(attempt: Attempt, limit: number): Promise<boolean> {
-      const { ofAll, ofOne } = await placesOf(attempt);
-      for (const { counts, place } of ofOne) if (!(await counts.add(place, limit))) return false;
-      if (await ofAll.counts.add(ofAll.place, limit)) return true;
-      for (const { counts, place } of ofOne) await counts.remove(place._id, place.member);
+    /** @returns false when the number has had its maximum of attempts, from all accounts or from this one */
+    async count(attempt: DialAttempt, limit: number): Promise<boolean> {
+      const { sharedEntry, ownEntries } = await entriesOf(attempt);
+      for (const { counts, entry } of ownEntries) if (!(await counts.add(entry, limit))) return false;
+      if (await sharedEntry.counts.add(sharedEntry.entry, limit)) return true;
+      for (const { counts, entry } of ownEntries) await counts.remove(entry._id, entry.member);
       return false;
     },
 
-    /** Whether {@link count} would currently allow this attempt. Counts nothing. */
-    async hasRoom(attempt: Attempt, limit: number): Promise<boolean> {
-      const { both } = await placesOf(attempt);
-      const rooms = await Promise.all(
-        both.map(({ counts, place }) => counts.hasRoom({ ...place, period: 'hour', limit })),
+    /** Whether {@link count} would allow this attempt now. Counts nothing. */
+    async hasRoom(attempt: DialAttempt, limit: number): Promise<boolean> {
+      const { allEntries } = await entriesOf(attempt);
+      const haveRoom = await Promise.all(
+        allEntries.map(({ counts, entry }) => counts.hasRoom({ ...entry, period: 'hour', limit })),
       );
-      return !rooms.includes(false);
+      return !haveRoom.includes(false);
     },
 
-    /** The number was not dialed. */
-    notDialed: (attempt: Attempt) => removeFromBoth(attempt),
+    /** Call this when the number was not dialed. */
+    markNotDialed: (attempt: DialAttempt) => removeFromBoth(attempt),
 
-    /** The call was answered. A retried call request does not count it again. */
-    answered: (attempt: Attempt) => removeFromBoth(attempt, { forGood: true }),
+    /** Call this when the call was answered. If the call request is retried, the attempt is not counted again. */
+    markAnswered: (attempt: DialAttempt) => removeFromBoth(attempt, { permanently: true }),
 
     /**
-     * The phone hardly rang: from now on the attempt counts only for its account, so that it does not block other
-     * accounts.
+     * Call this when the phone hardly rang. From then on, the attempt counts only for its account, so that it does not
+     * block other accounts.
      */
-    async hardlyRang(attempt: Attempt): Promise<void> {
-      const { ofAll } = await placesOf(attempt);
-      await ofAll.counts.remove(ofAll.place._id, ofAll.place.member, { forGood: true });
+    async markHardlyRung(attempt: DialAttempt): Promise<void> {
+      const { sharedEntry } = await entriesOf(attempt);
+      await sharedEntry.counts.remove(sharedEntry.entry._id, sharedEntry.entry.member, { permanently: true });
     },
   };
 }
@@ -94,10 +94,10 @@ function createCountsIn(database: TelephonyDatabase, model: 'unansweredAttempts'
   const counts = createPeriodCounts(documents, now);
   return {
     ...counts,
-    async add(place: { _id: string; member: string }, limit: number): Promise<boolean> {
+    async add(entry: { _id: string; member: string }, limit: number): Promise<boolean> {
       const at = now().getTime();
       const [isCounted] = await Promise.all([
-        counts.add({ ...place, period: 'hour', limit, fields: { expiresAt: new Date(at + KEPT_MS) } }),
+        counts.add({ ...entry, period: 'hour', limit, fields: { expiresAt: new Date(at + RETENTION_MS) } }),
         documents.deleteMany({ expiresAt: { $lt: new Date(at) } }),
       ]);
       return isCounted;

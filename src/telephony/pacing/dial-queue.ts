@@ -1,12 +1,12 @@
 /**
- * Decides which call may dial next on one carrier account, and when. Slots are points in time, one interval apart, so
- * an unused slot expires by itself. Accounts share the slots fairly (start-time fair queueing with equal weights): the
- * turn number of a call is one more than the last turn of its account, and at least one more than the last turn served.
- * So before the j-th waiting call of an account, at most j + 1 calls of each other account are served, no matter how
- * many are waiting.
+ * Decides which call may dial next on one carrier account, and when. Slots are points in time, one interval apart. An
+ * unused slot expires when its time is over. Customer accounts share the slots fairly (start-time fair queueing with
+ * equal weights): the turn number of a call is one more than the last turn of its account, and at least one more than
+ * the last turn served. So before the j-th waiting call of an account, at most j + 1 calls of each other account are
+ * served, no matter how many are waiting.
  */
 export interface DialQueue {
-  /** The earliest time that is not assigned yet, ms since the epoch. */
+  /** The earliest slot that is not assigned yet, ms since the epoch. */
   nextSlotAt: number;
   /** The highest turn number served. */
   turn: number;
@@ -17,33 +17,37 @@ export interface DialQueue {
 export interface WaitingCall {
   accountId: string;
   turn: number;
-  /** When the call first asked, ms since the epoch. */
+  /** When the call asked for the first time, ms since the epoch. */
   since: number;
-  /** When the call is due to ask again (ms since the epoch); a call that does not is removed from the queue. */
+  /** When the call must ask again, ms since the epoch. A call that does not is removed from the queue. */
   asksAt: number;
 }
 
-export type DialAnswer =
+export type SlotResponse =
   | { granted: true; slotAt: number }
-  /** `ahead`: how many waiting calls are served before this one. `askAgainAt`: ms since the epoch. */
-  | { granted: false; askAgainAt: number; ahead: number };
+  /** `ahead`: how many waiting calls dial before this one. `retryAt`: ms since the epoch. */
+  | { granted: false; retryAt: number; ahead: number };
 
-/** The longest total wait of a call for a dial slot. */
+/** Maximum total time that a call waits for a dial slot. */
 export const LONGEST_DIAL_WAIT_MS = 60_000;
 
-/** A slot is assigned this long before its time, so that the delay until the dial wastes no slot. */
+/** A slot is assigned this long before its time, because it takes some time until the call dials. */
 export const SLOT_LEAD_MS = 500;
 
-/** A later dial may fall into the same second as the following ones, so it needs a new slot. */
+/**
+ * A dial that is later than this counts as missed and needs a new slot, because it may be too close to the next dials.
+ */
 const SLOT_TOLERANCE_MS = 20;
 
-/** Safety factor for the interval: carriers count by their own clock, and network delay varies by some milliseconds. */
-const ROOM = 1.05;
+/**
+ * Safety factor of the interval, because carriers count by their clocks, and network delay varies by some milliseconds.
+ */
+const RATE_MARGIN = 1.05;
 
-/** A waiting call is removed from the queue when it asks later than this. */
-const PATIENCE_MS = 1_000;
+/** A waiting call that asks later than this after its time is removed from the queue. */
+const LATE_REQUEST_GRACE_MS = 1_000;
 
-/** A call asks at least this often, even far back in the queue, because calls ahead of it may leave. */
+/** A call asks at least this often, even at the end of the queue, because calls ahead of it may leave. */
 const ASK_EVERY_MS = 10_000;
 
 export function newDialQueue(): DialQueue {
@@ -51,24 +55,26 @@ export function newDialQueue(): DialQueue {
 }
 
 /**
- * Asks for a dial slot for one call. Pass the returned queue to the next request.
+ * Requests a dial slot for one call. Pass the returned queue to the next request.
  * @param p.now ms since the epoch, from the same clock for all calls
  */
-export function askForSlot(
+export function requestDialSlot(
   queue: DialQueue,
   p: { callId: string; accountId: string; now: number; callsPerSecond: number },
-): { queue: DialQueue; answer: DialAnswer } {
+): { queue: DialQueue; answer: SlotResponse } {
   const { callId, accountId, now } = p;
   const interval = intervalMs(p.callsPerSecond);
   const { [callId]: known, ...others } = queue.waiting;
-  const waiting = Object.fromEntries(Object.entries(others).filter(([, { asksAt }]) => asksAt + PATIENCE_MS >= now));
-  const mine = known ?? { accountId, turn: nextTurn(queue, waiting, accountId), since: now, asksAt: now };
-  const ahead = Object.entries(waiting).filter(([id, call]) => isBefore([id, call], [callId, mine]));
+  const waiting = Object.fromEntries(
+    Object.entries(others).filter(([, { asksAt }]) => asksAt + LATE_REQUEST_GRACE_MS >= now),
+  );
+  const own = known ?? { accountId, turn: nextTurn(queue, waiting, accountId), since: now, asksAt: now };
+  const ahead = Object.entries(waiting).filter(([id, call]) => isBefore([id, call], [callId, own]));
   const nextSlotAt = Math.max(now, queue.nextSlotAt);
   const isFree = nextSlotAt <= now + SLOT_LEAD_MS;
-  // Skip waiting calls whose next request comes too late for this slot; a call ahead that asks in time has priority.
+  // A call ahead that asks in time for this slot has priority. Calls ahead that ask later are skipped.
   if (isFree && !ahead.some(([, { asksAt }]) => asksAt <= now + interval)) {
-    const turn = Math.max(queue.turn, mine.turn);
+    const turn = Math.max(queue.turn, own.turn);
     return {
       queue: { nextSlotAt: nextSlotAt + interval, turn, waiting },
       answer: { granted: true, slotAt: nextSlotAt },
@@ -76,12 +82,12 @@ export function askForSlot(
   }
   const slotAt = nextSlotAt + ahead.length * interval;
   const asksAt = Math.max(now + 1, Math.min(slotAt - SLOT_LEAD_MS, now + ASK_EVERY_MS));
-  // A call whose slot would come too late is not added to the queue, which limits the queue's length; it may still ask
-  // again in case a slot becomes free earlier.
-  const keeps = slotAt - now <= LONGEST_DIAL_WAIT_MS;
+  // If a call's slot would come too late, do not add the call to the queue, which limits the queue's length. The call
+  // may ask again in case a slot becomes free earlier.
+  const joinsQueue = slotAt - now <= LONGEST_DIAL_WAIT_MS;
   return {
-    queue: { ...queue, waiting: keeps ? { ...waiting, [callId]: { ...mine, asksAt } } : waiting },
-    answer: { granted: false, askAgainAt: asksAt, ahead: ahead.length },
+    queue: { ...queue, waiting: joinsQueue ? { ...waiting, [callId]: { ...own, asksAt } } : waiting },
+    answer: { granted: false, retryAt: asksAt, ahead: ahead.length },
   };
 }
 
@@ -100,7 +106,7 @@ export function takeNextSlot(
 }
 
 function intervalMs(callsPerSecond: number): number {
-  return Math.ceil((1_000 * ROOM) / callsPerSecond);
+  return Math.ceil((1_000 * RATE_MARGIN) / callsPerSecond);
 }
 
 function nextTurn(queue: DialQueue, waiting: DialQueue['waiting'], accountId: string): number {

@@ -1,6 +1,6 @@
 import { PermanentError, RetryLaterError } from '../../kernel/errors.js';
 
-/** No dial slot is free yet; the activity is retried later. */
+/** Thrown when no dial slot is free yet. The activity is retried later. */
 export class DialSlotTaken extends RetryLaterError {
   override readonly name = 'DialSlotTaken';
 
@@ -13,11 +13,11 @@ export class DialSlotTaken extends RetryLaterError {
   }
 }
 
-/** A call has waited the maximum time for a dial slot. */
+/** Thrown when a call has waited the maximum time for a dial slot. */
 export class DialSlotTooLate extends PermanentError {
   override readonly name = 'DialSlotTooLate';
 
   constructor() {
-    super('No dial slot came in time');
+    super('No dial slot was free within the longest wait');
   }
 }

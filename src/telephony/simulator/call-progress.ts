@@ -16,7 +16,7 @@ export type RecordedEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
 /** Results of answering machine detection. */
 export type CarrierAnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
-/** The part of a call's record that changes during the call. Times are ms since the epoch. */
+/** The part of a call's record that changes during the call. Times in ms since the epoch. */
 export interface CallProgress {
   status: CarrierCallStatus;
   updatedAt: number;
@@ -29,16 +29,16 @@ export interface CallProgress {
   answeredBy?: CarrierAnsweredBy;
 }
 
-/** Decisions made before the call begins. */
+/** How a call will go, decided before it begins. */
 export interface CallCourse {
   source: TwimlSource;
-  /** Ring timeout of an outbound call. */
+  /** Ring timeout of an outbound call, in seconds. */
   ringSeconds: number;
-  /** The callee's reaction, and its delay in seconds after the call begins to ring. */
+  /** The callee's reaction, and its delay in seconds after the first ring. */
   ring: { outcome: 'answer' | 'busy' | 'failed' | 'nothing'; seconds: number; sip?: number | undefined };
-  /** Multiplies scripted waits. */
+  /** Factor for the waiting times in scripts. */
   timeScale: number;
-  /** Without a `target`, the instructions wait for the detection result. */
+  /** Without a `target`, the call's instructions start only after the detection result. */
   detection?: { target?: WebhookTarget };
 }
 
@@ -49,7 +49,7 @@ export type SimulatedCallEvent =
   | { type: 'connected' }
   | { type: 'calleeActed' }
   | { type: 'ringTimedOut' }
-  /** A verb requires an answered call. */
+  /** The next verb needs an answered call. */
   | { type: 'lineNeeded' }
   /** @param ms duration of the detection */
   | { type: 'machineDetected'; answeredBy: CarrierAnsweredBy; ms: number }
@@ -57,7 +57,7 @@ export type SimulatedCallEvent =
   | { type: 'redirected'; source: TwimlSource }
   | { type: 'limited'; seconds: number }
   | { type: 'limitReached'; at: number }
-  /** By the carrier's customer or by the callee. */
+  /** The carrier's customer or the callee hung up. */
   | { type: 'hungUp' }
   /** The carrier itself is shutting down. */
   | { type: 'abandoned' };
@@ -70,18 +70,18 @@ export type SimulatedCallAction =
   | { do: 'reportAnsweredBy'; target: WebhookTarget; answeredBy: CarrierAnsweredBy; ms: number }
   | { do: 'openLine' }
   | { do: 'detectMachine' }
-  /** Follows new instructions, abandoning the current ones. */
+  /** Stops the current instructions and follows new ones. */
   | { do: 'follow'; source: TwimlSource }
-  /** Stops timers, instructions and the line. */
+  /** Stops all timers, the instructions and the audio line. */
   | { do: 'stop' };
 
 export type CallTimer = 'dialing' | 'connecting' | 'callee' | 'ringTimeout' | 'limit';
 
 type Outcome = [CallProgress, SimulatedCallAction[]];
 
-/** Delay between the create request and dialing. */
+/** Delay in ms between the create request and dialing. */
 const DIAL_MS = 20;
-/** Delay between dialing and ringing. */
+/** Delay in ms between dialing and ringing. */
 const CONNECT_MS = 100;
 
 export function isOver({ endedAt }: Pick<CallProgress, 'endedAt'>): boolean {
@@ -181,7 +181,7 @@ function answer(call: CallProgress, now: number): Outcome {
 
 function limitTimer(call: CallProgress, now: number): SimulatedCallAction[] {
   if (call.timeLimitSeconds === undefined || call.answeredAt === undefined || isOver(call)) return [];
-  // The call ends at its limit even if the timer fires late: no call lasts longer than allowed.
+  // Use the time limit as the end even if the timer fires late, because no call may be longer than its limit.
   const at = Math.max(now, call.answeredAt + call.timeLimitSeconds * 1_000);
   return [{ do: 'setTimer', timer: 'limit', ms: at - now, event: { type: 'limitReached', at } }];
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { CarrierAccount } from '../../platform/config/config.js';
 import type { CallProgress, RecordedEvent } from './call-progress.js';
-import type { ScriptStep } from './far-ends/port.js';
+import type { ScriptStep } from './remote-parties/port.js';
 
 export const CALL_EVENTS: readonly RecordedEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
 
-/** One request that the carrier made to the customer's server, and its result. `ms` is its duration. */
+/** One request that the carrier sent to the customer's server, and the result. `ms` is the duration of the request. */
 export interface RequestLog {
   at: string;
   purpose: 'twiml' | 'fallback' | 'callback';
@@ -20,29 +20,29 @@ export interface RequestLog {
   body?: string;
 }
 
-/** One media stream from the carrier's side. */
+/** A log of one media stream, as the carrier sees it. */
 export interface StreamLog {
   streamSid: string;
   url: string;
   at: string;
-  /** Frames sent to the customer's server and media messages received from it. */
+  /** Number of frames sent to the customer's server, and of media messages received from it. */
   framesSent: number;
   mediaReceived: number;
   bytesReceived: number;
   framesDiscarded: number;
-  /** Frames from the remote party lost by the simulated network. */
+  /** Number of frames from the remote party that the simulated network lost. */
   framesLost: number;
   clears: number;
   marks: { name: string; at: string }[];
   end?: string;
 }
 
-/** Another number that the call was connected to with `<Dial>`. */
+/** A number to which `<Dial>` connected the call. */
 export interface DialLog {
   to: string;
   at: string;
   status: 'completed' | 'busy' | 'no-answer' | 'failed' | 'canceled';
-  /** Whole seconds that the two parties were connected. */
+  /** Number of whole seconds for which the two parties were connected. */
   seconds: number;
 }
 
@@ -59,13 +59,13 @@ export interface CallRecord extends CallProgress {
   requests: RequestLog[];
   streams: StreamLog[];
   dials: DialLog[];
-  /** The steps of its script that the simulated person has taken. */
+  /** The steps of the script that the simulated person has taken. */
   script: ScriptStep[];
   errors: { at: string; code: number; message: string }[];
   twiml: string[];
 }
 
-/** Limits the length of each log of a call. */
+/** Maximum entries in each log of a call. */
 const MAX_LOG_ENTRIES = 500;
 
 export function newSid(prefix: 'CA' | 'MZ' | 'PN'): string {
@@ -102,7 +102,7 @@ export function addLog<T>(log: T[], entry: T): void {
   if (log.length < MAX_LOG_ENTRIES) log.push(entry);
 }
 
-export function noteError(call: CallRecord, code: number, message: string): void {
+export function logCallError(call: CallRecord, code: number, message: string): void {
   addLog(call.errors, { at: new Date().toISOString(), code, message });
 }
 
@@ -123,8 +123,11 @@ const SUBRESOURCES = {
   user_defined_message_subscriptions: 'UserDefinedMessageSubscriptions',
 };
 
-/** Twilio's REST resource of a call, with its 26 keys. Every value is a string or null, except `subresource_uris`. */
-export function toResource(call: CallRecord): Record<string, unknown> {
+/**
+ * Builds Twilio's REST resource of a call, with its 26 keys. Every value is a string or null, except
+ * `subresource_uris`.
+ */
+export function toTwilioResource(call: CallRecord): Record<string, unknown> {
   const base = `/2010-04-01/Accounts/${call.account.carrierAccountId}/Calls/${call.sid}`;
   const time = (ms: number | undefined) => (ms === undefined ? null : rfc2822(ms));
   return {

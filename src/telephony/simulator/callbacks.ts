@@ -4,36 +4,39 @@ import { isOver, type CarrierAnsweredBy, type RecordedEvent } from './call-progr
 import { addLog, durationSeconds, newSid, rfc2822, type CallRecord } from './call-record.js';
 import type { WebhookTarget } from './instructions/source.js';
 import type { CallbackFaults } from './scenario.js';
-import type { WebhookAnswer, CallbackClient } from './webhook-client.js';
+import type { WebhookResponse, CustomerClient } from './webhook-client.js';
 
-/** The target of status callbacks and the events it receives. */
+/** The URL for status callbacks, and the events to report there. */
 export interface CallbackSubscription extends WebhookTarget {
   events: readonly RecordedEvent[];
 }
 
 /** Sends the status callbacks of one call. */
 export interface CallbackSender {
-  fire(event: RecordedEvent): void;
+  reportStatus(event: RecordedEvent): void;
   /** Reports the result of answering machine detection. @param ms duration of the detection */
-  tellAnsweredBy(target: WebhookTarget, answeredBy: CarrierAnsweredBy, ms: number): void;
-  /** Reports that a number dialed by the call has answered: a separate leg whose parent is the call. */
-  tellDialAnswered: (target: WebhookTarget, to: string) => void;
+  reportAnsweredBy(target: WebhookTarget, answeredBy: CarrierAnsweredBy, ms: number): void;
+  /**
+   * Reports that a number dialed by the call has answered. In the callback, that number is a separate call with a
+   * parent.
+   */
+  reportDialAnswered: (target: WebhookTarget, to: string) => void;
 }
 
 /**
- * Sends the callbacks of one call. Like Twilio, it does not wait for one before sending the next. The scenario may
- * copy, delay, reorder, drop or corrupt them.
+ * Sends the callbacks of one call. Like Twilio, it sends a callback without waiting for the response to the one before.
+ * The scenario may copy, delay, reorder, drop or corrupt callbacks.
  */
 export function createCallbackSender(deps: {
   call: CallRecord;
   subscription: CallbackSubscription | undefined;
   faults: CallbackFaults;
-  webhooks: CallbackClient;
+  webhooks: CustomerClient;
   timeScale: number;
 }): CallbackSender {
   const { call, subscription, faults } = deps;
   const statusToken = faults.wrongSignature ? 'not the token of this account' : call.account.authToken;
-  const held: Record<string, string>[] = [];
+  const heldBack: Record<string, string>[] = [];
   let sequence = 0;
 
   async function deliver(target: WebhookTarget, params: Record<string, string>, authToken: string): Promise<void> {
@@ -49,7 +52,7 @@ export function createCallbackSender(deps: {
       const totalTimeout = Math.floor(deadline - performance.now());
       if (totalTimeout <= 0) return;
       const at = new Date().toISOString();
-      const answer = await deps.webhooks.send({
+      const response = await deps.webhooks.send({
         ...target,
         ...delivery,
         totalTimeout,
@@ -64,15 +67,15 @@ export function createCallbackSender(deps: {
         url: target.url,
         params,
         attempt,
-        ms: answer.ms,
-        ...(answer.ok ? { status: answer.status } : { error: answer.error }),
+        ms: response.ms,
+        ...(response.ok ? { status: response.status } : { error: response.error }),
       });
-      if (!isRetried(answer, delivery.retryOn)) return;
+      if (!isRetried(response, delivery.retryOn)) return;
     }
   }
 
   return {
-    fire(event) {
+    reportStatus(event) {
       if (subscription === undefined || !subscription.events.includes(event)) return;
       const params = { ...callbackParams(call, event, sequence++), ...faults.extraFields };
       if (faults.drop === 'all' || (faults.drop === 'final' && event === 'completed')) return;
@@ -80,13 +83,13 @@ export function createCallbackSender(deps: {
         void deliver(subscription, params, statusToken);
         return;
       }
-      held.push(params);
+      heldBack.push(params);
       if (event !== 'completed') return;
       void (async () => {
-        for (const late of held.toReversed()) await deliver(subscription, late, statusToken);
+        for (const late of heldBack.toReversed()) await deliver(subscription, late, statusToken);
       })();
     },
-    tellAnsweredBy(target, answeredBy, ms) {
+    reportAnsweredBy(target, answeredBy, ms) {
       if (faults.drop === 'all') return;
       const params = {
         CallSid: call.sid,
@@ -97,7 +100,7 @@ export function createCallbackSender(deps: {
       };
       void deliver(target, params, call.account.authToken);
     },
-    tellDialAnswered(target, to) {
+    reportDialAnswered(target, to) {
       if (faults.drop === 'all') return;
       const params = {
         ...callFormFields(call),
@@ -117,7 +120,7 @@ export function createCallbackSender(deps: {
   };
 }
 
-/** The form fields of every request about a call. */
+/** Returns the form fields that every request about a call contains. */
 export function callFormFields(call: CallRecord): Record<string, string> {
   const geography = ['From', 'To', 'Caller', 'Called'].flatMap((who) => [
     [`${who}City`, ''],
@@ -159,7 +162,7 @@ function callbackParams(call: CallRecord, event: RecordedEvent, sequence: number
   };
 }
 
-/** Twilio's connection overrides in the fragment of a webhook URL: `#rc=3&rp=5xx,ct,rt`. */
+/** Reads Twilio's connection overrides in the fragment of a webhook URL: `#rc=3&rp=5xx,ct,rt`. */
 function deliveryOptions(url: string) {
   const fragment = new URLSearchParams(url.split('#')[1] ?? '');
   const number = (key: string, standard: number, min: number, max: number) => {
@@ -175,8 +178,8 @@ function deliveryOptions(url: string) {
   };
 }
 
-function isRetried(answer: WebhookAnswer, retryOn: Set<string>): boolean {
-  if (!answer.ok) return retryOn.has(answer.cause) || retryOn.has('all');
-  if (answer.status < 400) return false;
-  return retryOn.has(answer.status < 500 ? '4xx' : '5xx') || retryOn.has('all');
+function isRetried(response: WebhookResponse, retryOn: Set<string>): boolean {
+  if (!response.ok) return retryOn.has(response.cause) || retryOn.has('all');
+  if (response.status < 400) return false;
+  return retryOn.has(response.status < 500 ? '4xx' : '5xx') || retryOn.has('all');
 }

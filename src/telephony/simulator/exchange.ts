@@ -2,19 +2,19 @@ import type { CarrierAccount } from '../../platform/config/config.js';
 import { isOver } from './call-progress.js';
 import { newCallRecord, type CallRecord } from './call-record.js';
 import { createLiveCall, type CallPlan, type LiveCall } from './live-call.js';
-import type { Plant } from './plant.js';
+import type { CarrierServices } from './carrier-services.js';
 import type { Scenario } from './scenario.js';
 
-/** All calls of the simulated carrier, oldest first. */
+/** Manages all calls of the simulated carrier. */
 export interface Exchange {
-  /** Dials. The scenario is the one returned by `Faults.onCreate`. */
-  place(facts: OutboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
+  /** Places an outbound call. The scenario is the one that `Faults.onCreate` returned. */
+  placeOutbound(facts: OutboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
   /** Starts an inbound call to the customer. */
-  arrive(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
+  startInbound(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
   find(sid: string): LiveCall | undefined;
-  /** Calls of one account, newest first. */
-  ofAccount(carrierAccountId: string): CallRecord[];
-  all(): CallRecord[];
+  /** Lists the calls of one account, newest first. */
+  listOfAccount(carrierAccountId: string): CallRecord[];
+  list(): CallRecord[];
   remove(sid: string): void;
   close(): void;
 }
@@ -22,12 +22,14 @@ export interface Exchange {
 type OutboundFacts = Pick<CallRecord, 'account' | 'to' | 'from'> & Partial<Pick<CallRecord, 'timeLimitSeconds'>>;
 type InboundFacts = { account: CarrierAccount; to: string; from: string; forwardedFrom?: string };
 
-/** Maximum number of call records; the oldest ended ones are removed first. */
+/** Maximum number of call records. Above it, the oldest ended calls are removed. */
 const MAX_CALLS = 5_000;
-/** Maximum number of calls with a recording; the oldest ended ones lose it first, then the oldest in progress. */
+/**
+ * Maximum number of calls with a recording. Above it, the oldest ended calls lose theirs, then the oldest in progress.
+ */
 const MAX_RECORDINGS = 50;
 
-export function createExchange(plant: Plant): Exchange {
+export function createExchange(services: CarrierServices): Exchange {
   const calls = new Map<string, LiveCall>();
   const recorded: LiveCall[] = [];
   let closed = false;
@@ -37,7 +39,7 @@ export function createExchange(plant: Plant): Exchange {
     recorded.push(live);
     if (recorded.length > MAX_RECORDINGS) {
       const ended = recorded.findIndex(({ call }) => isOver(call));
-      recorded.splice(Math.max(0, ended), 1)[0]?.line.forget();
+      recorded.splice(Math.max(0, ended), 1)[0]?.line.discardRecording();
     }
     if (calls.size <= MAX_CALLS) return;
     for (const [sid, { call }] of calls) {
@@ -48,28 +50,28 @@ export function createExchange(plant: Plant): Exchange {
   }
 
   return {
-    place(facts, plan, scenario) {
+    placeOutbound(facts, plan, scenario) {
       const call = newCallRecord({ ...facts, direction: 'outbound-api', scenario: scenario.name });
-      const live = createLiveCall(call, plan, scenario, plant);
+      const live = createLiveCall(call, plan, scenario, services);
       enter(live);
       // The carrier may have been stopped while the create request was delayed.
-      if (!closed) live.place();
+      if (!closed) live.placeOutbound();
       return call;
     },
-    arrive(facts, plan, scenario) {
+    startInbound(facts, plan, scenario) {
       const call = newCallRecord({ ...facts, direction: 'inbound', scenario: scenario.name });
-      const live = createLiveCall(call, plan, scenario, plant);
+      const live = createLiveCall(call, plan, scenario, services);
       enter(live);
-      live.arrive();
+      live.startInbound();
       return call;
     },
     find: (sid) => calls.get(sid),
-    ofAccount: (carrierAccountId) =>
+    listOfAccount: (carrierAccountId) =>
       [...calls.values()]
         .map(({ call }) => call)
         .filter((call) => call.account.carrierAccountId === carrierAccountId)
         .toReversed(),
-    all: () => [...calls.values()].map(({ call }) => call),
+    list: () => [...calls.values()].map(({ call }) => call),
     remove: (sid) => void calls.delete(sid),
     close() {
       closed = true;

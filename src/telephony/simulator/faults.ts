@@ -3,24 +3,26 @@ import type { CreateFault, Scenario, Scenarios } from './scenario.js';
 /** Selects the scenario of each call and the fault of its create request. */
 export interface Faults {
   /**
-   * Gives the next `count` calls the faults of a scenario, whatever their number: faults of callbacks, of the media
-   * stream and, for outbound calls, of the create request. The behavior of the remote party stays that of the call's
-   * own scenario.
+   * Gives the next `count` calls the faults of a scenario, whatever number is called: faults of callbacks, of the media
+   * stream and, for outbound calls, of the create request. The remote party behaves as in the scenario of the called
+   * number.
    * @returns false when the scenario does not exist
    */
   inject(key: string, count: number): boolean;
   /**
-   * The scenario and fault of a create request. Number and URL identify a call: a retry has the same ones, another call
-   * has different ones.
+   * Returns the scenario and fault of a create request. Its number and URL show whether it is a retry: a retry has the
+   * same ones, and another call has different ones.
    */
   onCreate(to: string, url: string): { scenario: Scenario; fault: CreateFault | undefined };
-  /** The scenario of an incoming call. Injected faults of create requests are kept for the next outbound call. */
+  /**
+   * Returns the scenario of an inbound call. Injected faults of create requests are kept for the next outbound call.
+   */
   onArrive(scenario: Scenario): Scenario;
   pending(): { fault: string; count: number }[];
 }
 
-/** Maximum number of create requests kept to recognize retries. */
-const MAX_REMEMBERED = 10_000;
+/** Maximum number of create requests that are kept to recognize retries. */
+const MAX_TRACKED_REQUESTS = 10_000;
 
 export function createFaults(scenarios: Scenarios): Faults {
   const injected: { fault: Scenario; count: number }[] = [];
@@ -35,11 +37,11 @@ export function createFaults(scenarios: Scenarios): Faults {
     return { ...scenario, callbacks, stream, create };
   }
 
-  function remember(key: string, to: string) {
-    const entry = { scenario: takeInjected(scenarios.ofNumber(to), () => true), requests: 0 };
+  function selectScenario(key: string, to: string) {
+    const entry = { scenario: takeInjected(scenarios.findByNumber(to), () => true), requests: 0 };
     seen.set(key, entry);
     const oldest = seen.keys().next();
-    if (seen.size > MAX_REMEMBERED && !oldest.done) seen.delete(oldest.value);
+    if (seen.size > MAX_TRACKED_REQUESTS && !oldest.done) seen.delete(oldest.value);
     return entry;
   }
 
@@ -52,7 +54,7 @@ export function createFaults(scenarios: Scenarios): Faults {
     },
     onCreate(to, url) {
       const key = `${to} ${url}`;
-      const entry = seen.get(key) ?? remember(key, to);
+      const entry = seen.get(key) ?? selectScenario(key, to);
       entry.requests++;
       const { create } = entry.scenario;
       if (create !== undefined && entry.requests <= create.times) return { scenario: entry.scenario, fault: create };

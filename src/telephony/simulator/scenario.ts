@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { farEndScript, seconds } from './far-end-script.js';
+import { remotePartyScript, secondsSchema } from './remote-party-script.js';
 
 /**
- * Faults of status callbacks. `shuffled` holds them all back until the call has ended and sends them in reverse order.
+ * Faults of status callbacks. `shuffled`: all are held back until the call has ended, and then sent in reverse order.
  */
 const callbacks = z.strictObject({
   copies: z.number().int().min(1).max(10).default(1),
   order: z.enum(['fired', 'shuffled']).default('fired'),
-  delaySeconds: seconds.default(0),
+  delaySeconds: secondsSchema.default(0),
   drop: z.enum(['none', 'final', 'all']).default('none'),
   wrongSignature: z.boolean().default(false),
   extraFields: z.record(z.string(), z.string()).default({}),
@@ -19,26 +19,26 @@ const callbacks = z.strictObject({
 const create = z.strictObject({
   fault: z.enum(['error', 'throttle', 'dropAnswer', 'hang']),
   times: z.number().int().min(1).max(1_000),
-  seconds: seconds.default(0),
+  seconds: secondsSchema.default(0),
 });
 
 /** Faults of the media stream. */
 const stream = z.strictObject({
-  /** Percentage of frames lost, in either direction. */
+  /** Percentage of frames lost in each direction. */
   lossPercent: z.number().min(0).max(100).default(0),
-  /** Maximum delay of frames to the customer, in ms; their order is kept. */
+  /** Maximum delay of frames to the customer, in ms. The frames stay in order. */
   jitterMs: z.number().int().min(0).max(1_000).default(0),
   breakOff: z
     .strictObject({
       /**
-       * `reset`: the connection is reset; `silence`: the carrier sends, reads and answers nothing, but keeps the
-       * connection.
+       * `reset`: the connection is reset. `silence`: the carrier keeps the connection, but sends, reads and answers
+       * nothing.
        */
       how: z.enum(['reset', 'silence']),
-      afterSeconds: seconds,
-      /** Delay after which the carrier considers the stream ended and continues with the next verb. */
-      goOnAfterSeconds: seconds.default(0),
-      /** How many streams of the call break off; later ones do not. */
+      afterSeconds: secondsSchema,
+      /** Seconds after which the carrier considers the stream ended and continues with the next verb. */
+      goOnAfterSeconds: secondsSchema.default(0),
+      /** How many streams of the call break off. Later streams do not. */
       times: z.number().int().min(1).max(100).default(1),
     })
     .optional(),
@@ -48,12 +48,12 @@ const scenario = z.strictObject({
   name: z.string().min(1),
   description: z.string(),
   ring: z.strictObject({
-    seconds: seconds.default(0),
+    seconds: secondsSchema.default(0),
     /** `nothing`: rings until the ring timeout. */
     outcome: z.enum(['answer', 'busy', 'failed', 'nothing']),
     sip: z.number().int().min(400).max(699).optional(),
   }),
-  farEnd: farEndScript.default({ kind: 'silent' }),
+  remoteParty: remotePartyScript.default({ kind: 'silent' }),
   /** The result of answering machine detection. */
   answeredBy: z.enum(['human', 'machine', 'unknown']).default('human'),
   callbacks: callbacks.prefault({}),
@@ -68,8 +68,10 @@ export type BreakOff = NonNullable<StreamFaults['breakOff']>;
 export type CreateFault = NonNullable<Scenario['create']>;
 
 export interface Scenarios {
-  /** The scenario of a number: the last two digits of +1 202 555 01NN. Any other number uses scenario 00. */
-  ofNumber(number: string): Scenario;
+  /**
+   * Returns the scenario of a number, given by the last two digits of +1 202 555 01NN. Other numbers use scenario 00.
+   */
+  findByNumber(number: string): Scenario;
   /** Finds a scenario by its two digits or its name. */
   find(key: string): Scenario | undefined;
   all(): Scenario[];
@@ -79,20 +81,20 @@ const SCRIPTED_NUMBER = /^\+120255501(\d\d)$/;
 const FOLDER = join('src', 'telephony', 'simulator', 'scenarios');
 
 /**
- * Loads the scenario files; every file named with two digits is one scenario.
+ * Loads the scenario files. Every file whose name has two digits is one scenario.
  * @throws Error with the file name when a file is not a valid scenario
  */
 export function loadScenarios(folder = scenarioFolder()): Scenarios {
   const byDigits = new Map<string, Scenario>();
   for (const file of readdirSync(folder).filter((name) => /^\d\d\.json$/.test(name))) {
     const parsed = scenario.safeParse(JSON.parse(readFileSync(join(folder, file), 'utf8')));
-    if (!parsed.success) throw new Error(`${file} is not a scenario. ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success) throw new Error(`${file} is not a valid scenario. ${z.prettifyError(parsed.error)}`);
     byDigits.set(file.slice(0, 2), parsed.data);
   }
   const standard = byDigits.get('00');
-  if (standard === undefined) throw new Error('The scenario 00.json, which every other number follows, is missing.');
+  if (standard === undefined) throw new Error('The default scenario 00.json is missing.');
   return {
-    ofNumber: (number) => byDigits.get(SCRIPTED_NUMBER.exec(number)?.[1] ?? '00') ?? standard,
+    findByNumber: (number) => byDigits.get(SCRIPTED_NUMBER.exec(number)?.[1] ?? '00') ?? standard,
     find: (key) => byDigits.get(key) ?? [...byDigits.values()].find((candidate) => candidate.name === key),
     all: () => [...byDigits.values()],
   };

@@ -1,7 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadVoiceActivity, type VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
 import { isLoopbackHost } from '../../platform/config/addresses.js';
+import { createBodyBytes } from '../../platform/http/server/body-bytes.js';
+import { createHttpServer } from '../../platform/http/server/http-server.js';
 import { isFromWebPage } from '../../platform/http/web-pages.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -12,7 +14,7 @@ import { createRestApi } from './rest/rest-api.js';
 import { loadScenarios } from './scenario.js';
 import { createTicker } from './media/ticker.js';
 import { createVoices } from './voices.js';
-import { createCallbackClient } from './webhook-client.js';
+import { createCustomerClient } from './webhook-client.js';
 
 const MAX_BODY_BYTES = 65_536;
 
@@ -24,15 +26,15 @@ export interface Simulator {
 }
 
 /**
- * The simulated carrier: Twilio's REST API, callbacks and media streams, with scripted remote parties. In this folder,
- * the customer is the carrier's customer: the service under test.
+ * Creates the simulated carrier: Twilio's REST API, callbacks and media streams, with scripted remote parties. In this
+ * folder, "customer" means the carrier's customer, which is the service under test.
  */
 export function createSimulator(deps: { config: Config; logger: Logger }): Simulator {
   const { config, logger } = deps;
   const { timeScale } = config.simulator;
   const scenarios = loadScenarios();
   const voices = createVoices({ logger });
-  const webhooks = createCallbackClient();
+  const webhooks = createCustomerClient();
   let newDetector: (() => VoiceActivityDetector) | undefined;
   const exchange = createExchange({
     logger,
@@ -40,9 +42,9 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     ticker: createTicker(),
     webhooks,
     timeScale,
-    scenarioOf: (number) => scenarios.ofNumber(number),
+    findScenario: (number) => scenarios.findByNumber(number),
     newDetector() {
-      if (newDetector === undefined) throw new Error('the simulated carrier does not listen yet');
+      if (newDetector === undefined) throw new Error('the simulated carrier has not started listening yet');
       return newDetector();
     },
   });
@@ -52,17 +54,17 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const { publicBaseUrl } = config;
   const control = createControlApi({ accounts: config.carriers, publicBaseUrl, exchange, faults, scenarios });
 
-  // Longer than the clients' own idle timeout, so that a request never arrives on a connection that is being closed.
-  const server = createServer({ keepAliveTimeout: 65_000, maxHeaderSize: 16_384 }, (request, response) => {
+  // Longer than the clients' idle timeout, so that no request arrives on a connection that is being closed.
+  const server = createHttpServer({ keepAliveTimeout: 65_000, maxHeaderSize: 16_384 }, (request, response) => {
     serve(request, response).catch((error: unknown) => {
-      logger.error({ err: error }, 'the simulated carrier could not answer a request');
+      logger.error({ err: error }, 'simulated carrier request failed');
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // The simulator's auth tokens are public, so block requests from web pages in a developer's browser.
+    // The simulator's auth tokens are public, so reject requests that web pages send from a developer's browser.
     if (isFromWebPage(request.headers)) {
       response.writeHead(403, { connection: 'close' }).end();
       return;
@@ -73,9 +75,9 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
       return;
     }
     const method = request.method ?? 'GET';
-    const url = urlOf(request);
+    const url = parseUrl(request);
     if (url.pathname.startsWith('/simulator')) {
-      // Check the Host header too: a web site may have pointed its own domain at this machine.
+      // Check the Host header, too, because a website's domain may point to this machine.
       if (!isLoopback(request.socket.remoteAddress) || !isLoopbackHost(request.headers.host ?? '')) {
         response.writeHead(403).end();
         return;
@@ -100,7 +102,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
         server.once('error', reject);
         server.listen(config.simulator.port, config.simulator.host, resolve);
       });
-      voices.prepare(scenarios.all().map(({ farEnd }) => farEnd));
+      voices.synthesizeAhead(scenarios.all().map(({ remoteParty }) => remoteParty));
       return { port: (server.address() as AddressInfo).port };
     },
     async close() {
@@ -113,18 +115,16 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
 
 /** Reads the body as text; undefined when it is too large. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const body = createBodyBytes();
   for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return undefined;
-    chunks.push(chunk);
+    if (body.size() + chunk.length > MAX_BODY_BYTES) return undefined;
+    body.add(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return body.bytes().toString('utf8');
 }
 
-/** Only path and query are used; the Host header is checked separately. */
-function urlOf(request: IncomingMessage): URL {
+/** Parses path and query of the request. The Host header is checked separately. */
+function parseUrl(request: IncomingMessage): URL {
   try {
     return new URL(request.url ?? '/', 'http://carrier');
   } catch {

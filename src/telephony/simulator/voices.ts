@@ -1,15 +1,15 @@
 import { createSynthesizer } from '../../voice/audio/flite.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { FarEndScript, PersonLine } from './far-end-script.js';
+import type { RemotePartyScript, PersonLine } from './remote-party-script.js';
 
 /** The remote party's TTS voice. It differs from the agent's, so that recordings are easy to follow. */
 const VOICE = 'rms';
 
 export interface Voices {
-  /** Starts to synthesize all lines of the scripts, so that they are ready in time. */
-  prepare(scripts: FarEndScript[]): void;
-  /** A line as 8 kHz mu-law; undefined when synthesis failed. Each line is synthesized once. */
-  line(text: string): Promise<Uint8Array | undefined>;
+  /** Starts to synthesize all sentences of the scripts, so that they are ready in time. */
+  synthesizeAhead(scripts: RemotePartyScript[]): void;
+  /** Returns the audio of one sentence (8 kHz mu-law), or undefined if synthesis failed. The audio is cached. */
+  synthesize(text: string): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 
@@ -18,12 +18,12 @@ export function createVoices(deps: { logger: Logger }): Voices {
   const lines = new Map<string, Promise<Uint8Array | undefined>>();
   let closed = false;
 
-  function line(text: string): Promise<Uint8Array | undefined> {
+  function synthesize(text: string): Promise<Uint8Array | undefined> {
     const known = lines.get(text);
     if (known !== undefined) return known;
     const spoken = synthesizer.speak(text, VOICE).catch((error: unknown) => {
       lines.delete(text);
-      if (!closed) deps.logger.warn({ err: error }, 'a line of the far end could not be spoken');
+      if (!closed) deps.logger.warn({ err: error }, 'simulated speech synthesis failed');
       return undefined;
     });
     lines.set(text, spoken);
@@ -31,9 +31,9 @@ export function createVoices(deps: { logger: Logger }): Voices {
   }
 
   return {
-    line,
-    prepare(scripts) {
-      for (const text of scripts.flatMap(textsOf)) void line(text);
+    synthesize,
+    synthesizeAhead(scripts) {
+      for (const text of scripts.flatMap(listTexts)) void synthesize(text);
     },
     async close() {
       closed = true;
@@ -42,13 +42,13 @@ export function createVoices(deps: { logger: Logger }): Voices {
   };
 }
 
-/** Said by a person after waiting in vain for the agent to speak. */
-export const NUDGE = 'Hello?';
+/** A person says this when the agent should speak but stays silent. */
+export const REPROMPT = 'Hello?';
 
-function textsOf(script: FarEndScript): string[] {
+function listTexts(script: RemotePartyScript): string[] {
   switch (script.kind) {
     case 'person':
-      return [...script.lines.flatMap(spokenOf), ...(script.goodbye === null ? [] : [script.goodbye]), NUDGE];
+      return [...script.lines.flatMap(listSpokenTexts), ...(script.goodbye === null ? [] : [script.goodbye]), REPROMPT];
     case 'talker':
       return [script.text];
     case 'voicemail':
@@ -58,7 +58,7 @@ function textsOf(script: FarEndScript): string[] {
   }
 }
 
-function spokenOf(line: PersonLine): string[] {
+function listSpokenTexts(line: PersonLine): string[] {
   if (typeof line === 'string') return [line];
   return 'say' in line ? [line.say] : [];
 }

@@ -4,9 +4,9 @@ import { sign } from '../twilio/signature.js';
 import type { WebhookTarget } from './instructions/source.js';
 
 /** The customer's response, or why there was none. `ms` is the duration of the request. */
-export type WebhookAnswer =
+export type WebhookResponse =
   | { ok: true; status: number; contentType: string; body: string; ms: number }
-  /** `ct`: the connection was not established; `rt`: connected, but no complete response in time. */
+  /** `ct`: the connection could not be established. `rt`: no complete response arrived in time. */
   | { ok: false; cause: 'ct' | 'rt'; error: string; ms: number };
 
 export interface WebhookRequest extends WebhookTarget {
@@ -16,39 +16,41 @@ export interface WebhookRequest extends WebhookTarget {
   connectTimeout: number;
   readTimeout: number;
   totalTimeout: number;
-  /** The same for all retries of one delivery. */
+  /** An id that is the same for all retries of one delivery. */
   idempotencyToken?: string;
 }
 
-export interface CallbackClient {
-  send(webhook: WebhookRequest): Promise<WebhookAnswer>;
+export interface CustomerClient {
+  send(webhook: WebhookRequest): Promise<WebhookResponse>;
   close(): Promise<void>;
 }
 
-/** Longer responses are aborted; Twilio's own TwiML limit is much lower. */
+/** Maximum bytes of a response; longer ones are aborted. Twilio's own limit for TwiML is much lower. */
 const MAX_BODY_BYTES = 262_144;
 
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Sends requests to the customer's server like Twilio: signed forms, and Basic credentials only after a challenge. */
-export function createCallbackClient(): CallbackClient {
+/**
+ * Sends requests to the customer's server as Twilio does: signed forms, with Basic credentials only after a challenge.
+ */
+export function createCustomerClient(): CustomerClient {
   const agents = new Map<number, Agent>();
 
   function agentFor(connectTimeout: number): Agent {
     const known = agents.get(connectTimeout);
     if (known !== undefined) return known;
-    // Use a new connection for each request: the server may close an idle one just as the request is written.
+    // Use a new connection for each request, because the server may close an idle one just when the request is sent.
     const agent = new Agent({ connect: { timeout: connectTimeout }, maxResponseSize: MAX_BODY_BYTES, pipelining: 0 });
     agents.set(connectTimeout, agent);
     return agent;
   }
 
-  async function post(webhook: WebhookRequest, authorization?: string): Promise<WebhookAnswer> {
+  async function post(webhook: WebhookRequest, authorization?: string): Promise<WebhookResponse> {
     const startedAt = performance.now();
     const ms = () => Math.round(performance.now() - startedAt);
     try {
       const wire = wireForm(webhook);
-      const answer = await request(wire.url, {
+      const response = await request(wire.url, {
         method: webhook.method,
         headers: {
           'user-agent': 'TwilioProxy/1.1',
@@ -64,12 +66,12 @@ export function createCallbackClient(): CallbackClient {
         bodyTimeout: webhook.readTimeout,
         signal: AbortSignal.timeout(webhook.totalTimeout),
       });
-      const body = await answer.body.text();
-      if (authorization === undefined && answer.statusCode === 401 && wire.credentials !== undefined) {
-        if (/^basic/i.test(String(answer.headers['www-authenticate']))) return post(webhook, wire.credentials);
+      const body = await response.body.text();
+      if (authorization === undefined && response.statusCode === 401 && wire.credentials !== undefined) {
+        if (/^basic/i.test(String(response.headers['www-authenticate']))) return post(webhook, wire.credentials);
       }
-      const contentType = String(answer.headers['content-type'] ?? '');
-      return { ok: true, status: answer.statusCode, contentType, body, ms: ms() };
+      const contentType = String(response.headers['content-type'] ?? '');
+      return { ok: true, status: response.statusCode, contentType, body, ms: ms() };
     } catch (error) {
       const { code, name } = error as { code?: unknown; name?: unknown };
       const reason = typeof code === 'string' ? code : String(name);
@@ -85,7 +87,7 @@ export function createCallbackClient(): CallbackClient {
   };
 }
 
-/** Signs the URL as configured; the request itself omits the fragment and the credentials. */
+/** Signs the configured URL. The request leaves out the URL's fragment and credentials. */
 function wireForm(webhook: WebhookRequest) {
   const configured = webhook.url.split('#')[0] ?? '';
   const form = new URLSearchParams(webhook.params).toString();

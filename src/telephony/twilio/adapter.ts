@@ -2,18 +2,18 @@ import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../platform/config/config.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
 import type { MachineDetection } from '../../kernel/voicemail.js';
-import { CarrierRequestRefused } from '../errors.js';
+import { UnsafeCarrierRequest } from '../errors.js';
 import type { Carrier, CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../port.js';
 import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
-import { CarrierError, dialOutcomeOf, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
+import { CarrierError, toDialOutcome, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
 import { CALL_SID } from './identifiers.js';
 import { createTwilioCodec } from './media-codec.js';
-import { answeredByOf } from './reports.js';
+import { parseAnsweredBy } from './reports.js';
 import { TWILIO_CONTRACT } from './routes.js';
 import { isSignedForm, isSignedUpgrade, mayBeSigned } from './signed-forms.js';
 import { renderTwiml } from './twiml.js';
 
-/** Far more calls than can exist between two numbers within about a minute. */
+/** Maximum calls per list, far more than two numbers can have within about a minute. */
 const PAGE_SIZE = 100;
 
 type Call = Awaited<ReturnType<ReturnType<Twilio['calls']>['fetch']>>;
@@ -24,7 +24,7 @@ interface TwilioDeps {
   timeoutMs?: number;
 }
 
-/** A carrier account with Twilio's API: Twilio itself, or the simulated carrier. */
+/** Creates the carrier for an account with Twilio's API, at Twilio or the simulated carrier. */
 export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): Carrier {
   const { account } = deps;
   return {
@@ -42,26 +42,26 @@ export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): C
 function createTwilioApi(deps: TwilioDeps): CarrierApi {
   let client: Promise<Twilio> | undefined;
   const isCallId = (text: string) => CALL_SID.test(text);
-  const clientNow = () => (client ??= createTwilioClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
+  const getClient = () => (client ??= createTwilioClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
 
-  async function ask<T>(request: (client: Twilio) => Promise<T>): Promise<T> {
+  async function withClient<T>(send: (client: Twilio) => Promise<T>): Promise<T> {
     try {
-      return await request(await clientNow());
+      return await send(await getClient());
     } catch (error) {
-      throw error instanceof CarrierRequestRefused ? error : toCarrierError(error);
+      throw error instanceof UnsafeCarrierRequest ? error : toCarrierError(error);
     }
   }
 
-  /** One call of the account. @throws CarrierRequestRefused when the identifier is not a call identifier */
-  function callOf(twilio: Twilio, carrierSid: string) {
-    if (!isCallId(carrierSid)) throw new CarrierRequestRefused();
+  /** Returns the client of one call. @throws UnsafeCarrierRequest when the identifier is not a call identifier */
+  function requireCall(twilio: Twilio, carrierSid: string) {
+    if (!isCallId(carrierSid)) throw new UnsafeCarrierRequest();
     return twilio.calls(carrierSid);
   }
 
-  /** Updates a live call. Succeeds if the call has already ended. */
-  async function change(carrierSid: string, params: { status?: 'completed'; timeLimit?: number }): Promise<void> {
+  /** Updates a call in progress. Succeeds if the call has already ended. */
+  async function updateCall(carrierSid: string, params: { status?: 'completed'; timeLimit?: number }): Promise<void> {
     try {
-      await ask((twilio) => callOf(twilio, carrierSid).update(params));
+      await withClient((twilio) => requireCall(twilio, carrierSid).update(params));
     } catch (error) {
       if (!isCallOver(toCarrierError(error))) throw error;
     }
@@ -75,7 +75,7 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
     async dial(request: DialRequest): Promise<DialOutcome> {
       const callUrl = `${deps.publicBaseUrl}/carrier/calls/${encodeURIComponent(request.callId)}`;
       try {
-        const call = await ask((twilio) =>
+        const call = await withClient((twilio) =>
           twilio.calls.create({
             to: request.to,
             from: request.from,
@@ -84,23 +84,23 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
             statusCallbackEvent: ['initiated', 'answered', 'completed'],
             timeout: request.ringTimeoutSeconds,
             timeLimit: request.timeLimitSeconds,
-            ...detection(request.machineDetection, `${callUrl}/amd${CALLBACK_DELIVERY}`),
+            ...detectionParams(request.machineDetection, `${callUrl}/amd${CALLBACK_DELIVERY}`),
           }),
         );
         // A successful response without a call identifier may mean that a call was placed.
         return isCallId(call.sid) ? { outcome: 'accepted', carrierSid: call.sid } : { outcome: 'ambiguous' };
       } catch (error) {
-        return dialOutcomeOf(error);
+        return toDialOutcome(error);
       }
     },
 
-    hangUp: (carrierSid) => change(carrierSid, { status: 'completed' }),
+    hangUp: (carrierSid) => updateCall(carrierSid, { status: 'completed' }),
 
-    limitTo: (carrierSid, seconds) => change(carrierSid, { timeLimit: seconds }),
+    limitTo: (carrierSid, seconds) => updateCall(carrierSid, { timeLimit: seconds }),
 
     async fetch(carrierSid) {
       try {
-        return toCarrierCall(await ask((twilio) => callOf(twilio, carrierSid).fetch()));
+        return toCarrierCall(await withClient((twilio) => requireCall(twilio, carrierSid).fetch()));
       } catch (error) {
         if (isUnknownCall(toCarrierError(error))) return undefined;
         throw error;
@@ -108,14 +108,18 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
     },
 
     async findPlaced({ to, from, since }) {
-      // A queued call has no start time yet, so a list filtered by start time does not include it. Queued calls are read
-      // first: a call that leaves the queue between the two requests is then in the second list, and never in neither.
-      // Uses `page`, not `list`: errors inside the client's own paging never reach us.
-      const queued = await ask((twilio) => twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE }));
+      // A queued call has no start time yet, so a list filtered by start time does not include it. Queued calls are
+      // read first: if a call leaves the queue between the two requests, the second list contains it. Uses `page`,
+      // because `list` would not report errors of later pages.
+      const queued = await withClient((twilio) =>
+        twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE }),
+      );
       const startTimeAfter = new Date(since);
-      const started = await ask((twilio) => twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE }));
+      const started = await withClient((twilio) =>
+        twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE }),
+      );
       const calls = [...queued.instances, ...started.instances];
-      // Without valid identifiers the calls cannot be told apart, so fail and let the caller retry.
+      // Calls without valid identifiers cannot be told apart, so fail and let the caller retry.
       if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
       const found = new Map<string, CarrierCall>();
       for (const call of calls) found.set(call.sid, toCarrierCall(call));
@@ -127,8 +131,11 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
   };
 }
 
-/** Detection is asynchronous: the callee hears the agent while the carrier analyzes the audio. Charged per call. */
-function detection(wanted: MachineDetection | undefined, callback: string) {
+/**
+ * Detection is asynchronous: the callee hears the agent while the carrier analyzes the audio. The carrier charges per
+ * call.
+ */
+function detectionParams(wanted: MachineDetection | undefined, callback: string) {
   if (wanted === undefined) return {};
   return {
     machineDetection: wanted === 'answer' ? 'Enable' : 'DetectMessageEnd',
@@ -138,7 +145,7 @@ function detection(wanted: MachineDetection | undefined, callback: string) {
 }
 
 function toCarrierCall(call: Call): CarrierCall {
-  const answeredBy = answeredByOf(call.answeredBy ?? undefined);
+  const answeredBy = parseAnsweredBy(call.answeredBy ?? undefined);
   const durationSeconds = call.duration ? Number(call.duration) : undefined;
   return {
     carrierSid: call.sid,
@@ -146,16 +153,16 @@ function toCarrierCall(call: Call): CarrierCall {
     to: call.to,
     status: call.status,
     ...optional('forwardedFrom', call.forwardedFrom || undefined),
-    ...optional('createdAt', millis(call.dateCreated)),
-    ...optional('startedAt', millis(call.startTime)),
-    ...optional('endedAt', millis(call.endTime)),
+    ...optional('createdAt', toMillis(call.dateCreated)),
+    ...optional('startedAt', toMillis(call.startTime)),
+    ...optional('endedAt', toMillis(call.endTime)),
     ...optional('durationSeconds', Number.isSafeInteger(durationSeconds) ? durationSeconds : undefined),
     ...optional('answeredBy', answeredBy),
   };
 }
 
-/** The client returns null for missing dates and passes unparsable text through. */
-function millis(value: unknown): number | undefined {
+/** Converts a date to ms. The client returns null for a missing date and an unparsable text unchanged. */
+function toMillis(value: unknown): number | undefined {
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.getTime() : undefined;
 }
 

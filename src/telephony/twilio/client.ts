@@ -3,30 +3,31 @@ import type { Twilio } from 'twilio';
 import type RequestClient from 'twilio/lib/base/RequestClient.js';
 import type { CarrierAccount } from '../../platform/config/config.js';
 import { withoutTrailing } from '../../kernel/text.js';
-import { CarrierRequestRefused } from '../errors.js';
+import { UnsafeCarrierRequest } from '../errors.js';
 import { CarrierError } from './errors.js';
 import { ACCOUNT_SID, CALL_SID } from './identifiers.js';
 
-/** Maximum duration of a request to the carrier, whatever the server does. */
+/** Maximum duration of a request to the carrier, even if the server keeps sending data. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
 const API_VERSION = '2010-04-01';
 
 /**
- * Creates the official Twilio client, redirected to the account's base URL and restricted to the account's own calls:
- * the client inserts identifiers into paths without encoding, and the URL parser then treats a backslash as a slash.
- * The module is imported on first use because it takes 125 ms and 24 MB that the API process does not need to spend.
+ * Creates the official Twilio client, which then uses the account's base URL and can access only the account's calls.
+ * The restriction is needed because the client inserts identifiers into paths without encoding, and the URL parser
+ * treats a backslash as a slash. The module is imported on first use, because it takes 125 ms and 24 MB, which the API
+ * process can save.
  */
 export async function createTwilioClient(account: CarrierAccount, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Twilio> {
   const { default: twilio } = await import('twilio');
   class RedirectingClient extends twilio.RequestClient {
     constructor(options: RequestClient.RequestClientOptions) {
       super(options);
-      // The client keeps connections alive for https only.
+      // The client keeps connections open for https only.
       this.axios.defaults.httpAgent = new Agent({ keepAlive: true, timeout: timeoutMs });
     }
 
-    // Must be async: the client's paging never settles when a request throws synchronously.
+    // This must be async, because the client's paging never settles when a request throws synchronously.
     override async request<T>(options: RequestClient.RequestOptions<T>) {
       const uri = callsUrl(account, options.uri);
       return withinDeadline(super.request<T>({ ...options, uri }), timeoutMs);
@@ -39,22 +40,22 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
 }
 
 /**
- * Maps the client's URL to the account's base URL. The URL is checked as text, before a parser can rewrite it, and
- * rebuilt from its parts.
- * @throws CarrierRequestRefused unless the URL is the list of the account's calls or one of them
+ * Maps the client's URL to the account's base URL. The URL is checked as text, before a parser can change it, and then
+ * built again from its parts.
+ * @throws UnsafeCarrierRequest unless the URL is the list of the account's calls or one of them
  */
-function callsUrl(account: CarrierAccount, asked: string): string {
+function callsUrl(account: CarrierAccount, requestUrl: string): string {
   const prefix = `/${API_VERSION}/Accounts/${account.carrierAccountId}/Calls`;
-  const [, path = ''] = /^https:\/\/[a-z0-9.-]+(\/.*)$/.exec(asked) ?? [];
+  const [, path = ''] = /^https:\/\/[a-z0-9.-]+(\/.*)$/.exec(requestUrl) ?? [];
   const [, callSid] = /^\/(.+)\.json$/.exec(path.slice(prefix.length)) ?? [];
   const isList = path === `${prefix}.json`;
   const isCall = path.startsWith(prefix) && callSid !== undefined && CALL_SID.test(callSid);
-  if (!ACCOUNT_SID.test(account.carrierAccountId) || !(isList || isCall)) throw new CarrierRequestRefused();
+  if (!ACCOUNT_SID.test(account.carrierAccountId) || !(isList || isCall)) throw new UnsafeCarrierRequest();
   const segments = [API_VERSION, 'Accounts', account.carrierAccountId, 'Calls', ...(isCall ? [callSid] : [])];
   return `${withoutTrailing(account.baseUrl, '/')}/${segments.map(encodeURIComponent).join('/')}.json`;
 }
 
-/** The client's timeout only covers silence; a response that trickles in would never time out. */
+/** Limits the total time. The client's own timeout only covers silence, not a response that arrives byte by byte. */
 async function withinDeadline<T>(request: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {

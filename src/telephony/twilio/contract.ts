@@ -18,11 +18,11 @@ const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Resp
 
 const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
 /** The response to a status callback. */
-const noted = {
-  description: 'Taken note of; also when the call is unknown or over.',
+const callbackResponse = {
+  description: 'The callback was processed, or ignored because the call is unknown or has ended.',
   contentType: 'text/plain' as const,
   schema: z.string(),
-  examples: { noted: '' },
+  examples: { empty: '' },
 };
 
 const statusForm = {
@@ -59,7 +59,7 @@ export const twilioInboundRoute = {
     tag: 'Calls',
     summary: 'Receive a call from the telephony provider',
     description:
-      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. A request that the provider signed is answered 200 with TwiML that rejects the call unanswered whenever the call is not taken, as is one whose signature cannot be checked because its body is not read to the end; any other request gets the error. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
+      'The provider’s voice webhook. The agent is agent_id of the query, else agent_id of the form, else the agent assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gets the same response and starts no second call. If the call is rejected, a request signed by the provider gets 200 with TwiML that rejects the call unanswered; so does a request whose signature cannot be checked because its body was not read to the end. Any other request gets the error. With a live key, the service first looks the call up at the carrier: CallSid must identify a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier reports too, must be a number of the account; otherwise the response is 403.',
     auth: 'keyOrCarrier',
     changes: 'mode',
     readsItself: true,
@@ -77,7 +77,7 @@ export const twilioInboundRoute = {
       },
     },
     success: {
-      description: 'Tells the provider to stream the call’s audio, or to reject the call.',
+      description: 'TwiML that streams the call’s audio or rejects the call.',
       contentType: 'text/xml',
       schema: z.string(),
       examples: { stream: TWIML, reject: REJECT },
@@ -106,7 +106,7 @@ export const twilioCallbackRoutes = {
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { answered: carrierForm } },
     success: {
-      description: 'Stream the audio, or hang up a call that is not, or no longer, wanted.',
+      description: 'TwiML that streams the audio, or hangs up a call that is unknown or has ended.',
       contentType: 'text/xml',
       schema: z.string(),
       examples: { stream: TWIML, hangUp: HANG_UP },
@@ -120,12 +120,12 @@ export const twilioCallbackRoutes = {
       'The carrier reports a change of status. An answer or an end updates the call; every callback is recorded in its timeline. Repeated callbacks change nothing.',
     params: callParams,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
-    success: noted,
+    success: callbackResponse,
   }),
   reportAnsweredBy: defineRoute({
     ...callback,
     path: '/carrier/calls/{call_id}/amd',
-    summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
+    summary: 'Result of answering machine detection',
     description:
       'The carrier reports the result of answering machine detection. The agent reacts to it while the call is in progress.',
     params: callParams,
@@ -136,12 +136,12 @@ export const twilioCallbackRoutes = {
         machine: { ...carrierForm, AnsweredBy: 'machine_end_beep', MachineDetectionDuration: '4100' },
       },
     },
-    success: noted,
+    success: callbackResponse,
   }),
   reportTransferStatus: defineRoute({
     ...callback,
     path: '/carrier/calls/{call_id}/transfer-status',
-    summary: 'The number that a call was transferred to has answered',
+    summary: 'Status callback of a transfer',
     description:
       'The carrier reports that the number a call was transferred to has answered. The transfer then no longer counts as an unanswered attempt.',
     params: callParams,
@@ -152,7 +152,7 @@ export const twilioCallbackRoutes = {
         answered: { ...carrierForm, CallSid: `CA${'1'.repeat(32)}`, ParentCallSid: carrierForm.CallSid },
       },
     },
-    success: noted,
+    success: callbackResponse,
   }),
   reportInboundStatus: defineRoute({
     ...callback,
@@ -161,19 +161,18 @@ export const twilioCallbackRoutes = {
     description:
       'The carrier reports a change of status of an inbound call, which CallSid identifies. Otherwise as for outbound calls.',
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
-    success: noted,
+    success: callbackResponse,
   }),
   continueAfterStream: defineRoute({
     ...callback,
     path: '/carrier/calls/{call_id}/after-stream',
-    summary: 'What the carrier does when the audio stream has ended',
+    summary: 'TwiML after an audio stream',
     description:
       'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {
-      description:
-        'Hang up, put the call through to the number that the agent has transferred it to, or stream again after a lost stream.',
+      description: 'TwiML that hangs up, transfers the call, or streams again after a lost stream.',
       contentType: 'text/xml',
       schema: z.string(),
       examples: { hangUp: HANG_UP, transfer: TRANSFER },

@@ -1,5 +1,5 @@
 import type { EndReason } from '../../kernel/call-state.js';
-import { CarrierRequestRefused } from '../errors.js';
+import { UnsafeCarrierRequest } from '../errors.js';
 import type { DialOutcome } from '../port.js';
 
 /**
@@ -17,13 +17,13 @@ export class CarrierError extends Error {
   ) {
     super(
       status === undefined
-        ? `The carrier gave no usable answer (${code ?? 'unknown cause'}).`
-        : `The carrier answered ${status}${code === undefined ? '' : ` with error ${code}`}.`,
+        ? `The carrier did not respond (${code ?? 'unknown cause'}).`
+        : `The carrier responded with status ${status}${code === undefined ? '' : ` and error ${code}`}.`,
     );
   }
 }
 
-/** Extracts the details of any error of the carrier's client, without the request it may contain. */
+/** Extracts the details of any error of the carrier's client. Leaves out the request that the error may contain. */
 export function toCarrierError(error: unknown): CarrierError {
   if (error instanceof CarrierError) return error;
   if (typeof error !== 'object' || error === null) return new CarrierError(undefined, undefined);
@@ -33,7 +33,7 @@ export function toCarrierError(error: unknown): CarrierError {
   return new CarrierError(known ?? (typeof name === 'string' ? name : undefined), undefined);
 }
 
-const REFUSALS: Record<number, EndReason> = {
+const REJECTION_REASONS: Record<number, EndReason> = {
   21211: 'invalid_number',
   21214: 'invalid_number',
   21217: 'invalid_number',
@@ -41,24 +41,24 @@ const REFUSALS: Record<number, EndReason> = {
   21216: 'rejected',
 };
 
-/** Errors that occur before the connection is established: the carrier cannot have received the request. */
+/** Errors before the connection is established. After these, the carrier cannot have received the request. */
 const NEVER_CONNECTED = new Set<unknown>(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 /**
- * Classifies a failed dial request. Only a rejection by the carrier itself or a connection that was never established
- * proves that no call exists; after any other error a call may have been placed.
+ * Classifies a failed dial request. Only two errors prove that no call exists: a rejection by the carrier, or a
+ * connection that was never established. After any other error a call may have been placed.
  */
-export function dialOutcomeOf(error: unknown): DialOutcome {
-  if (error instanceof CarrierRequestRefused) return { outcome: 'refused', endReason: 'carrier_failed' };
+export function toDialOutcome(error: unknown): DialOutcome {
+  if (error instanceof UnsafeCarrierRequest) return { outcome: 'refused', endReason: 'carrier_failed' };
   const { status, code } = toCarrierError(error);
   if (status === undefined) return { outcome: NEVER_CONNECTED.has(code) ? 'unreachable' : 'ambiguous' };
   if (status === 429) return { outcome: 'throttled' };
-  // 408: a proxy between us and the carrier may have given up waiting for the response.
+  // 408: a proxy between us and the carrier may have stopped waiting for the response.
   if (status < 400 || status >= 500 || status === 408) return { outcome: 'ambiguous' };
-  return { outcome: 'refused', endReason: REFUSALS[Number(code)] ?? 'carrier_failed' };
+  return { outcome: 'refused', endReason: REJECTION_REASONS[Number(code)] ?? 'carrier_failed' };
 }
 
-/** The call had already ended: it is no longer in progress, or the carrier has deleted its record. */
+/** Whether the call had already ended: it is not in progress any more, or the carrier has deleted its record. */
 export function isCallOver(error: CarrierError): boolean {
   return (error.status === 400 && error.code === 21220) || isUnknownCall(error);
 }

@@ -45,12 +45,12 @@ export const InboundCallForm = z
 export type InboundCallForm = z.infer<typeof InboundCallForm>;
 
 /**
- * Requires only what the signature check needs, and a well-formed call identifier. A callback is never rejected for
- * anything else.
+ * Requires only the fields that the signature check needs, and a well-formed call identifier. A callback is never
+ * rejected because of other fields.
  */
 const callbackFields = {
   AccountSid: accountSid.describe('Names the carrier account, and by it the mode.'),
-  CallSid: callSid.optional().describe('The carrier’s identifier of the call; without it, nothing is noted.'),
+  CallSid: callSid.optional().describe('The carrier’s identifier of the call; without it, the callback is ignored.'),
 };
 
 /** The fields validated in every request of the carrier. */
@@ -66,15 +66,12 @@ export const StatusCallbackForm = z
       .describe('queued, initiated, ringing, in-progress, completed, busy, failed, no-answer or canceled.'),
     SequenceNumber: z.string().optional().describe('Order of firing, from 0.'),
     Timestamp: z.string().optional().describe('RFC 2822 time of the event.'),
-    CallDuration: z.string().optional().describe('Seconds talked, in the last callback.'),
+    CallDuration: z.string().optional().describe('Duration of the call in seconds; only in the last callback.'),
     SipResponseCode: z
       .string()
       .optional()
       .describe('SIP status code of the end of the call. Absent when the carrier has none.'),
-    AnsweredBy: z
-      .string()
-      .optional()
-      .describe('What answering machine detection found. Absent when it found nothing or is off.'),
+    AnsweredBy: z.string().optional().describe('Result of answering machine detection. Absent when there is none.'),
   })
   .meta({ id: 'StatusCallbackForm' });
 
@@ -98,7 +95,7 @@ export const TransferStatusForm = z
     ParentCallSid: z
       .string()
       .optional()
-      .describe('The carrier’s identifier of the call; unless it is that of this call, nothing is noted.'),
+      .describe('The carrier’s identifier of the call; the callback is ignored unless it is that of this call.'),
     CallStatus: z
       .string()
       .optional()
@@ -110,6 +107,6 @@ export const TransferStatusForm = z
 export const CarrierRequestForm = z
   .looseObject({
     ...callbackFields,
-    DialCallStatus: z.string().optional().describe('What came of a transfer, once its other side is gone.'),
+    DialCallStatus: z.string().optional().describe('Result of a finished transfer.'),
   })
   .meta({ id: 'CarrierRequestForm' });

@@ -15,35 +15,35 @@ const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
  * Converts the form of a status callback to a report.
  * @param now ms since the epoch
  */
-export function statusReportOf(carrierSid: string, form: FormFields, now: number): StatusReport {
-  const signal = carrierSignalOf(carrierSid, form, now);
-  // The carrier numbers its callbacks; a repeated callback has the same number.
+export function parseStatusReport(carrierSid: string, form: FormFields, now: number): StatusReport {
+  const signal = parseCarrierSignal(carrierSid, form, now);
+  // The carrier numbers its callbacks. A repeated callback has the same number.
   const sequence = single(form, 'SequenceNumber');
   return {
     ...(signal === undefined ? {} : { signal }),
     ...(sequence === undefined ? {} : { sequence }),
-    record: recordOf(form),
+    record: toEventRecord(form),
   };
 }
 
 /**
- * The signal for the call; undefined for intermediate statuses, which change nothing.
+ * Returns the signal for the call; undefined for intermediate statuses, which change nothing.
  * @param now the time of the event if the callback has no timestamp, ms since the epoch
  */
-export function carrierSignalOf(carrierSid: string, form: FormFields, now: number): CarrierSignal | undefined {
+export function parseCarrierSignal(carrierSid: string, form: FormFields, now: number): CarrierSignal | undefined {
   const status = single(form, 'CallStatus') ?? '';
-  const answeredBy = answeredByOf(single(form, 'AnsweredBy'));
-  const told = {
+  const answeredBy = parseAnsweredBy(single(form, 'AnsweredBy'));
+  const facts = {
     carrierSid,
-    at: timeOf(single(form, 'Timestamp'), now),
+    at: parseTime(single(form, 'Timestamp'), now),
     ...(answeredBy === undefined ? {} : { answeredBy }),
   };
-  if (status === 'in-progress') return { ...told, kind: 'answered' };
+  if (status === 'in-progress') return { ...facts, kind: 'answered' };
   if (!isFinalStatus(status)) return undefined;
-  const durationSeconds = wholeNumber(single(form, 'CallDuration'));
-  const sipCode = wholeNumber(single(form, 'SipResponseCode'));
+  const durationSeconds = parseWholeNumber(single(form, 'CallDuration'));
+  const sipCode = parseWholeNumber(single(form, 'SipResponseCode'));
   return {
-    ...told,
+    ...facts,
     kind: 'ended',
     status,
     ...(durationSeconds === undefined ? {} : { durationSeconds }),
@@ -51,21 +51,23 @@ export function carrierSignalOf(carrierSid: string, form: FormFields, now: numbe
   };
 }
 
-function recordOf(form: FormFields): StatusReport['record'] {
-  const timestamp = timeOf(single(form, 'Timestamp'), Number.NaN);
-  const facts = {
-    sequence: wholeNumber(single(form, 'SequenceNumber')),
+function toEventRecord(form: FormFields): StatusReport['record'] {
+  const timestamp = parseTime(single(form, 'Timestamp'), Number.NaN);
+  const details = {
+    sequence: parseWholeNumber(single(form, 'SequenceNumber')),
     at: Number.isNaN(timestamp) ? undefined : new Date(timestamp),
-    durationSeconds: wholeNumber(single(form, 'CallDuration')),
-    sipCode: wholeNumber(single(form, 'SipResponseCode')),
+    durationSeconds: parseWholeNumber(single(form, 'CallDuration')),
+    sipCode: parseWholeNumber(single(form, 'SipResponseCode')),
     answeredBy: single(form, 'AnsweredBy')?.slice(0, 40),
   };
-  const known = Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined && fact !== ''));
+  const known = Object.fromEntries(
+    Object.entries(details).filter(([, detail]) => detail !== undefined && detail !== ''),
+  );
   return { status: (single(form, 'CallStatus') ?? '').slice(0, 40) || 'unknown', ...known };
 }
 
 /** Maps the result of the carrier's answering machine detection; undefined when there is none. */
-export function answeredByOf(text: string | undefined): AnsweredBy | undefined {
+export function parseAnsweredBy(text: string | undefined): AnsweredBy | undefined {
   if (text === undefined || text === '') return undefined;
   if (text === 'human') return 'human';
   return text.startsWith('machine') || text === 'fax' ? 'voicemail' : 'unknown';
@@ -74,15 +76,15 @@ export function answeredByOf(text: string | undefined): AnsweredBy | undefined {
 const ANSWERED: ReadonlySet<string> = new Set(['in-progress', 'completed']);
 
 /**
- * The carrier's identifier of the call whose transfer was answered; undefined when the callback reports something else.
+ * Returns the carrier's id of the call whose transfer was answered; undefined when the callback reports something else.
  */
-export function answeredTransferOf(form: FormFields): string | undefined {
-  // CallSid identifies the other leg; ParentCallSid identifies the call itself.
+export function parseAnsweredTransfer(form: FormFields): string | undefined {
+  // CallSid is the transfer's other leg; ParentCallSid is the call.
   return ANSWERED.has(single(form, 'CallStatus') ?? '') ? (single(form, 'ParentCallSid') ?? '') : undefined;
 }
 
 /** Whether the other party of a finished transfer had answered; undefined when there was no transfer. */
-export function transferConnectedOf(form: FormFields): boolean | undefined {
+export function parseTransferConnected(form: FormFields): boolean | undefined {
   const status = single(form, 'DialCallStatus');
   return status === undefined ? undefined : status === 'completed' || status === 'answered';
 }
@@ -91,11 +93,11 @@ function isFinalStatus(status: string): status is CarrierFinalStatus {
   return FINAL_STATUSES.has(status);
 }
 
-function timeOf(timestamp: string | undefined, now: number): number {
+function parseTime(timestamp: string | undefined, now: number): number {
   const time = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
   return Number.isNaN(time) ? now : time;
 }
 
-function wholeNumber(text: string | undefined): number | undefined {
+function parseWholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

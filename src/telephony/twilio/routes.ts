@@ -8,14 +8,14 @@ import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { createCallbackGate } from '../callback-gate.js';
-import type { ArrivedCall, CallInstruction, CarrierCallRef } from '../callbacks.js';
+import type { InboundCall, CallInstruction, CarrierCallRef } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
 import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
-import { answeredByOf, answeredTransferOf, statusReportOf, transferConnectedOf } from './reports.js';
-import { formOf } from './signed-forms.js';
+import { parseAnsweredBy, parseAnsweredTransfer, parseStatusReport, parseTransferConnected } from './reports.js';
+import { parseForm } from './signed-forms.js';
 
-/** Some callbacks have the call's id in their path. */
+/** Path parameters of callbacks. Only some callbacks have the call's id in their path. */
 interface CallbackRequest {
   ctx: ApiContext;
   params?: { call_id: string };
@@ -23,7 +23,7 @@ interface CallbackRequest {
 
 /** A callback with a valid signature. */
 interface Callback {
-  told: CarrierCallRef & { carrier: Carrier };
+  carrierCall: CarrierCallRef & { carrier: Carrier };
   form: FormFields;
 }
 
@@ -39,95 +39,99 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
   const { events, instructions } = deps;
   const gate = createCallbackGate(deps);
 
-  /** @throws ServiceError as `admit` does, and MISSING_PARAMS when CallSid is malformed */
-  async function verified(ctx: ApiContext): Promise<Callback> {
+  /**
+   * Reads and verifies a callback. @throws ServiceError as `admit` does, and MISSING_PARAMS when CallSid is malformed
+   */
+  async function verifyCallback(ctx: ApiContext): Promise<Callback> {
     const { mode, carrier, request } = await gate.admit(ctx);
-    const form = formOf(request);
+    const form = parseForm(request);
     const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
-    return { told: { mode, carrier, carrierSid }, form };
+    return { carrierCall: { mode, carrier, carrierSid }, form };
   }
 
-  function noting(work: (callback: Callback, callId: string) => Promise<void> | undefined) {
+  function acknowledging(work: (callback: Callback, callId: string) => Promise<void> | undefined) {
     return async ({ ctx, params }: CallbackRequest) =>
-      gate.acknowledge(ctx, work(await verified(ctx), params?.call_id ?? ''));
+      gate.acknowledge(ctx, work(await verifyCallback(ctx), params?.call_id ?? ''));
   }
 
   function instructing(decide: (callback: Callback, callId: string, ctx: ApiContext) => Promise<CallInstruction>) {
     return async ({ ctx, params }: CallbackRequest) => {
-      const callback = await verified(ctx);
+      const callback = await verifyCallback(ctx);
       const instruction = await decide(callback, params?.call_id ?? '', ctx);
-      return callback.told.carrier.render(instruction).body;
+      return callback.carrierCall.carrier.render(instruction).body;
     };
   }
 
   return {
-    answerOutboundCall: instructing(({ told }, callId, ctx) => instructions.answered(callId, told, gate.terms(ctx))),
-    reportOutboundStatus: noting(({ told, form }, callId) =>
-      events.statusOf(callId, told, statusReportOf(told.carrierSid, form, Date.now())),
+    answerOutboundCall: instructing(({ carrierCall }, callId, ctx) =>
+      instructions.answerOutboundCall(callId, carrierCall, gate.responseContext(ctx)),
     ),
-    reportAnsweredBy: noting(({ told, form }, callId) => {
-      const who = answeredByOf(single(form, 'AnsweredBy'));
-      return who && events.answeredBy(callId, told, who);
-    }),
-    reportTransferStatus: noting(({ told, form }, callId) => {
-      const parentSid = answeredTransferOf(form);
-      if (parentSid === undefined || !told.carrier.isCallId(parentSid)) return undefined;
-      return events.transferAnswered(callId, { ...told, carrierSid: parentSid });
-    }),
-    reportInboundStatus: noting(({ told, form }) =>
-      events.status(told, statusReportOf(told.carrierSid, form, Date.now())),
+    reportOutboundStatus: acknowledging(({ carrierCall, form }, callId) =>
+      events.handleStatus(callId, carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
     ),
-    continueAfterStream: instructing(({ told, form }, callId, ctx) => {
-      const transferConnected = transferConnectedOf(form);
+    reportAnsweredBy: acknowledging(({ carrierCall, form }, callId) => {
+      const answeredBy = parseAnsweredBy(single(form, 'AnsweredBy'));
+      return answeredBy && events.recordAnsweredBy(callId, carrierCall, answeredBy);
+    }),
+    reportTransferStatus: acknowledging(({ carrierCall, form }, callId) => {
+      const parentSid = parseAnsweredTransfer(form);
+      if (parentSid === undefined || !carrierCall.carrier.isCallId(parentSid)) return undefined;
+      return events.recordTransferAnswer(callId, { ...carrierCall, carrierSid: parentSid });
+    }),
+    reportInboundStatus: acknowledging(({ carrierCall, form }) =>
+      events.handleStatusBySid(carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
+    ),
+    continueAfterStream: instructing(({ carrierCall, form }, callId, ctx) => {
+      const transferConnected = parseTransferConnected(form);
       const ended = {
-        after: streamNumber(ctx.query['after']),
+        streamNumber: parseStreamNumber(ctx.query['after']),
         ...(transferConnected === undefined ? {} : { transferConnected }),
       };
-      return instructions.streamEnded(callId, told, ended, gate.termsOfLostStream(ctx));
+      return instructions.continueAfterStream(callId, carrierCall, ended, gate.lostStreamContext(ctx));
     }),
   };
 }
 
-const WORDING = {
-  notOwn:
-    'CallSid must name a live inbound call to the number To, and To or ForwardedFrom must be a number of this account.',
-  ofAnotherCall: 'This CallSid belongs to another call.',
+const ERROR_MESSAGES = {
+  notOwnCall:
+    'CallSid must identify a live inbound call to the number To, and To or ForwardedFrom must be a number of this account.',
+  belongsToAnotherCall: 'CallSid belongs to another call.',
 };
 
-/** POST /inbound_call: signed by the carrier, or forwarded by the owner of an API key. */
+/** Handles POST /inbound_call, which the carrier has signed, or the owner of an API key has forwarded. */
 function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRoute>['receiveCall'] {
   const { authenticator, instructions } = deps;
   const gate = createCallbackGate(deps);
 
   return async ({ ctx }) => {
     let body: Promise<Buffer> | undefined;
-    const readOnce = (signal?: AbortSignal) => (body ??= gate.read(ctx, signal));
+    const readBodyOnce = (signal?: AbortSignal) => (body ??= gate.readRawBody(ctx, signal));
     const verify = gate.mayBeSigned(ctx)
-      ? async (read: ReadSigned) => gate.signerOf(ctx, await read(readOnce))?.mode
+      ? async (read: ReadSigned) => gate.findSigner(ctx, await read(readBodyOnce))?.mode
       : undefined;
-    const markup = await gate.arrival(ctx, {
-      bringer: () => authenticator.byKeyOrCarrier(ctx, verify),
+    const markup = await gate.decideInboundCall(ctx, {
+      identifySender: () => authenticator.byKeyOrCarrier(ctx, verify),
       decide: async (forwarder, deadline) => {
-        const carrier = carrierOf(forwarder);
-        const arrived = await arrivedCallOf(ctx, { forwarder, carrier, read: readOnce });
-        return carrier.render(await instructions.arrived(arrived, deadline));
+        const carrier = requireCarrier(forwarder);
+        const call = await readInboundCall(ctx, { forwarder, carrier, read: readBodyOnce });
+        return carrier.render(await instructions.receiveCall(call, deadline));
       },
     });
     return markup.body;
   };
 
-  function carrierOf({ mode }: Forwarder): Carrier {
+  function requireCarrier({ mode }: Forwarder): Carrier {
     const carrier = deps.carriers[mode];
     if (carrier !== undefined) return carrier;
-    throw new ServiceError('MISSING_PARAMS', `CallSid must be an identifier of the ${mode} carrier, which is another.`);
+    throw new ServiceError('MISSING_PARAMS', `CallSid must be a call identifier of the ${mode} carrier.`);
   }
 }
 
 /** @throws ServiceError MISSING_PARAMS, or what reading the body throws */
-async function arrivedCallOf(
+async function readInboundCall(
   ctx: ApiContext,
   { forwarder, carrier, read }: { forwarder: Forwarder; carrier: Carrier; read: () => Promise<Buffer> },
-): Promise<ArrivedCall> {
+): Promise<InboundCall> {
   if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
     throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');
   }
@@ -143,11 +147,11 @@ async function arrivedCallOf(
     forwardedFrom: fields.ForwardedFrom,
     agentId: query.agent_id ?? fields.agent_id,
     externalCallId: fields.external_call_id,
-    wording: WORDING,
+    errorMessages: ERROR_MESSAGES,
   };
 }
 
-/** Returns the stream number that we wrote into the URL; 0, the first stream, for any other value. */
-function streamNumber(text: string | string[] | undefined): number {
+/** Returns the stream number that we wrote into the URL. Any other value returns 0, the number of the first stream. */
+function parseStreamNumber(text: string | string[] | undefined): number {
   return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
 }

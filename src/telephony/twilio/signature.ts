@@ -1,12 +1,12 @@
 import { getExpectedTwilioSignature, validateRequest } from 'twilio/lib/webhooks/webhooks.js';
 
-/** Form parameters as received; a repeated key keeps all its values. */
+/** Form parameters as received. A repeated key has a list of all its values. */
 export type SignedParams = Record<string, string | string[]>;
 
 /**
  * Whether the carrier account signed a request. Never throws: a signature that cannot be checked is invalid.
- * @param p.url the URL given to the carrier: the configured public base URL plus the raw path and query, `wss://` for
- *   the upgrade request of a stream, without a fragment
+ * @param p.url the URL that we gave to the carrier: the configured public base URL plus the raw path and query, without
+ * a fragment. For the upgrade request of a stream, it starts with `wss://`.
  * @param p.params every form parameter of a POST; `{}` for a GET or an upgrade
  */
 export function isValidSignature(p: {
@@ -19,7 +19,7 @@ export function isValidSignature(p: {
   try {
     return validateRequest(p.authToken, p.signature, p.url, p.params);
   } catch {
-    // The validator throws when the URL is not absolute, and a caller can send anything.
+    // The validator throws when the URL is not absolute, and clients can send any URL.
     return false;
   }
 }

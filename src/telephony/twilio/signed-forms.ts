@@ -9,14 +9,14 @@ import { isValidSignature } from './signature.js';
 /** 20 bytes of HMAC-SHA1 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
 
-/** Parsed forms by request: every account checks the same request, and it is parsed once. */
+/** Parsed forms by request. Several accounts check the same request, so its form is parsed only once. */
 const forms = new WeakMap<CarrierRequest, FormFields>();
 
 /**
- * The form fields of a request.
+ * Returns the form fields of a request.
  * @throws ServiceError MISSING_PARAMS when there are too many
  */
-export function formOf(request: CarrierRequest): FormFields {
+export function parseForm(request: CarrierRequest): FormFields {
   const known = forms.get(request);
   if (known !== undefined) return known;
   const form = fieldsOf(request.body.toString('utf8'));
@@ -29,22 +29,24 @@ function signatureOf(headers: IncomingHttpHeaders): string | undefined {
   return typeof signature === 'string' ? signature : undefined;
 }
 
-/** Whether a request has a well-formed signature. Needs no body, so it can run before the body is read. */
+/** Whether a request has a well-formed signature. This needs no body, so it can run before the body is read. */
 export function mayBeSigned(headers: IncomingHttpHeaders): boolean {
   return SIGNATURE.test(signatureOf(headers) ?? '');
 }
 
 /**
- * Whether the account signed the request for our configured URL.
- * @throws as `formOf` does
+ * Whether the account signed the request for the URL that we configured.
+ * @throws ServiceError as `parseForm` does
  */
 export function isSignedForm({ carrierAccountId, authToken }: CarrierAccount, request: CarrierRequest): boolean {
-  const form = formOf(request);
+  const form = parseForm(request);
   if (!isEqual(form['AccountSid'], carrierAccountId)) return false;
   return isValidSignature({ authToken, signature: signatureOf(request.headers), url: request.url, params: form });
 }
 
-/** Whether the account signed the upgrade request. Our stream URLs never contain anything after the call's id. */
+/**
+ * Whether the account signed the upgrade request. Our stream URLs end with the call's id, so anything after is invalid.
+ */
 export function isSignedUpgrade({ authToken }: CarrierAccount, { url, rest, headers }: StreamUpgrade): boolean {
   return rest === '' && isValidSignature({ authToken, signature: signatureOf(headers), url, params: {} });
 }

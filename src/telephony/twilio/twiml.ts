@@ -2,8 +2,8 @@ import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
 import type { CallInstruction, Markup } from '../callbacks.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
 
-/** From this stream number on, pause one second before reconnecting, so that a media process can start. */
-const PAUSE_FROM_RESUMPTION = 2;
+/** For this stream number and later ones, pause one second before the stream, so that a media process can start. */
+const PAUSE_FROM_STREAM_NUMBER = 2;
 
 interface Addresses {
   publicBaseUrl: string;
@@ -22,7 +22,7 @@ function twimlOf(addresses: Addresses, instruction: CallInstruction): string {
     case 'transfer':
       return transferTwiml(addresses, instruction);
     case 'apology':
-      return apologyTwiml(instruction.words);
+      return apologyTwiml(instruction.text);
     case 'hang_up':
       return apologyTwiml(undefined);
     case 'reject':
@@ -33,19 +33,19 @@ function twimlOf(addresses: Addresses, instruction: CallInstruction): string {
 /** Streams the call's audio to the media server. The verbs after it run when the stream has ended. */
 function streamTwiml(
   { publicBaseUrl, streamUrl }: Addresses,
-  { callId, resumption }: Extract<CallInstruction, { kind: 'stream' }>,
+  { callId, streamNumber }: Extract<CallInstruction, { kind: 'stream' }>,
 ): string {
   const response = new VoiceResponse();
-  if (resumption !== undefined && resumption >= PAUSE_FROM_RESUMPTION) response.pause({ length: 1 });
+  if (streamNumber !== undefined && streamNumber >= PAUSE_FROM_STREAM_NUMBER) response.pause({ length: 1 });
   const id = encodeURIComponent(callId);
   const stream = response.connect().stream({ url: `${streamUrl}/${id}` });
-  if (resumption !== undefined) stream.parameter({ name: 'resumption', value: String(resumption) });
-  const after = resumption === undefined ? '' : `?after=${resumption}`;
+  if (streamNumber !== undefined) stream.parameter({ name: 'resumption', value: String(streamNumber) });
+  const after = streamNumber === undefined ? '' : `?after=${streamNumber}`;
   response.redirect({ method: 'POST' }, `${publicBaseUrl}/carrier/calls/${id}/after-stream${after}`);
   return response.toString();
 }
 
-/** The carrier reports when the other party answers, and requests new instructions when the transfer is over. */
+/** The carrier reports when the target of the transfer answers, and asks for instructions when the transfer is over. */
 function transferTwiml(
   { publicBaseUrl }: Addresses,
   { callId, to, callerId, timeLimitSeconds }: Extract<CallInstruction, { kind: 'transfer' }>,
@@ -69,16 +69,16 @@ function transferTwiml(
   return response.toString();
 }
 
-/** Reject avoids answering the call only if it is the first verb. */
+/** The Reject verb avoids answering the call only if it comes first. */
 function rejectTwiml(): string {
   const response = new VoiceResponse();
   response.reject({ reason: 'busy' });
   return response.toString();
 }
 
-function apologyTwiml(words: string | undefined): string {
+function apologyTwiml(text: string | undefined): string {
   const response = new VoiceResponse();
-  if (words !== undefined) response.say(words);
+  if (text !== undefined) response.say(text);
   response.hangup();
   return response.toString();
 }

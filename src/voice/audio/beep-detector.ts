@@ -53,7 +53,7 @@ function sineIn(pcm: Int16Array): number | undefined {
   if (energy < MIN_RMS ** 2 * pcm.length) return undefined;
   const factor = product / energy;
   if (Math.abs(factor) >= 2) return undefined;
-  // Divide by the energy of the tone itself: near a quarter of the sample rate the sums of a sine vanish.
+  // Divide by the energy of the tone: the sums of a sine near a quarter of the sample rate are almost zero.
   const residue = (sums - factor * product) / energy;
   if (residue > MAX_RESIDUE) return undefined;
   const hertz = (Math.acos(factor / 2) * SAMPLE_RATE) / (2 * Math.PI);

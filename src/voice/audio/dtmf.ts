@@ -19,7 +19,7 @@ const FREQUENCIES = new Map(
   ),
 );
 
-/** Input that `dtmfTones` accepts: DTMF digits, and commas for half a second of silence each. */
+/** Input that `renderDtmfTones` accepts: DTMF digits, and commas for half a second of silence each. */
 export const DTMF_PATTERN = /^[0-9*#A-D,]{1,32}$/;
 
 /**
@@ -27,7 +27,7 @@ export const DTMF_PATTERN = /^[0-9*#A-D,]{1,32}$/;
  * @returns 8 kHz mu-law
  * @throws RangeError on a character other than 0-9, *, #, A-D and comma
  */
-export function dtmfTones(digits: string): Uint8Array {
+export function renderDtmfTones(digits: string): Uint8Array {
   return new Uint8Array(
     Buffer.concat(Array.from(digits, (digit) => (digit === ',' ? silence(PAUSE_MS) : tone(digit)))),
   );
@@ -35,7 +35,7 @@ export function dtmfTones(digits: string): Uint8Array {
 
 function tone(key: string): Uint8Array {
   const frequencies = FREQUENCIES.get(key);
-  if (frequencies === undefined) throw new RangeError('A telephone has the keys 0-9, *, # and A-D.');
+  if (frequencies === undefined) throw new RangeError('DTMF digits must be 0-9, *, # or A-D.');
   const samples = Int16Array.from({ length: (TONE_MS * SAMPLE_RATE) / 1_000 }, (_, i) =>
     Math.round(
       frequencies.reduce((sum, hertz) => sum + AMPLITUDE * Math.sin((2 * Math.PI * hertz * i) / SAMPLE_RATE), 0),

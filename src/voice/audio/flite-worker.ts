@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { encodeMulaw } from './mulaw.js';
 import { halveSampleRate } from './resample.js';
-import { answerRequests } from './thread.js';
+import { serveRequests } from './worker-thread.js';
 import { runWasiCommand } from './wasi-in-memory.js';
 import { WAV_HEADER_BYTES } from './wav.js';
 
@@ -24,4 +24,4 @@ async function speak(text: string, voice: string): Promise<Uint8Array> {
   return encodeMulaw(rate === 8_000 ? pcm : halveSampleRate(pcm));
 }
 
-answerRequests<SpeechRequest, Uint8Array>(({ text, voice }) => speak(text, voice));
+serveRequests<SpeechRequest, Uint8Array>(({ text, voice }) => speak(text, voice));

@@ -1,7 +1,7 @@
 import type { SpeechRequest } from './flite-worker.js';
-import { speechPieces } from './speech-pieces.js';
-import { createThread } from './thread.js';
-import type { Asker } from './turns.js';
+import { splitSpeech } from './speech-pieces.js';
+import { createWorkerThread } from './worker-thread.js';
+import type { RequestOwner } from './request-queue.js';
 
 export const FLITE_VOICES = ['slt', 'rms', 'awb', 'kal'] as const;
 export type FliteVoice = (typeof FLITE_VOICES)[number];
@@ -10,29 +10,30 @@ export interface Synthesizer {
   /** Loads the voices, so that the first sentence is as fast as later ones. */
   warm(): Promise<void>;
   /**
-   * Speaks English text, at most about two minutes of it, and drops the rest.
-   * @param of the call to queue the work for; by default the process itself, whose requests count as live
+   * Converts English text to speech and drops the text after about two minutes of speech. Cuts the text into pieces of
+   * about 10 s of speech, and queues one piece at a time.
+   * @param owner the call that needs the speech; without it, the request is queued with those of live-mode calls
    * @returns 8 kHz mu-law, empty for an empty text; a sentence of 3 s takes about 60 ms of one core
-   * @throws Error if a piece of about 10 s takes longer than 10 s or waits longer than 20 s, or after `close`
+   * @throws Error if a piece waits over 20 s or takes over 10 s to synthesize, or after `close`
    */
-  speak(text: string, voice: FliteVoice, of?: Asker): Promise<Uint8Array>;
+  speak(text: string, voice: FliteVoice, owner?: RequestOwner): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
 const SPEAK_WITHIN_MS = 10_000;
 
-/** Offline TTS (flite) in its own worker thread. */
+/** Creates offline TTS (flite) in a separate worker thread. */
 export function createSynthesizer(): Synthesizer {
-  const thread = createThread<SpeechRequest, Uint8Array>({
+  const thread = createWorkerThread<SpeechRequest, Uint8Array>({
     module: 'flite-worker',
     name: 'synthesizer',
-    withinMs: SPEAK_WITHIN_MS,
+    timeoutMs: SPEAK_WITHIN_MS,
   });
 
-  async function speak(text: string, voice: FliteVoice, of?: Asker): Promise<Uint8Array> {
+  async function speak(text: string, voice: FliteVoice, owner?: RequestOwner): Promise<Uint8Array> {
     const spoken: Uint8Array[] = [];
     // One piece at a time, so that requests of other calls run in between.
-    for (const piece of speechPieces(text)) spoken.push(await thread.ask({ text: piece, voice }, of));
+    for (const piece of splitSpeech(text)) spoken.push(await thread.run({ text: piece, voice }, owner));
     return spoken.length === 1 && spoken[0] !== undefined ? spoken[0] : Buffer.concat(spoken);
   }
 

@@ -15,14 +15,14 @@ export type Meaning =
   | { kind: 'yes-no'; value: boolean }
   /** One character, 0 to 9, per spoken digit. */
   | { kind: 'digits'; digits: string }
-  /** Index into the choices of the grammar. */
+  /** Which of the grammar's `choices` the caller said: its index in that list. */
   | { kind: 'choice'; index: number }
   | { kind: 'command'; command: Command };
 
 export interface GrammarSource {
   /** A JSGF grammar with one public rule. */
   jsgf: string;
-  /** All words of the grammar; the dictionary must contain each of them. */
+  /** All words of the grammar. The decoder's dictionary must contain each of them. */
   words: readonly string[];
 }
 
@@ -74,13 +74,13 @@ const RULES: readonly (readonly [rule: string, alternatives: readonly string[]])
 ];
 
 /**
- * Weights of known phrases and of garbage: any other sounds. Without garbage, the decoder maps every noise to the
- * nearest word. The values are measured: with heavier garbage good answers fail, with lighter garbage "my dog ate the
- * newspaper" becomes a no. They are written without an exponent because JSGF does not allow one.
+ * Weights of known phrases and of garbage, which matches any other sounds. Without garbage, the decoder maps every
+ * noise to the nearest word. The values are measured: with heavier garbage good answers fail, with lighter garbage "my
+ * dog ate the newspaper" becomes a no. They are written without an exponent because JSGF does not allow one.
  */
 const WEIGHT = { known: '0.999999999999', garbage: '0.000000000001' };
 
-/** The phones of the dictionary; each is a word of the garbage rule. */
+/** The speech sounds (ARPAbet phones) that the dictionary uses. Each is one word of the garbage rule. */
 export const PHONES: readonly string[] =
   'AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH'.split(' ');
 /** The garbage word of a phone. It starts with an underscore, which no grammar word contains. */
@@ -89,7 +89,7 @@ const GARBAGE = /(?:^| )_/;
 
 /**
  * The JSGF rules for a grammar: its answers, the commands and garbage.
- * @throws UnspeakableChoice if a choice contains no pronounceable words
+ * @throws UnspeakableChoiceError if a choice contains no pronounceable words
  */
 export function sourceOf(grammar: Grammar): GrammarSource {
   const alternatives = answersOf(grammar);
@@ -120,7 +120,7 @@ function answersOf(grammar: Grammar): string[] {
   }
 }
 
-export class UnspeakableChoice extends Error {
+export class UnspeakableChoiceError extends Error {
   constructor(readonly choice: string) {
     super(`the choice ${JSON.stringify(choice)} holds no words of letters or digits`);
   }
@@ -133,8 +133,9 @@ const MAX_CHOICE = { characters: 100, words: 16, letters: 30 };
 const listenedFor = (choices: readonly string[]) => choices.slice(0, MAX_CHOICES);
 
 /**
- * A choice as spoken words: English letters and digits, in lower case; at most 16 words of at most 30 letters each.
- * @throws UnspeakableChoice if no word is left
+ * Converts a choice to the words that a caller says: English letters and digits in lower case, at most 16 words of at
+ * most 30 letters each.
+ * @throws UnspeakableChoiceError if no word is left
  */
 export function spoken(choice: string): string {
   const words = choice
@@ -148,7 +149,7 @@ export function spoken(choice: string): string {
     .split(/[^a-z']+/)
     .map((word) => withoutTrailing(word.replace(/^'+/, ''), "'"))
     .filter((word) => word !== '');
-  if (words.length === 0) throw new UnspeakableChoice(choice);
+  if (words.length === 0) throw new UnspeakableChoiceError(choice);
   return words
     .slice(0, MAX_CHOICE.words)
     .map((word) => word.slice(0, MAX_CHOICE.letters))
@@ -163,7 +164,7 @@ export function spoken(choice: string): string {
 export function meaningOf(grammar: Grammar, text: string): Meaning | undefined {
   if (text === '' || GARBAGE.test(text)) return undefined;
   const words = text.split(' ');
-  // Words like "sorry" belong to commands and to answers alike; try the answer first.
+  // Words like "sorry" occur in commands and in answers, so try the answer first.
   return answerIn(grammar, words) ?? commandIn(text);
 }
 

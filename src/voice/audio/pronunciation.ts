@@ -99,7 +99,7 @@ const LETTER_NAMES: Readonly<Record<string, string>> = {
 
 /**
  * Guesses the US English pronunciation of a word that is not in the dictionary: from its spelling, or letter by letter
- * if it has no vowel. Good enough to tell it from the other choices of a short list, not to read it aloud.
+ * if it has no vowel. The guess is good enough to tell the word from other choices, but not to read it aloud.
  * @param word letters a to z and apostrophes, lower case
  * @returns ARPAbet phones, separated by spaces; at least one
  */

@@ -1,11 +1,11 @@
-/** Weight of one piece: about 10 s of speech, which takes the thread at most a second to synthesize. */
+/** Maximum weight of one piece: about 10 s of speech, which the thread synthesizes in at most a second. */
 const MAX_PIECE = 160;
-/** About two minutes of speech. */
+/** Maximum length and weight of a text: about two minutes of speech. */
 const MAX_TEXT = 2_000;
 /** Cut at the end of a sentence or clause only if the piece has at least this weight. */
 const MIN_PIECE = 60;
 
-/** How long a character takes to say, in letters of a plain word: flite reads "%" and "7" out as words. */
+/** How long a character takes to say, as a number of letters in a plain word. flite reads "%" and "7" out as words. */
 const WEIGHT = { digit: 9, symbol: 10, stop: 5, capital: 3, spelled: 6 };
 const TOKENS = /[A-Za-z']{1,20}|[^A-Za-z']/gu;
 const VOWEL = /[aeiouy]/i;
@@ -20,7 +20,7 @@ interface End {
  * Cuts a text into pieces of at most about 10 s of speech that can be spoken separately. Drops everything after about
  * two minutes of speech.
  */
-export function speechPieces(text: string): string[] {
+export function splitSpeech(text: string): string[] {
   const spoken = text.slice(0, MAX_TEXT);
   const pieces: string[] = [];
   let left = MAX_TEXT;
@@ -34,7 +34,7 @@ export function speechPieces(text: string): string[] {
   return pieces;
 }
 
-/** Where the first piece of a text ends: at the end of the text, of a sentence, clause or word, or within a word. */
+/** Finds the end of the first piece: if possible the end of the text, a sentence, a clause or a word. */
 function endOfPiece(text: string, max: number): End {
   const ends: { sentence?: End; part?: End; word?: End } = {};
   let here: End = { at: 0, weight: 0 };

@@ -27,9 +27,9 @@ interface Library {
 }
 
 /**
- * Loads WebRTC's VAD once; the returned function creates a detector for one call. About 5 µs per frame. This bypasses
- * the package's own loader, an ES module that neither a CommonJS build nor jest can require. The one-letter names are
- * the exports of the pinned version 0.2.0.
+ * Loads WebRTC's VAD once. The returned function creates a detector for one call, which takes about 5 µs per frame.
+ * This bypasses the package's loader, an ES module that neither a CommonJS build nor jest can require. The one-letter
+ * names are the exports of the pinned version 0.2.0.
  */
 export async function loadVoiceActivity(): Promise<() => VoiceActivityDetector> {
   const folder = dirname(require.resolve('@echogarden/fvad-wasm/package.json'));
@@ -73,7 +73,7 @@ function failAssertion(): never {
   throw new Error('fvad.wasm failed an assertion');
 }
 
-/** Never grows the memory: a detector takes under 1 kB of 16 MB, far more than one process needs for its calls. */
+/** Never grows the memory. It has 16 MB and a detector takes under 1 kB, so one process never needs more. */
 function refuseToGrow(): number {
   return 0;
 }

@@ -9,6 +9,35 @@ export interface UsageMeter {
   total(): EngineUsage;
 }
 
+/** Prices per unit in micro-USD, assumed where the operator has set none. */
+const ASSUMED_PRICES: EnginePrices = {
+  realtime_input_text_tokens: 4,
+  realtime_input_audio_tokens: 32,
+  realtime_cached_text_tokens: 0.4,
+  realtime_cached_audio_tokens: 0.4,
+  realtime_output_text_tokens: 16,
+  realtime_output_audio_tokens: 64,
+  transcription_input_tokens: 1.25,
+  transcription_output_tokens: 5,
+  transcription_seconds: 100,
+  recogniser_seconds: 130,
+  chat_input_tokens: 0.4,
+  chat_cached_input_tokens: 0.1,
+  chat_output_tokens: 1.6,
+  voice_characters: 60,
+};
+
+/** The configured or assumed price of a unit. */
+export function priceOf(unit: string, prices: EnginePrices): number {
+  return prices[unit] ?? ASSUMED_PRICES[unit] ?? 0;
+}
+
+/** The cost of a usage in micro-USD; an estimate if a used unit has no configured price. */
+export function estimateCostMicros({ units, costMicros }: EngineUsage): number {
+  if (costMicros !== null) return costMicros;
+  return Object.entries(units).reduce((sum, [unit, count]) => sum + count * priceOf(unit, {}), 0);
+}
+
 /** Sums up the provider usage of one call. The cost is known only if every used unit has a price. */
 export function createUsageMeter(prices: EnginePrices): UsageMeter {
   const units = new Map<string, number>();

@@ -1,35 +1,35 @@
 import type { AnsweredBy } from '../../kernel/call-state.js';
-import type { Asker } from '../audio/turns.js';
+import type { RequestOwner } from '../audio/request-queue.js';
 
 export type { AnsweredBy };
 
 /** Values to extract from a conversation, by the template's keys. */
 export type ParameterValues = Record<string, string | number | boolean | null>;
 
-/** What an engine needs to know about its call. */
+/** The data of a call that an engine needs. */
 export interface EngineCall {
   callId: string;
-  /** The call that requests to the shared TTS and recognition threads are queued for; default: the process itself. */
-  askedBy?: Asker;
-  /** The customer's text; `{{name}}` refers to an input parameter. */
+  /** The owner of requests to the shared TTS and recognition threads; if absent, they are queued with live calls. */
+  requestOwner?: RequestOwner;
+  /** The customer's instruction to the agent; `{{name}}` refers to an input parameter. */
   instruction: string;
   voice: string;
   language: string;
   /** Input parameters of the request, for the prompt. */
   inputParameters: Record<string, unknown>;
-  /** Keys to extract; each default only defines the kind of value. Values not said are null in the result. */
+  /** Keys to extract. A default only defines the type of a value; values that were not said are null in the result. */
   outputTemplate: ParameterValues;
   direction: 'outbound' | 'inbound';
   agentName?: string;
   /** Whether the agent must say at once that it is a machine. */
   disclosesAi: boolean;
   voicemail: VoicemailPolicy;
-  /** Tools for `sink.tool`, including built-in ones such as `end_call`. */
+  /** Tools that `sink.runTool` can run, including built-in ones such as `end_call`. */
   tools: readonly ToolDefinition[];
   /**
-   * Set if the call continues after its stream was lost: no second greeting, but one bridging sentence. Times of the
-   * turns count from the call's first stream. `unnoticed`: the caller noticed no interruption, so there is nothing to
-   * bridge.
+   * Set if the call continues after its stream was lost. The agent does not greet again, but says one bridging
+   * sentence, unless the caller noticed no interruption (`unnoticed`). Times of the turns count from the call's first
+   * stream.
    */
   resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues; unnoticed?: boolean };
 }
@@ -52,8 +52,8 @@ export interface ToolCall {
   arguments: Record<string, unknown>;
 }
 
-/** `result` and `error` are read by the model; neither contains anything that the remote party must not hear. */
-export type ToolAnswer = { ok: true; result: unknown } | { ok: false; error: string };
+/** Result of a tool. The model reads it, so it contains nothing that the remote party must not hear. */
+export type ToolResult = { ok: true; result: unknown } | { ok: false; error: string };
 
 export interface TranscriptTurn {
   speaker: 'agent' | 'caller';
@@ -63,12 +63,12 @@ export interface TranscriptTurn {
   endMs: number;
 }
 
-/** How long the caller waited for a reply: from the end of their speech to its first audio, in ms. */
+/** How long the caller waited for a reply: from the end of the caller's speech to the reply's first audio, in ms. */
 export interface TurnLatency {
   /** Start of the reply, in ms from the start of the stream. */
   atMs: number;
   totalMs: number;
-  /** Known parts of the total by cause, in ms: `recogniser`, `model`, `voice`, `own`. */
+  /** Known parts of the total, in ms: `recogniser` (STT), `model` (LLM), `voice` (TTS), `own` (our processing). */
   parts?: Record<string, number>;
 }
 
@@ -81,7 +81,7 @@ export interface EngineUsage {
 }
 
 /** Reasons for an engine to end the call. */
-export type EngineEnd = 'agent_hangup' | 'silence' | 'voicemail';
+export type EngineEndReason = 'agent_hangup' | 'silence' | 'voicemail';
 
 export interface EngineResult {
   summary: string;
@@ -110,11 +110,11 @@ export interface Engine {
    */
   onPlayed(itemId: string, playedMs: number, complete: boolean): void;
   /**
-   * Called once, usually 20 seconds before the balance or the duration limit ends the call: time to wrap up. The engine
-   * need not react.
+   * Called once, usually 20 seconds before the balance or the duration limit ends the call, so that the engine can wrap
+   * up the conversation.
    */
   onEndingSoon?(secondsLeft: number): void;
-  /** The carrier's answering machine detection; the engine's own detection may know better. */
+  /** Reports the carrier's answering machine detection, which is less reliable than the engine's. */
   onAnsweredBy?(who: AnsweredBy): void;
   /** Called when the call is over; returns the engine's result. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
@@ -123,35 +123,35 @@ export interface Engine {
 /** The engine's interface to its call. */
 export interface EngineSink {
   /** Queues audio of an item after all queued audio. */
-  audio(itemId: string, mulaw: Uint8Array): void;
-  /** Ends an item: a mark is sent, and `onPlayed(complete)` follows once it has played. */
-  endOfItem(itemId: string): void;
-  /** Drops all audio that is not played yet, on a barge-in. */
+  sendAudio(itemId: string, mulaw: Uint8Array): void;
+  /** Ends an item with a mark. `onPlayed` reports the item as complete once it has played. */
+  endItem(itemId: string): void;
+  /** Drops all audio that has not been played yet, for example on a barge-in. */
   clear(): void;
-  transcript(turn: TranscriptTurn): void;
+  storeTurn(turn: TranscriptTurn): void;
   /**
-   * Stores the values known so far, with null for those the caller could not or would not give, so that another media
-   * process can continue the call.
+   * Stores the values known so far, so that another media process can continue the call. Null means that the caller
+   * could not or would not give the value.
    */
-  values(values: ParameterValues): void;
-  latency(latency: TurnLatency): void;
-  /** Stores who answered, as far as known, so that another media process can continue the call. */
-  answeredBy(who: AnsweredBy): void;
+  storeValues(values: ParameterValues): void;
+  storeLatency(latency: TurnLatency): void;
+  /** Stores whether a person or a machine answered, so that another media process can continue the call. */
+  storeAnsweredBy(who: AnsweredBy): void;
   /**
-   * Runs one of the call's tools. Never rejects; takes at most 15 s. `end_call` lets the queued audio play first, like
-   * `end`.
+   * Runs one of the call's tools. Never rejects, and takes at most 15 s. Like `end`, `end_call` ends the call after the
+   * queued audio has played.
    */
-  tool(call: ToolCall): Promise<ToolAnswer>;
+  runTool(call: ToolCall): Promise<ToolResult>;
   /** Ends the call after the queued audio has played. */
-  end(reason: EngineEnd): void;
-  /** Reports that the engine cannot continue: the call ends as `media_failed`. */
+  end(reason: EngineEndReason): void;
+  /** Reports that the engine cannot continue. The call then ends with `media_failed`. */
   fail(error: Error): void;
 }
 
-/** Creates one engine per call; heavy parts (voices, models) are shared. */
+/** Creates one engine per call. Large parts, such as voices and models, are shared by all calls. */
 export interface EngineFactory {
   readonly name: string;
-  /** Preloads what it can, so that the agent speaks soon after the answer. */
+  /** Loads voices and models in advance, so that the agent speaks soon after the answer. */
   warm(): Promise<void>;
   create(): Engine;
   close(): Promise<void>;

@@ -1,10 +1,10 @@
 import type { FliteVoice } from '../audio/flite.js';
 
-/** The provider-specific names of a voice of `src/kernel/voices.ts`. */
+/** The names that TTS providers use for one of our voices. */
 export interface SpokenVoice {
   name: string;
   flite: FliteVoice;
-  /** OpenAI's realtime voice. The pipeline engine has its voices in its settings. */
+  /** OpenAI's realtime voice. The pipeline engine takes its voices from its settings. */
   openai: string;
 }
 
@@ -17,8 +17,8 @@ const SPOKEN_VOICES: readonly SpokenVoice[] = [
 
 const DEFAULT_VOICE: SpokenVoice = SPOKEN_VOICES[0] ?? fail('no voices');
 
-/** The voice with this name, or the default one: a call must not fail because a voice was renamed. */
-export function voiceNamed(name: string): SpokenVoice {
+/** The voice with this name. If it does not exist, the default one, so that renaming a voice breaks no call. */
+export function findVoice(name: string): SpokenVoice {
   return SPOKEN_VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
 }
 

@@ -6,10 +6,10 @@ import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import type { ConversationResultDocument } from '../results/model.js';
-import type { StreamOwner } from './stream-places.js';
+import type { StreamOwner } from './stream-slots.js';
 
 export type Admission =
-  /** `earlier`: the result of the call's earlier streams; this stream's `start` must carry a higher stream number. */
+  /** `earlier`: the result of the call's earlier streams, whose stream numbers are lower than this stream's. */
   | {
       admitted: true;
       request: StreamedCall;
@@ -34,7 +34,7 @@ export function streamOfPath(streamUrl: string, path: string): { callId: string;
 
 /**
  * Decides whether a media stream may be opened for a call. Reads the call once; its audio then needs no database.
- * Verifies the carrier's signature before any database read, so that strangers cause no reads and learn nothing.
+ * Verifies the carrier's signature before any database read, so that other clients cause no reads and learn nothing.
  */
 export function createAdmission(deps: {
   config: Pick<Config, 'streamUrl'>;
@@ -47,21 +47,24 @@ export function createAdmission(deps: {
   const results = createConversationResults(database, calls);
 
   /**
-   * @param room.take called once a carrier's signature is valid; false: no room for more streams
-   * @param room.keep called once the call is known; false: no room for its mode, or for its account's test calls
+   * @param slots.acquire called once a carrier's signature is valid; returns false if there are too many streams
+   * @param slots.assign called once the call is known; returns false if its mode or account has too many streams
    * @throws the database's error if it is unavailable
    */
   return async function admit(
     callId: string,
     upgrade: Pick<StreamUpgrade, 'rest' | 'headers'>,
-    room: { take: () => boolean; keep: (owner: StreamOwner) => boolean } = { take: () => true, keep: () => true },
+    slots: { acquire: () => boolean; assign: (owner: StreamOwner) => boolean } = {
+      acquire: () => true,
+      assign: () => true,
+    },
   ): Promise<Admission> {
     const asked = { ...upgrade, url: `${config.streamUrl}/${callId}` };
     const isAdmittedBy = (mode: Mode) => carriers[mode].admitsStream(asked);
     if (!isAdmittedBy('live') && !isAdmittedBy('test')) {
-      return upgrade.rest === '' ? refusal(403, 'no valid carrier signature') : refusal(404, 'no such stream');
+      return upgrade.rest === '' ? reject(403, 'no valid carrier signature') : reject(404, 'no such stream');
     }
-    if (!room.take()) return refusal(503, 'no more streams are taken');
+    if (!slots.acquire()) return reject(503, 'too many media streams');
 
     const [request, binding, isFinal, result] = await Promise.all([
       calls.find(callId),
@@ -69,19 +72,19 @@ export function createAdmission(deps: {
       calls.isFinal(callId),
       results.find(callId),
     ]);
-    if (request === null) return refusal(404, 'no such call');
+    if (request === null) return reject(404, 'no such call');
     const carrier = carriers[request.mode];
-    if (!isAdmittedBy(request.mode)) return refusal(403, 'no valid carrier signature');
-    if (!room.keep(request)) return refusal(503, `no more streams of ${request.mode} calls are taken`);
-    if (isFinal) return refusal(404, 'the call is over');
-    if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
-    if ((binding.carrier ?? carrier.kind) !== carrier.kind) return refusal(404, 'the call is with another carrier');
-    if (result?.endedAt !== undefined) return refusal(409, 'the conversation is over');
+    if (!isAdmittedBy(request.mode)) return reject(403, 'no valid carrier signature');
+    if (!slots.assign(request)) return reject(503, `too many media streams of ${request.mode} calls`);
+    if (isFinal) return reject(404, 'the call is over');
+    if (binding === null || binding.closed === true) return reject(404, 'no carrier call is bound to the call');
+    if ((binding.carrier ?? carrier.kind) !== carrier.kind) return reject(404, 'the call is with another carrier');
+    if (result?.endedAt !== undefined) return reject(409, 'the conversation is over');
     const { carrierSid, resumptions: granted = 0 } = binding;
     return { admitted: true, request, carrierSid, carrier, granted, earlier: result };
   };
 }
 
-function refusal(status: 403 | 404 | 409 | 503, why: string): Admission {
+function reject(status: 403 | 404 | 409 | 503, why: string): Admission {
   return { admitted: false, status, why };
 }

@@ -21,21 +21,23 @@ export interface CarrierStreamHandlers {
   onAudio(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
-  /** Called once when the stream ends for any reason, unless we closed it ourselves. */
+  /** Called once when the stream ends for any reason, unless this server closed it. */
   onEnd(end: StreamEnd, detail: string): void;
 }
 
 export interface CarrierStream extends PlaybackLine {
-  /** Closes with a close handshake; if the carrier does not answer it, the socket is destroyed. */
+  /** Closes the socket with a close handshake. If the carrier does not answer it, the socket is destroyed. */
   close(code: number, reason: string): void;
 }
 
-/** A carrier with more unsent data no longer reads: this is over a minute of audio. */
+/** With more unsent data than this (over a minute of audio), the carrier counts as lost, because it no longer reads. */
 const MAX_BUFFERED_BYTES = 1_048_576;
-/** Close codes of an orderly close; any other one, including 1006 for a broken socket, means a lost connection. */
+/** Close codes of an orderly close. Any other code, including 1006 for a broken socket, means a lost connection. */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
 
-/** Manages one media socket: order of messages, limits and liveness. The session handles the conversation. */
+/**
+ * Reads and writes one media socket. Checks the order of messages, rate limits, and that the carrier still responds.
+ */
 export function openCarrierStream(
   socket: WebSocket,
   codec: MediaCodec,
@@ -52,7 +54,7 @@ export function openCarrierStream(
     handlers.onEnd(how, detail);
   }
 
-  function refuse(code: number, reason: string): void {
+  function reject(code: number, reason: string): void {
     end('misused', reason);
     socket.close(code, reason);
   }
@@ -78,8 +80,8 @@ export function openCarrierStream(
     if (message.event !== 'start') throw new ProtocolViolation(1008, `${message.event} before start`);
     clearTimeout(startTimer);
     state = 'live';
-    const refusal = handlers.onStart(message);
-    if (refusal !== undefined) throw new ProtocolViolation(1008, refusal);
+    const rejection = handlers.onStart(message);
+    if (rejection !== undefined) throw new ProtocolViolation(1008, rejection);
   }
 
   function readLive(message: MediaEvent): void {
@@ -102,36 +104,36 @@ export function openCarrierStream(
   function send(message: string | Uint8Array): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-      end('dropped', 'the carrier takes no audio');
+      end('dropped', 'the carrier does not read our audio');
       socket.terminate();
       return;
     }
     socket.send(message);
   }
 
-  const startTimer = setTimeout(() => refuse(1008, 'no start in time'), timings.startWithinMs);
+  const startTimer = setTimeout(() => reject(1008, 'no start message in time'), timings.startWithinMs);
   const liveness = watchLiveness(socket, timings.pingEveryMs, () => {
-    end('dropped', 'nothing comes from the carrier any more');
+    end('dropped', 'no data from the carrier');
     socket.terminate();
   });
 
-  // The library answers each ping, so pings count towards the message limit.
+  // The ws library sends a pong for each ping, so pings count towards the message limit.
   socket.on('ping', () => {
-    if (limits.isRead() && !limits.take()) refuse(1008, 'too many messages');
+    if (limits.isRead() && !limits.take()) reject(1008, 'too many messages');
   });
   socket.on('message', (data, isBinary) => {
     liveness.heard();
     try {
       read(data, isBinary);
     } catch (error) {
-      if (error instanceof ProtocolViolation) refuse(error.closeCode, error.message);
+      if (error instanceof ProtocolViolation) reject(error.closeCode, error.message);
       else {
         end('misused', error instanceof Error ? error.message : String(error));
         socket.close(1011, 'internal error');
       }
     }
   });
-  // ws closes the socket itself with a fitting code (1002, 1007, 1009); the close event follows.
+  // The ws library closes the socket with a suitable code (1002, 1007, 1009), and the close event follows.
   socket.on('error', (error) => end('misused', error.message));
   socket.on('close', (code) => {
     end(CLOSED_IN_ORDER.has(code) ? 'closed' : 'dropped', `close code ${code}`);

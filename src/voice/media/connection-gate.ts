@@ -7,25 +7,25 @@ interface GatedSocket {
 export type ConnectionGate = ReturnType<typeof createConnectionGate>;
 
 /**
- * Limits connections without a verified signature, per client and in total. A new one replaces the oldest: a real
- * carrier sends its signature within milliseconds, so the oldest is the least likely to be one.
+ * Limits connections without a verified signature, per client and in total. Above a limit, a new connection closes the
+ * oldest one. A real carrier sends its signature within milliseconds, so the oldest is least likely to be a carrier's.
  * @param limits.perClient connections per client address, as returned by `clientOf`
  */
 export function createConnectionGate(limits: { perClient: number; total: number }) {
-  /** Unverified sockets by age, with their client if known. */
-  const strangers = new Map<GatedSocket, string | undefined>();
-  const ofClient = new Map<string, Set<GatedSocket>>();
+  /** Unverified sockets, oldest first, each with its client's address if known. */
+  const unverified = new Map<GatedSocket, string | undefined>();
+  const socketsByClient = new Map<string, Set<GatedSocket>>();
 
-  function forgetClient(socket: GatedSocket): void {
-    const client = strangers.get(socket);
-    const sockets = client === undefined ? undefined : ofClient.get(client);
+  function removeClient(socket: GatedSocket): void {
+    const client = unverified.get(socket);
+    const sockets = client === undefined ? undefined : socketsByClient.get(client);
     sockets?.delete(socket);
-    if (client !== undefined && sockets?.size === 0) ofClient.delete(client);
+    if (client !== undefined && sockets?.size === 0) socketsByClient.delete(client);
   }
 
   function leave(socket: GatedSocket): void {
-    forgetClient(socket);
-    strangers.delete(socket);
+    removeClient(socket);
+    unverified.delete(socket);
   }
 
   function dropOldest(sockets: Iterable<GatedSocket>): void {
@@ -36,23 +36,23 @@ export function createConnectionGate(limits: { perClient: number; total: number 
     }
   }
 
-  /** Sets the client of a connection; does nothing after `leave`. */
+  /** Records which client address a connection comes from. Does nothing if `leave` was called for the connection. */
   function identify(socket: GatedSocket, client: string): void {
-    if (!strangers.has(socket) || strangers.get(socket) === client) return;
-    forgetClient(socket);
-    strangers.set(socket, client);
-    const sockets = ofClient.get(client) ?? new Set();
-    ofClient.set(client, sockets.add(socket));
+    if (!unverified.has(socket) || unverified.get(socket) === client) return;
+    removeClient(socket);
+    unverified.set(socket, client);
+    const sockets = socketsByClient.get(client) ?? new Set();
+    socketsByClient.set(client, sockets.add(socket));
     if (sockets.size > limits.perClient) dropOldest(sockets);
   }
 
   return {
-    /** @param client absent while only the proxy's address is known */
+    /** Starts to count a new connection. @param client absent while only the proxy's address is known */
     enter(socket: GatedSocket, client?: string): void {
-      strangers.set(socket, undefined);
+      unverified.set(socket, undefined);
       socket.once('close', () => leave(socket));
       if (client !== undefined) identify(socket, client);
-      if (strangers.size > limits.total) dropOldest(strangers.keys());
+      if (unverified.size > limits.total) dropOldest(unverified.keys());
     },
     identify,
     /** Stops counting a connection that was admitted or closed. */

@@ -2,27 +2,27 @@ import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** Short compared with the carrier's two to five seconds: one query per process, and none if no call waits. */
+/** Interval of one query per process, if any call waits. Short compared with the carrier's two to five seconds. */
 const READ_EVERY_MS = 500;
-/** Longer than the carrier's detection, which gives up 30 s after the answer. */
+/** How long a call waits for a result. The carrier's detection gives up earlier, 30 s after the answer. */
 const WATCH_MS = 45_000;
 
-/** A session that wants to know who answered. */
-export interface Detected {
+/** A session that is notified whether a person or a machine answered. */
+export interface DetectionListener {
   onAnsweredBy(who: AnsweredBy): void;
 }
 
 export interface DetectionWatch {
-  /** Notifies the session of who answered, if this is known within 45 s. */
-  watch(callId: string, talk: Detected): void;
-  /** Stops watching for a session that is over; a newer session of the same call is still notified. */
-  forget(callId: string, talk: Detected): void;
+  /** Notifies the session whether a person or a machine answered, if the carrier reports it within 45 s. */
+  watch(callId: string, session: DetectionListener): void;
+  /** Stops notifying a session that has ended. A newer session of the same call is still notified. */
+  unwatch(callId: string, session: DetectionListener): void;
   close(): void;
 }
 
 /**
- * Passes the result of the carrier's answering machine detection to live sessions; an API process stored it in the
- * database on a status callback. If the database is unavailable, the engine relies on its own detection.
+ * Passes results of the carrier's answering machine detection to running sessions. API processes store them in the
+ * database when status callbacks arrive. If the database is unavailable, the engine relies on its own detection.
  */
 export function watchDetections(deps: {
   bindings: Pick<CarrierBindings, 'answeredBy'>;
@@ -30,7 +30,7 @@ export function watchDetections(deps: {
   readEveryMs?: number;
 }): DetectionWatch {
   const { bindings, logger } = deps;
-  const waiting = new Map<string, { talk: Detected; until: number }>();
+  const waiting = new Map<string, { session: DetectionListener; until: number }>();
   let reading = false;
 
   async function read(): Promise<void> {
@@ -38,14 +38,14 @@ export function watchDetections(deps: {
     reading = true;
     try {
       const known = await bindings.answeredBy([...waiting.keys()]);
-      for (const [callId, { talk, until }] of waiting) {
+      for (const [callId, { session, until }] of waiting) {
         const who = known.get(callId);
         if (who === undefined && performance.now() < until) continue;
         waiting.delete(callId);
-        if (who !== undefined) talk.onAnsweredBy(who);
+        if (who !== undefined) session.onAnsweredBy(who);
       }
     } catch (error) {
-      logger.debug({ err: error }, 'who answered could not be read');
+      logger.debug({ err: error }, 'detection results not read');
     } finally {
       reading = false;
     }
@@ -53,9 +53,9 @@ export function watchDetections(deps: {
 
   const timer = setInterval(() => void read(), deps.readEveryMs ?? READ_EVERY_MS);
   return {
-    watch: (callId, talk) => void waiting.set(callId, { talk, until: performance.now() + WATCH_MS }),
-    forget(callId, talk) {
-      if (waiting.get(callId)?.talk === talk) waiting.delete(callId);
+    watch: (callId, session) => void waiting.set(callId, { session, until: performance.now() + WATCH_MS }),
+    unwatch(callId, session) {
+      if (waiting.get(callId)?.session === session) waiting.delete(callId);
     },
     close: () => clearInterval(timer),
   };

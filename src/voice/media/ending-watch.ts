@@ -1,14 +1,16 @@
 import type { CallReader } from '../call-reader.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** Interval for reading the ends of all live calls: one query per process. */
+/** Interval of the query that reads the ends of all running calls of this process. */
 const READ_EVERY_MS = 5_000;
 
-/** A session that is notified of its end. */
-export interface Ending {
-  /** In seconds from the start of the call's first stream; undefined: no end is known any more. */
+/** A session that is notified when its call will end. */
+export interface EndingListener {
+  /**
+   * Says when the call will end, in seconds from the start of its first stream; undefined: no end is known any more.
+   */
   endsAfter(seconds: number | undefined): void;
-  /** The call has ended, although its media stream is still open. */
+  /** Says that the call has ended although its media stream is still open. */
   callIsOver(): void;
 }
 
@@ -17,11 +19,11 @@ export interface EndingWatch {
 }
 
 /**
- * Notifies live sessions when their call is over, or of the end that the balance or the duration limit will force,
- * according to the read model. Sends nothing while the database is unavailable; audio is not affected.
+ * Notifies running sessions when their call has ended, and when the balance or the duration limit will end it. Reads
+ * this from the read model. While the database is unavailable, sessions are not notified, and audio continues.
  */
 export function watchEndings(deps: {
-  sessions: ReadonlyMap<string, Ending>;
+  sessions: ReadonlyMap<string, EndingListener>;
   calls: Pick<CallReader, 'endings'>;
   logger: Logger;
   readEveryMs?: number;
@@ -40,7 +42,7 @@ export function watchEndings(deps: {
         else session.endsAfter(end);
       }
     } catch (error) {
-      logger.debug({ err: error }, 'the ends of live calls could not be read');
+      logger.debug({ err: error }, 'call endings not read');
     } finally {
       reading = false;
     }

@@ -5,20 +5,20 @@ type OnBeat = (dueMs: number) => void;
 
 export interface FrameClock {
   /**
-   * Starts ticks every 20 ms on an even grid; missed ticks are skipped.
+   * Calls `onBeat` every 20 ms at evenly spaced times. Missed ticks are skipped.
    * @returns a function that stops them
    */
   start(onBeat: OnBeat): () => void;
   /**
-   * Runs the ticks that are due. Call it between pieces of work: the event loop checks timers only after it has served
-   * every ready socket, which takes several ms when a pause has made all of them ready.
+   * Runs the ticks that are due. Call it after each message from a socket. The event loop checks timers only after it
+   * has served every ready socket, and after a pause all sockets are ready, so that this takes several ms.
    */
   turn(): void;
 }
 
 /**
- * One clock for all calls of a process, with their ticks spread evenly over the 20 ms. 200 separate timers would cost
- * more than the work they trigger, and each would be late by the millisecond to which timers are rounded.
+ * One clock for all calls of a process, which spreads their ticks evenly over 20 ms. Separate timers for 200 calls
+ * would cost more than the work they start, and each would be late by up to 1 ms, because timers are rounded.
  * @param now current time in ms, from a monotonic clock
  */
 export function createFrameClock(now: () => number = () => performance.now()): FrameClock {

@@ -8,35 +8,44 @@ import { openStreamSession, type StreamSession, type StreamSessionDeps } from '.
 type Admitted = Extract<Admission, { admitted: true }>;
 type Shared = Pick<
   StreamSessionDeps,
-  'results' | 'recordings' | 'gateway' | 'tools' | 'logger' | 'clock' | 'closing' | 'lostForGoodMs' | 'timings'
+  | 'results'
+  | 'recordings'
+  | 'gateway'
+  | 'engineCosts'
+  | 'tools'
+  | 'logger'
+  | 'clock'
+  | 'closing'
+  | 'lostForGoodMs'
+  | 'timings'
 >;
 
-/** The streams of a media server, from admission until all their data is stored. */
+/** Manages the streams of a media server, from admission until all their data is stored. */
 export function createLiveStreams(p: {
   shared: Shared;
   engines: Engines;
   detections: DetectionWatch;
-  /** Whether the carrier is asked for answering machine detection. */
+  /** Whether outbound calls are dialed with the carrier's answering machine detection. */
   voicemailDetection: boolean;
 }) {
   const { shared, engines, detections } = p;
-  /** The latest stream of each call that has started here. */
+  /** The latest stream of each call that has started in this process. */
   const sessions = new Map<string, StreamSession & { resumption: number }>();
-  /** All streams that are not over, including those replaced by a later one. */
+  /** All streams that have not ended, including those replaced by a later one. */
   const unsettled = new Set<StreamSession>();
 
   return {
     /** The latest streams, by call id. */
     sessions: sessions as ReadonlyMap<string, StreamSession>,
 
-    /** @param onDecided called when the stream has started, or will not start any more */
+    /** Runs an admitted stream. @param onDecided called when the stream has started, or can no longer start */
     begin(callId: string, socket: WebSocket, admission: Admitted, onDecided: () => void): void {
       const { request, carrierSid, carrier, granted, earlier } = admission;
       const wantsDetection =
         p.voicemailDetection &&
         request.direction === 'outbound' &&
         machineDetectionFor(request.agent.voicemailAction) !== undefined;
-      // Run due ticks of other calls now, instead of after all ready sockets.
+      // Run the due ticks of other calls after each message, instead of after the messages of all sockets.
       socket.on('message', () => shared.clock.turn());
       const session = openStreamSession({
         ...shared,
@@ -46,12 +55,12 @@ export function createLiveStreams(p: {
         carrierSid,
         granted,
         earlier,
-        createEngine: () => engines.of(request).create(),
+        createEngine: () => engines.engineFor(request).create(),
         onDecided,
         takesPrecedence(resumption) {
           const standing = sessions.get(callId);
           if (standing !== undefined && resumption <= standing.resumption) return false;
-          standing?.handOver('a later stream of the call has come');
+          standing?.suspend('replaced by a later stream of the call');
           const live = { ...session, resumption };
           sessions.set(callId, live);
           if (wantsDetection) detections.watch(callId, session);
@@ -64,17 +73,17 @@ export function createLiveStreams(p: {
       unsettled.add(session);
       void session.over.finally(() => {
         unsettled.delete(session);
-        detections.forget(callId, session);
+        detections.unwatch(callId, session);
       });
     },
 
-    /** Resolves when all current streams are over. */
+    /** Resolves when all current streams have ended. */
     async allOver(): Promise<void> {
       await Promise.all(Array.from(unsettled, (session) => session.over));
     },
 
-    handAllOver(why: string): void {
-      for (const session of unsettled) session.handOver(why);
+    suspendAll(why: string): void {
+      for (const session of unsettled) session.suspend(why);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { MediaEnd } from '../../kernel/call-state.js';
 import type { MediaSignal } from '../../kernel/call-signals.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** How long a signal is retried while Temporal is unavailable; the workflow then reads the stored result. */
+/** How long a signal is retried while Temporal is unavailable. Without it, the workflow reads the stored result. */
 const GIVE_UP_AFTER_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -13,9 +13,9 @@ export type ReportOutcome = 'known' | 'over' | 'lost';
 
 export interface MediaReports {
   started(at: number): Promise<ReportOutcome>;
-  /** Sent after `started`, never before it. */
+  /** Reports the end of the audio; always sent after `started`. */
   ended(end: MediaEnd & { resultStored: boolean }): Promise<ReportOutcome>;
-  /** Follows an `ended` with `resultStored: false`: the rest is stored now. */
+  /** Reports that the result is stored, if `ended` was sent with `resultStored: false`. */
   stored(at: number): Promise<ReportOutcome>;
 }
 
@@ -38,7 +38,7 @@ export function createMediaReports(deps: {
         return taken ? 'known' : 'over';
       } catch (error) {
         if (performance.now() + pauseMs > giveUpAt) {
-          logger.error({ callId, kind: signal.kind, err: error }, 'the call could not be told of its stream');
+          logger.error({ callId, kind: signal.kind, err: error }, 'media signal not delivered');
           return 'lost';
         }
       }

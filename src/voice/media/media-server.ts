@@ -22,9 +22,9 @@ import { watchEndings } from './ending-watch.js';
 import type { Engines } from '../engines/engines.js';
 import { createFrameClock } from './frame-clock.js';
 import { createLiveStreams } from './live-streams.js';
-import { createMediaFront, refuse } from './media-front.js';
-import { createStreamPlaces, MAX_STREAMS, type StreamLimits } from './stream-places.js';
-import { settledWithin } from '../session/within.js';
+import { createMediaHttpServer, rejectUpgrade } from './media-http-server.js';
+import { createStreamSlots, MAX_STREAMS, type StreamLimits } from './stream-slots.js';
+import { waitAtMost } from '../session/wait-at-most.js';
 
 export interface MediaServerDeps {
   config: Config;
@@ -52,11 +52,11 @@ export interface MediaServerDeps {
 export interface MediaServer {
   /** Loads the engines, then accepts streams. */
   listen(): Promise<{ port: number }>;
-  /** Refuses new streams, lets live calls end for a while, then hands the rest over to another media server. */
+  /** Rejects new streams, waits some seconds for calls to end, then suspends the rest for another media server. */
   close(): Promise<void>;
 }
 
-/** A carrier's longest text message is about 400 bytes, in one fragment. */
+/** Limits of a media socket. A carrier's longest text message is about 400 bytes, in one fragment. */
 export const SOCKET_LIMITS = {
   perMessageDeflate: false,
   maxPayload: 65_536,
@@ -64,9 +64,9 @@ export const SOCKET_LIMITS = {
   maxBufferedChunks: 1_024,
   closeTimeout: 2_000,
 };
-/** On shutdown, how long live calls may end by themselves. */
+/** How long the server waits on shutdown for calls to end before it suspends them. */
 const SHUTDOWN_GRACE_MS = 4_000;
-/** After that: timeout for storing the progress of the calls to hand over. */
+/** Timeout on shutdown for storing the progress of suspended calls. */
 const SHUTDOWN_MS = 3_000;
 
 /** Accepts the carrier's media streams at `{streamUrl}/<call_id>` and runs their calls. */
@@ -75,12 +75,12 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const { endingsEveryMs: readEveryMs } = timings;
   const admit = createAdmission({ config, carriers, database, calls });
-  const places = createStreamPlaces(deps.limits ?? MAX_STREAMS);
+  const slots = createStreamSlots(deps.limits ?? MAX_STREAMS);
   /** Calls with a socket whose stream has not started yet. */
   const arriving = new Set<string>();
   let closing = false;
   const stopping = new AbortController();
-  // The signal has one listener per recently lost stream: disable the warning.
+  // The signal has one listener per recently lost stream, so disable the warning about many listeners.
   setMaxListeners(0, stopping.signal);
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
   const streams = createLiveStreams({
@@ -97,68 +97,68 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     handleProtocols: () => false,
     ...SOCKET_LIMITS,
   });
-  const front = createMediaFront({
+  const httpServer = createMediaHttpServer({
     trustProxy: config.api.trustProxy,
     health: () => ({ closing, calls: sessions.size }),
     onUpgrade: (request, socket, head) => void upgrade(request, socket, head),
     logger,
   });
 
-  /** A carrier's signature is valid. @returns whether there is room for another stream */
-  function welcome(socket: Duplex): boolean {
-    front.welcome(socket);
-    return places.take(socket);
+  /** Call this when a carrier's signature is valid. @returns false if the server has too many streams */
+  function acquireSlot(socket: Duplex): boolean {
+    httpServer.markVerified(socket);
+    return slots.acquire(socket);
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const asked = streamOfPath(config.streamUrl, request.url ?? '');
-    if (asked === undefined) return refuse(socket, 404, 'no such stream');
+    if (asked === undefined) return rejectUpgrade(socket, 404, 'no such stream');
     const { callId, rest } = asked;
-    if (closing) return refuse(socket, 503, 'shutting down');
-    if (arriving.has(callId)) return refuse(socket, 409, 'the call has its stream');
+    if (closing) return rejectUpgrade(socket, 503, 'shutting down');
+    if (arriving.has(callId)) return rejectUpgrade(socket, 409, 'the call already has a media stream');
     arriving.add(callId);
     try {
       const admission = await admit(
         callId,
         { rest, headers: request.headers },
-        { take: () => welcome(socket), keep: (owner) => places.keep(socket, owner) },
+        { acquire: () => acquireSlot(socket), assign: (owner) => slots.assign(socket, owner) },
       );
-      if (!admission.admitted) refuse(socket, admission.status, admission.why);
-      else if (closing) refuse(socket, 503, 'shutting down');
+      if (!admission.admitted) rejectUpgrade(socket, admission.status, admission.why);
+      else if (closing) rejectUpgrade(socket, 503, 'shutting down');
       else {
         let begun = false;
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
           begun = true;
           streams.begin(callId, webSocket, admission, () => arriving.delete(callId));
         });
-        // Only its `start` shows whether it follows another stream; until then accept no other socket of this call.
+        // Only the `start` message shows whether this stream follows another one, so accept no other socket until then.
         if (begun) return;
       }
     } catch (error) {
-      logger.error({ callId, err: error }, 'a stream could not be admitted');
-      refuse(socket, 503, 'try again later');
+      logger.error({ callId, err: error }, 'media stream admission failed');
+      rejectUpgrade(socket, 503, 'try again later');
     }
     arriving.delete(callId);
   }
 
   return {
     async listen() {
-      await Promise.all([engines.warm(), dialGate.warm()]);
-      return { port: await front.listen(config.media) };
+      await Promise.all([engines.warm(), dialGate.loadNumberingPlans()]);
+      return { port: await httpServer.listen(config.media) };
     },
 
     async close() {
       closing = true;
       stopping.abort();
-      const stopped = front.stop();
-      await settledWithin(timings.shutdownGraceMs, streams.allOver());
-      streams.handAllOver('shutting down');
-      await settledWithin(timings.shutdownMs, streams.allOver());
-      for (const callId of sessions.keys()) logger.error({ callId }, 'a call was left before its end could be told');
+      const stopped = httpServer.stop();
+      await waitAtMost(timings.shutdownGraceMs, streams.allOver());
+      streams.suspendAll('shutting down');
+      await waitAtMost(timings.shutdownMs, streams.allOver());
+      for (const callId of sessions.keys()) logger.error({ callId }, 'call end not reported before shutdown');
       endings.close();
       detections.close();
       for (const socket of sockets.clients) socket.terminate();
-      front.closeAll();
+      httpServer.closeAll();
       await stopped;
       await engines.close();
     },
@@ -189,6 +189,7 @@ function sharedByStreams(
     results: createConversationResults(database, calls),
     ...(recordings === undefined ? {} : { recordings }),
     gateway,
+    engineCosts: dialGate,
     tools,
     logger,
     clock: createFrameClock(),

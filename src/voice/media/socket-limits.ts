@@ -1,9 +1,9 @@
 import type { WebSocket } from 'ws';
 
-/** Messages per second, far above a real carrier's 50 audio frames and a few marks, and the burst for catching up. */
+/** Allowed messages per second. A real carrier sends 50 audio frames and a few marks, or a burst after a delay. */
 const MESSAGES_PER_SECOND = 300;
 const MESSAGE_BURST = 3_000;
-/** Messages ignored after we closed, because they may have been in transit; with more, the socket is terminated. */
+/** Messages ignored after we closed the socket, because they may have been in transit. More terminate the socket. */
 const MAX_IGNORED = 200;
 
 /** Limits what is read from a socket. */
@@ -40,7 +40,7 @@ export function watchLiveness(socket: WebSocket, pingEveryMs: number, onSilent: 
 
   const pinging = setInterval(() => {
     if (!alive) {
-      // After the process was blocked, timers run before pending input is read: check again after that.
+      // After the process was blocked, timers run before pending input is read, so check again after the input.
       setImmediate(loseSilent);
       return;
     }

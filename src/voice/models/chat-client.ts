@@ -14,7 +14,7 @@ export interface ChatSettings {
 }
 
 export interface JsonAnswer {
-  /** The parsed JSON. Validate it: only strict providers follow the schema. */
+  /** The parsed JSON. The caller must validate it, because not every provider follows the schema. */
   value: unknown;
   usage: { inputTokens: number; cachedInputTokens: number; outputTokens: number };
 }
@@ -43,7 +43,7 @@ interface Completion {
  * Asks a chat model for one JSON object that follows a strict schema.
  * @throws ChatError; or the signal's reason if it is aborted
  */
-export async function askForJson(
+export async function requestJson(
   settings: ChatSettings,
   question: { name: string; schema: Record<string, unknown>; messages: readonly ChatMessage[]; signal: AbortSignal },
 ): Promise<JsonAnswer> {
@@ -54,7 +54,7 @@ export async function askForJson(
     response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } },
   });
   const content = completion.choices?.[0]?.message?.content;
-  if (typeof content !== 'string' || content === '') throw new ChatError('the model gave no answer', true);
+  if (typeof content !== 'string' || content === '') throw new ChatError('the model returned no content', true);
   const { usage } = completion;
   const inputTokens = count(usage?.prompt_tokens);
   const cachedInputTokens = Math.min(inputTokens, count(usage?.prompt_tokens_details?.cached_tokens));
@@ -81,10 +81,13 @@ async function post(settings: ChatSettings, signal: AbortSignal, body: object): 
     text = response.bodyUsed ? '' : await response.text();
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new ChatError('the model could not be reached, or broke off', true);
+    throw new ChatError('the connection to the model failed', true);
   }
   if (!response.ok) {
-    throw new ChatError(`the model answered ${response.status}`, response.status === 429 || response.status >= 500);
+    throw new ChatError(
+      `the model responded with status ${response.status}`,
+      response.status === 429 || response.status >= 500,
+    );
   }
   const answer = parsed(text);
   return typeof answer === 'object' && answer !== null ? answer : {};
@@ -94,7 +97,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ChatError('the model answered with something that is no JSON', true);
+    throw new ChatError('the model returned invalid JSON', true);
   }
 }
 

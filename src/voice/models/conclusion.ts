@@ -1,11 +1,11 @@
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { UsageMeter } from '../engines/engine-usage.js';
-import { conclusionSchema, nothingSaid, validatedValues } from '../results/extraction.js';
+import { conclusionSchema, emptyValues, validateValues } from '../results/extraction.js';
 import type { EngineCall, EngineResult, TranscriptTurn } from '../engines/port.js';
-import { askForJson, ChatError } from './chat-client.js';
+import { requestJson, ChatError } from './chat-client.js';
 import type { ChatSettings } from './chat-client.js';
 
-/** Longest transcript sent to the model, in UTF-8 bytes; of a longer one, only the end is sent. */
+/** Maximum transcript sent to the model, in UTF-8 bytes. If it is longer, only its end is sent. */
 const MAX_TRANSCRIPT_BYTES = 100_000;
 const MAX_SUMMARY_CHARACTERS = 1_000;
 const RETRY_AFTER_MS = 250;
@@ -20,10 +20,10 @@ const TASK = `You read the transcript of a finished telephone call and report on
 export type Conclusion = Pick<EngineResult, 'summary' | 'outputParameters'>;
 
 /**
- * Asks a chat model for the summary and the values of a call, and once more after a temporary error. Never rejects:
- * without a response in time, it returns the values known so far, else null.
+ * Asks a chat model for the summary and the values of a call, and asks again after a temporary error. Never rejects:
+ * without a response in time, it returns the values known so far, and null for all others.
  * @param p.turns in conversation order, including those from before a resume
- * @param p.withinMs timeout for everything, retry included
+ * @param p.withinMs timeout for both attempts together
  */
 export async function concludeCall(p: {
   chat: ChatSettings;
@@ -34,7 +34,7 @@ export async function concludeCall(p: {
   logger: Logger;
 }): Promise<Conclusion> {
   const { call, turns, logger } = p;
-  const known = { ...nothingSaid(call.outputTemplate), ...call.resume?.values };
+  const known = { ...emptyValues(call.outputTemplate), ...call.resume?.values };
   if (!turns.some(({ speaker }) => speaker === 'caller')) {
     const summary = turns.length === 0 ? 'Nothing was said in the call.' : 'The agent spoke, and nobody answered.';
     return { summary, outputParameters: known };
@@ -49,7 +49,7 @@ export async function concludeCall(p: {
         await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
         continue;
       }
-      logger.warn({ callId: call.callId, err: error }, 'the call could not be concluded by the model');
+      logger.warn({ callId: call.callId, err: error }, 'call conclusion failed');
       return { summary: withoutModel(turns), outputParameters: known };
     }
   }
@@ -57,7 +57,7 @@ export async function concludeCall(p: {
 
 async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): Promise<Conclusion> {
   const { chat, call, turns, usage } = p;
-  const answer = await askForJson(chat, {
+  const answer = await requestJson(chat, {
     name: 'conclusion',
     schema: conclusionSchema(call.outputTemplate),
     messages: [
@@ -75,7 +75,7 @@ async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): 
       typeof summary === 'string' && summary.trim() !== ''
         ? summary.trim().slice(0, MAX_SUMMARY_CHARACTERS)
         : withoutModel(turns),
-    outputParameters: validatedValues(call.outputTemplate, values),
+    outputParameters: validateValues(call.outputTemplate, values),
   };
 }
 

@@ -1,5 +1,5 @@
 const NAME = 'max_completion_tokens';
-/** OpenAI's reasoning models reject this name; some other servers accept only this one. */
+/** Some servers accept only this older name; OpenAI's reasoning models reject it. */
 const OLDER_NAME = 'max_tokens';
 const MAX_REJECTION_BYTES = 8_192;
 
@@ -17,9 +17,9 @@ export function createOutputLimit(tokens: number) {
   let known = NAME;
   return {
     /**
-     * Sends a request with the limit. If the server rejects the parameter name, sends it once more under the other
-     * name. Keeps that name only if the server accepts it: an error message may quote the request, and one customer's
-     * request must not change what is sent for others.
+     * Sends a request with the limit. If the server rejects the parameter name, sends the request again with the other
+     * name. Later requests use the other name only if the server accepted it here, because an error message may just
+     * quote the request, and one customer's request must not change what is sent for others.
      * @param post must not read the body of a response with status 400 or 422
      */
     async send<R extends Reply>(post: (limit: Record<string, number>) => Promise<R>): Promise<R> {

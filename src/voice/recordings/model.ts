@@ -2,10 +2,10 @@ import { Schema, type mongo } from 'mongoose';
 
 /**
  * The recording of one media stream, in the layout of a GridFS file. The document is written before the first chunk, so
- * that every chunk has one; its length is written last.
+ * that every chunk belongs to a document. The length is written last.
  */
 export interface RecordingFileDocument {
-  /** The call's id; for later streams followed by `.<stream number>`. */
+  /** The call's id. For streams after the first, `.<stream number>` follows. */
   _id: string;
   /** Bytes of mu-law, both tracks; absent while writing is in progress, or if it never finished. */
   length?: number;
@@ -17,13 +17,13 @@ export interface RecordingFileDocument {
     /** Start on the call's timeline, in ms; absent means 0. */
     offsetMs?: number;
   };
-  /** Set while `length` is absent; the retention sweep queries it. */
+  /** Set while `length` is absent. The sweep of old recordings queries this field. */
   open?: true;
   /** Set for test calls. */
   test?: true;
 }
 
-/** `_id` is `<file id>:<n>`: a repeated write cannot duplicate a chunk, and reads need no further index. */
+/** `_id` is `<file id>:<n>`, so that a repeated write cannot duplicate a chunk and reads need no other index. */
 export interface RecordingChunkDocument {
   _id: string;
   files_id: string;
@@ -45,7 +45,7 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
   { collection: 'recordings.files', versionKey: false },
 );
 
-// For the retention sweep, which queries by age. Embedded servers skip these indexes and scan.
+// The sweep of old recordings needs these indexes, because it queries by age. Embedded servers scan instead.
 recordingFileSchema.index({ uploadDate: 1 });
 recordingFileSchema.index({ open: 1 }, { sparse: true });
 recordingFileSchema.index({ test: 1, uploadDate: 1 });

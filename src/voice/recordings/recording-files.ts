@@ -5,7 +5,7 @@ import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
 
 export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
 
-/** Access to the stored recording files and chunks: one file per media stream of a call. */
+/** Reads, seals and deletes the stored recording files and their chunks. Each media stream of a call has one file. */
 export function createRecordingFiles(database: VoiceDatabase) {
   const files = database.recordingFiles;
   const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
@@ -26,7 +26,7 @@ export function createRecordingFiles(database: VoiceDatabase) {
       let left = bytes;
       for (let n = 0; left > 0; n++) {
         const chunk = await chunks.findOne({ _id: chunkId(id, n) });
-        if (chunk === null) throw new Error(`The recording ${id} has lost chunk ${n}.`);
+        if (chunk === null) throw new Error(`The recording ${id} lacks chunk ${n}.`);
         const data = chunk.data.value().subarray(0, left);
         left -= data.length;
         yield data;
@@ -40,7 +40,7 @@ export function createRecordingFiles(database: VoiceDatabase) {
       const last = await chunks.findOne({ _id: chunkId(file._id, stored - 1) });
       const length = last === null ? 0 : (stored - 1) * file.chunkSize + last.data.length();
       const sealed = { $set: { length }, $unset: { open: '' } };
-      // The process that writes the file may close it at the same time, with its full length: then leave that.
+      // If the process that writes the file has closed it meanwhile, keep its length.
       await files.updateOne({ _id: file._id, open: true }, sealed);
     },
 
@@ -55,7 +55,7 @@ export function createRecordingFiles(database: VoiceDatabase) {
   };
 }
 
-/** Matches by range of ids, which includes chunks that arrive after the file was sealed. */
+/** Filter for the chunks of a file. The range of ids includes chunks that arrive after the file was sealed. */
 function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
   return { _id: { $gte: `${id}:`, $lt: `${id};` } };
 }

@@ -1,14 +1,14 @@
 import { MULAW_SILENCE } from '../audio/mulaw.js';
 import type { RecordingFileDocument } from './model.js';
 
-/** Two channels of mu-law at 8,000 samples per second each. */
+/** Bytes of recording per ms: two channels of mu-law at 8,000 samples per second each. */
 export const BYTES_PER_MS = 16;
 const BYTES_PER_SAMPLE_PAIR = 2;
-/** A lost stream is noticed sooner than this (10 s); a longer overlap means that clocks disagree. */
+/** Longest overlap of two streams, 10 s. A lost stream is noticed sooner; a longer overlap means that clocks differ. */
 const MAX_OVERLAP_BYTES = 10_000 * BYTES_PER_MS;
 const SILENCE_BLOCK = Buffer.alloc(64 * 1_024, MULAW_SILENCE);
 
-/** The part of a file to read, and the silence before it, in bytes. */
+/** A file with the number of bytes to read from it, and the bytes of silence to insert before. */
 export interface Segment {
   file: RecordingFileDocument;
   silenceBefore: number;
@@ -16,11 +16,11 @@ export interface Segment {
 }
 
 /**
- * Arranges the files of a call's streams on one timeline, with silence where no stream existed. Where two overlap, the
- * later one is used, because the call had moved there, but only for up to `MAX_OVERLAP_BYTES`.
+ * Arranges the files of a call's streams on one timeline, with silence where no stream existed. If two streams
+ * overlap, the later one is used, because the call had moved to it. At most `MAX_OVERLAP_BYTES` are replaced.
  * @param files ordered by stream number, each with its length
  */
-export function layOut(files: readonly RecordingFileDocument[]): Segment[] {
+export function arrangeSegments(files: readonly RecordingFileDocument[]): Segment[] {
   const starts = files.map(({ metadata }) => bytesAt(metadata.offsetMs ?? 0));
   let end = 0;
   return files.map((file, index) => {

@@ -4,22 +4,22 @@ import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { RecordingChunkDocument } from './model.js';
 
-/** Two seconds of a recording: the most that is lost if the process dies. */
+/** Size of a chunk: two seconds of a recording, which is the most that is lost if the process dies. */
 const CHUNK_BYTES = 32_000;
 const LONGEST_PAUSE_MS = 5_000;
-/** Two minutes of unwritten audio; a limit, because memory would keep growing behind a slow database. */
+/** Maximum unwritten chunks: two minutes of audio. Without a limit, a slow database would let memory grow. */
 const MAX_WAITING_CHUNKS = 60;
-/** About as many as a process with several hundred calls fills at a time. */
+/** Maximum unused chunk buffers, enough for a process with several hundred calls. */
 const MAX_FREE_CHUNKS = 512;
 
 export interface RecordingWriter {
   /** Copies mu-law bytes of both tracks, interleaved: left the caller, right the agent. Never waits. */
   write(mulaw: Uint8Array): void;
-  /** Writes the rest. @throws the database's error after retries; Error if deleted. The recording is then incomplete */
+  /** Writes the rest. @throws the database's error after retries, or Error if the recording was deleted meanwhile */
   close(): Promise<void>;
 }
 
-/** Reuses chunk buffers, because new ones all the time would keep the garbage collector of a media process busy. */
+/** Reuses chunk buffers, because allocating new ones would keep the garbage collector of a media process busy. */
 export type ChunkPool = ReturnType<typeof createChunkPool>;
 
 export function createChunkPool() {
@@ -52,12 +52,12 @@ export function writeRecording(deps: {
   /** Number of full chunks not written yet. */
   let waiting = 0;
   let length = 0;
-  /** The file was deleted during the stream, because the call was erased: store nothing more. */
+  /** Whether the file was deleted during the stream because the call was erased. Then nothing more is stored. */
   let removed = false;
   let written: Promise<void> = after.then((isOurs) => {
     if (!isOurs) throw new Error('The recording belongs to another stream.');
   });
-  // `close` reports a failure; until then it must not become an unhandled rejection.
+  // `close` reports a failure. Until then the failure must not become an unhandled rejection.
   written.catch(() => undefined);
 
   function next(write: () => Promise<unknown>): void {
@@ -69,7 +69,9 @@ export function writeRecording(deps: {
     const full = chunk;
     if (full === undefined) return;
     if (waiting >= MAX_WAITING_CHUNKS) {
-      written = Promise.reject(new Error('The database is too far behind the recording.'));
+      written = Promise.reject(
+        new Error('The database is too slow: too much of the recording is waiting to be stored.'),
+      );
       written.catch(() => undefined);
     }
     if (count === 0) {

@@ -4,7 +4,7 @@ import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import type { VoiceDatabase } from '../database.js';
 import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
-import { layOut, silence, type Segment } from './recording-segments.js';
+import { arrangeSegments, silence, type Segment } from './recording-segments.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
 /** The WAV file has 16-bit samples, which every player supports; the database stores mu-law, one byte per sample. */
@@ -25,9 +25,10 @@ export interface RecordingKey {
 export type Recordings = ReturnType<typeof createRecordings>;
 
 /**
- * Recordings in the layout of GridFS, bucket `recordings`: one file per media stream, read as one recording. Files
- * store mu-law without a header, half the size of a WAV file, and have a length only at the end; `read` converts to
- * WAV. A recording is readable once all its files have a length, set by their process, or by `seal` if that died.
+ * Stores recordings in the layout of GridFS, bucket `recordings`. A call has one file per media stream; `read` joins
+ * them and converts them to WAV. Files store mu-law without a header, which takes half the size of a WAV file. A
+ * recording is readable once all its files have a length. The process that writes a file sets its length at the end;
+ * if the process dies, `seal` does.
  */
 export function createRecordings(database: VoiceDatabase, options: { giveUpAfterMs?: number } = {}) {
   const stored = createRecordingFiles(database);
@@ -72,7 +73,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
     async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
       const found = await stored.of(callId);
       if (found.some(({ length }) => length === undefined)) return null;
-      const segments = layOut(found.filter(({ length = 0 }) => length > 0));
+      const segments = arrangeSegments(found.filter(({ length = 0 }) => length > 0));
       if (segments.length === 0) return null;
       const storedBytes = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
       const bytes = storedBytes * BYTES_PER_STORED_BYTE;
@@ -83,16 +84,16 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
     },
 
     /**
-     * Makes the stored part of a call's recording readable if its process did not finish it. Harmless while that
-     * process is alive: it sets the final length when it finishes.
+     * Makes the stored part of a call's recording readable if the process that writes it did not finish. If that
+     * process is still alive, it later sets the final length.
      * @returns whether there is any recording
      */
     seal,
 
-    /** Deletes a recording, including chunks that arrived after their file was deleted; succeeds if there is none. */
+    /** Deletes a recording, including chunks that arrived after an earlier deletion. Succeeds if there is none. */
     delete: (callId: string) => stored.deleteOf(callId),
 
-    /** Ids of calls (or only test calls) with files from before a time, oldest first; reads at most `limit` files. */
+    /** Ids of all calls or test calls with files older than `time`, oldest first. Reads at most `limit` files. */
     async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {
       const ofTest = which === 'test' ? { test: true as const } : {};
       const old = await files
@@ -103,7 +104,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       return [...new Set(old.map(({ _id }) => callIdOf(_id)))];
     },
 
-    /** Ids of calls with unfinished files from before a time; reads at most `limit` files. */
+    /** Ids of calls with unfinished files older than `time`. Reads at most `limit` files. */
     async unfinishedBefore(time: Date, limit: number): Promise<string[]> {
       const open = await files
         .find({ open: true, uploadDate: { $lt: time } }, { _id: 1 })

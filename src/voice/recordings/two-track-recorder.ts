@@ -8,7 +8,7 @@ const BLOCK_SAMPLES = BLOCK_MS * SAMPLES_PER_MS;
 const BLOCK_BYTES = BLOCK_SAMPLES * BYTES_PER_SAMPLE_PAIR;
 /** Frames more blocks ahead than this are dropped as implausible. */
 const MAX_BLOCKS_AHEAD = 60;
-/** Delay before a block is written, for late frames: carrier jitter, and the round trip of a mark. */
+/** Delay before a block is written, so that late frames fit in. Jitter and the round trip of marks make frames late. */
 const HOLD_BACK_MS = 2_000;
 
 type Track = 'caller' | 'agent';
@@ -16,10 +16,10 @@ const OFFSET: Record<Track, number> = { caller: 0, agent: 1 };
 
 export type TwoTrackRecorder = ReturnType<typeof createTwoTrackRecorder>;
 
-/** Mixes both sides of a call onto one timeline: left the caller, right the agent, silence where no audio arrived. */
+/** Writes a stereo recording: the caller on the left, the agent on the right, and silence where no audio arrived. */
 export function createTwoTrackRecorder(writer: RecordingWriter) {
   const blocks = new Map<number, Uint8Array>();
-  /** Reused buffers: a new one per second and call would keep the garbage collector busy. */
+  /** Buffers to reuse, because a new one per second and call would keep the garbage collector busy. */
   const spare: Uint8Array[] = [];
   let written = 0;
 
@@ -40,7 +40,9 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
   }
 
   return {
-    /** Places a frame at its time, in ms from the start of the stream; drops it if it is too late or far too early. */
+    /**
+     * Adds a frame at its time, in ms since the start of the stream. Drops a frame that is too late or far too early.
+     */
     put(track: Track, mulaw: Uint8Array, atMs: number): void {
       const first = Math.round(atMs * SAMPLES_PER_MS);
       for (let done = 0; done < mulaw.length;) {
@@ -55,8 +57,9 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
     },
 
     /**
-     * Writes the next second once no late frame can change it. At most one second per call: after the process was
-     * blocked, frames that arrived meanwhile are read only after this. Call it many times a second.
+     * Writes the next second of audio once no late frame can change it. Call it many times a second. Each call writes
+     * at most one second, because after the process was blocked, frames that arrived meanwhile are read later than
+     * this.
      */
     advance(nowMs: number): void {
       if ((written + 1) * BLOCK_MS + HOLD_BACK_MS <= nowMs) writeNext();
@@ -72,7 +75,7 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
   };
 }
 
-/** Copies byte by byte; this loop runs for 16,000 samples per second and call. */
+/** Copies mu-law bytes to every second byte of a block. Must be fast: it runs 16,000 times per second and call. */
 function lay(mulaw: Uint8Array, from: number, count: number, block: Uint8Array, at: number): void {
   for (let i = from, offset = at; i < from + count; i++, offset += BYTES_PER_SAMPLE_PAIR) {
     block[offset] = mulaw[i] ?? MULAW_SILENCE;

@@ -1,9 +1,9 @@
-/** Above this number of paths, replacing the whole list is cheaper. */
+/** Maximum number of paths. For more changes, replacing the whole list is cheaper. */
 const MOST_PATHS = 500;
 
 /**
- * The MongoDB `$set` paths that turn a stored list into the wanted one: all items from the first difference on. The
- * wanted list must not be shorter than the stored one.
+ * Returns the MongoDB `$set` paths that turn a stored list into the wanted one: one path per item, from the first
+ * difference on. The wanted list must not be shorter than the stored one.
  * @param stored undefined if the stored list is unknown
  */
 export function changedItems(

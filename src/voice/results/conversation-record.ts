@@ -12,17 +12,17 @@ import type {
   TurnLatency,
 } from '../engines/port.js';
 
-/** Longer calls keep only the first ones, because the size of a document is limited. */
+/** Maximum latencies stored per call, because the size of a document is limited. Later ones are dropped. */
 const MAX_LATENCIES = 1_000;
-/** Total of all streams' session logs, in UTF-8 bytes: a document has room for them and the longest transcript. */
+/** Maximum size of all session logs of a call, in UTF-8 bytes. A document holds them and the longest transcript. */
 const MAX_SESSION_LOG_BYTES = 6_200_000;
 
 export type ConversationRecord = ReturnType<typeof createConversationRecord>;
 
 /**
- * The conversation of a call over all its streams: what earlier streams stored, plus what this one adds. Times of this
- * stream are converted to ms from the start of the call's first stream.
- * @param p.offsetMs start of this stream, in ms from the start of the first
+ * Collects the conversation of a call over all its streams: what earlier streams stored, and what this stream adds.
+ * Times of this stream are converted to ms from the start of the call's first stream.
+ * @param p.offsetMs start of this stream, in ms from the start of the first stream
  */
 export function createConversationRecord(p: {
   template: ParameterValues;
@@ -42,7 +42,7 @@ export function createConversationRecord(p: {
 
   const knownValues = () => ({ ...valuesIn(earlier?.values), ...values });
 
-  /** The engine's values; where missing, the values known before; null where neither exists. */
+  /** The engine's value for each key; if missing, the value known before; else null. */
   function outputParameters(): ParameterValues {
     const known = knownValues();
     const own = result?.outputParameters ?? {};
@@ -69,13 +69,13 @@ export function createConversationRecord(p: {
       return isNews;
     },
 
-    /** The engine's result. If this stream is lost, a later stream replaces it. */
+    /** Sets the engine's result. If this stream is lost, the result of a later stream replaces it. */
     setResult(made: EngineResult): void {
       result = made;
     },
 
     /**
-     * The carrier's answering machine detection; the engine's own finding takes precedence.
+     * Sets the result of the carrier's answering machine detection. The engine's detection takes precedence.
      * @returns whether this is the first result on this stream
      */
     setAnsweredBy(who: AnsweredBy): boolean {
@@ -84,8 +84,8 @@ export function createConversationRecord(p: {
       return true;
     },
 
-    /** Who answered according to the engine's own detection, until its result is available. */
-    setHeard(who: AnsweredBy): void {
+    /** Sets whether a person or a machine answered according to the engine, until the engine's result is available. */
+    setEngineDetection(who: AnsweredBy): void {
       heard = who;
     },
 
@@ -98,7 +98,7 @@ export function createConversationRecord(p: {
       return transferTo;
     },
 
-    /** Replaces the earlier row with its state at takeover: the previous stream may have written since it was read. */
+    /** Replaces the data of earlier streams, because the previous stream may have written more since it was read. */
     takeOver(row: ConversationResultDocument): void {
       earlier = row;
       turns.replaceEarlier(row.turns);
@@ -108,12 +108,12 @@ export function createConversationRecord(p: {
       return agentAudioPlayed || (earlier?.agentAudioPlayed ?? false);
     },
 
-    /** All that is known, as it is stored. */
+    /** All data of the conversation so far, in the form in which it is stored. */
     progress(): ConversationProgress & { outputParameters: string } {
       const known = knownValues();
       const usage = usageOfBoth(earlier?.usage, result?.usage);
       const all = [...(earlier?.latencies ?? []), ...latencies].slice(0, MAX_LATENCIES);
-      const answeredBy = surest([result?.answeredBy, heard, detected, earlier?.answeredBy]);
+      const answeredBy = mostCertain([result?.answeredBy, heard, detected, earlier?.answeredBy]);
       return {
         agentAudioPlayed: this.agentAudioPlayed,
         turns: turns.all(),
@@ -131,7 +131,7 @@ export function createConversationRecord(p: {
   };
 }
 
-/** The logs that fit within the limit, in order; each one is useful by itself. */
+/** The logs that fit within the limit, in order. A log that does not fit is left out. */
 function fittingLogs(logs: readonly string[]): string[] {
   let bytes = 0;
   return logs.filter((log) => {
@@ -142,14 +142,14 @@ function fittingLogs(logs: readonly string[]): string[] {
   });
 }
 
-/** The first definite value; `unknown` only if there is no other. */
-function surest(said: readonly (AnsweredBy | undefined)[]): AnsweredBy | undefined {
+/** The first value other than `unknown`; `unknown` only if there is no other value. */
+function mostCertain(said: readonly (AnsweredBy | undefined)[]): AnsweredBy | undefined {
   const known = said.filter((who) => who !== undefined);
   return known.find((who) => who !== 'unknown') ?? known[0];
 }
 
-/** What an engine receives about the earlier streams of its call. */
-export function resumeOf(earlier: ConversationResultDocument): NonNullable<EngineCall['resume']> {
+/** Builds the data about earlier streams that an engine needs to continue a call. */
+export function buildResume(earlier: ConversationResultDocument): NonNullable<EngineCall['resume']> {
   return { turns: earlier.turns, values: valuesIn(earlier.values) };
 }
 
@@ -170,6 +170,6 @@ function storable(counts: Record<string, number>): Record<string, number> {
 }
 
 function valuesIn(json: string | undefined): ParameterValues {
-  // Trusted JSON: only `progress` writes it.
+  // The JSON needs no validation, because only `progress` writes it.
   return json === undefined ? {} : (JSON.parse(json) as ParameterValues);
 }

@@ -20,7 +20,7 @@ export interface ConversationBeginning extends ConversationKey {
   resumptions?: number;
 }
 
-/** All that is known so far, not only the changes, so that a lost checkpoint loses nothing. */
+/** All data so far, not only the changes, so that the next checkpoint makes up for a lost one. */
 export type ConversationProgress = {
   agentAudioPlayed: boolean;
   turns: readonly StoredTurn[];
@@ -29,7 +29,7 @@ export type ConversationProgress = {
   'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording' | 'sessionLogs'
 >;
 
-/** The lists as stored in a row; later writes send only the difference to the database. */
+/** The lists as a row stores them. Later writes send only the differences to the database. */
 export interface StoredLists {
   turns: readonly StoredTurn[];
   latencies?: readonly StoredLatency[];
@@ -43,15 +43,17 @@ export type ConversationEnding = ConversationBeginning &
   Required<Pick<ConversationResultDocument, 'endedAt' | 'endReason' | 'summary' | 'outputParameters'>> &
   Pick<ConversationResultDocument, 'transferTo'>;
 
-/** `earlier` is the row of the previous streams, null for the first. `claimed: false`: another stream owns the call. */
+/** `earlier`: the row written by previous streams, null for the first one. `claimed: false`: another owns the call. */
 export type Claim = { claimed: true; earlier: ConversationResultDocument | null } | { claimed: false };
 
 export type ConversationResults = ReturnType<typeof createConversationResults>;
 
-/** The media server's results of each call. Every write can be repeated; only the stream that owns a row changes it. */
+/**
+ * Stores the conversation's result of each call. Writes can be repeated. Only the stream that owns a row changes it.
+ */
 export function createConversationResults(database: VoiceDatabase, { isErased }: Pick<CallReader, 'isErased'>) {
   const { conversationResults } = database;
-  // Bypass Mongoose: it would cast every turn of the call at each checkpoint, which takes longer than all the rest.
+  // Bypass Mongoose, because it would cast every turn of the call at each checkpoint, which is too slow.
   const rows = driverCollection<ConversationResultDocument>(database, conversationResults);
 
   /** Takes over an unfinished row from a stream with a lower number. */
@@ -68,7 +70,9 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
   }
 
   return {
-    /** Claims the call for one stream; an unclaimed stream must stay silent. An erased call cannot be claimed. */
+    /**
+     * Claims the call for one stream. A stream that cannot claim it must stay silent. An erased call is never claimed.
+     */
     async begin(beginning: ConversationBeginning): Promise<Claim> {
       const { callId, streamId, ...fields } = beginning;
       if (await isErased(callId)) return { claimed: false };
@@ -95,7 +99,8 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     },
 
     /**
-     * @param known what this stream has stored so far; if absent, the lists are written in full
+     * Stores the progress of the conversation.
+     * @param known the lists that this stream has stored so far; if absent, the lists are written in full
      * @returns false if the row belongs to another stream or has ended
      */
     async checkpoint(key: ConversationKey, progress: ConversationProgress, known?: StoredLists): Promise<boolean> {
@@ -108,7 +113,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
 
     /**
      * Writes the whole result, even if no earlier write arrived.
-     * @param known as for `checkpoint`
+     * @param known the lists that this stream has stored so far; if absent, the lists are written in full
      * @returns false if the call was erased; then nothing is written
      * @throws a duplicate key error if another stream owns the call
      */
@@ -140,7 +145,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       return conversationResults.findById(callId).lean<ConversationResultDocument>().exec();
     },
 
-    /** Only the transcript of a call. */
+    /** Finds only the transcript of a call. */
     findTurns(callId: string): Promise<Pick<ConversationResultDocument, 'turns'> | null> {
       return conversationResults
         .findById(callId, { turns: 1 })
@@ -148,14 +153,14 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
         .exec();
     },
 
-    /** The row without the lists that grow with the call. */
+    /** Finds the row of a call without the lists that grow with the call. */
     findHead(callId: string): Promise<ResultHead | null> {
       return conversationResults.findById(callId, { turns: 0, latencies: 0, sessionLogs: 0 }).lean<ResultHead>().exec();
     },
   };
 }
 
-/** The `$set` paths of a write; for each list only the items not stored yet. Repeating the write changes nothing. */
+/** The `$set` paths of a write. Lists include only items not stored yet. Repeating the write changes nothing. */
 function changesOf<T extends ConversationProgress>(progress: T, known?: StoredLists): Record<string, unknown> {
   const { turns, latencies, ...fields } = progress;
   return {

@@ -6,8 +6,9 @@ type JsonSchema = Record<string, unknown>;
 const MAX_VALUE_CHARACTERS = 1_000;
 
 /**
- * The default of a template key defines the kind of its value: a boolean or number stays one, a text with bars is one
- * of its choices (`small|medium|large`), other text is free text, null accepts any kind. Returns the choices, if any.
+ * Returns the choices of a template key, or undefined if the key has no list of choices. The default of a key defines
+ * the type of its value: a boolean or a number requires the same type, null accepts every type, and a text with bars
+ * (`small|medium|large`) lists the choices. Other text means free text.
  */
 function choicesOf(byDefault: Value): string[] | undefined {
   if (typeof byDefault !== 'string' || !byDefault.includes('|')) return undefined;
@@ -16,8 +17,8 @@ function choicesOf(byDefault: Value): string[] | undefined {
 }
 
 /**
- * The strict JSON Schema of a conversation's conclusion: a summary, and for each template key its value or null. Keys
- * are numbered, because customers' keys can have any form; `validatedValues` restores their names.
+ * The strict JSON Schema of a conversation's conclusion: a summary, and a value or null for each template key. The
+ * schema numbers the keys, because customers' keys can have any form. `validateValues` restores the keys.
  */
 export function conclusionSchema(template: ParameterValues): JsonSchema {
   const values = Object.entries(template).map(([key, byDefault], index) => {
@@ -56,11 +57,11 @@ function fieldName(index: number): string {
 }
 
 /**
- * Validates extracted values against the template: returns exactly its keys, each with a value of the right kind or
- * null. A value that does not fit becomes null and is never converted, because the caller did not say it.
+ * Validates extracted values against the template. Returns exactly the template's keys, each with a value of the right
+ * type or null. A value of another type becomes null and is never converted, because the caller did not say it.
  * @param extracted the model's output, by the names of `conclusionSchema`
  */
-export function validatedValues(template: ParameterValues, extracted: unknown): ParameterValues {
+export function validateValues(template: ParameterValues, extracted: unknown): ParameterValues {
   const given = isObject(extracted) ? extracted : {};
   const entries = Object.entries(template).map(([key, byDefault], index) => {
     const name = fieldName(index);
@@ -69,7 +70,7 @@ export function validatedValues(template: ParameterValues, extracted: unknown): 
   return Object.fromEntries(entries);
 }
 
-/** The value if it has the kind of the default, else null. */
+/** Returns the value if it has the type of the default, else null. */
 function fitting(byDefault: Value, value: unknown): Value {
   if (typeof value === 'string') return fittingText(byDefault, value.trim());
   if (typeof value === 'number') {
@@ -87,8 +88,8 @@ function fittingText(byDefault: Value, text: string): Value {
   return choices.find((choice) => choice.toLowerCase() === text.toLowerCase()) ?? null;
 }
 
-/** Null for every key of the template. */
-export function nothingSaid(template: ParameterValues): ParameterValues {
+/** Returns null for every key of the template. */
+export function emptyValues(template: ParameterValues): ParameterValues {
   return Object.fromEntries(Object.keys(template).map((key) => [key, null]));
 }
 

@@ -28,7 +28,7 @@ export interface ConversationResultDocument {
   carrierSid: string;
   /** The carrier's id of the stream that owns the row. After a new stream takes over, writes of the old one fail. */
   streamSid: string;
-  /** The stream number of that stream: how many came before it. */
+  /** The number of the stream that owns the row: how many streams of the call came before it. */
   resumptions?: number;
   /** Start of the call's first stream. */
   startedAt: Date;
@@ -36,23 +36,23 @@ export interface ConversationResultDocument {
   agentAudioPlayed: boolean;
   turns: StoredTurn[];
   engine: string;
-  /** The values extracted so far, without nulls for the rest: a JSON object as a string. */
+  /** The values extracted so far, without keys that have no value yet: a JSON object as a string. */
   values?: string;
   latencies?: StoredLatency[];
-  /** Sum over all engines of the call; the usage of an engine whose process was killed is missing. */
+  /** Sum over all engines of the call. It lacks the usage of engines whose process was killed. */
   usage?: StoredUsage;
-  /** Absent while the call may continue, and permanently if its last stream was lost. */
+  /** Absent while the call may continue. Never set if the call's last stream was lost. */
   endedAt?: Date;
   endReason?: MediaEndReason;
-  /** The number the call was transferred to. */
+  /** The phone number that the call was transferred to. */
   transferTo?: string;
   answeredBy?: AnsweredBy;
   summary?: string;
   /** The template filled with the known values: a JSON object as a string. */
   outputParameters?: string;
-  /** Absent until known. */
+  /** Whether a readable recording exists; absent until this is known. */
   hasRecording?: boolean;
-  /** One JSON log per recorded session, with what was said. Only operators can read them. */
+  /** JSON logs of the call's sessions, which contain the words spoken. Only operators can read them. */
   sessionLogs?: string[];
 }
 

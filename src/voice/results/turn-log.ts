@@ -1,7 +1,7 @@
 import type { TranscriptTurn } from '../engines/port.js';
 import type { StoredTurn } from './model.js';
 
-/** More than people say in four hours, the longest call, and small enough for a document. */
+/** Maximum turns of a call: more than people say in four hours, the longest call, but small enough for a document. */
 const MAX_TURNS = 20_000;
 const MAX_TEXT_BYTES = 2 * 1_024 * 1_024;
 const CUT = '(The transcript is cut here: it is too long to be stored.)';
@@ -21,7 +21,9 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
   let isCut = before.at(-1)?.text === CUT;
 
   return {
-    /** Adds a turn as a single line, so that no text can look like the line of another speaker in a transcript. */
+    /**
+     * Adds a turn as a single line of text, so that its text cannot look like another speaker's line in a transcript.
+     */
     add({ speaker, text: said, startMs, endMs }: TranscriptTurn): void {
       if (isCut) return;
       const text = said.replace(/\s+/g, ' ').trim();
@@ -38,13 +40,15 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
       insert(own, { speaker, text, ...turn });
     },
 
-    /** Replaces the earlier turns: the previous stream may have written more since they were read. */
+    /**
+     * Replaces the turns of earlier streams, because the previous stream may have written more since they were read.
+     */
     replaceEarlier(turns: readonly StoredTurn[]): void {
       earlier = turns;
       earlierBytes = bytesOf(turns);
     },
 
-    /** Unchanged turns stay the same objects, as `changedItems` requires. */
+    /** All turns in order. Unchanged turns stay the same objects, as `changedItems` requires. */
     all: (): StoredTurn[] => [...earlier, ...own],
   };
 }

@@ -3,15 +3,15 @@ import type { EngineCall } from '../engines/port.js';
 import { toolDefinitions } from '../tools/definitions.js';
 
 /**
- * Builds the engine's description of a call. Treats parameter texts without a JSON object as empty; they were validated
- * when the call was created.
+ * Builds the engine's description of a call. Parameters were validated when the call was created. If one is not a JSON
+ * object anyway, it counts as empty.
  * @param isTransferable whether the call may be transferred at all
  */
-export function engineCallOf(request: StreamedCall, isTransferable: boolean): EngineCall {
+export function buildEngineCall(request: StreamedCall, isTransferable: boolean): EngineCall {
   const { agent, accountId, mode } = request;
   return {
     callId: request._id,
-    askedBy: { accountId, callId: request._id, mode },
+    requestOwner: { accountId, callId: request._id, mode },
     instruction: agent.instruction,
     voice: agent.voice,
     language: agent.language,

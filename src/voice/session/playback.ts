@@ -1,11 +1,11 @@
 import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 import { MULAW_SILENCE } from '../audio/mulaw.js';
-import { createAudioOnTheWay, type OnAudioPlayed } from './audio-on-the-way.js';
+import { createUnconfirmedAudio, type OnAudioPlayed } from './unconfirmed-audio.js';
 
-/** How far ahead audio is sent to the carrier: enough for jitter, and little to discard on a barge-in. */
+/** How far ahead audio is sent to the carrier: enough to bridge jitter, but little to discard on a barge-in. */
 const LEAD_MS = 360;
 
-/** What playback may send to the carrier. */
+/** The messages that playback sends to the carrier. */
 export interface PlaybackLine {
   /** @param frame valid only until this returns; its memory is reused */
   media(frame: Uint8Array): void;
@@ -15,7 +15,7 @@ export interface PlaybackLine {
 
 export interface PlaybackDeps {
   line: PlaybackLine;
-  /** Ms since the start of the stream, on a monotonic clock. */
+  /** Time in ms since the start of the stream, on a monotonic clock. */
   now: () => number;
   /** Reports how much of an item was played, in ms; `complete` when all of it was. */
   onPlayed: (itemId: string, playedMs: number, complete: boolean) => void;
@@ -26,7 +26,7 @@ export interface PlaybackDeps {
 interface Item {
   id: string;
   waiting: Uint8Array[];
-  /** Bytes of the first waiting chunk already sent. */
+  /** How many bytes of the first waiting chunk were already sent. */
   takenOfFirst: number;
   waitingBytes: number;
   sentMs: number;
@@ -36,12 +36,12 @@ interface Item {
 export type Playback = ReturnType<typeof createPlayback>;
 
 /**
- * The agent's audio: splits it into frames of 20 ms, paces them, and tracks what was really played. Only marks confirm
- * playback. The carrier also returns the marks of cleared audio, so `clear` forgets those first.
+ * Plays the agent's audio: splits it into frames of 20 ms, paces them, and tracks what was really played. Only marks
+ * confirm playback. The carrier returns the marks of cleared audio, too, so `clear` forgets these marks first.
  */
 export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackDeps) {
   let items: Item[] = [];
-  const onTheWay = createAudioOnTheWay(onAudioPlayed);
+  const unconfirmed = createUnconfirmedAudio(onAudioPlayed);
   let lineEndsAtMs = 0;
   const dropped = new Set<string>();
   const playedMs = new Map<string, number>();
@@ -56,14 +56,14 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
   }
 
   function mark(item: Item, complete: boolean): void {
-    line.mark(onTheWay.mark(item.id, item.sentMs, complete));
+    line.mark(unconfirmed.mark(item.id, item.sentMs, complete));
   }
 
   /** Sends the next frame or the final mark of an item; false if nothing can be sent now. */
   function sendNext(): boolean {
     const item = items[0];
     if (item === undefined) return false;
-    const frame = onTheWay.nextFrame();
+    const frame = unconfirmed.nextFrame();
     if (!takeFrame(item, frame)) {
       if (!item.ended) return false;
       mark(item, true);
@@ -71,7 +71,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       return true;
     }
     line.media(frame);
-    const isMarkDue = onTheWay.sent(lineEndsAtMs);
+    const isMarkDue = unconfirmed.sent(lineEndsAtMs);
     lineEndsAtMs += FRAME_MS;
     item.sentMs += FRAME_MS;
     if (isMarkDue) mark(item, false);
@@ -94,29 +94,29 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
 
     /**
      * Sends the frames that are due. Call it every 20 to 100 ms.
-     * @param nowMs the even tick of the frame clock, if it calls this: with the uneven time at which a timer really
-     *   fires, a frame would sometimes wait for the next tick
+     * @param nowMs the time at which the frame clock's tick was due. Timers fire up to some ms late, and with the real
+     *   time a frame would sometimes wait for the next tick.
      */
     pump(nowMs = now()): void {
       lineEndsAtMs = Math.max(lineEndsAtMs, nowMs);
       while (lineEndsAtMs - nowMs < LEAD_MS && sendNext());
     },
 
-    /** Handles a mark from the carrier: all audio before it was played, unless it was cleared. */
+    /** Handles a mark from the carrier, which says that all audio before the mark was played or cleared. */
     onMark(name: string): void {
-      onTheWay.proven(name, ({ itemId, playedMs: heardMs, complete }) => {
+      unconfirmed.confirm(name, ({ itemId, playedMs: heardMs, complete }) => {
         if (complete) playedMs.delete(itemId);
         else playedMs.set(itemId, heardMs);
         onPlayed(itemId, heardMs, complete);
       });
     },
 
-    /** Drops all audio that is not confirmed as played, here and at the carrier. */
+    /** Drops all audio that is not confirmed as played, both queued audio and audio buffered by the carrier. */
     clear(): void {
-      const ids = new Set([...onTheWay.itemIds(), ...items.map((item) => item.id)]);
+      const ids = new Set([...unconfirmed.itemIds(), ...items.map((item) => item.id)]);
       if (ids.size === 0) return;
       items = [];
-      onTheWay.forget();
+      unconfirmed.forget();
       lineEndsAtMs = now();
       line.clear();
       for (const id of ids) {
@@ -128,10 +128,10 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
 
     /** Whether no audio is queued or unconfirmed. */
     isIdle(): boolean {
-      return items.length === 0 && onTheWay.isEmpty();
+      return items.length === 0 && unconfirmed.isEmpty();
     },
 
-    /** Ms until all queued audio has been played, if the carrier plays without delay. */
+    /** Time in ms until all queued audio has been played, if the carrier plays without delay. */
     remainingMs(): number {
       const queued = items.reduce((bytes, item) => bytes + item.waitingBytes, 0) / (FRAME_BYTES / FRAME_MS);
       return Math.max(0, lineEndsAtMs - now()) + queued;

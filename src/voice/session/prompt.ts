@@ -21,7 +21,7 @@ export { filled };
  * The LLM's system prompt for a call: the task with its parameters, how to speak on the phone, what to find out, and
  * rules that neither the remote party nor a parameter can change. Data is enclosed in ⟦ and ⟧.
  */
-export function promptFor(call: EngineCall): string {
+export function buildPrompt(call: EngineCall): string {
   const sections = [
     section('Who you are', identity(call)),
     section('Your task', taskOf(call)),
@@ -88,7 +88,7 @@ function findings(template: ParameterValues): string[] {
   ];
 }
 
-/** The engine itself hangs up or leaves the message, so that it is not left twice. */
+/** Asks the model only to report an answering machine. The engine hangs up or leaves the message. */
 function voicemail({ direction, voicemail: { action } }: EngineCall): string[] {
   if (direction === 'inbound') return [];
   return [
@@ -129,7 +129,7 @@ function openingOf(call: EngineCall): string {
     : `The line broke for a moment and is back. ${again}: say one short bridging sentence, then go on where you were.`;
 }
 
-/** The newest turns that fit, measured as the lines of the prompt. */
+/** One line of the prompt for each of the newest turns, as many as fit into `MAX_RESUMED_BYTES`. */
 function newest(turns: readonly TranscriptTurn[]): string[] {
   const kept: string[] = [];
   let bytes = 0;

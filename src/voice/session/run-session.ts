@@ -1,5 +1,5 @@
 import type { SessionCommand } from './reducer/commands.js';
-import type { SessionEvent, SessionHappening } from './reducer/events.js';
+import type { SessionEvent, SessionEventBody } from './reducer/events.js';
 import { reduceSession } from './reducer/reduce.js';
 import type { SessionTimer } from './reducer/kinds.js';
 import { newSession, type SessionSetup } from './reducer/state.js';
@@ -10,9 +10,9 @@ export type RunningSession = ReturnType<typeof runSession>;
  * Runs one session: passes events to the reducer in order, performs its commands, and runs its timers. Events caused by
  * a command are processed after the commands of the same step.
  */
-export function runSession(p: {
+export function runSession(deps: {
   setup: SessionSetup;
-  /** Ms from the start of the stream, on a monotonic clock. */
+  /** Time in ms since the start of the stream, on a monotonic clock. */
   now: () => number;
   perform(command: Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>): void;
   /** Called with every event before it is reduced. */
@@ -20,10 +20,10 @@ export function runSession(p: {
 }) {
   const timers = new Map<SessionTimer, NodeJS.Timeout>();
   const events: SessionEvent[] = [];
-  let state = newSession(p.setup);
+  let state = newSession(deps.setup);
   let isWorking = false;
 
-  function happened(what: SessionHappening, atMs = p.now()): void {
+  function dispatch(what: SessionEventBody, atMs = deps.now()): void {
     events.push({ ...what, atMs });
     if (isWorking) return;
     isWorking = true;
@@ -35,7 +35,7 @@ export function runSession(p: {
   }
 
   function reduce(event: SessionEvent): void {
-    p.record?.(event);
+    deps.record?.(event);
     const [next, commands] = reduceSession(state, event);
     state = next;
     for (const command of commands) perform(command);
@@ -44,7 +44,7 @@ export function runSession(p: {
   function perform(command: SessionCommand): void {
     if (command.type === 'stop_timer') stopTimer(command.timer);
     else if (command.type === 'start_timer') startTimer(command.timer, command.dueMs);
-    else p.perform(command);
+    else deps.perform(command);
   }
 
   function startTimer(timer: SessionTimer, dueMs: number): void {
@@ -52,9 +52,9 @@ export function runSession(p: {
     const fire = () => {
       timers.delete(timer);
       // Timers may fire slightly early.
-      happened({ type: 'timer', timer }, Math.max(dueMs, p.now()));
+      dispatch({ type: 'timer', timer }, Math.max(dueMs, deps.now()));
     };
-    timers.set(timer, setTimeout(fire, Math.max(0, dueMs - p.now())));
+    timers.set(timer, setTimeout(fire, Math.max(0, dueMs - deps.now())));
   }
 
   function stopTimer(timer: SessionTimer): void {
@@ -63,7 +63,7 @@ export function runSession(p: {
   }
 
   return {
-    happened: (what: SessionHappening) => happened(what),
+    dispatch: (what: SessionEventBody) => dispatch(what),
     state: () => state,
   };
 }

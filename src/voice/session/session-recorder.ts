@@ -2,9 +2,9 @@ import type { SessionEvent } from './reducer/events.js';
 import type { SessionLog } from './reducer/replay.js';
 import type { SessionSetup } from './reducer/state.js';
 
-/** More than an hour of lively conversation. */
+/** Maximum events recorded: more than an hour of lively conversation. */
 const MAX_EVENTS = 20_000;
-/** In UTF-8, as stored: a call's row has room for the logs of three streams. */
+/** Maximum size of the log in UTF-8, as stored. The document of a call can hold the logs of three streams. */
 const MAX_BYTES = 2_000_000;
 
 /** Records the events of one session. They contain personal data: store them only with the call. */

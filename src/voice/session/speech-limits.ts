@@ -1,21 +1,58 @@
-/** How far TTS may run ahead of playback: enough to bridge a slow provider, and little to discard on a barge-in. */
+/** How far TTS may be ahead of playback: enough to bridge a slow provider, but little to discard on a barge-in. */
 const MAX_AHEAD_MS = 10_000;
-/** About two minutes of speech. */
+/** Like `MAX_AHEAD_MS`, while the caller has discarded more speech than heard or may not have finished speaking. */
+const CAREFUL_AHEAD_MS = 2_500;
+/** Most characters that are sent to TTS at a time while the caller has discarded more speech than heard. */
+const CAREFUL_CHARACTERS = 60;
+/** Maximum length of a reply: about two minutes of speech. */
 const MAX_ANSWER_CHARACTERS = 2_000;
 
-/** Output limit of an LLM per reply; includes room for reasoning and tool arguments. */
-export const MAX_ANSWER_TOKENS = 4_096;
+/** Output limit of an LLM per reply, including reasoning and tool arguments. */
+export const MAX_REPLY_TOKENS = 4_096;
 /** Output limit of a speech model per reply: about two minutes, at 20 audio and 4 text tokens per second. */
-export const MAX_SPOKEN_TOKENS = 3_000;
-/** Output limit of an LLM for the conclusion of a call: values, summary and room for reasoning. */
+export const MAX_SPEECH_TOKENS = 3_000;
+/** Output limit of an LLM for the conclusion of a call: values, summary and reasoning. */
 export const MAX_CONCLUSION_TOKENS = 8_192;
 
-/** @param aheadMs length of the speech that was requested from TTS and not played yet, in ms */
-export function isFarAhead(aheadMs: number): boolean {
-  return aheadMs >= MAX_AHEAD_MS;
+/**
+ * @param aheadMs length of the speech that was requested from TTS and not played yet, in ms
+ * @param isCareful whether the speech is likely to be discarded
+ */
+export function isFarAhead(aheadMs: number, isCareful: boolean): boolean {
+  return aheadMs >= (isCareful ? CAREFUL_AHEAD_MS : MAX_AHEAD_MS);
+}
+
+export type SpeechBalance = ReturnType<typeof createSpeechBalance>;
+
+/** Compares how much paid speech of a call the caller has heard, and how much was never heard. */
+export function createSpeechBalance() {
+  let heard = 0;
+  let discarded = 0;
+  return {
+    /** Adds an utterance that has ended. Both counts are characters. */
+    add(p: { bought: number; heard: number }): void {
+      heard += p.heard;
+      discarded += Math.max(0, p.bought - p.heard);
+    },
+    /** Whether more speech was discarded than heard. Then less speech is requested in advance. */
+    isNegative: () => discarded > heard,
+  };
+}
+
+/**
+ * Splits off the part of a sentence that is sent to TTS at a time while the balance is negative, at a word if possible.
+ */
+export function firstPart(sentence: string): [part: string, rest: string] {
+  if (sentence.length <= CAREFUL_CHARACTERS) return [sentence, ''];
+  const space = sentence.lastIndexOf(' ', CAREFUL_CHARACTERS);
+  const end = space > 0 ? space : CAREFUL_CHARACTERS;
+  // Keep surrogate pairs together.
+  const isSplit = /[\uD800-\uDBFF]/.test(sentence.charAt(end - 1));
+  const at = isSplit ? end - 1 : end;
+  return [sentence.slice(0, at), sentence.slice(at).trimStart()];
 }
 
 /** Whether a sentence fits into a reply that already has this many characters. */
-export function fitsAnswer(characters: number, sentence: string): boolean {
+export function fitsReply(characters: number, sentence: string): boolean {
   return characters + sentence.length <= MAX_ANSWER_CHARACTERS;
 }

@@ -24,7 +24,7 @@ const SEND_DTMF: ToolDefinition = {
 };
 
 /**
- * The tools an agent can use in a call: the built-in ones, then those its account defines.
+ * The tools that an agent can use in a call: first the built-in ones, then the HTTP tools in the agent's settings.
  * @param isTransferable whether the call may be transferred at all
  */
 export function toolDefinitions(

@@ -5,16 +5,16 @@ import { MAX_RESPONSE_BYTES, type EgressAnswer, type EgressClient } from '../../
 import { signatureHeader } from '../../platform/egress/signature.js';
 import { USER_AGENT } from '../../platform/egress/user-agent.js';
 import type { HttpTool } from '../../agents/model.js';
-import type { ToolAnswer } from '../engines/port.js';
+import type { ToolResult } from '../engines/port.js';
 
 const TIMEOUT_MS = 10_000;
-/** Maximum size of a result in JSON, which can be longer than the text: `9e20` becomes 900000000000000000000. */
+/** Maximum size of a result as JSON. JSON may be longer than the response: `9e20` becomes 900000000000000000000. */
 const MAX_ANSWER_BYTES = 8_192;
-/** Shorter header values are not redacted: they may occur in a response by coincidence. */
+/** Minimum length of header values that are redacted. Shorter ones may occur in a response by coincidence. */
 const SHORTEST_SECRET = 6;
 const MAX_URL_CHARACTERS = 2_048;
 
-/** The call that uses a tool, and its account's signing keys (newest first; none: requests are not signed). */
+/** The call that uses a tool. `keys`: the account's signing keys, newest first; without any, requests are unsigned. */
 export interface ToolCaller {
   callId: string;
   accountId: string;
@@ -24,15 +24,16 @@ export interface ToolCaller {
 }
 
 /**
- * Calls a customer's server during a call: GET with the arguments in the query, or POST with a JSON body. The request
- * is guarded, limited and signed like a webhook; after an error response the model sees only the status. Never throws.
+ * Sends a request to a customer's server during a call: GET with the arguments in the query, or POST with a JSON body.
+ * The same address checks, limits and signatures apply as for webhooks. After an error response the model sees only the
+ * status. Never throws.
  */
-export async function askServer(
+export async function callToolServer(
   client: EgressClient,
   tool: HttpTool,
   given: Record<string, unknown>,
   caller: ToolCaller,
-): Promise<ToolAnswer> {
+): Promise<ToolResult> {
   const url = tool.method === 'GET' ? withQuery(tool.url, given) : asSent(new URL(tool.url));
   if (url.length > MAX_URL_CHARACTERS) return { ok: false, error: 'the arguments are too long' };
   const body = tool.method === 'POST' ? JSON.stringify(given) : undefined;
@@ -50,7 +51,8 @@ export async function askServer(
     },
     ...(body === undefined ? {} : { body }),
     timeoutMs: TIMEOUT_MS,
-    // Keep all of it, so that no secret is split by a cut before it is redacted; `readable` shortens the text later.
+    // Keep the whole response, so that no cut splits a secret before it is redacted. `readable` shortens the text
+    // later.
     keepBytes: MAX_RESPONSE_BYTES,
   });
   if (!answer.succeeded) return { ok: false, error: faultOf(answer) };
@@ -58,8 +60,8 @@ export async function askServer(
 }
 
 /**
- * The headers of Standard Webhooks. The id names the call and ends with the SHA-256 of the URL, so that the signature
- * covers the arguments of a GET, and no receiver can replay a request to another URL of the same account.
+ * The headers of Standard Webhooks. The id contains the call's id and the SHA-256 of the URL. So the signature covers
+ * the arguments of a GET, and no receiver can replay a request to another URL of the same account.
  */
 function signatureHeaders({ callId, keys }: ToolCaller, url: string, body?: string): Record<string, string> {
   const id = ['tool', callId, ulid(), createHash('sha256').update(url).digest('base64url')].join('_');
@@ -81,7 +83,7 @@ function withQuery(url: string, given: Record<string, unknown>): string {
     if (fixed.has(name)) continue;
     query.append(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
-  // Assign once: each change through `searchParams` would serialize the whole URL again.
+  // Assign the query once, because each change through `searchParams` would serialize the whole URL again.
   parsed.search = query.toString();
   return asSent(parsed);
 }
@@ -93,24 +95,24 @@ function asSent(url: URL): string {
   return sent.toString();
 }
 
-/** Some servers echo the request; redact its secrets before the model reads them. */
+/** Redacts the secrets of the request, because some servers echo the request and the model must not read secrets. */
 function withoutSecrets(body: string, secrets: readonly string[]): string {
   const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
   const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
-  // Longest first: one secret may begin with another.
+  // Replace the longest secrets first, because one secret may begin with another.
   return written
     .filter(({ length }) => length >= SHORTEST_SECRET)
     .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, () => '[redacted]'), body);
 }
 
-/** Parsed JSON if it fits; otherwise text without control characters, shortened to fit. */
+/** Returns the parsed JSON if it fits into the limit. Otherwise returns shortened text without control characters. */
 function readable(body: string): unknown {
   try {
     const value = JSON.parse(body) as unknown;
     if (bytesOf(value) <= MAX_ANSWER_BYTES) return value;
   } catch {
-    // Not JSON: return it as text.
+    // The body is not JSON, so return it as text.
   }
   const bytes = Buffer.from(body);
   const start = bytes.subarray(0, MAX_ANSWER_BYTES).toString('utf8');
@@ -135,15 +137,15 @@ function bytesOf(value: unknown): number {
 function faultOf({ error, httpStatus }: EgressAnswer): string {
   switch (error) {
     case 'timeout':
-      return 'the server did not answer in time';
+      return 'the server did not respond in time';
     case 'status':
-      return `the server answered with status ${httpStatus}`;
+      return `the server responded with status ${httpStatus}`;
     case 'redirect':
-      return 'the server answered with a redirect, which is not followed';
+      return 'the server responded with a redirect, which is not followed';
     case 'blocked':
       return 'the server is not publicly reachable';
     case 'response_too_large':
-      return 'the answer of the server is too large';
+      return 'the response of the server is too large';
     default:
       return 'the server could not be reached';
   }

@@ -1,4 +1,4 @@
-import { DTMF_PATTERN, dtmfTones } from '../audio/dtmf.js';
+import { DTMF_PATTERN, renderDtmfTones } from '../audio/dtmf.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import { rateOf } from '../../kernel/money.js';
 import { isTransferAffordable, type RateDeck } from '../../kernel/rate-deck.js';
@@ -9,23 +9,23 @@ import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../agents/tool-headers.js';
 import type { WebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { ToolAnswer, ToolCall, ToolDefinition } from '../engines/port.js';
-import { settledWithin } from '../session/within.js';
+import type { ToolResult, ToolCall, ToolDefinition } from '../engines/port.js';
+import { waitAtMost } from '../session/wait-at-most.js';
 import { argumentFault } from './arguments.js';
-import { createAnswerRoom } from './answer-room.js';
-import { askServer } from './http-tool.js';
+import { createResultBudget } from './result-budget.js';
+import { callToolServer } from './http-tool.js';
 
-/** The timeout that the engine port promises to engines. */
+/** Timeout of a tool call, which `EngineSink.runTool` promises to engines. */
 const ANSWER_WITHIN_MS = 15_000;
-/** Stops a model that calls tools in a loop; no real conversation needs this many. */
+/** Maximum HTTP tool calls per call, to stop a model that calls tools in a loop. No real conversation needs so many. */
 const MAX_REQUESTS = 100;
-/** Replaces a result that exceeds the budget. A success: the server was called and may have acted on the request. */
-const LEFT_OUT: ToolAnswer = {
+/** Replaces a result that exceeds the budget. It is a success, because the server may have acted on the request. */
+const LEFT_OUT: ToolResult = {
   ok: true,
   result: 'done; the answer is left out, since tools answered too much. Go on without it, or ask again in a minute.',
 };
 
-/** What tools can do to the call's audio and line. */
+/** The actions by which tools affect the call. */
 export interface ToolLine {
   /** Ends the call after the queued audio has played. */
   end(): void;
@@ -49,7 +49,7 @@ export interface ToolHostDeps {
 
 export interface ToolHost {
   /** Runs a tool call. Never rejects; takes at most 15 s. */
-  run(call: ToolCall): Promise<ToolAnswer>;
+  run(call: ToolCall): Promise<ToolResult>;
 }
 
 /**
@@ -66,11 +66,11 @@ export function createToolHost(
   const { logger } = deps;
   const { _id: callId, agent } = request;
   const definitions = new Map(offered.map((definition) => [definition.name, definition]));
-  const room = createAnswerRoom(() => performance.now());
+  const room = createResultBudget(() => performance.now());
   let requests = 0;
   let transferring = false;
 
-  async function perform(definition: ToolDefinition, given: Record<string, unknown>): Promise<ToolAnswer> {
+  async function perform(definition: ToolDefinition, given: Record<string, unknown>): Promise<ToolResult> {
     const fault = argumentFault(definition, given);
     if (fault !== undefined) return { ok: false, error: fault };
     switch (definition.name) {
@@ -86,16 +86,16 @@ export function createToolHost(
     }
   }
 
-  async function press(digits: string): Promise<ToolAnswer> {
-    if (!DTMF_PATTERN.test(digits)) return { ok: false, error: 'these are not keys of a telephone' };
-    const wasHeard = await line.playTones(dtmfTones(digits));
-    return wasHeard ? { ok: true, result: 'pressed' } : { ok: false, error: 'the keys were cut off' };
+  async function press(digits: string): Promise<ToolResult> {
+    if (!DTMF_PATTERN.test(digits)) return { ok: false, error: 'digits may contain only 0-9, *, #, A-D and commas' };
+    const wasHeard = await line.playTones(renderDtmfTones(digits));
+    return wasHeard ? { ok: true, result: 'pressed' } : { ok: false, error: 'the digits were interrupted' };
   }
 
-  async function transfer(number: string): Promise<ToolAnswer> {
-    // The schema already limits the numbers; check again, because this decides about a call.
+  async function transfer(number: string): Promise<ToolResult> {
+    // The schema already limits the numbers. Check again, because this decides which number is dialed.
     if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
-    // One at a time: each call counts as one transfer at most.
+    // Allow only one transfer at a time, because each call counts as one transfer at most.
     if (transferring) return { ok: false, error: 'the call is being transferred already' };
     transferring = true;
     let isUnderWay = false;
@@ -108,15 +108,15 @@ export function createToolHost(
     }
   }
 
-  /** Checks and counts the transfer like a separate call, before anything is dialed. */
-  async function transferCounted(number: string): Promise<ToolAnswer> {
+  /** Applies the checks and limits of a separate call to the transfer, before anything is dialed. */
+  async function transferCounted(number: string): Promise<ToolResult> {
     const { dialGate } = deps;
     const account = await deps.accounts.find(request.accountId);
-    if (account === null || (await dialGate.fault(number, account, request.mode)) !== undefined) {
+    if (account === null || (await dialGate.findDestinationFault(number, account, request.mode)) !== undefined) {
       return { ok: false, error: 'this number may not be called' };
     }
     if (!isTransferAffordable(deps.rates, number, rateOf(request))) {
-      logger.warn({ callId }, 'transfer refused: the number costs more than the call');
+      logger.warn({ callId }, 'transfer rejected: the number costs more than the call');
       return { ok: false, error: 'this number cannot be called' };
     }
     const dial = { account, mode: request.mode, callId, leg: 'transfer' as const, to: number };
@@ -126,18 +126,18 @@ export function createToolHost(
     return { ok: false, error: 'the call is ending' };
   }
 
-  async function ask(name: string, given: Record<string, unknown>): Promise<ToolAnswer> {
+  async function ask(name: string, given: Record<string, unknown>): Promise<ToolResult> {
     const tool = agent.tools?.find((each) => each.name === name);
     if (tool === undefined) return unknown(name);
     requests += 1;
-    if (requests > MAX_REQUESTS) return { ok: false, error: 'no more requests can be made in this call' };
+    if (requests > MAX_REQUESTS) return { ok: false, error: 'this call has made too many tool requests' };
     const { accountId } = request;
-    // Read the keys for each request: a secret may be replaced during a call.
+    // Read the keys for each request, because a secret may be replaced during a call.
     const keys = await deps.webhookSecrets.keys(accountId);
     const headers = openToolHeaders(tool, accountId, deps.secretBox);
-    const answer = await askServer(deps.egress, tool, given, { callId, accountId, keys, headers });
+    const answer = await callToolServer(deps.egress, tool, given, { callId, accountId, keys, headers });
     if (!answer.ok || room.takes(answer.result)) return answer;
-    logger.warn({ callId, tool: name }, 'an answer of a tool was left out: they are too long together');
+    logger.warn({ callId, tool: name }, 'tool result dropped: result budget of the call exhausted');
     return LEFT_OUT;
   }
 
@@ -145,15 +145,15 @@ export function createToolHost(
     async run({ name, arguments: given }) {
       const startedAt = performance.now();
       const definition = definitions.get(name);
-      let answer: ToolAnswer | undefined;
+      let answer: ToolResult | undefined;
       try {
         answer =
-          definition === undefined ? unknown(name) : await settledWithin(ANSWER_WITHIN_MS, perform(definition, given));
+          definition === undefined ? unknown(name) : await waitAtMost(ANSWER_WITHIN_MS, perform(definition, given));
       } catch (error) {
-        logger.warn({ callId, tool: definition?.name, err: error }, 'a tool failed');
-        answer = { ok: false, error: 'the tool does not work now' };
+        logger.warn({ callId, tool: definition?.name, err: error }, 'tool failed');
+        answer = { ok: false, error: 'the tool is unavailable' };
       }
-      answer ??= { ok: false, error: 'the tool took too long' };
+      answer ??= { ok: false, error: 'the tool timed out' };
       const ms = Math.round(performance.now() - startedAt);
       logger.info({ callId, tool: definition?.name, ok: answer.ok, ms }, 'tool used');
       return answer;
@@ -161,6 +161,6 @@ export function createToolHost(
   };
 }
 
-function unknown(name: string): ToolAnswer {
-  return { ok: false, error: `there is no tool ${name.slice(0, 64)}` };
+function unknown(name: string): ToolResult {
+  return { ok: false, error: `unknown tool ${name.slice(0, 64)}` };
 }

@@ -9,22 +9,22 @@ export interface CarrierOrder {
   streamUrl: string;
 }
 
-/** What all lines together saw since the last question. */
+/** Totals of all media streams since the last `figures` message. */
 export interface CarrierFigures {
   framesSent: number;
   framesReceived: number;
-  /** How late each frame came, measured against its line's own beat of 20 ms, ms. */
+  /** How late each frame was, in ms, compared with the 20 ms grid of its stream. */
   latenessMs: number[];
-  /** Lines whose socket is not open any more. */
+  /** The number of streams whose socket is closed. */
   lost: number;
 }
 
 const FRAME_MS = 20;
-/** A carrier plays what it gets this much later, and then echoes the mark. */
+/** The simulated carrier plays received audio this much later, and then returns the mark. */
 const PLAYS_AFTER_MS = 340;
 const AT_ONCE = 10;
 
-interface Line {
+interface OpenStream {
   socket: WebSocket;
   streamSid: string;
   dueAt: number;
@@ -32,15 +32,15 @@ interface Line {
   arrivals: number[];
 }
 
-const lines: Line[] = [];
+const streams: OpenStream[] = [];
 const frame = Buffer.alloc(160, 0x55);
 let framesSent = 0;
 
-function send(line: Line): void {
+function send(stream: OpenStream): void {
   frame.writeBigUInt64LE(process.hrtime.bigint());
-  const { streamSid } = line;
-  const number = ++line.chunk;
-  line.socket.send(
+  const { streamSid } = stream;
+  const number = ++stream.chunk;
+  stream.socket.send(
     `{"event":"media","sequenceNumber":"${number + 1}","media":{"track":"inbound","chunk":"${number}","timestamp":"${
       (number - 1) * FRAME_MS
     }","payload":"${frame.toString('base64')}"},"streamSid":"${streamSid}"}`,
@@ -48,25 +48,27 @@ function send(line: Line): void {
   framesSent++;
 }
 
-/** The lines' beats are spread evenly over 20 ms, as those of calls that begin at different times. */
-function beat(): void {
+/**
+ * Sends the frames that are due. The streams are spread evenly over 20 ms, like calls that began at different times.
+ */
+function sendDueFrames(): void {
   const now = performance.now();
-  for (const line of lines) {
-    for (; line.dueAt <= now; line.dueAt += FRAME_MS) if (line.socket.readyState === WebSocket.OPEN) send(line);
+  for (const stream of streams) {
+    for (; stream.dueAt <= now; stream.dueAt += FRAME_MS) if (stream.socket.readyState === WebSocket.OPEN) send(stream);
   }
-  setTimeout(beat, 1);
+  setTimeout(sendDueFrames, 1);
 }
 
-/** Several dial in at once, as many as a busy server sees. */
+/** Opens several streams at the same time, as many as a busy server has to open. */
 async function open(order: CarrierOrder): Promise<void> {
   const left = [...order.calls];
   const worker = async () => {
-    for (let call = left.shift(); call !== undefined; call = left.shift()) await dialIn(order, call);
+    for (let call = left.shift(); call !== undefined; call = left.shift()) await openStream(order, call);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function dialIn(order: CarrierOrder, call: CarrierOrder['calls'][number]): Promise<void> {
+async function openStream(order: CarrierOrder, call: CarrierOrder['calls'][number]): Promise<void> {
   const { port, authToken, streamUrl } = order;
   const { callId, carrierSid, streamSid } = call;
   const signature = sign({ authToken, url: `${streamUrl}/${callId}`, params: {} });
@@ -75,51 +77,51 @@ async function dialIn(order: CarrierOrder, call: CarrierOrder['calls'][number]):
     perMessageDeflate: false,
   });
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-  const line: Line = { socket, streamSid, dueAt: 0, chunk: 0, arrivals: [] };
-  socket.on('message', (data: Buffer) => receive(line, data));
+  const stream: OpenStream = { socket, streamSid, dueAt: 0, chunk: 0, arrivals: [] };
+  socket.on('message', (data: Buffer) => receive(stream, data));
   socket.send(startEvent(carrierSid, streamSid));
-  line.dueAt = performance.now() + (lines.length % FRAME_MS);
-  lines.push(line);
+  stream.dueAt = performance.now() + (streams.length % FRAME_MS);
+  streams.push(stream);
 }
 
-function receive(line: Line, data: Buffer): void {
+function receive(stream: OpenStream, data: Buffer): void {
   const now = performance.now();
   const text = data.toString('latin1');
-  if (text.startsWith('{"event":"media"')) line.arrivals.push(now);
-  else if (text.startsWith('{"event":"mark"')) setTimeout(() => line.socket.send(text), PLAYS_AFTER_MS);
+  if (text.startsWith('{"event":"media"')) stream.arrivals.push(now);
+  else if (text.startsWith('{"event":"mark"')) setTimeout(() => stream.socket.send(text), PLAYS_AFTER_MS);
 }
 
-/** The beat of a line is that of its most punctual frame. */
+/** Measures the lateness of a stream's frames against a 20 ms grid. The frame that is most punctual fixes the grid. */
 function latenessOf(arrivals: readonly number[]): number[] {
   const offsets = arrivals.map((at, i) => at - i * FRAME_MS);
-  const beat = offsets.reduce((least, offset) => Math.min(least, offset), Infinity);
-  return offsets.map((offset) => offset - beat);
+  const earliest = offsets.reduce((least, offset) => Math.min(least, offset), Infinity);
+  return offsets.map((offset) => offset - earliest);
 }
 
 function figures(): CarrierFigures {
   const result = {
     framesSent,
-    framesReceived: lines.reduce((sum, { arrivals }) => sum + arrivals.length, 0),
-    latenessMs: lines.flatMap(({ arrivals }) => latenessOf(arrivals)),
-    lost: lines.filter(({ socket }) => socket.readyState !== WebSocket.OPEN).length,
+    framesReceived: streams.reduce((sum, { arrivals }) => sum + arrivals.length, 0),
+    latenessMs: streams.flatMap(({ arrivals }) => latenessOf(arrivals)),
+    lost: streams.filter(({ socket }) => socket.readyState !== WebSocket.OPEN).length,
   };
-  forget();
+  resetFigures();
   return result;
 }
 
-function forget(): void {
+function resetFigures(): void {
   framesSent = 0;
-  for (const line of lines) line.arrivals = [];
+  for (const stream of streams) stream.arrivals = [];
 }
 
 process.on('message', (message: CarrierOrder | 'from now on' | 'figures') => {
   if (message === 'figures') process.send?.(figures());
   else if (message === 'from now on') {
-    // Without the figures so far: to tell all of them takes so long that the lines would miss a beat.
-    forget();
+    // Resets the figures without sending them, because serializing all of them would delay frames.
+    resetFigures();
     process.send?.('forgotten');
   } else void open(message).then(() => process.send?.('open'));
 });
 process.on('disconnect', () => process.exit());
-beat();
+sendDueFrames();
 process.send?.('ready');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 export interface MeasuredProcess {
-  /** Sends a message and gives back the next one that comes. */
+  /** Sends a message and returns the next message of the process. */
   ask<T>(message: unknown): Promise<T>;
   stop(): Promise<void>;
 }
@@ -11,9 +11,8 @@ export interface MeasuredProcess {
 const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /**
- * Keeps running processes to some cores where the machine can: what is in the field on other machines must not take the
- * core that is measured.
- * @param cores as `taskset` lists them, such as 1 or 0-3
+ * Restricts running processes to some cores, if the machine supports it: servers that normally run on other machines
+ * must not use the measured core.
  */
 export function keepToCores(cores: string, pids: readonly string[]): void {
   if (!canPin) return;
@@ -21,7 +20,7 @@ export function keepToCores(cores: string, pids: readonly string[]): void {
 }
 
 /**
- * A TypeScript program of the bench in a process of its own, on one core where the machine can pin it there.
+ * Starts a TypeScript program of the benchmark as a separate process, on one core if the machine supports it.
  * @returns the process and its first message
  */
 export async function startMeasured<T>(

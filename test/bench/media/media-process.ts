@@ -8,7 +8,7 @@ import type { createLogger as CreateLogger } from '../../../src/platform/telemet
 import { serveFigures } from './process-figures.js';
 import { createToneEngine } from './tone-engine.js';
 
-/** What runs in production: a loader of TypeScript would make other code of it. */
+/** Loads the modules of the production build, because a TypeScript loader would change the measured code. */
 const built = (module: string): unknown => require(join(__dirname, '..', '..', '..', 'dist', 'src', module));
 const { createCallGateway } = built('calls/gateway.js') as { createCallGateway: typeof CreateCallGateway };
 const { parseConfig } = built('platform/config/config.js') as { parseConfig: typeof ParseConfig };
@@ -17,7 +17,7 @@ const { createCallMediaServer } = built('calls/media.js') as { createCallMediaSe
 const { openDatabase } = built('database.js') as { openDatabase: typeof OpenDatabase };
 const { createLogger } = built('platform/telemetry/logger.js') as { createLogger: typeof CreateLogger };
 
-/** One media process as it is built, but for its engine. */
+/** Starts a media process as in production, except for its engine. */
 async function main(): Promise<void> {
   const config = parseConfig(process.env);
   const heardMs: number[] = [];
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     config,
     database: await openDatabase(config.mongodbUri),
     gateway: await createCallGateway({ config }),
-    engines: createEngines({ byDefault: engine, forTests: engine }),
+    engines: createEngines({ defaultEngine: engine, testEngine: engine }),
     logger: createLogger({ role: 'media', level: 'error' }),
   });
   const { port } = await server.listen();

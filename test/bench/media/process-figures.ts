@@ -1,23 +1,23 @@
 import { constants, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 
-/** What a measured process tells of itself. */
+/** Figures that a measured process reports about itself. */
 export interface ProcessFigures {
-  /** Processor time since the last question, ms. */
+  /** CPU time since the last `figures` message, ms. */
   cpuMs: number;
-  /** Real time since the last question, ms. */
+  /** Real time since the last `figures` message, ms. */
   elapsedMs: number;
   rssBytes: number;
-  /** How long each frame took from the carriers to whoever hears it, since the last question, ms. */
+  /** How long each frame took from the carrier to the engine, in ms, since the last `figures` message. */
   heardMs: number[];
-  /** How late its event loop was at p99, ms: all that holds it up. */
+  /** Lateness of the event loop at the 99th percentile, from any cause, ms. */
   loopLateMs: number;
-  /** The longest collection of garbage, ms. */
+  /** The longest garbage collection, ms. */
   longestGcMs: number;
-  /** How often the machine took the core away from it for somebody else. */
+  /** How often the operating system gave the core to another process. */
   preempted: number;
 }
 
-/** Answers each `figures` and `from now on` on the channel to the parent, and ends with it. */
+/** Responds to the messages `figures` and `from now on` of the parent process. Exits when the parent process exits. */
 export function serveFigures(heardMs: number[] = []): void {
   const loop = monitorEventLoopDelay({ resolution: 1 });
   loop.enable();
@@ -27,7 +27,7 @@ export function serveFigures(heardMs: number[] = []): void {
       duration: number;
       detail: { flags: number };
     }[]) {
-      // Those that the questions below force are not part of what is measured.
+      // Ignores the garbage collections that this file forces below.
       const isForced = (detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0;
       if (!isForced) longestGcMs = Math.max(longestGcMs, duration);
     }
@@ -38,7 +38,7 @@ export function serveFigures(heardMs: number[] = []): void {
   let at = performance.now();
   process.on('message', (message) => {
     if (message !== 'figures' && message !== 'from now on') return;
-    // Only for figures that are used: after a forced one garbage is collected more often than it would be by itself.
+    // Forces a collection only if the figures are used, because an unusual number of collections follows a forced one.
     if (message === 'figures') globalThis.gc?.();
     const used = process.cpuUsage(cpu);
     const now = performance.now();

@@ -5,9 +5,9 @@ const TONE_SECONDS = 300;
 const HERTZ = 440;
 
 /**
- * An engine that costs nothing: plays a tone without end and hears the caller. The carriers of the bench write into each
- * frame when they sent it, by the machine's clock in ns.
- * @param onHeard gets how long each frame took to be heard, ms
+ * An engine that does no work: it plays an endless tone and receives the caller's audio. The benchmark's carriers write
+ * the send time into each frame, by the machine's clock in ns.
+ * @param onHeard receives the time that each frame was under way, ms
  */
 export function createToneEngine(onHeard: (ms: number) => void): EngineFactory {
   const tone = encodeMulaw(
@@ -22,7 +22,7 @@ export function createToneEngine(onHeard: (ms: number) => void): EngineFactory {
       name: 'tone',
       capabilities: { freeForm: false, dtmf: false },
       start(_call, sink) {
-        sink.audio('tone', tone);
+        sink.sendAudio('tone', tone);
         return Promise.resolve();
       },
       onCallerAudio(frame) {

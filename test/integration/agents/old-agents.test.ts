@@ -4,7 +4,10 @@ import { snapshotOfAgent } from '../../../src/agents/agent-snapshot.js';
 import type { Database } from '../../../src/database.js';
 import { openTestDatabase } from '../../support/store/test-database.js';
 
-/** As an earlier version stored it: without a mode, an engine since withdrawn, values that no request may have now. */
+/**
+ * An agent as an earlier version stored it: without a mode, with an engine that no longer exists, and with values that
+ * would be rejected today.
+ */
 const OLD = {
   _id: 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
   accountId: 'acct_1',
@@ -32,7 +35,7 @@ const OLD = {
   updatedAt: new Date('2026-01-01T00:00:00Z'),
 };
 
-describe('an agent that was stored before today’s rules', () => {
+describe('an agent that was stored before today’s validation', () => {
   let database: Database;
   beforeAll(async () => {
     database = await openTestDatabase('old-agents');
@@ -43,7 +46,7 @@ describe('an agent that was stored before today’s rules', () => {
     await database.agents.collection.insertOne(OLD as object as { _id: never });
   });
 
-  it('is read and shown as it is', async () => {
+  it('is read and shown unchanged', async () => {
     const agent = await createAgents(database).find(OLD._id);
     expect(agentView(agent ?? fail())).toMatchObject({
       agent_id: OLD._id,
@@ -57,7 +60,7 @@ describe('an agent that was stored before today’s rules', () => {
     });
   });
 
-  it('is kept by a call with its sealed headers, without what a call takes apart', async () => {
+  it('is copied into a call with its encrypted headers and without the fields that a call stores separately', async () => {
     const agent = await createAgents(database).find(OLD._id);
     const snapshot = snapshotOfAgent(agent ?? fail());
     expect(snapshot).toMatchObject({ agentId: OLD._id, engine: 'steam-organ', voice: 'jade', tools: OLD.tools });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('GET /voices and GET /languages', () => {
-  it('list what agents of this service can speak with', async () => {
+  it('list what the agents of this service can speak', async () => {
     const voices = await service.request('/voices', { key: customer.liveKey });
     expect(voices.status).toBe(200);
     const list = VoiceList.parse(voices.json);
@@ -27,7 +27,7 @@ describe('GET /voices and GET /languages', () => {
     expect(offline.map(({ language }) => language)).toEqual(['en-US']);
   });
 
-  it('are for owners of a key, and only to be read', async () => {
+  it('need an API key and are read-only', async () => {
     for (const path of ['/voices', '/languages']) {
       expect((await service.request(path)).json).toMatchObject({ error_code: 'UNAUTHORIZED' });
       const posted = await service.request(path, { method: 'POST', key: customer.liveKey });
@@ -39,28 +39,28 @@ describe('GET /voices and GET /languages', () => {
 describe('an agent whose engine is not configured', () => {
   const requestsOf = (agentId: string) => service.database.callRequests.countDocuments({ 'agent.agentId': agentId });
 
-  async function agentOfOtherTimes(): Promise<string> {
+  async function agentWithUnconfiguredEngine(): Promise<string> {
     const { _id } = customer.agent;
     await service.database.agents.updateOne({ _id }, { engine: 'pipeline' });
     return _id;
   }
 
-  it('places no live call, and the answer names the field', async () => {
-    const agentId = await agentOfOtherTimes();
+  it('places no live call, and the response names the field', async () => {
+    const agentId = await agentWithUnconfiguredEngine();
     const answer = await service.place(customer.liveKey, { to_phone_number: '+12025550100', agent_id: agentId });
     expect(answer).toMatchObject({
       status: 400,
       json: {
         success: false,
         error_code: 'MISSING_PARAMS',
-        message: 'engine: pipeline is not configured on this service; there is offline-demo.',
+        message: 'engine: pipeline is not configured on this service; use one of offline-demo.',
       },
     });
     expect(await requestsOf(agentId)).toBe(0);
   });
 
-  it('takes no live call', async () => {
-    const agentId = await agentOfOtherTimes();
+  it('answers no inbound call', async () => {
+    const agentId = await agentWithUnconfiguredEngine();
     const answer = await service.request(`/inbound_call?agent_id=${agentId}`, {
       method: 'POST',
       key: customer.liveKey,
@@ -70,8 +70,8 @@ describe('an agent whose engine is not configured', () => {
     expect(await requestsOf(agentId)).toBe(0);
   });
 
-  it('places test calls, which have an engine of their own', async () => {
-    const agentId = await agentOfOtherTimes();
+  it('places test calls, which have their own engine', async () => {
+    const agentId = await agentWithUnconfiguredEngine();
     const answer = await service.place(customer.testKey, { to_phone_number: '+12025550100', agent_id: agentId });
     expect(answer.status).toBe(200);
   });

@@ -9,9 +9,9 @@ let service: Service;
 let customer: Customer;
 
 beforeAll(async () => {
-  // Operations that a setting turns on are part of the interface, too.
+  // With these settings the OpenAPI document contains every operation; some exist only with a certain setting.
   service = await startService({
-    leastTimeMs: 0,
+    minDeadlineMs: 0,
     worker: false,
     env: { PAYMENT_WEBHOOK_SECRET: 'whsec_of-these-tests' },
   });
@@ -23,7 +23,7 @@ const STATUS_PATH = '/outbound_call?call_id=call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const withAuthorization = (value: string) => service.request(STATUS_PATH, { headers: { Authorization: value } });
 
 describe('the API key', () => {
-  it('reaches the endpoint as Authorization: Bearer', async () => {
+  it('is accepted as Authorization: Bearer, in any case', async () => {
     expectError(await service.request(STATUS_PATH, { key: customer.liveKey }), 404, 'CALL_NOT_FOUND');
     expectError(await withAuthorization(`bearer ${customer.testKey}`), 404, 'CALL_NOT_FOUND');
   });
@@ -37,37 +37,37 @@ describe('the API key', () => {
     ['two words', 'Bearer sk_live_a sk_live_b'],
     ['of another scheme', 'Digest username="a"'],
     ['of the right form but unknown', `Bearer sk_live_${'a'.repeat(38)}`],
-  ])('%s is 401 UNAUTHORIZED with a Bearer challenge', async (_name, value) => {
+  ])('is rejected with 401 UNAUTHORIZED and a Bearer challenge: %s', async (_name, value) => {
     const answer = await service.request(STATUS_PATH, value === undefined ? {} : { headers: { Authorization: value } });
     expectError(answer, 401, 'UNAUTHORIZED');
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
   });
 
-  it('as the password of Basic is 401 on /outbound_call', async () => {
+  it('is rejected with 401 as the password of Basic authentication on /outbound_call', async () => {
     const basic = Buffer.from(`x:${customer.liveKey}`).toString('base64');
     expectError(await withAuthorization(`Basic ${basic}`), 401, 'UNAUTHORIZED');
   });
 
-  it('in the query is never taken', async () => {
+  it('is never accepted in the query', async () => {
     const answer = await service.request(`${STATUS_PATH}&api_key=${customer.liveKey}&access_token=${customer.liveKey}`);
     expectError(answer, 401, 'UNAUTHORIZED');
   });
 
-  it('twice in one request is 401', async () => {
+  it('is rejected with 401 when a request has two Authorization headers', async () => {
     const raw = await rawRequest(
       `GET ${STATUS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${customer.liveKey}\r\nAuthorization: Bearer ${customer.liveKey}\r\nConnection: close\r\n\r\n`,
     );
     expect(raw).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it('that was revoked is rejected with the next request', async () => {
+  it('is rejected from the first request after it is revoked', async () => {
     const { secret, key } = await service.apiKeys.create({ accountId: customer.account._id, mode: 'live', name: 'r' });
     expectError(await service.request(STATUS_PATH, { key: secret }), 404, 'CALL_NOT_FOUND');
     await service.apiKeys.revoke(key.keyId);
     expectError(await service.request(STATUS_PATH, { key: secret }), 401, 'UNAUTHORIZED');
   });
 
-  it('that has expired is rejected', async () => {
+  it('is rejected after it has expired', async () => {
     const expiresAt = new Date(Date.now() + 300);
     const { secret } = await service.apiKeys.create({
       accountId: customer.account._id,
@@ -79,7 +79,7 @@ describe('the API key', () => {
     expectError(await service.request(STATUS_PATH, { key: secret }), 401, 'UNAUTHORIZED');
   });
 
-  it('is asked for before anything in the request is looked at', async () => {
+  it('is checked before any other part of the request', async () => {
     const answer = await service.request('/outbound_call', { method: 'POST', body: 'x'.repeat(300_000) });
     expectError(answer, 401, 'UNAUTHORIZED');
     expectError(await service.request('/nothing-here'), 401, 'UNAUTHORIZED');
@@ -88,7 +88,7 @@ describe('the API key', () => {
 });
 
 describe('the rate limit', () => {
-  it('applies per key: 429 RATE_LIMIT_EXCEEDED with Retry-After and the RateLimit fields', async () => {
+  it('applies to each key: 429 RATE_LIMIT_EXCEEDED with Retry-After and the RateLimit fields', async () => {
     const busy = await service.customer();
     await service.accounts.setLimits(busy.account._id, { requestsPerMinute: 3 });
     for (const left of [2, 1, 0]) {
@@ -97,22 +97,22 @@ describe('the rate limit', () => {
       expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=3;w=60');
       expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`^"default";r=${left};t=\\d+$`));
     }
-    const refused = await service.request(STATUS_PATH, { key: busy.liveKey });
-    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED');
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(refused.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
-    // The other key of the same account has its own count.
+    const rejected = await service.request(STATUS_PATH, { key: busy.liveKey });
+    expectError(rejected, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(rejected.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+    // The limit counts each key of an account separately.
     expectError(await service.request(STATUS_PATH, { key: busy.testKey }), 404, 'CALL_NOT_FOUND');
   });
 
-  it('comes before the body and the path are looked at, and a call_id does not go round it', async () => {
+  it('is checked before the body and the path, and a request with a call_id counts too', async () => {
     const busy = await service.customer();
     await service.accounts.setLimits(busy.account._id, { requestsPerMinute: 0 });
     expectError(await service.place(busy.liveKey, { call_id: 'x' }), 429, 'RATE_LIMIT_EXCEEDED');
     expectError(await service.request('/nothing', { key: busy.liveKey }), 429, 'RATE_LIMIT_EXCEEDED');
   });
 
-  it('is that of the plan, 600 a minute in test mode', async () => {
+  it('comes from the plan in live mode and is 600 requests per minute in test mode', async () => {
     const live = await service.request(STATUS_PATH, { key: customer.liveKey });
     const test = await service.request(STATUS_PATH, { key: customer.testKey });
     expect(live.headers.get('ratelimit-policy')).toBe('"default";q=1200;w=60');
@@ -121,7 +121,7 @@ describe('the rate limit', () => {
 });
 
 describe('paths and methods', () => {
-  it('an unknown path is 404 NOT_FOUND', async () => {
+  it('rejects an unknown path with 404 NOT_FOUND', async () => {
     expectError(await service.request('/outbound_calls', { key: customer.liveKey }), 404, 'NOT_FOUND');
     expectError(await service.request('/%E0%A4%A', { key: customer.liveKey }), 404, 'NOT_FOUND');
     expectError(await service.request('/OUTBOUND_CALL', { key: customer.liveKey }), 404, 'NOT_FOUND');
@@ -135,21 +135,21 @@ describe('paths and methods', () => {
     ['GET', '/carrier/status', 'POST'],
     ['PUT', '/portal/log-in', 'POST'],
     ['POST', '/portal/members', 'GET'],
-  ])('%s %s is 405 METHOD_NOT_ALLOWED with Allow: %s', async (method, path, allow) => {
+  ])('rejects %s %s with 405 METHOD_NOT_ALLOWED and Allow: %s', async (method, path, allow) => {
     const answer = await service.request(path, { method, key: customer.liveKey });
     expectError(answer, 405, 'METHOD_NOT_ALLOWED');
     expect(answer.headers.get('allow')).toBe(allow);
   });
 
-  it('an open path says its methods to everyone', async () => {
+  it('sends the Allow header without a key on a public path', async () => {
     const answer = await service.request('/health/live', { method: 'POST' });
     expectError(answer, 405, 'METHOD_NOT_ALLOWED');
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 });
 
-describe('the interface document', () => {
-  it('names only operations that the router answers', async () => {
+describe('the OpenAPI document', () => {
+  it('lists only operations that the router serves', async () => {
     const { json } = await service.request('/openapi.json');
     const paths = json['paths'] as Record<string, Record<string, unknown>>;
     for (const [path, methods] of Object.entries(paths)) {
@@ -157,25 +157,25 @@ describe('the interface document', () => {
         const concrete = path.replace('{file}', 'start.js').replaceAll(/\{\w+\}/g, 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN');
         const answer = await service.request(concrete, { method: method.toUpperCase(), key: customer.testKey });
         expect([405, 500, 503]).not.toContain(answer.status);
-        // What an unknown path is answered with; a thing that is not there has a message of its own.
-        expect(answer.json['message']).not.toBe('There is nothing at this path.');
+        // A missing resource must have its own message, not this one, which is for unknown paths.
+        expect(answer.json['message']).not.toBe('There is no such endpoint or object.');
       }
     }
   });
 });
 
 describe('without Authorization', () => {
-  it('health answers', async () => {
+  it('serves the health checks', async () => {
     expect((await service.request('/health/live')).json).toEqual({ status: 'live' });
     expect((await service.request('/health/ready')).json).toEqual({ status: 'ready', mongodb: 'ok', temporal: 'ok' });
   });
 
-  it('/openapi.json answers with version 1.0.0', async () => {
+  it('serves /openapi.json with version 1.0.0', async () => {
     const answer = await service.request('/openapi.json');
     expect(answer.json).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
   });
 
-  it('/docs answers with a page whose parts all come from our own origin, under a strict policy', async () => {
+  it('serves /docs with assets from our own origin only, under a strict content security policy', async () => {
     const page = await service.request('/docs');
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
     const policy = page.headers.get('content-security-policy') ?? '';
@@ -190,27 +190,27 @@ describe('without Authorization', () => {
       expect(part.status).toBe(200);
       if (path === '/openapi.json') continue;
       const { success } = routes.readDocsFile;
-      const told = [success.contentType, ...Object.keys(success.alternatives)];
-      expect(told).toContain(part.headers.get('content-type')?.split(';')[0]);
+      const contentTypes = [success.contentType, ...Object.keys(success.alternatives)];
+      expect(contentTypes).toContain(part.headers.get('content-type')?.split(';')[0]);
     }
   });
 
-  it('no other file can be read below /docs', async () => {
+  it('serves no other file below /docs', async () => {
     for (const name of ['package.json', '..%2fpackage.json', 'constructor', 'swagger-ui.css%00']) {
       expectError(await service.request(`/docs/${name}`), 404, 'NOT_FOUND');
     }
   });
 });
 
-describe('every answer', () => {
-  it('carries X-Request-Id: the one that was sent when it is usable, else a new one', async () => {
+describe('every response', () => {
+  it('has an X-Request-Id: that of the request if it is valid, otherwise a new one', async () => {
     const given = await service.request('/health/live', { headers: { 'X-Request-Id': 'trace-4711' } });
     expect(given.headers.get('x-request-id')).toBe('trace-4711');
     const strange = await service.request('/health/live', { headers: { 'X-Request-Id': 'a b"c' } });
     expect(strange.headers.get('x-request-id')).toMatch(/^req_\w+$/);
   });
 
-  it('names no software and cannot be framed or sniffed', async () => {
+  it('does not name the server software and cannot be framed or sniffed', async () => {
     const answer = await service.request('/outbound_call', { key: customer.liveKey });
     expect(answer.headers.get('x-powered-by')).toBeNull();
     expect(answer.headers.get('server')).toBeNull();
@@ -242,11 +242,11 @@ describe('the recording of a call', () => {
     });
   });
 
-  it('that was not recorded is 404', async () => {
+  it('is 404 when the call was not recorded', async () => {
     expectError(await service.request(path, { key: customer.liveKey }), 404, 'NOT_FOUND');
   });
 
-  it("is a WAV file for the account's key, and 404 CALL_NOT_FOUND for any other", async () => {
+  it('is a WAV file for keys of the account and mode, and 404 CALL_NOT_FOUND for other keys', async () => {
     const recording = createRecordings(service.database).open(
       { callId, stream: 0, offsetMs: 0 },
       Promise.resolve(true),
@@ -282,14 +282,14 @@ describe('in production', () => {
   });
   afterAll(() => production.close());
 
-  it('a request that did not arrive by TLS is 403 HTTPS_REQUIRED, before the key is looked at', async () => {
+  it('rejects a request without TLS with 403 HTTPS_REQUIRED before it checks the key', async () => {
     expectError(await production.request(STATUS_PATH), 403, 'HTTPS_REQUIRED');
     expectError(await production.request(STATUS_PATH, { key: owner.liveKey }), 403, 'HTTPS_REQUIRED');
     expectError(await production.request('/inbound_call', { method: 'POST' }), 403, 'HTTPS_REQUIRED');
     expectError(await production.request('/nothing'), 403, 'HTTPS_REQUIRED');
   });
 
-  it("a trusted proxy's word for TLS is taken, its last word only", async () => {
+  it('trusts the last value of X-Forwarded-Proto behind a trusted proxy', async () => {
     const by = (proto: string) =>
       production.request(STATUS_PATH, { key: owner.liveKey, headers: { 'X-Forwarded-Proto': proto } });
     expectError(await by('https'), 404, 'CALL_NOT_FOUND');
@@ -297,12 +297,12 @@ describe('in production', () => {
     expect((await by('https')).headers.get('strict-transport-security')).toMatch(/max-age=\d+/);
   });
 
-  it('health and the documents are open to plain HTTP inside the network', async () => {
+  it('serves the health checks and the documentation over plain HTTP inside the network', async () => {
     expect((await production.request('/health/live')).status).toBe(200);
     expect((await production.request('/openapi.json')).status).toBe(200);
   });
 
-  it("without a trusted proxy nobody's word is taken", async () => {
+  it('ignores X-Forwarded-Proto without a trusted proxy', async () => {
     const alone = await startService({
       worker: false,
       env: PRODUCTION,
@@ -315,7 +315,7 @@ describe('in production', () => {
     }
   });
 
-  it('a webhook_url that leads to a private address is 400 before anything is dialed', async () => {
+  it('rejects a webhook_url with a private address with 400 before anything is dialed', async () => {
     const answer = await production.request('/outbound_call', {
       method: 'POST',
       key: owner.liveKey,
@@ -327,12 +327,12 @@ describe('in production', () => {
       }),
     });
     expectError(answer, 400, 'MISSING_PARAMS', /webhook_url/);
-    expect(await production.callsAskedFor()).toBe(0);
+    expect(await production.countCallRequests()).toBe(0);
   });
 });
 
-describe('while a part is away', () => {
-  /** Takes connections and never says a word, as a machine does that hangs. */
+describe('while a dependency is unavailable', () => {
+  /** A server that accepts connections and never responds, like a machine that hangs. */
   const silent = createServer();
   let port: number;
 
@@ -347,43 +347,43 @@ describe('while a part is away', () => {
   });
 
   it.each([
-    ['refuses connections', () => '127.0.0.1:9'],
-    ['takes connections and says nothing', () => `127.0.0.1:${port}`],
-  ])('Temporal that %s gives 503 SERVICE_UNAVAILABLE with Retry-After, within seconds', async (_name, address) => {
-    const crippled = await startService({ leastTimeMs: 0, worker: false, env: { TEMPORAL_ADDRESS: address() } });
+    ['rejects connections', () => '127.0.0.1:9'],
+    ['accepts connections and never responds', () => `127.0.0.1:${port}`],
+  ])('responds with 503 and Retry-After within seconds when Temporal %s', async (_name, address) => {
+    const degraded = await startService({ minDeadlineMs: 0, worker: false, env: { TEMPORAL_ADDRESS: address() } });
     try {
-      const owner = await crippled.customer();
+      const owner = await degraded.customer();
       const since = Date.now();
-      const answer = await crippled.place(owner.liveKey, { to_phone_number: '+12025550100', instruction: 'Hello.' });
+      const answer = await degraded.place(owner.liveKey, { to_phone_number: '+12025550100', instruction: 'Hello.' });
       expectError(answer, 503, 'SERVICE_UNAVAILABLE');
       expect(answer.headers.get('retry-after')).toBe('1');
       expect(Date.now() - since).toBeLessThan(10_000);
-      const ready = await crippled.request('/health/ready');
+      const ready = await degraded.request('/health/ready');
       expectError(ready, 503, 'SERVICE_UNAVAILABLE');
       expect(ready.json).toMatchObject({ mongodb: 'ok', temporal: 'away' });
-      expect((await crippled.request('/health/live')).status).toBe(200);
+      expect((await degraded.request('/health/live')).status).toBe(200);
     } finally {
-      // Temporal's client may be about to try once more, and a closed channel would throw in its timer.
+      // Temporal's client may be about to retry; closing its channel now would throw in its timer.
       await sleep(3_000);
-      await crippled.close();
+      await degraded.close();
     }
   });
 
-  it('no worker gives 503, and there is no such call', async () => {
+  it('responds with 503 and creates no call when there is no worker', async () => {
     const answer = await service.place(customer.liveKey, { to_phone_number: '+12025550100', instruction: 'Hello.' });
     expectError(answer, 503, 'SERVICE_UNAVAILABLE');
     expect(await service.database.calls.countDocuments({ toPhoneNumber: '+12025550100', status: 'RINGING' })).toBe(0);
   });
 
-  it('MongoDB that is gone gives 503 and no driver message', async () => {
-    const crippled = await startService({ leastTimeMs: 0, worker: false });
-    const owner = await crippled.customer();
-    await crippled.database.close();
-    const answer = await crippled.place(owner.liveKey, { to_phone_number: '+12025550100', instruction: 'Hello.' });
+  it('responds with 503 without a message of the driver when MongoDB is down', async () => {
+    const degraded = await startService({ minDeadlineMs: 0, worker: false });
+    const owner = await degraded.customer();
+    await degraded.database.close();
+    const answer = await degraded.place(owner.liveKey, { to_phone_number: '+12025550100', instruction: 'Hello.' });
     expectError(answer, 503, 'SERVICE_UNAVAILABLE');
     expect(answer.text).not.toMatch(/mongo|topology|connection/i);
-    expectError(await crippled.request('/health/ready'), 503, 'SERVICE_UNAVAILABLE');
-    await crippled.close({ databaseIsClosed: true });
+    expectError(await degraded.request('/health/ready'), 503, 'SERVICE_UNAVAILABLE');
+    await degraded.close({ databaseIsClosed: true });
   });
 });
 

@@ -28,8 +28,8 @@ function post(body: RequestInit['body'], headers: Record<string, string> = JSON_
 }
 
 afterEach(async () => {
-  // Whatever was sent: nobody was dialed, nothing is held, and the service lives.
-  expect(await service.callsAskedFor()).toBe(0);
+  // After any input, no dial was requested and the service still runs.
+  expect(await service.countCallRequests()).toBe(0);
   expect((await service.request('/health/live')).status).toBe(200);
 });
 
@@ -41,11 +41,11 @@ describe('POST /outbound_call', () => {
     ['a type that only begins like it', 'application/jsonp'],
     ['another charset', 'application/json; charset=utf-16'],
     ['nonsense', ';;;'],
-  ])('content type %s is 415 UNSUPPORTED_MEDIA_TYPE', async (_name, type) => {
+  ])('rejects content type %s with 415 UNSUPPORTED_MEDIA_TYPE', async (_name, type) => {
     expectError(await post(valid(), { 'Content-Type': type }), 415, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('no content type is 415', async () => {
+  it('rejects a missing content type with 415', async () => {
     expectError(await post(new Blob([valid()]), {}), 415, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
@@ -59,11 +59,11 @@ describe('POST /outbound_call', () => {
     ['null', 'null'],
     ['a number', '1e999'],
     ['a byte order mark only', '\ufeff'],
-  ])('JSON that is %s is 400 MISSING_PARAMS', async (_name, body) => {
+  ])('rejects JSON that is %s with 400 MISSING_PARAMS', async (_name, body) => {
     expectError(await post(body), 400, 'MISSING_PARAMS');
   });
 
-  it('bytes that are not UTF-8 are 400', async () => {
+  it('rejects bytes that are not UTF-8 with 400', async () => {
     expectError(await post(Buffer.from('7b2261223a22ff22 7d'.replace(' ', ''), 'hex')), 400, 'MISSING_PARAMS', /UTF-8/);
   });
 
@@ -72,13 +72,13 @@ describe('POST /outbound_call', () => {
     ['objects in a field', `{"a":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`],
     ['never closed', '['.repeat(100_000)],
     ['33 levels', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`],
-  ])('JSON nested too deeply (%s) is 400, at once', async (_name, body) => {
+  ])('rejects JSON that is nested too deeply (%s) with 400, within 5 seconds', async (_name, body) => {
     const since = Date.now();
     expectError(await post(body), 400, 'MISSING_PARAMS', /32/);
     expect(Date.now() - since).toBeLessThan(5_000);
   });
 
-  it('32 levels, and brackets inside strings, are not too deep', async () => {
+  it('accepts 32 levels, and does not count brackets inside strings', async () => {
     const nested = `${'['.repeat(31)}${']'.repeat(31)}`;
     expectError(await post(`{"a":${nested},"b":"${'['.repeat(99)}\\"{{"}`), 400, 'MISSING_PARAMS', /to_phone_number/);
   });
@@ -87,12 +87,12 @@ describe('POST /outbound_call', () => {
     ['__proto__', `{"__proto__":{"to_phone_number":"${TO}"},"instruction":"x"}`],
     ['constructor', `{"to_phone_number":"${TO}","instruction":"x","constructor":{"prototype":{}}}`],
     ['__proto__ further inside', `{"to_phone_number":"${TO}","instruction":"x","a":[{"b":{"__proto__":1}}]}`],
-  ])('a key %s is 400, and no object inherits from it', async (_name, body) => {
+  ])('rejects the key %s with 400, and no object inherits from it', async (_name, body) => {
     expectError(await post(body), 400, 'MISSING_PARAMS');
     expect(({} as Record<string, unknown>)['to_phone_number']).toBeUndefined();
   });
 
-  it('a body over 256 KiB is 413 PAYLOAD_TOO_LARGE, announced or not', async () => {
+  it('rejects a body over 256 KiB with 413 PAYLOAD_TOO_LARGE, with or without a Content-Length', async () => {
     const megabyte = JSON.stringify({ a: 'x'.repeat(1_024 * 1_024) });
     expectError(await post(megabyte), 413, 'PAYLOAD_TOO_LARGE');
     const parts = new ReadableStream({
@@ -105,7 +105,7 @@ describe('POST /outbound_call', () => {
     expectError(await service.request('/outbound_call', init), 413, 'PAYLOAD_TOO_LARGE');
   });
 
-  it('many keys and long arrays are 400 before they are validated', async () => {
+  it('rejects more than 256 fields or items with 400 before it validates them', async () => {
     const keys = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 1]));
     expectError(await post(JSON.stringify(keys)), 400, 'MISSING_PARAMS', /at most 256 (fields|items)/);
     expectError(
@@ -116,7 +116,7 @@ describe('POST /outbound_call', () => {
     );
   });
 
-  it('what inflates to more than the limit is 413, what is no gzip is 400, unknown encodings are 415', async () => {
+  it('rejects gzip that inflates beyond the limit with 413, invalid gzip with 400, other encodings with 415', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1_024 * 1_024));
     const encoded = (encoding: string) => ({ ...JSON_TYPE, 'Content-Encoding': encoding });
     expectError(await post(bomb, encoded('gzip')), 413, 'PAYLOAD_TOO_LARGE');
@@ -127,14 +127,14 @@ describe('POST /outbound_call', () => {
     }
   });
 
-  it('random bytes are always a 4xx error object', async () => {
+  it('rejects random bytes with a 400 error object', async () => {
     for (let i = 0; i < 30; i++) {
       const answer = await post(randomBytes(1 + ((i * 997) % 9_000)));
       expectError(answer, 400, 'MISSING_PARAMS');
     }
   });
 
-  it('scalars, arrays and objects in the place of each other are always a 4xx error object', async () => {
+  it('rejects values of a wrong type in every field with a 4xx error object', async () => {
     const fields = [
       'to_phone_number',
       'agent_id',
@@ -160,8 +160,8 @@ describe('POST /outbound_call', () => {
   });
 });
 
-describe('other doors', () => {
-  it('forms full of garbage are 4xx error objects on /inbound_call and the carrier routes', async () => {
+describe('other entry points', () => {
+  it('reject malformed forms with 4xx error objects on /inbound_call and the carrier routes', async () => {
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const bodies = [
       randomBytes(500),
@@ -191,19 +191,19 @@ describe('other doors', () => {
     expectError(answer, 400, 'MISSING_PARAMS', /CallSid/);
   });
 
-  it('a refused request leaves no workflow open', async () => {
+  it('start no workflow that outlives a rejected request', async () => {
     const open = await eventually(async () => (await service.countWorkflows('ExecutionStatus = "Running"')) === 0);
     expect(open).toBe(true);
   });
 });
 
-describe('bytes that are hardly HTTP', () => {
-  /** Everything the server says to raw bytes until it closes the connection. */
+describe('malformed HTTP', () => {
+  /** Sends raw bytes and returns everything that the server sends until it closes the connection. */
   function raw(text: string): Promise<{ status: number; json: Record<string, unknown>; head: string }> {
     return new Promise((resolve, reject) => {
       const socket = connect(service.port, '127.0.0.1', () => socket.write(text, 'latin1'));
       let received = '';
-      socket.setTimeout(30_000, () => socket.destroy(new Error('The server said nothing for 30 s.')));
+      socket.setTimeout(30_000, () => socket.destroy(new Error('The server sent nothing for 30 s.')));
       socket.on('data', (chunk) => (received += chunk.toString()));
       socket.on('error', reject);
       socket.on('close', () => {
@@ -236,8 +236,8 @@ describe('bytes that are hardly HTTP', () => {
       401,
     ],
     ['an unknown expectation', `GET /outbound_call HTTP/1.1\r\nHost: x\r\nExpect: the-unexpected\r\n${close}\r\n`, 401],
-    ['an address of stars', `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 401],
-  ])('%s gets an error object', async (_name, text, status) => {
+    ['an asterisk as the target', `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 401],
+  ])('gets an error object for %s', async (_name, text, status) => {
     const answer = await raw(text);
     expect({ status: answer.status, json: answer.json }).toEqual({
       status,
@@ -246,7 +246,7 @@ describe('bytes that are hardly HTTP', () => {
     expect(answer.head).toMatch(/^x-request-id: \S+$/im);
   });
 
-  it('a body that never ends is given up, and others are served meanwhile', async () => {
+  it('gets 408 for a body that never ends, and other requests are served meanwhile', async () => {
     const head = `POST /outbound_call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${customer.liveKey}\r\n`;
     const slow = raw(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a"`);
     expect((await service.request('/health/live')).status).toBe(200);
@@ -254,7 +254,7 @@ describe('bytes that are hardly HTTP', () => {
   }, 60_000);
 });
 
-it('holds no money for anything that was refused', async () => {
+it('holds no money for rejected requests', async () => {
   const nothingHeld = await eventually(async () => {
     const accounts = await service.database.ledgerAccounts.find().lean();
     return accounts.length > 0 && accounts.every((account) => account.heldMicros === 0);

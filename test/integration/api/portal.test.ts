@@ -1,7 +1,7 @@
 import { expectError, startService, type Service } from '../../support/http/harness.js';
 import {
   createBrowser,
-  forgetLimits,
+  resetRateLimits,
   memberOf,
   ORIGIN,
   PASSWORD,
@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await startService({ worker: false });
 });
 afterAll(() => service.close());
-beforeEach(() => forgetLimits(service));
+beforeEach(() => resetRateLimits(service));
 
 const newOwner = async () => {
   const owner = createBrowser(service);
@@ -23,7 +23,7 @@ const newOwner = async () => {
 };
 
 describe('signing up', () => {
-  it('opens an account with play money, logs its owner in, and keeps neither password nor token', async () => {
+  it('opens an account with test money, logs its owner in, and stores neither the password nor the session token', async () => {
     const owner = createBrowser(service);
     const person = { email: ' Ada@Example.com', password: PASSWORD, name: 'Ada', account_name: 'Acme' };
     const answer = await owner.post('/portal/sign-up', person);
@@ -47,14 +47,14 @@ describe('signing up', () => {
   });
 
   it.each([
-    ['email', { email: 'nobody' }],
+    ['email', { email: 'unregistered' }],
     ['email', { email: ['a@b.c'] }],
     ['email', { email: { $gt: '' } }],
     ['password', { password: 'short' }],
     ['password', { password: 'a'.repeat(129) }],
     ['name', { name: '' }],
     ['account_name', { account_name: 'a'.repeat(101) }],
-  ])('with a bad %s is 400 and names it', async (field, fields) => {
+  ])('rejects a bad %s with 400 and names the field', async (field, fields) => {
     const person = { email: 'bob@example.com', password: PASSWORD, name: 'Bob', account_name: 'B', ...fields };
     const answer = await createBrowser(service).post('/portal/sign-up', person);
     expectError(answer, 400, 'MISSING_PARAMS', new RegExp(field));
@@ -62,7 +62,7 @@ describe('signing up', () => {
     expect(await service.database.users.countDocuments({ name: 'Bob' })).toBe(0);
   });
 
-  it('takes no role, plan or account id', async () => {
+  it('does not accept a role, plan or account id', async () => {
     const person = { email: 'eve@example.com', password: PASSWORD, name: 'Eve', account_name: 'E' };
     for (const field of ['role', 'plan', 'account_id', 'accountId']) {
       const answer = await createBrowser(service).post('/portal/sign-up', { ...person, [field]: 'scale' });
@@ -70,7 +70,7 @@ describe('signing up', () => {
     }
   });
 
-  it('is limited per address', async () => {
+  it('is limited to 10 per address', async () => {
     const open = () =>
       createBrowser(service)
         .signUp()
@@ -85,40 +85,44 @@ describe('signing up', () => {
 });
 
 describe('logging in', () => {
-  it('takes the right password only, and says the same of a wrong one and of nobody', async () => {
+  it('accepts only the right password, and gives the same response for a wrong password and an unknown address', async () => {
     const { email } = await newOwner();
     const browser = createBrowser(service);
     const wrong = await browser.post('/portal/log-in', { email, password: 'wrong horse battery' });
-    const nobody = await browser.post('/portal/log-in', { email: 'nobody@example.com', password: PASSWORD });
-    for (const answer of [wrong, nobody]) {
+    const unregistered = await browser.post('/portal/log-in', {
+      email: 'unregistered@example.com',
+      password: PASSWORD,
+    });
+    for (const answer of [wrong, unregistered]) {
       expectError(answer, 401, 'UNAUTHORIZED');
       expect(answer.headers.getSetCookie()).toEqual([]);
     }
-    expect(wrong.text).toBe(nobody.text);
+    expect(wrong.text).toBe(unregistered.text);
     expect((await browser.post('/portal/log-in', { email: email.toUpperCase(), password: PASSWORD })).status).toBe(200);
     expect((await browser.get('/portal/session')).status).toBe(200);
   });
 
-  it('takes as long for nobody as for a wrong password', async () => {
+  it('takes about as long for an unknown address as for a wrong password', async () => {
     const { email } = await newOwner();
-    const times = { wrong: [] as number[], nobody: [] as number[] };
+    const times = { wrong: [] as number[], unregistered: [] as number[] };
     for (let count = 0; count < 12; count++) {
-      await forgetLimits(service);
+      await resetRateLimits(service);
       for (const [who, address] of [
         ['wrong', email],
-        ['nobody', `nobody${count}@example.com`],
+        ['unregistered', `nobody${count}@example.com`],
       ] as const) {
         const startedAt = performance.now();
         await createBrowser(service).post('/portal/log-in', { email: address, password: 'wrong horse battery' });
         times[who].push(performance.now() - startedAt);
       }
     }
-    const least = (values: number[]) => Math.min(...values);
-    // Without the hash, nobody's would be about 20 ms shorter: that much is far outside of a third, and this stays inside.
-    expect(least(times.nobody) / least(times.wrong)).toBeGreaterThan(0.6);
+    const fastest = (values: number[]) => Math.min(...values);
+    // Without the password hash, the response for an unknown address would come about 20 ms sooner. The ratio would
+    // then be far below this limit.
+    expect(fastest(times.unregistered) / fastest(times.wrong)).toBeGreaterThan(0.6);
   });
 
-  it('is refused after five wrong passwords, the right one too, until the time is over', async () => {
+  it('is blocked after five wrong passwords, for the right password too, until the limit expires', async () => {
     const { email } = await newOwner();
     const browser = createBrowser(service);
     const statuses: number[] = [];
@@ -133,7 +137,7 @@ describe('logging in', () => {
     expect((await browser.post('/portal/log-in', { email: another, password: PASSWORD })).status).toBe(200);
   });
 
-  it('gives a new token, whatever cookie came with it', async () => {
+  it('issues a new session token, even when the request has a cookie', async () => {
     const { email } = await newOwner();
     const browser = createBrowser(service);
     const planted = `__Host-sid=${'a'.repeat(43)}`;
@@ -149,7 +153,7 @@ describe('logging in', () => {
   });
 });
 
-describe('a session', () => {
+describe('a login session', () => {
   const stolen = async (of: Browser) => {
     const thief = createBrowser(service);
     thief.cookie = of.cookie;
@@ -157,7 +161,7 @@ describe('a session', () => {
     return thief;
   };
 
-  it('is over after logging out, for a stolen cookie too', async () => {
+  it('ends at logout, for a stolen cookie too', async () => {
     const { owner } = await newOwner();
     const thief = await stolen(owner);
     const answer = await owner.post('/portal/log-out');
@@ -167,7 +171,7 @@ describe('a session', () => {
     expectError(await thief.get('/agents'), 401, 'UNAUTHORIZED');
   });
 
-  it('is over everywhere after logging out everywhere', async () => {
+  it('ends in every browser after logging out everywhere', async () => {
     const { owner, email } = await newOwner();
     const second = createBrowser(service);
     await second.post('/portal/log-in', { email, password: PASSWORD });
@@ -177,7 +181,7 @@ describe('a session', () => {
     expectError(await owner.get('/portal/session'), 401, 'UNAUTHORIZED');
   });
 
-  it('is the only one left after a change of the password, with a new token', async () => {
+  it('survives a change of the password only in the browser that made it, with a new token', async () => {
     const { owner, email } = await newOwner();
     const thief = await stolen(owner);
     const wrong = { current_password: 'wrong horse battery', new_password: 'another horse battery' };
@@ -194,7 +198,7 @@ describe('a session', () => {
   it.each([
     ['12 hours after its last use', 'lastSeenAt', 12],
     ['7 days after it began', 'createdAt', 168],
-  ])('is over %s', async (_name, field, hours) => {
+  ])('ends %s', async (_name, field, hours) => {
     const { owner } = await newOwner();
     const { member } = (await owner.get('/portal/session')).json as { member: { user_id: string } };
     const move = (ms: number) =>
@@ -205,13 +209,16 @@ describe('a session', () => {
     expectError(await owner.get('/portal/session'), 401, 'UNAUTHORIZED');
   });
 
-  it.each(['', 'x', 'a'.repeat(43), '%00', '[object Object]'])('cookie of %j is 401', async (value) => {
-    const browser = createBrowser(service);
-    browser.cookie = `__Host-sid=${value}`;
-    expectError(await browser.get('/portal/session'), 401, 'UNAUTHORIZED');
-  });
+  it.each(['', 'x', 'a'.repeat(43), '%00', '[object Object]'])(
+    'is rejected with 401 when the cookie is %j',
+    async (value) => {
+      const browser = createBrowser(service);
+      browser.cookie = `__Host-sid=${value}`;
+      expectError(await browser.get('/portal/session'), 401, 'UNAUTHORIZED');
+    },
+  );
 
-  it('does not replace the key of the specified endpoints', async () => {
+  it('does not replace the API key on the endpoints of calls', async () => {
     const { owner } = await newOwner();
     expectError(await owner.get('/outbound_call?call_id=call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'), 401, 'UNAUTHORIZED');
     const body = { to_phone_number: '+12025550100', instruction: 'Hello.' };
@@ -219,17 +226,17 @@ describe('a session', () => {
   });
 });
 
-describe('a request from another site', () => {
+describe('the origin check', () => {
   const agent = { name: 'A', instruction: 'B' };
   it.each([
-    ['cross-site', { 'Sec-Fetch-Site': 'cross-site' }],
-    ['same-site, another origin', { 'Sec-Fetch-Site': 'same-site' }],
-    ['by hand', { 'Sec-Fetch-Site': 'none' }],
-    ['that says neither site nor origin', { 'Sec-Fetch-Site': '' }],
-    ['of another origin', { 'Sec-Fetch-Site': '', Origin: 'https://evil.test' }],
-    ['of the null origin', { 'Sec-Fetch-Site': '', Origin: 'null' }],
-    ['of our Host but another origin', { 'Sec-Fetch-Site': '', Origin: 'http://127.0.0.1' }],
-  ])('%s changes nothing', async (_name, headers) => {
+    ['marked cross-site', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['marked same-site', { 'Sec-Fetch-Site': 'same-site' }],
+    ['marked as typed by the user', { 'Sec-Fetch-Site': 'none' }],
+    ['without site and origin', { 'Sec-Fetch-Site': '' }],
+    ['from another origin', { 'Sec-Fetch-Site': '', Origin: 'https://evil.test' }],
+    ['from the null origin', { 'Sec-Fetch-Site': '', Origin: 'null' }],
+    ['with our Host but another origin', { 'Sec-Fetch-Site': '', Origin: 'http://127.0.0.1' }],
+  ])('blocks changes by requests %s', async (_name, headers) => {
     const { owner, email } = await newOwner();
     const before = await service.database.agents.countDocuments();
     for (const [method, path, body] of [
@@ -245,7 +252,7 @@ describe('a request from another site', () => {
     expect((await owner.get('/account')).json).toMatchObject({ name: 'Acme' });
   });
 
-  it('from our own origin is taken from an old browser, too, and only as JSON', async () => {
+  it('accepts our own origin from browsers without Sec-Fetch-Site, and only JSON', async () => {
     const { owner } = await newOwner();
     const old = { 'Sec-Fetch-Site': '', Origin: ORIGIN };
     expect((await owner.send('POST', '/agents', agent, old)).status).toBe(200);
@@ -257,7 +264,7 @@ describe('a request from another site', () => {
 });
 
 describe('members', () => {
-  it('join by an invitation that is good once, and have the role it names', async () => {
+  it('join by an invitation that works once, with the role it names', async () => {
     const { owner } = await newOwner();
     const invited = await owner.post('/portal/invitations', { email: 'grace@example.com', role: 'developer' });
     const { token, ...view } = invited.json;
@@ -276,7 +283,7 @@ describe('members', () => {
     );
   });
 
-  it('invitations are withdrawn, and end after 7 days', async () => {
+  it('cannot join by an invitation that was withdrawn or is older than 7 days', async () => {
     const { owner } = await newOwner();
     const invite = async (email: string) => (await owner.post('/portal/invitations', { email, role: 'viewer' })).json;
     const first = await invite('first@example.com');
@@ -303,7 +310,7 @@ describe('members', () => {
     ['GET', '/portal/members', undefined, ['owner', 'developer', 'viewer']],
     ['GET', '/portal/invitations', undefined, ['owner']],
   ];
-  it('may do what their role says and nothing else', async () => {
+  it('may do exactly what their role allows', async () => {
     const { owner } = await newOwner();
     const people = {
       viewer: (await memberOf(service, owner, 'viewer')).browser,
@@ -313,8 +320,8 @@ describe('members', () => {
     for (const [role, browser] of Object.entries(people)) {
       for (const [method, path, body, allowed] of CHANGES) {
         const { status } = await browser.send(method, path, body);
-        const taken = status === 200 || status === 409;
-        expect([role, method, path, taken ? 'allowed' : status]).toEqual([
+        const wasAllowed = status === 200 || status === 409;
+        expect([role, method, path, wasAllowed ? 'allowed' : status]).toEqual([
           role,
           method,
           path,
@@ -324,7 +331,7 @@ describe('members', () => {
     }
   });
 
-  it('lose their sessions with their role, and everything when they are removed', async () => {
+  it('lose their sessions when their role changes, and their access when they are removed', async () => {
     const { owner } = await newOwner();
     const { browser, email, userId } = await memberOf(service, owner, 'developer');
     expect((await owner.patch(`/portal/members/${userId}`, { role: 'viewer' })).json).toMatchObject({ role: 'viewer' });
@@ -338,20 +345,20 @@ describe('members', () => {
 
   it('of another account are not found', async () => {
     const { owner } = await newOwner();
-    const { owner: stranger } = await newOwner();
+    const { owner: otherOwner } = await newOwner();
     const { userId, browser } = await memberOf(service, owner, 'viewer');
-    expectError(await stranger.patch(`/portal/members/${userId}`, { role: 'owner' }), 404, 'NOT_FOUND');
-    expectError(await stranger.delete(`/portal/members/${userId}`), 404, 'NOT_FOUND');
+    expectError(await otherOwner.patch(`/portal/members/${userId}`, { role: 'owner' }), 404, 'NOT_FOUND');
+    expectError(await otherOwner.delete(`/portal/members/${userId}`), 404, 'NOT_FOUND');
     expect((await browser.get('/portal/session')).status).toBe(200);
   });
 
-  it('always have an owner among them, also when two owners go at once', async () => {
+  it('always include an owner, even when two owners step down at once', async () => {
     const { owner } = await newOwner();
     const { member } = (await owner.get('/portal/session')).json as { member: { user_id: string } };
     expectError(await owner.patch(`/portal/members/${member.user_id}`, { role: 'viewer' }), 409, 'CONFLICT');
     expectError(await owner.delete(`/portal/members/${member.user_id}`), 409, 'CONFLICT');
     for (let round = 0; round < 5; round++) {
-      await forgetLimits(service);
+      await resetRateLimits(service);
       const second = await memberOf(service, owner, 'owner');
       await Promise.all([
         owner.patch(`/portal/members/${second.userId}`, { role: 'viewer' }),
@@ -367,7 +374,7 @@ describe('members', () => {
     }
   });
 
-  it('stand in the audit log with what they changed', async () => {
+  it('appear in the audit log with what they changed', async () => {
     const { owner, email } = await newOwner();
     const { json } = await owner.post('/agents', { name: 'A', instruction: 'B' });
     await owner.post('/portal/password', { current_password: PASSWORD, new_password: 'another horse battery' });

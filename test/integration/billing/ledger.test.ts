@@ -22,7 +22,7 @@ describe('the ledger in MongoDB', () => {
   });
   describeLedgerRates(() => ledger);
 
-  it('grants exactly 100 of 500 first holds at once on a balance for 100', async () => {
+  it('grants exactly 100 of 500 concurrent first holds when the balance covers 100', async () => {
     const id = newLedgerAccountId();
     await ledger.open(id);
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 100 * 60 * 2_500 });
@@ -46,7 +46,7 @@ describe('the ledger in MongoDB', () => {
     expect(account?.epoch).toBeGreaterThan(0);
   });
 
-  it('writes every operation as a row of its own', async () => {
+  it('writes every operation as its own entry', async () => {
     const id = newLedgerAccountId();
     const callId = newCallId();
     await ledger.open(id);
@@ -62,7 +62,7 @@ describe('the ledger in MongoDB', () => {
     ]);
   });
 
-  it('says so when there is no such account', async () => {
-    await expect(ledger.balance(newLedgerAccountId())).rejects.toThrow(/no ledger account/);
+  it('reports a missing ledger account', async () => {
+    await expect(ledger.balance(newLedgerAccountId())).rejects.toThrow(/ledger account .* does not exist/);
   });
 });

@@ -20,7 +20,7 @@ type Fields = Record<string, unknown>;
 
 const newSessionId = () => `cs_live_${ulid()}`;
 
-/** An event as the provider sends it when a checkout of 25 USD was paid. */
+/** Builds the event that the payment provider sends for a paid checkout of 25 USD. */
 function paid(session: Fields = {}, event: Fields = {}): Fields {
   return {
     id: 'evt_1NG8Du2eZvKYlo2CUI79vXWy',
@@ -62,8 +62,8 @@ function send(body: string, signature: string | undefined, init: RequestInit = {
   return service.request('/webhooks/payments', { method: 'POST', headers, body, ...init });
 }
 
-/** As the provider would. */
-function tell(event: unknown): Promise<Answer> {
+/** Sends an event with a valid signature, as the provider does. */
+function sendPaymentEvent(event: unknown): Promise<Answer> {
   const body = typeof event === 'string' ? event : JSON.stringify(event, null, 2);
   const time = now();
   return send(body, `t=${time},v1=${signatureOf(body, time)}`);
@@ -83,9 +83,9 @@ const expectNothingMoved = async () => {
 };
 
 describe('a payment', () => {
-  it('is credited to the account it names, and stands in its ledger under the payment id', async () => {
+  it('is credited to the account it names and appears in the ledger with the payment id', async () => {
     const id = newSessionId();
-    const answer = await tell(paid({ id }));
+    const answer = await sendPaymentEvent(paid({ id }));
     expect({ status: answer.status, json: answer.json }).toEqual({
       status: 200,
       json: { received: true, credited: true },
@@ -95,67 +95,69 @@ describe('a payment', () => {
     expect(await credited('test')).toBe(TEST_BALANCE);
   });
 
-  it('is credited once, told 20 times at once and once more', async () => {
+  it('is credited once when it arrives 20 times at once and once more later', async () => {
     const event = paid();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => tell(event)));
-    answers.push(await tell({ ...event, id: 'evt_of_another_delivery' }));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => sendPaymentEvent(event)));
+    answers.push(await sendPaymentEvent({ ...event, id: 'evt_of_another_delivery' }));
     for (const answer of answers) expect([answer.status, answer.json['credited']]).toEqual([200, true]);
     expect(await credited()).toBe(25_000_000);
     const { json } = await service.request('/ledger', { key: customer.liveKey });
     expect(json['data']).toHaveLength(1);
   });
 
-  it('is credited once for the very same bytes and signature, replayed', async () => {
+  it('is credited once when the same bytes and signature are replayed', async () => {
     const body = JSON.stringify(paid());
     const signature = `t=${now()},v1=${signatureOf(body, now())}`;
     for (let i = 0; i < 20; i++) expect((await send(body, signature)).status).toBe(200);
     expect(await credited()).toBe(25_000_000);
   });
 
-  it('is 409 when it is told with another amount, account or mode, and nothing moves', async () => {
+  it('is rejected with 409 if it returns with another amount, account or mode', async () => {
     const id = newSessionId();
-    await tell(paid({ id }));
+    await sendPaymentEvent(paid({ id }));
     const other = await service.customer(0);
     const changed = [
       paid({ id, amount_total: 2_501 }),
       paid({ id, client_reference_id: other.account._id }),
       paid({ id, metadata: { mode: 'test' } }, { livemode: false }),
     ];
-    for (const event of changed) expectError(await tell(event), 409, 'IDEMPOTENCY_CONFLICT');
+    for (const event of changed) expectError(await sendPaymentEvent(event), 409, 'IDEMPOTENCY_CONFLICT');
     expect([await credited('live'), await credited('test')]).toEqual([25_000_000, TEST_BALANCE]);
     expect([await credited('live', other), await credited('test', other)]).toEqual([0, TEST_BALANCE]);
-    expect((await tell(paid({ id }))).status).toBe(200);
+    expect((await sendPaymentEvent(paid({ id }))).status).toBe(200);
   });
 
-  it('of different amounts at once under one id moves one of them', async () => {
+  it('is credited once when different amounts arrive at once with one id', async () => {
     const id = newSessionId();
     const answers = await Promise.all(
-      [100, 200, 300, 400, 500].map((cents) => tell(paid({ id, amount_total: cents }))),
+      [100, 200, 300, 400, 500].map((cents) => sendPaymentEvent(paid({ id, amount_total: cents }))),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409]);
     const winner = answers.findIndex(({ status }) => status === 200);
     expect(await credited()).toBe((winner + 1) * 1_000_000);
   });
 
-  it('of a test mode event goes to the test balance', async () => {
-    expect((await tell(paid({ metadata: {} }, { livemode: false }))).json['credited']).toBe(true);
+  it('goes to the test balance if the event is in test mode', async () => {
+    expect((await sendPaymentEvent(paid({ metadata: {} }, { livemode: false }))).json['credited']).toBe(true);
     expect([await credited('live'), await credited('test')]).toEqual([0, TEST_BALANCE + 25_000_000]);
   });
 
-  it('may name the account in its metadata, and the mode there alone', async () => {
+  it('may name the account in metadata, and the mode only there', async () => {
     const metadata = { account_id: customer.account._id, mode: 'live' };
-    expect((await tell(paid({ client_reference_id: null, metadata }, { livemode: undefined }))).status).toBe(200);
+    expect(
+      (await sendPaymentEvent(paid({ client_reference_id: null, metadata }, { livemode: undefined }))).status,
+    ).toBe(200);
     expect(await credited()).toBe(25_000_000);
   });
 });
 
-describe('refused, and nothing moves:', () => {
+describe('an invalid payment event moves no money:', () => {
   afterEach(expectNothingMoved);
 
   it.each<[string, Fields, Fields]>([
     ['a live payment for the test balance', { metadata: { mode: 'test' } }, { livemode: true }],
     ['a test payment for the live balance', { metadata: { mode: 'live' } }, { livemode: false }],
-    ['no word on the mode', { metadata: null }, { livemode: null }],
+    ['no mode', { metadata: null }, { livemode: null }],
     ['an unknown mode', { metadata: { mode: 'both' } }, {}],
     ['a mode that is no string', { metadata: { mode: ['live'] } }, {}],
     ['livemode as text', {}, { livemode: 'true' }],
@@ -171,41 +173,41 @@ describe('refused, and nothing moves:', () => {
     ['an amount as text', { amount_total: '2500' }, {}],
     ['no amount', { amount_total: null }, {}],
     ['2^53 cents', { amount_total: 2 ** 53 }, {}],
-    ['more than exact integers hold', { amount_total: 900_719_925_475 }, {}],
+    ['more than an exact integer', { amount_total: 900_719_925_475 }, {}],
     ['no payment id', { id: null }, {}],
     ['a payment id with a dot', { id: 'cs.a' }, {}],
     ['a payment id that is too long', { id: 'c'.repeat(129) }, {}],
     ['no type', {}, { type: null }],
     ['no object', {}, { data: { object: null } }],
     ['data as text', {}, { data: 'x' }],
-  ])('%s is 400', async (_name, session, event) => {
-    expectError(await tell(paid(session, event)), 400, 'MISSING_PARAMS');
+  ])('is rejected with 400: %s', async (_name, session, event) => {
+    expectError(await sendPaymentEvent(paid(session, event)), 400, 'MISSING_PARAMS');
   });
 
-  it('an account that does not exist is 404', async () => {
+  it('is rejected with 404 for an unknown account', async () => {
     const [accountId, id] = [`acct_${ulid()}`, newSessionId()];
-    expectError(await tell(paid({ id, client_reference_id: accountId })), 404, 'NOT_FOUND');
+    expectError(await sendPaymentEvent(paid({ id, client_reference_id: accountId })), 404, 'NOT_FOUND');
     expect(await service.database.payments.countDocuments({ accountId })).toBe(0);
-    // Mended by the customer and sent again, it counts.
+    // The same payment is credited when the customer has corrected the account and the provider sends it again.
     const { account } = await service.customer(0);
-    expect((await tell(paid({ id, client_reference_id: account._id }))).json['credited']).toBe(true);
+    expect((await sendPaymentEvent(paid({ id, client_reference_id: account._id }))).json['credited']).toBe(true);
   });
 
   it.each([
-    ['no JSON', '{'],
+    ['invalid JSON', '{'],
     ['an array', '[]'],
     ['data that is no object', '{"type":"ping","data":7}'],
     ['nested too deeply', `{"type":"x","a":${'['.repeat(60_000)}`],
     [
-      'a number that is none',
+      'a number that is not finite',
       '{"type":"checkout.session.completed","data":{"object":{"amount_total":1e999,"payment_status":"paid"}}}',
     ],
-  ])('%s is 400', async (_name, body) => {
-    expectError(await tell(body), 400, 'MISSING_PARAMS');
+  ])('is rejected with 400: %s', async (_name, body) => {
+    expectError(await sendPaymentEvent(body), 400, 'MISSING_PARAMS');
   });
 
-  it('more than 64 KiB is 413', async () => {
-    expectError(await tell(JSON.stringify({ type: 'x'.repeat(65_536) })), 413, 'PAYLOAD_TOO_LARGE');
+  it('is rejected with 413 over 64 KiB', async () => {
+    expectError(await sendPaymentEvent(JSON.stringify({ type: 'x'.repeat(65_536) })), 413, 'PAYLOAD_TOO_LARGE');
   });
 
   it.each<[string, Fields, Fields]>([
@@ -215,14 +217,14 @@ describe('refused, and nothing moves:', () => {
     ['a type whose data is null', {}, { type: 'ping', data: null }],
     ['a checkout that is not paid yet', { payment_status: 'unpaid' }, {}],
     ['a checkout with nothing to pay', { payment_status: 'no_payment_required', amount_total: 0 }, {}],
-  ])('an event of %s is taken, and ignored', async (_name, session, event) => {
-    const { status, json } = await tell(paid(session, event));
+  ])('is accepted and ignored: %s', async (_name, session, event) => {
+    const { status, json } = await sendPaymentEvent(paid(session, event));
     expect({ status, json }).toEqual({ status: 200, json: { received: true, credited: false } });
   });
 });
 
 describe('the signature', () => {
-  it('may be one of several, while a secret is replaced', async () => {
+  it('may be one of several while a secret is replaced', async () => {
     const body = JSON.stringify(paid());
     const time = now();
     const old = signatureOf(body, time, 'whsec_the-secret-before-this-one');
@@ -233,7 +235,7 @@ describe('the signature', () => {
 
   it.each<[string, (body: string) => string | undefined]>([
     ['is missing', () => undefined],
-    ['is empty of signatures', () => `t=${now()}`],
+    ['has no signatures', () => `t=${now()}`],
     ['has no time', (body) => `v1=${signatureOf(body, now())}`],
     ['has two times', (body) => `t=${now()},t=${now() - 1},v1=${signatureOf(body, now())}`],
     ['is of another time', (body) => `t=${now()},v1=${signatureOf(body, now() - 1)}`],
@@ -242,20 +244,20 @@ describe('the signature', () => {
     ['is of the old scheme only', (body) => `t=${now()},v0=${signatureOf(body, now())}`],
     ['is cut short', (body) => `t=${now()},v1=${signatureOf(body, now()).slice(0, -1)}`],
     ['is older than 5 minutes', (body) => `t=${now() - 305},v1=${signatureOf(body, now() - 305)}`],
-    ['is of a time to come', (body) => `t=${now() + 360},v1=${signatureOf(body, now() + 360)}`],
+    ['is from the future', (body) => `t=${now() + 360},v1=${signatureOf(body, now() + 360)}`],
     ['is garbage', () => '\u00ff=,,=,t=1e9,v1=%'],
-  ])('that %s is 403, and nothing moves', async (_name, headerOf) => {
+  ])('is rejected with 403 if it %s, and no money moves', async (_name, headerOf) => {
     const body = JSON.stringify(paid());
     expectError(await send(body, headerOf(body)), 403, 'FORBIDDEN');
     await expectNothingMoved();
   });
 
-  it('of 4 minutes ago still counts', async () => {
+  it('is valid for 4 minutes', async () => {
     const body = JSON.stringify(paid());
     expect((await send(body, `t=${now() - 240},v1=${signatureOf(body, now() - 240)}`)).status).toBe(200);
   });
 
-  it('is over the bytes as sent: the same JSON written otherwise is refused', async () => {
+  it('covers the bytes as sent: the same JSON formatted otherwise is rejected', async () => {
     const event = paid();
     const time = now();
     const header = `t=${time},v1=${signatureOf(JSON.stringify(event), time)}`;
@@ -263,7 +265,7 @@ describe('the signature', () => {
     await expectNothingMoved();
   });
 
-  it('is no way in for other methods', async () => {
+  it('does not matter for other methods, which get 405', async () => {
     const answer = await service.request('/webhooks/payments');
     expectError(answer, 405, 'METHOD_NOT_ALLOWED');
     expect(answer.headers.get('allow')).toBe('POST');
@@ -271,7 +273,7 @@ describe('the signature', () => {
 });
 
 describe('without PAYMENT_WEBHOOK_SECRET', () => {
-  it('there is nothing at this path', async () => {
+  it('has no route for payments', async () => {
     const without = await startService({ worker: false });
     try {
       const answer = await without.request('/webhooks/payments', { method: 'POST', body: '{}' });
@@ -281,7 +283,7 @@ describe('without PAYMENT_WEBHOOK_SECRET', () => {
     }
   });
 
-  it('a secret that is too short to be one does not start', async () => {
+  it('does not start with a secret that is too short', async () => {
     await expect(startService({ env: { PAYMENT_WEBHOOK_SECRET: 'short' } })).rejects.toThrow(/PAYMENT_WEBHOOK_SECRET/);
   });
 });

@@ -13,11 +13,11 @@ import { startReplicaSetFront, type ReplicaSetFront, type SeenCommand } from '..
 import { newCallId, newLedgerAccountId } from '../../support/store/test-database.js';
 
 const READS = new Set(['find', 'aggregate', 'count', 'distinct']);
-/** The time that a command asks the server to have reached before it answers. */
+/** Returns the `afterClusterTime` of a read: the cluster time that the server must have reached before it reads. */
 const seenAfter = ({ command }: SeenCommand): unknown => command['readConcern']?.afterClusterTime;
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify']);
 
-describe('on a server that says it is of a replica set', () => {
+describe('on a server that reports a replica set', () => {
   let front: ReplicaSetFront;
   let database: Database;
   let ledger: Ledger;
@@ -32,14 +32,14 @@ describe('on a server that says it is of a replica set', () => {
     await front.close();
   });
 
-  /** What came over the wire while `work` was done. */
+  /** The commands that were sent while `work` ran. */
   async function commandsOf(work: () => Promise<unknown>): Promise<SeenCommand[]> {
     const before = front.commands.length;
     await work();
     return front.commands.slice(before);
   }
 
-  it('reads and writes are by majority, in every collection, and writes may be repeated by the driver', async () => {
+  it('uses majority reads and writes in every collection, and the driver may retry writes', async () => {
     expect(database.replicated).toBe(true);
     const seen = await commandsOf(async () => {
       const { _id: accountId } = await createAccounts(database).create({ name: 'Test' });
@@ -59,7 +59,8 @@ describe('on a server that says it is of a replica set', () => {
     expect(writes.length).toBeGreaterThan(3);
     for (const { command } of reads) expect(command['readConcern']).toMatchObject({ level: 'majority' });
     for (const { command } of writes) expect(command['writeConcern']).toMatchObject({ w: 'majority', j: true });
-    // The driver repeats what has a number; one that changes many documents cannot have one.
+    // The driver can retry a write only if the write has a transaction number. A write to many documents cannot have
+    // one.
     for (const { name, command } of writes) expect('txnNumber' in command).toBe(name !== 'delete');
     for (const { command } of seen) expect(command['$readPreference']).toBeUndefined();
   });
@@ -88,7 +89,7 @@ describe('on a server that says it is of a replica set', () => {
       (ledgerAccountId: string) =>
         createStatements(database, createUsageAgents(database)).page({ ledgerAccountId, limit: 9 }),
     ],
-  ])('%s is one causally consistent session: each read sees what the one before it saw', async (_name, work) => {
+  ])("runs %s in one causally consistent session, so each read sees the previous one's state", async (_name, work) => {
     const id = newLedgerAccountId();
     await ledger.open(id);
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
@@ -99,12 +100,12 @@ describe('on a server that says it is of a replica set', () => {
     for (const [index, one] of seen.entries()) {
       if (!READS.has(one.name)) continue;
       expect(one.command['readConcern']).toMatchObject({ level: 'majority' });
-      const told = seen[index - 1]?.operationTime;
-      if (told) expect(seenAfter(one)).toEqual(told);
+      const previousTime = seen[index - 1]?.operationTime;
+      if (previousTime) expect(seenAfter(one)).toEqual(previousTime);
     }
   });
 
-  it('many sessions at once keep each to its own time', async () => {
+  it('keeps a separate time for each of many concurrent sessions', async () => {
     const ids = Array.from({ length: 40 }, newLedgerAccountId);
     await Promise.all(ids.map((id) => ledger.open(id)));
     const seen = await commandsOf(() =>
@@ -114,7 +115,7 @@ describe('on a server that says it is of a replica set', () => {
     let compared = 0;
     for (const one of seen) {
       const session = JSON.stringify(one.command['lsid']);
-      // A look into the journal is never the first of a session.
+      // The first command of a session must not be a read of the journal.
       if (one.name === 'find' && one.collection === 'ledger_entries') {
         expect(seenAfter(one)).toEqual(last.get(session)?.operationTime);
         compared++;
@@ -125,14 +126,15 @@ describe('on a server that says it is of a replica set', () => {
     expect(last.size).toBeGreaterThan(1);
   });
 
-  it('what is outside of the ledger has no such session, so the check above can fail', async () => {
+  it('uses no such session outside the ledger, so the check above can fail', async () => {
     const seen = await commandsOf(async () => {
       await database.accounts.findOne({ _id: 'a' });
       await database.accounts.findOne({ _id: 'b' });
     });
     const [first, second] = seen;
     expect(seen).toHaveLength(2);
-    // Not none: the driver writes a session's time into the options that all its commands share. It is a time of the past.
+    // The second read may have a cluster time: the driver writes the time of a session into options that all its
+    // commands share. That time is an earlier one.
     expect(second && seenAfter(second)).not.toEqual(first?.operationTime);
   });
 

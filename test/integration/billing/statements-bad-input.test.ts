@@ -16,7 +16,7 @@ afterAll(() => service.close());
 const get = (path: string) => service.request(path, { key });
 
 describe('bad input of statements', () => {
-  it.each(['101', '1000000000', '9'.repeat(400), '0100'])('limit=%s is taken for 100', async (limit) => {
+  it.each(['101', '1000000000', '9'.repeat(400), '0100'])('treats limit=%s as 100', async (limit) => {
     const { data } = pageOf(await get(`/ledger?limit=${limit}`));
     expect(data).toHaveLength(3);
   });
@@ -57,11 +57,11 @@ describe('bad input of statements', () => {
     'constructor=1',
     'form=2026-01-01',
     'from=%00',
-  ])('GET /ledger?%s is 400 MISSING_PARAMS', async (query) => {
+  ])('rejects GET /ledger?%s with 400 MISSING_PARAMS', async (query) => {
     expectError(await get(`/ledger?${query}`), 400, 'MISSING_PARAMS');
   });
 
-  it('a cursor that was changed anywhere is 400', async () => {
+  it('rejects a cursor that was changed anywhere with 400', async () => {
     for (let i = 0; i < cursor.length; i++) {
       const changed = `${cursor.slice(0, i)}${cursor[i] === 'A' ? 'B' : 'A'}${cursor.slice(i + 1)}`;
       expectError(await get(`/ledger?cursor=${changed}`), 400, 'MISSING_PARAMS', /cursor/);
@@ -83,13 +83,13 @@ describe('bad input of statements', () => {
     'group_by=day&limit=5',
     'group_by=day&from=9999-99-99',
     'group_by=day&format=json&format=csv',
-  ])('GET /usage?%s is 400 or tells nothing', async (query) => {
+  ])('rejects GET /usage?%s with 400, or returns no data', async (query) => {
     const answer = await get(`/usage?${query}`);
     if (query === 'group_by=day&to=0001-01-01') expect(usageOf(answer).data).toEqual([]);
     else expectError(answer, 400, 'MISSING_PARAMS');
   });
 
-  it('366 days are a period, one more is not', async () => {
+  it('accepts a period of 366 days and rejects a longer one', async () => {
     expect((await get('/usage?group_by=day&from=2026-01-01&to=2027-01-02')).status).toBe(200);
     expectError(
       await get('/usage?group_by=day&from=2026-01-01&to=2027-01-02T00:00:00.001Z'),

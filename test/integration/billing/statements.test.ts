@@ -19,7 +19,7 @@ const readAll: Tools['readAll'] = (...args) => statements.readAll(...args);
 const nameAgent: Tools['nameAgent'] = (...args) => statements.nameAgent(...args);
 
 describe('GET /balance', () => {
-  it('tells what is available, held, credited and billed, in USD and in micro-USD', async () => {
+  it('returns what is available, held, credited and billed, in USD and in micro-USD', async () => {
     const customer = await service.customer(10_000_000);
     await billCall(customer, 47);
     await statements.ledger.hold({
@@ -52,7 +52,7 @@ describe('GET /balance', () => {
     });
   });
 
-  it.each(['/balance', '/ledger', '/usage?group_by=day'])('%s needs a key, and is only read', async (path) => {
+  it.each(['/balance', '/ledger', '/usage?group_by=day'])('%s needs a key and is read-only', async (path) => {
     expectError(await service.request(path), 401, 'UNAUTHORIZED');
     const { liveKey } = await service.customer(0);
     expectError(await service.request(path, { key: liveKey, method: 'POST' }), 405, 'METHOD_NOT_ALLOWED');
@@ -60,13 +60,13 @@ describe('GET /balance', () => {
 });
 
 describe('GET /ledger', () => {
-  it('lists top-ups, holds, refusals and settlements, newest first, with what each changed', async () => {
+  it('lists top-ups, holds, rejected holds and settlements, newest first, with what each changed', async () => {
     const customer = await service.customer(60 * SECOND);
     const callId = await billCall(customer, 10);
-    const refused = newCallId();
+    const rejectedCallId = newCallId();
     await statements.ledger.hold({
       ledgerAccountId: idOf(customer),
-      callId: refused,
+      callId: rejectedCallId,
       window: 0,
       maxDurationSeconds: 60,
       microsPerSecond: SECOND,
@@ -75,7 +75,7 @@ describe('GET /ledger', () => {
     expect(more).toBe(false);
     expect(data.map(({ type }) => type)).toEqual(['refusal', 'settlement', 'hold', 'top_up']);
     expect(data[0]).toMatchObject({
-      call_id: refused,
+      call_id: rejectedCallId,
       window: 0,
       reason: 'INSUFFICIENT_BALANCE',
       available_micros: 0,
@@ -100,17 +100,17 @@ describe('GET /ledger', () => {
     expect(data[3]).toMatchObject({ payment_id: expect.any(String) as string, credited_micros: 150_000 });
   });
 
-  it('bills in the statement what was billed, not what was asked for beyond the hold', async () => {
+  it('shows the billed seconds, not those requested beyond the hold', async () => {
     const customer = await service.customer();
     await billCall(customer, 1_000);
     expect(pageOf(await get('/ledger', customer.liveKey)).data[0]).toMatchObject({ billed_seconds: 60 });
   });
 
-  it('misses no entry that stands only in the account document, and tells none twice', async () => {
+  it('includes entries that are only in the account document, each once', async () => {
     const customer = await service.customer();
     const callIds: string[] = [];
     for (let i = 0; i < 5; i++) callIds.push(await billCall(customer, i + 1));
-    // As after the death of writers between their two steps.
+    // Deletes rows, as if the writers had died between their two writes.
     await service.database.ledgerEntries.deleteMany({ callId: { $in: callIds.filter((_id, i) => i % 2 === 1) } });
     await service.database.ledgerEntries.deleteMany({ _id: `S${callIds[4]}` });
     for (const limit of [1, 2, 3, 100]) {
@@ -144,7 +144,7 @@ describe('GET /ledger', () => {
     expect(seen).toEqual(before);
   });
 
-  it('is told by period: from is in it, to is not', async () => {
+  it('is filtered by period: from is inclusive, to is exclusive', async () => {
     const customer = await service.customer();
     for (let i = 0; i < 3; i++) {
       await billCall(customer, 5);
@@ -162,7 +162,7 @@ describe('GET /ledger', () => {
     expect(await readAll(customer.liveKey, '&from=2020-01-01&to=2020-01-02')).toEqual([]);
   });
 
-  it('pages exactly over thousands of entries, and its sums are the balance', async () => {
+  it('pages exactly over thousands of entries whose sum is the balance', async () => {
     const customer = await service.customer(1_000_000_000);
     const calls = Array.from({ length: 600 }, (_, i) => i % 60);
     const workers = Array.from({ length: 6 }, async () => {
@@ -212,7 +212,7 @@ describe('GET /ledger', () => {
 });
 
 describe('GET /usage', () => {
-  it('adds up by UTC day what was billed, corrections taken off, and only in the period', async () => {
+  it('sums what was billed by UTC day in the period, minus corrections', async () => {
     const customer = await service.customer();
     const [first, second] = [await billCall(customer, 20), await billCall(customer, 30)];
     await billCall(customer, 0);
@@ -243,7 +243,7 @@ describe('GET /usage', () => {
     expect(await read('from=2026-03-03&to=2026-03-04')).toEqual([]);
   });
 
-  it('adds up whole seconds, at whatever rates calls are billed and whatever part of a second is given back', async () => {
+  it('counts whole seconds at any rate and when a correction returns a part of a second', async () => {
     const customer = await service.customer();
     const ledgerAccountId = idOf(customer);
     const [callId] = [await billCall(customer, 10), await billCall(customer, 7, 'live', 833)];
@@ -259,7 +259,7 @@ describe('GET /usage', () => {
     expect(await total()).toEqual({ calls: 2, seconds: 7, cost: 0.005831, cost_micros: 5_831 });
   });
 
-  it('adds up by agent: by name, temporary ones together, the dearest first', async () => {
+  it('groups by agent: name of each, temporary agents together, most expensive first', async () => {
     const customer = await service.customer();
     const { _id: agentId } = customer.agent;
     const agents = [agentId, agentId, 'agent_tmp_A', 'agent_tmp_B', undefined];
@@ -276,7 +276,7 @@ describe('GET /usage', () => {
     expect(total).toEqual({ calls: 5, seconds: 60, cost: 0.15, cost_micros: 150_000 });
   });
 
-  it('tells the last 30 UTC days when no period is given', async () => {
+  it('covers the last 30 UTC days by default', async () => {
     const { liveKey } = await service.customer(0);
     const { json } = await get('/usage?group_by=day', liveKey);
     const today = Math.floor(Date.parse(String(json['to'])) / 86_400_000);
@@ -319,7 +319,7 @@ describe('CSV', () => {
     },
   );
 
-  it('defuses names that a spreadsheet would run', async () => {
+  it('escapes names that a spreadsheet would execute', async () => {
     const customer = await service.customer();
     await service.agents.update(customer.agent._id, { name: '=HYPERLINK("http://evil.test","x")' });
     await nameAgent(customer, await billCall(customer, 10), customer.agent._id);
@@ -358,14 +358,14 @@ describe('accounts and modes', () => {
     }
   });
 
-  it('cannot go on in each other’s lists', async () => {
+  it('cannot continue each other’s lists', async () => {
     const customer = await service.customer();
     await billCall(customer, 5);
     await billCall(customer, 5, 'test');
     const { next_cursor: cursor } = pageOf(await get('/ledger?limit=1', customer.liveKey));
     expect((await get(`/ledger?cursor=${cursor}`, customer.liveKey)).status).toBe(200);
     expectError(await get(`/ledger?cursor=${cursor}`, customer.testKey), 400, 'MISSING_PARAMS', /cursor/);
-    const stranger = await service.customer();
-    expectError(await get(`/ledger?cursor=${cursor}`, stranger.liveKey), 400, 'MISSING_PARAMS', /cursor/);
+    const otherCustomer = await service.customer();
+    expectError(await get(`/ledger?cursor=${cursor}`, otherCustomer.liveKey), 400, 'MISSING_PARAMS', /cursor/);
   });
 });

@@ -27,7 +27,7 @@ describe('refilling the test balance', () => {
     await ledger.settle({ ledgerAccountId: id(), callId, billedSeconds: seconds });
   }
 
-  it('credits what is missing, and nothing when nothing is', async () => {
+  it('credits the missing amount, and nothing if nothing is missing', async () => {
     expect(await refillTestBalance(ledger, { _id: accountId })).toBe(0);
     await spend(60);
     expect(await refillTestBalance(ledger, { _id: accountId })).toBe(150_000);
@@ -37,7 +37,7 @@ describe('refilling the test balance', () => {
     expect(await ledger.balance(id())).toMatchObject({ availableMicros: FULL, creditedMicros: FULL + 300_000 });
   });
 
-  it('credits once when many refill at once, also while calls are billed', async () => {
+  it('credits once when many refills run at once, also while calls are billed', async () => {
     await spend(60);
     await Promise.all([
       ...Array.from({ length: 10 }, () => refillTestBalance(ledger, { _id: accountId })),
@@ -47,7 +47,8 @@ describe('refilling the test balance', () => {
     await refillTestBalance(ledger, { _id: accountId });
     const { availableMicros, creditedMicros, heldMicros } = await ledger.balance(id());
     expect(heldMicros).toBe(0);
-    // A refill that came while money was held counts it as missing: at most the two holds more than full.
+    // A refill counts held money as missing. So two holds that are released after the refill can raise the balance
+    // above the full amount.
     expect(availableMicros).toBeGreaterThanOrEqual(FULL);
     expect(availableMicros).toBeLessThanOrEqual(FULL + 300_000);
     expect(creditedMicros).toBe(availableMicros + 100 * 2_500);

@@ -18,8 +18,8 @@ describe('the status of a call', () => {
     callId = String(answer.json['call_id']);
   });
 
-  it('is read by POST and GET with call_id, and all else in the request is ignored, valid or not', async () => {
-    const before = await service.callsAskedFor();
+  it('is read by POST and GET with call_id, and every other field is ignored, valid or not', async () => {
+    const before = await service.countCallRequests();
     const wrong = { call_id: callId, to_phone_number: 5, webhook_url: {}, instruction: null, constructor: 1 };
     const byPost = await service.place(customer.liveKey, wrong, { 'Idempotency-Key': 'x'.repeat(300) });
     const byGet = await service.request(`/outbound_call?call_id=${callId}&to_phone_number=x&agent_id=&agent_id=`, {
@@ -30,7 +30,7 @@ describe('the status of a call', () => {
       expect(Object.keys(answer.json).toSorted()).toEqual(['call_id', 'message', 'status', 'success']);
       expect(answer.json['call_id']).toBe(callId);
     }
-    expect(await service.callsAskedFor()).toBe(before);
+    expect(await service.countCallRequests()).toBe(before);
   });
 
   it.each([
@@ -41,19 +41,19 @@ describe('the status of a call', () => {
     ['false', false],
     ['an array', ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN']],
     ['an object', { $ne: '' }],
-  ])('a call_id that is %s is 404 CALL_NOT_FOUND and dials nobody', async (_name, value) => {
-    const before = await service.callsAskedFor();
+  ])('responds with 404 CALL_NOT_FOUND and does not dial when call_id is %s', async (_name, value) => {
+    const before = await service.countCallRequests();
     const body = { call_id: value, to_phone_number: TO, agent_id: customer.agent._id };
     expectError(await service.place(customer.liveKey, body), 404, 'CALL_NOT_FOUND');
-    expect(await service.callsAskedFor()).toBe(before);
+    expect(await service.countCallRequests()).toBe(before);
   });
 
-  it('a call_id that is null is absent', async () => {
+  it('treats a call_id of null as absent', async () => {
     const body = { call_id: null, to_phone_number: TO, agent_id: customer.agent._id };
     expect((await service.place(customer.liveKey, body)).json['status']).toBe('RINGING');
   });
 
-  it('a call_id that is repeated is 404, in a query and in JSON', async () => {
+  it('responds with 404 to a repeated call_id, in a query and in JSON', async () => {
     const byGet = await service.request(`/outbound_call?call_id=${callId}&call_id=${callId}`, {
       key: customer.liveKey,
     });
@@ -67,7 +67,7 @@ describe('the status of a call', () => {
     expectError(byPost, 404, 'CALL_NOT_FOUND');
   });
 
-  it("another account's call and the other mode's call are 404 CALL_NOT_FOUND", async () => {
+  it('responds with 404 CALL_NOT_FOUND to a key of another account or the other mode', async () => {
     const other = await service.customer();
     for (const key of [other.liveKey, customer.testKey]) {
       expectError(await service.place(key, { call_id: callId }), 404, 'CALL_NOT_FOUND');
@@ -81,7 +81,7 @@ describe('the status of a call', () => {
     ['COMPLETED', 'COMPLETED'],
     ['FAILED', 'FAILED'],
     ['CANCELLED', 'FAILED'],
-  ] as const)('a call that is %s reads %s', async (status, expected) => {
+  ] as const)('reads %s as %s', async (status, expected) => {
     const _id = `call_${status.replaceAll(/[^A-HJKMNP-TV-Z]/g, '0').padEnd(26, '0')}`;
     const when = new Date(Date.now() - 1_000 * _id.charCodeAt(6));
     await service.database.calls.create({
@@ -102,7 +102,7 @@ describe('the status of a call', () => {
     expect((await service.place(customer.liveKey, { call_id: _id })).json['status']).toBe(expected);
   });
 
-  it('a call that no carrier takes ends FAILED', async () => {
+  it('reads FAILED after no carrier accepted the call', async () => {
     const status = await eventually(async () => {
       const answer = await service.place(customer.liveKey, { call_id: callId });
       return answer.json['status'] === 'FAILED' && answer.json['status'];

@@ -5,9 +5,9 @@ import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import { startService, type Customer, type Service } from '../../support/http/harness.js';
 import { newSid } from '../../support/sids.js';
 
-const ORDERS = 1_000;
+const REQUESTS = 1_000;
 const COVERED = 100;
-/** As many requests are under way at one time; the machine that runs the tests is small. */
+/** The number of concurrent requests. It is low, because the machine that runs the tests is small. */
 const PARALLEL = 8;
 const DECIDED_WITHIN_MS = 540_000;
 
@@ -15,7 +15,7 @@ let carrier: Server;
 let service: Service;
 
 beforeAll(async () => {
-  // Takes every call and lets it ring, so that no hold comes free while the others are decided.
+  // The carrier accepts every call and lets it ring, so that no hold is released while other requests are decided.
   carrier = createServer((request, response) => {
     request.resume();
     const known = /CA[0-9a-f]{32}/.exec(request.url ?? '')?.[0];
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));
   const { port } = carrier.address() as AddressInfo;
   const env = { SIMULATOR_URL: `http://127.0.0.1:${port}` };
-  service = await startService({ env: { ...env, ANSWER_WITHIN_MS: '1200' }, leastTimeMs: 0 });
+  service = await startService({ env: { ...env, ANSWER_WITHIN_MS: '1200' }, minDeadlineMs: 0 });
 }, 120_000);
 
 afterAll(async () => {
@@ -34,7 +34,10 @@ afterAll(async () => {
   await new Promise((resolve) => carrier.close(resolve));
 });
 
-/** Sends an order until it is decided: a 503 says that nothing was, and that the same may be sent again. */
+/**
+ * Sends a request until it is decided. A 503 means that nothing was decided and that the same request may be sent
+ * again.
+ */
 async function decide(customer: Customer, idempotencyKey: string, giveUpAt: number) {
   const body = { to_phone_number: '+12025550123', agent_id: customer.agent._id };
   for (let repeats = 0; ; repeats++) {
@@ -44,21 +47,22 @@ async function decide(customer: Customer, idempotencyKey: string, giveUpAt: numb
   }
 }
 
-describe('a thousand orders on a balance for a hundred calls', () => {
-  it('come to exactly 100 × 200 and 900 × 402, each 503 repeated until it is decided', async () => {
+describe('a thousand call requests on a balance for a hundred calls', () => {
+  it('end as exactly 100 × 200 and 900 × 402 when each 503 is repeated until it is decided', async () => {
     const customer = await service.customer(COVERED * 60 * 2_500);
     const { _id } = customer.account;
     await service.accounts.setLimits(_id, { requestsPerMinute: 1_000_000, concurrentCalls: 1_000_000 });
-    // Longer than the test lasts on any machine: what rings out gives its hold back, and another order would get it.
+    // The calls ring for longer than the test takes on any machine. A call that stops ringing would release its hold,
+    // and another request could take the money.
     await service.database.agents.updateOne({ _id: customer.agent._id }, { ringTimeoutSeconds: 900 });
-    const orders = Array.from({ length: ORDERS }, (_, index) => `order-${index}`);
+    const requestKeys = Array.from({ length: REQUESTS }, (_, index) => `order-${index}`);
     const decided = new Map<string, number>();
     const placed = new Map<string, unknown>();
     const startedAt = Date.now();
     let repeats = 0;
     await Promise.all(
       Array.from({ length: PARALLEL }, async () => {
-        for (let key = orders.pop(); key !== undefined; key = orders.pop()) {
+        for (let key = requestKeys.pop(); key !== undefined; key = requestKeys.pop()) {
           const decision = await decide(customer, key, startedAt + DECIDED_WITHIN_MS);
           decided.set(key, decision.status);
           repeats += decision.repeats;
@@ -67,19 +71,19 @@ describe('a thousand orders on a balance for a hundred calls', () => {
       }),
     );
     const seconds = (Date.now() - startedAt) / 1_000;
-    process.stderr.write(`${ORDERS} orders decided in ${seconds} s, ${repeats} repeats after a 503\n`);
+    process.stderr.write(`${REQUESTS} requests decided in ${seconds} s, ${repeats} repeats after a 503\n`);
     const count = (status: number) => [...decided.values()].filter((each) => each === status).length;
-    expect({ placed: count(200), refused: count(402), all: decided.size }).toEqual({
+    expect({ placed: count(200), rejected: count(402), all: decided.size }).toEqual({
       placed: COVERED,
-      refused: ORDERS - COVERED,
-      all: ORDERS,
+      rejected: REQUESTS - COVERED,
+      all: REQUESTS,
     });
     expect(new Set(placed.values()).size).toBe(COVERED);
     const ledger = createLedger(service.database);
     const id = ledgerAccountId(_id, 'live');
     expect(await ledger.balance(id)).toMatchObject({ availableMicros: 0, heldMicros: COVERED * 60 * 2_500 });
     expect(await ledger.audit(id)).toMatchObject({ balanced: true });
-    // Whoever asks again hears the same.
+    // A repeated request gets the same response.
     for (const [key, callId] of [...placed].slice(0, 5)) {
       const { answer } = await decide(customer, key, 0);
       expect([answer.status, answer.json['call_id']]).toEqual([200, callId]);

@@ -11,28 +11,32 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const order = (fields: object = {}) => ({ to_phone_number: '+12025550100', agent_id: customer.agent._id, ...fields });
-const place = (key: string, idempotencyKey: string, body: object = order()) =>
+const callRequest = (fields: object = {}) => ({
+  to_phone_number: '+12025550100',
+  agent_id: customer.agent._id,
+  ...fields,
+});
+const place = (key: string, idempotencyKey: string, body: object = callRequest()) =>
   service.place(key, body, { 'Idempotency-Key': idempotencyKey });
 
 describe('Idempotency-Key', () => {
-  it('gives the first answer again for the same key and request, with Idempotent-Replayed: true', async () => {
-    const before = await service.callsAskedFor();
+  it('returns the first response again for the same key and request, with Idempotent-Replayed: true', async () => {
+    const before = await service.countCallRequests();
     const first = await place(customer.liveKey, 'order-1');
-    const again = await place(customer.liveKey, 'order-1', { unknown: 1, ...order() });
+    const again = await place(customer.liveKey, 'order-1', { unknown: 1, ...callRequest() });
     expect(first.json['status']).toBe('RINGING');
     expect(first.headers.get('idempotent-replayed')).toBeNull();
     expect({ status: again.status, json: again.json }).toEqual({ status: 200, json: first.json });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(await service.callsAskedFor()).toBe(before + 1);
+    expect(await service.countCallRequests()).toBe(before + 1);
   });
 
-  it('with another request is 409 IDEMPOTENCY_CONFLICT and dials nobody', async () => {
+  it('is rejected with 409 IDEMPOTENCY_CONFLICT for another request, without a dial', async () => {
     await place(customer.liveKey, 'order-2');
-    const before = await service.callsAskedFor();
-    const answer = await place(customer.liveKey, 'order-2', order({ external_call_id: 'other' }));
+    const before = await service.countCallRequests();
+    const answer = await place(customer.liveKey, 'order-2', callRequest({ external_call_id: 'other' }));
     expectError(answer, 409, 'IDEMPOTENCY_CONFLICT');
-    expect(await service.callsAskedFor()).toBe(before);
+    expect(await service.countCallRequests()).toBe(before);
   });
 
   it('belongs to one account and mode', async () => {
@@ -40,40 +44,40 @@ describe('Idempotency-Key', () => {
     const ids = [
       (await place(customer.liveKey, 'shared')).json['call_id'],
       (await place(customer.testKey, 'shared')).json['call_id'],
-      (await place(other.liveKey, 'shared', order({ agent_id: other.agent._id }))).json['call_id'],
+      (await place(other.liveKey, 'shared', callRequest({ agent_id: other.agent._id }))).json['call_id'],
     ];
     expect(new Set(ids).size).toBe(3);
     expect(ids).not.toContain(undefined);
   });
 
-  it('asked for many times at once makes one call, and everyone gets its id', async () => {
-    const before = await service.callsAskedFor();
+  it('places one call for concurrent requests and returns its id to all of them', async () => {
+    const before = await service.countCallRequests();
     const answers = await Promise.all(Array.from({ length: 10 }, () => place(customer.testKey, 'at-once')));
     const granted = answers.filter((answer) => answer.status === 200);
     expect(granted.length).toBeGreaterThan(0);
     expect(answers.filter((answer) => ![200, 503].includes(answer.status))).toEqual([]);
     expect(new Set(granted.map((answer) => answer.json['call_id'])).size).toBe(1);
-    expect(await service.callsAskedFor()).toBe(before + 1);
+    expect(await service.countCallRequests()).toBe(before + 1);
   });
 
-  it('keeps 402, also after a top-up', async () => {
+  it('keeps a 402, even after a top-up', async () => {
     const poor = await service.customer(0);
-    const body = order({ agent_id: poor.agent._id });
+    const body = callRequest({ agent_id: poor.agent._id });
     expectError(await place(poor.liveKey, 'poor', body), 402, 'INSUFFICIENT_BALANCE');
     const again = await place(poor.liveKey, 'poor', body);
     expectError(again, 402, 'INSUFFICIENT_BALANCE');
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('keeps neither 400 nor 404: the key is free for the request that is right', async () => {
-    expectError(await place(customer.liveKey, 'mended', order({ to_phone_number: 'x' })), 400, 'MISSING_PARAMS');
-    expectError(await place(customer.liveKey, 'mended', order({ agent_id: 'nobody' })), 404, 'AGENT_NOT_FOUND');
+  it('keeps neither 400 nor 404: the key can be used for the corrected request', async () => {
+    expectError(await place(customer.liveKey, 'mended', callRequest({ to_phone_number: 'x' })), 400, 'MISSING_PARAMS');
+    expectError(await place(customer.liveKey, 'mended', callRequest({ agent_id: 'nobody' })), 404, 'AGENT_NOT_FOUND');
     expect((await place(customer.liveKey, 'mended')).status).toBe(200);
   });
 
-  it('does not keep 429: asked again when there is room, the call is placed under a new call_id', async () => {
+  it('does not keep a 429: when a slot is free, the call is placed with a new call_id', async () => {
     const busy = await service.customer();
-    const body = order({ agent_id: busy.agent._id });
+    const body = callRequest({ agent_id: busy.agent._id });
     await service.accounts.setLimits(busy.account._id, { concurrentCalls: 0 });
     expectError(await place(busy.liveKey, 'busy', body), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
     await service.accounts.setLimits(busy.account._id, { concurrentCalls: 5 });
@@ -82,13 +86,13 @@ describe('Idempotency-Key', () => {
     expect(answer.headers.get('idempotent-replayed')).toBeNull();
   });
 
-  it('is kept for 24 hours and forgotten then', async () => {
+  it('is kept for 24 hours and then removed', async () => {
     const first = await place(customer.liveKey, 'yesterday');
     const rows = service.database.idempotencyKeys;
     const row = await rows.findOne({ callId: String(first.json['call_id']) }).lean<IdempotencyKeyDocument>();
     expect(Number(row?.expiresAt) - Number(row?.createdAt)).toBe(24 * 60 * 60 * 1_000);
     await rows.updateOne({ callId: String(first.json['call_id']) }, { $set: { expiresAt: new Date(Date.now() - 1) } });
-    const later = await place(customer.liveKey, 'yesterday', order({ external_call_id: 'new day' }));
+    const later = await place(customer.liveKey, 'yesterday', callRequest({ external_call_id: 'new day' }));
     expect(later.status).toBe(200);
     expect(later.json['call_id']).not.toBe(first.json['call_id']);
     expect((await rows.findById(row?._id).lean<IdempotencyKeyDocument>())?.callId).toBe(later.json['call_id']);
@@ -97,15 +101,15 @@ describe('Idempotency-Key', () => {
   it.each([
     ['empty', ''],
     ['over 255 characters', 'k'.repeat(256)],
-  ])('%s is 400 MISSING_PARAMS', async (_name, key) => {
+  ])('is rejected with 400 MISSING_PARAMS if it is %s', async (_name, key) => {
     expectError(await place(customer.liveKey, key), 400, 'MISSING_PARAMS', /Idempotency-Key/);
   });
 
-  it('of 255 characters is taken', async () => {
+  it('may have 255 characters', async () => {
     expect((await place(customer.liveKey, 'k'.repeat(255))).status).toBe(200);
   });
 
-  it('stores no key in clear', async () => {
+  it('is not stored in plain text', async () => {
     await place(customer.liveKey, 'my-secret-order');
     const rows = await service.database.idempotencyKeys.find().lean();
     expect(JSON.stringify(rows)).not.toContain('my-secret-order');
@@ -113,17 +117,17 @@ describe('Idempotency-Key', () => {
 });
 
 describe('after a 503', () => {
-  it("the key's call is asked again; if that run expired the key gets a new call_id", async () => {
-    // No worker: whatever is started cannot be answered in time.
-    const idle = await startService({ leastTimeMs: 0, worker: false });
+  it('repeats the call of the key, and gives the key a new call_id if that run expired', async () => {
+    // Without a worker, no workflow responds before the deadline.
+    const idle = await startService({ minDeadlineMs: 0, worker: false });
     const owner = await idle.customer();
     const body = { to_phone_number: '+12025550100', agent_id: owner.agent._id };
     const headers = { 'Idempotency-Key': 'again' };
     expectError(await idle.place(owner.liveKey, body, headers), 503, 'SERVICE_UNAVAILABLE');
     const [row] = await idle.database.idempotencyKeys.find().lean();
     expectError(await idle.place(owner.liveKey, body, headers), 503, 'SERVICE_UNAVAILABLE');
-    expect(await idle.callsAskedFor()).toBe(1);
-    // A worker comes: the first run is too late and says so, and the key goes on with another.
+    expect(await idle.countCallRequests()).toBe(1);
+    // Once a worker runs, the first workflow reports that its deadline has passed. The key then gets a new call.
     const { stop, worker } = idle.startWorker();
     try {
       let answer = await idle.place(owner.liveKey, body, headers);
@@ -142,8 +146,8 @@ describe('after a 503', () => {
     }
   });
 
-  it("the key stays at 503 when an operator terminated the key's call: nobody can tell whether it dialed", async () => {
-    const idle = await startService({ leastTimeMs: 0, worker: false });
+  it("stays at 503 after an operator terminated the key's call, because that call may have dialed", async () => {
+    const idle = await startService({ minDeadlineMs: 0, worker: false });
     const owner = await idle.customer();
     const body = { to_phone_number: '+12025550100', agent_id: owner.agent._id };
     const headers = { 'Idempotency-Key': 'terminated' };
@@ -152,34 +156,34 @@ describe('after a 503', () => {
       const [row] = await idle.database.idempotencyKeys.find().lean();
       await idle.terminate(String(row?.callId));
       expectError(await idle.place(owner.liveKey, body, headers), 503, 'SERVICE_UNAVAILABLE');
-      expect(await idle.callsAskedFor()).toBe(1);
+      expect(await idle.countCallRequests()).toBe(1);
     } finally {
       await idle.close();
     }
   });
 });
 
-describe('the store of keys', () => {
-  it('lets one of several that renew a key at once succeed, and tells all of them the same call', async () => {
+describe('the store of idempotency keys', () => {
+  it('lets one of several concurrent renewals of a key succeed, and returns its call to all', async () => {
     const keys = createIdempotencyKeys(service.database);
     const owner = { accountId: 'acct_1', mode: 'test' as const, key: 'k' };
     const { row, created } = await keys.claim(owner, { bodyHash: 'h', callId: 'call_1' });
     expect(created).toBe(true);
-    const told = await Promise.all(['call_2', 'call_3', 'call_4'].map((callId) => keys.renew(row, callId)));
-    expect(new Set(told).size).toBe(1);
-    expect(told[0]).not.toBe('call_1');
+    const callIds = await Promise.all(['call_2', 'call_3', 'call_4'].map((callId) => keys.assignNewCall(row, callId)));
+    expect(new Set(callIds).size).toBe(1);
+    expect(callIds[0]).not.toBe('call_1');
     expect(await keys.claim(owner, { bodyHash: 'h', callId: 'call_5' })).toMatchObject({
       created: false,
-      row: { callId: told[0] },
+      row: { callId: callIds[0] },
     });
   });
 
-  it('does not let a renewed key keep the answer of its old call', async () => {
+  it('does not store the response of the old call for a renewed key', async () => {
     const keys = createIdempotencyKeys(service.database);
     const owner = { accountId: 'acct_1', mode: 'test' as const, key: 'late' };
     const { row } = await keys.claim(owner, { bodyHash: 'h', callId: 'call_1' });
-    await keys.renew(row, 'call_2');
-    await keys.keep(row, { status: 200, body: {} });
+    await keys.assignNewCall(row, 'call_2');
+    await keys.storeResponse(row, { status: 200, body: {} });
     expect((await keys.find(owner))?.answerStatus).toBeUndefined();
   });
 });

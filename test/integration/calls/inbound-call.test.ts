@@ -30,7 +30,7 @@ function post(key: string | undefined, form: Record<string, string>, query = '')
   return service.request(`/inbound_call${query}`, { method: 'POST', ...auth, body: new URLSearchParams(form) });
 }
 
-/** The call_id of an answer that is the XML of the interface, and nothing else. */
+/** Returns the call_id from a response, which must consist of exactly the expected XML. */
 function callIdOf(answer: Answer): string {
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^text\/xml/);
@@ -45,7 +45,7 @@ function callIdOf(answer: Answer): string {
 const requestOf = (callId: string) => service.database.callRequests.findById(callId).lean();
 
 describe('POST /inbound_call', () => {
-  it('answers 200 with XML that streams the audio to {stream_url}/<call_id>, and binds the CallSid', async () => {
+  it('responds with XML that streams the audio to {stream_url}/<call_id>, and binds the CallSid', async () => {
     const form = formOf({ agent_id: customer.agent._id, external_call_id: 'ticket-9' });
     const callId = callIdOf(await post(customer.liveKey, form));
     expect(await requestOf(callId)).toMatchObject({
@@ -62,7 +62,7 @@ describe('POST /inbound_call', () => {
     expect((await service.place(customer.liveKey, { call_id: callId })).json['status']).toBe('RINGING');
   });
 
-  it('escapes the stream address in the attribute', async () => {
+  it('escapes the stream URL in the attribute', async () => {
     const other = await startService({ env: { STREAM_URL: 'wss://stream.test/a?b="1"&c=<2>' } });
     try {
       const owner = await other.customer();
@@ -77,35 +77,38 @@ describe('POST /inbound_call', () => {
     }
   });
 
-  it('a repeated webhook gives the same XML and no second call', async () => {
+  it('returns the same XML for a repeated webhook and starts no second call', async () => {
     const form = formOf({ agent_id: customer.agent._id });
-    const before = await service.callsAskedFor();
+    const before = await service.countCallRequests();
     const answers = await Promise.all([1, 2, 3, 4].map(() => post(customer.liveKey, form)));
     expect(new Set(answers.map(callIdOf)).size).toBe(1);
     expect((await post(customer.liveKey, form)).text).toBe(answers[0]?.text);
-    expect(await service.callsAskedFor()).toBe(before + 1);
+    expect(await service.countCallRequests()).toBe(before + 1);
   });
 
-  it('another CallSid, and the same CallSid in the other mode or of another account, are other calls', async () => {
+  it('starts another call for another CallSid, and rejects a CallSid that belongs to the other mode', async () => {
     const form = formOf({ agent_id: customer.agent._id });
     const callId = callIdOf(await post(customer.liveKey, form));
     expect(callIdOf(await post(customer.liveKey, { ...form, CallSid: newSid('CA') }))).not.toBe(callId);
-    // One call of a carrier cannot be two of ours: the second to claim it is told so.
+    // One call at the carrier cannot become two calls of the service, so the second request is rejected.
     expectError(await post(customer.testKey, form), 400, 'MISSING_PARAMS', /CallSid/);
   });
 
-  it.each(['CallSid', 'From', 'To'])('%s missing or empty is 400 MISSING_PARAMS naming it', async (name) => {
-    const { [name]: _left, ...without } = formOf({ agent_id: customer.agent._id }) as Record<string, string>;
-    expectError(await post(customer.liveKey, without), 400, 'MISSING_PARAMS', new RegExp(name));
-    expectError(await post(customer.liveKey, { ...without, [name]: '' }), 400, 'MISSING_PARAMS', new RegExp(name));
-  });
+  it.each(['CallSid', 'From', 'To'])(
+    'rejects a missing or empty %s with 400 MISSING_PARAMS and names it',
+    async (name) => {
+      const { [name]: _omitted, ...without } = formOf({ agent_id: customer.agent._id }) as Record<string, string>;
+      expectError(await post(customer.liveKey, without), 400, 'MISSING_PARAMS', new RegExp(name));
+      expectError(await post(customer.liveKey, { ...without, [name]: '' }), 400, 'MISSING_PARAMS', new RegExp(name));
+    },
+  );
 
-  it.each(['anonymous', 'sip:someone@example.com', '+266696687'])('From may be %s', async (from) => {
+  it.each(['anonymous', 'sip:someone@example.com', '+266696687'])('accepts %s as From', async (from) => {
     const callId = callIdOf(await post(customer.liveKey, formOf({ From: from, agent_id: customer.agent._id })));
     expect((await requestOf(callId))?.fromPhoneNumber).toBe(from);
   });
 
-  it('a body that is not a form is 400 MISSING_PARAMS', async () => {
+  it('rejects a body that is not a form with 400 MISSING_PARAMS', async () => {
     const answer = await service.request('/inbound_call', {
       method: 'POST',
       key: customer.liveKey,
@@ -115,15 +118,19 @@ describe('POST /inbound_call', () => {
     expectError(answer, 400, 'MISSING_PARAMS');
   });
 
-  it('402 INSUFFICIENT_BALANCE and 429 CONCURRENCY_LIMIT_EXCEEDED are answered as on /outbound_call', async () => {
-    const poor = await service.customer(0);
-    expectError(await post(poor.liveKey, formOf({ agent_id: poor.agent._id })), 402, 'INSUFFICIENT_BALANCE');
+  it('responds with 402 INSUFFICIENT_BALANCE and 429 CONCURRENCY_LIMIT_EXCEEDED as /outbound_call does', async () => {
+    const poorCustomer = await service.customer(0);
+    expectError(
+      await post(poorCustomer.liveKey, formOf({ agent_id: poorCustomer.agent._id })),
+      402,
+      'INSUFFICIENT_BALANCE',
+    );
     const busy = await service.customer();
     await service.accounts.setLimits(busy.account._id, { concurrentCalls: 0 });
     expectError(await post(busy.liveKey, formOf({ agent_id: busy.agent._id })), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
   });
 
-  it("the agent's webhook_url receives the completion", async () => {
+  it('uses the webhook_url of the agent for the completion webhook', async () => {
     const agent = await service.agents.create({
       accountId: customer.account._id,
       name: 'Hooked',
@@ -152,19 +159,19 @@ describe('agent resolution', () => {
   const agentOf = async (answer: Answer) => (await requestOf(callIdOf(answer)))?.agent.agentId;
   const unknown = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 
-  it('1: agent_id in the query comes before agent_id in the form', async () => {
+  it('1: prefers agent_id in the query to agent_id in the form', async () => {
     const answer = await post(customer.liveKey, formOf({ agent_id: customer.agent._id }), `?agent_id=${second}`);
     expect(await agentOf(answer)).toBe(second);
   });
 
-  it('2: agent_id in the form comes before ForwardedFrom', async () => {
+  it('2: prefers agent_id in the form to ForwardedFrom', async () => {
     const owner = await service.customer();
     await service.phoneNumbers.add({ number: '+12025550150', accountId: owner.account._id, agentId: owner.agent._id });
     const form = formOf({ agent_id: customer.agent._id, ForwardedFrom: '+12025550150' });
     expect(await agentOf(await post(customer.liveKey, form))).toBe(customer.agent._id);
   });
 
-  it('an agent_id that is present and unknown is 404 AGENT_NOT_FOUND and does not fall through', async () => {
+  it('responds with 404 AGENT_NOT_FOUND to an unknown agent_id and does not try the next rule', async () => {
     const form = formOf({ agent_id: customer.agent._id });
     expectError(await post(customer.liveKey, form, `?agent_id=${unknown}`), 404, 'AGENT_NOT_FOUND');
     expectError(await post(customer.liveKey, formOf({ agent_id: unknown })), 404, 'AGENT_NOT_FOUND');
@@ -172,12 +179,12 @@ describe('agent resolution', () => {
     expectError(await post(other.liveKey, form), 404, 'AGENT_NOT_FOUND');
   });
 
-  it('an empty agent_id is absent', async () => {
+  it('treats an empty agent_id as absent', async () => {
     const form = formOf({ agent_id: customer.agent._id });
     expect(await agentOf(await post(customer.liveKey, form, '?agent_id='))).toBe(customer.agent._id);
   });
 
-  it('3: ForwardedFrom leads to the active inbound agent of the account that owns the number', async () => {
+  it('3: uses the inbound agent of the account that owns the ForwardedFrom number', async () => {
     const owner = await service.customer();
     await service.phoneNumbers.add({ number: '+12025550151', accountId: owner.account._id });
     const form = formOf({ ForwardedFrom: '+12025550151' });
@@ -186,7 +193,7 @@ describe('agent resolution', () => {
     expect(await agentOf(await post(owner.liveKey, form))).toBe(owner.agent._id);
   });
 
-  it("a number's own agent comes before the account's", async () => {
+  it('prefers the agent of the number to the inbound agent of the account', async () => {
     const owner = await service.customer();
     const { _id } = await service.agents.create({
       accountId: owner.account._id,
@@ -200,7 +207,7 @@ describe('agent resolution', () => {
     expect(await agentOf(await post(owner.liveKey, formOf({ ForwardedFrom: '+12025550152' })))).toBe(_id);
   });
 
-  it("with a key only that key's account is looked at; with the carrier's signature the number's owner", async () => {
+  it("considers only the key's account with a key, and the number's owner with the carrier's signature", async () => {
     const owner = await service.customer();
     await service.phoneNumbers.add({ number: '+12025550153', accountId: owner.account._id });
     await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
@@ -210,14 +217,14 @@ describe('agent resolution', () => {
     expect((await requestOf(callIdOf(signed)))?.accountId).toBe(owner.account._id);
   });
 
-  it('nothing to resolve by is 400 MISSING_PARAMS', async () => {
+  it('responds with 400 MISSING_PARAMS if no rule finds an agent', async () => {
     expectError(await post(customer.liveKey, formOf()), 400, 'MISSING_PARAMS', /agent/);
     expectError(await post(customer.liveKey, formOf({ ForwardedFrom: '+12025550159' })), 400, 'MISSING_PARAMS');
     expectError(await post(customer.liveKey, formOf({ ForwardedFrom: 'anonymous' })), 400, 'MISSING_PARAMS');
   });
 });
 
-describe('who may bring a call', () => {
+describe('authorization of inbound calls', () => {
   const basic = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` });
   const withHeaders = (headers: Record<string, string>) =>
     service.request('/inbound_call', {
@@ -226,13 +233,13 @@ describe('who may bring a call', () => {
       body: new URLSearchParams(formOf({ agent_id: customer.agent._id })),
     });
 
-  it('nobody without a key or signature: 401 that offers both Bearer and Basic', async () => {
+  it('rejects a request without key and signature with 401 that offers both Bearer and Basic', async () => {
     const answer = await withHeaders({});
     expectError(answer, 401, 'UNAUTHORIZED');
     expect(answer.headers.get('www-authenticate')).toMatch(/Bearer realm="\w+".*Basic realm="\w+"/);
   });
 
-  it('the key as password of Basic, whatever the user name', async () => {
+  it('accepts the key as the password of Basic with any user name', async () => {
     callIdOf(await withHeaders(basic(`bearer:${customer.liveKey}`)));
     callIdOf(await withHeaders(basic(`:${customer.testKey}`)));
     expectError(await withHeaders(basic(`${customer.liveKey}:`)), 401, 'UNAUTHORIZED');
@@ -240,7 +247,7 @@ describe('who may bring a call', () => {
     expectError(await withHeaders({ Authorization: 'Basic !!!' }), 401, 'UNAUTHORIZED');
   });
 
-  it.each(['live', 'test'] as const)('the carrier account of %s mode, by its signature', async (mode) => {
+  it.each(['live', 'test'] as const)('accepts the carrier account of %s mode by its signature', async (mode) => {
     const query = `?agent_id=${customer.agent._id}&note=a%20b`;
     const answer = await service.carrierPost(
       `/inbound_call${query}`,
@@ -250,7 +257,7 @@ describe('who may bring a call', () => {
     expect((await requestOf(callIdOf(answer)))?.mode).toBe(mode);
   });
 
-  it('not a signature over other fields, of another account, or over another address', async () => {
+  it('rejects a wrong signature, another carrier account, and the account of the other mode', async () => {
     const form = formOf({ agent_id: customer.agent._id });
     const { carrierAccountId } = service.config.carriers.live;
     const wrong = { method: 'POST', headers: { 'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' } };

@@ -8,13 +8,13 @@ import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
 import { sidOf } from '../../support/sids.js';
 
 let service: Service;
-let ask: ReturnType<typeof managementOf>;
+let api: ReturnType<typeof managementOf>;
 let customer: Customer;
 let other: Customer;
 
 beforeAll(async () => {
   service = await startService();
-  ask = managementOf(service);
+  api = managementOf(service);
   [customer, other] = await Promise.all([service.customer(), service.customer()]);
 });
 afterAll(() => service.close());
@@ -23,46 +23,46 @@ const UNKNOWN = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 
 describe('the list of calls', () => {
   let owner: Customer;
-  const made: string[] = [];
+  const callIds: string[] = [];
   beforeAll(async () => {
     owner = await service.customer(0);
     const at = Date.parse('2026-11-01T10:00:00Z');
     for (let count = 0; count < 7; count++) {
-      // Two of each time, so that the id decides among them.
+      // Two calls each have the same time, so that their ids decide their order.
       const createdAt = new Date(at + Math.floor(count / 2) * 1_000);
-      made.push(await ask.endedCall(owner, { createdAt, ...(count === 3 ? { status: 'FAILED' } : {}) }));
+      callIds.push(await api.endedCall(owner, { createdAt, ...(count === 3 ? { status: 'FAILED' } : {}) }));
     }
-    await ask.endedCall(owner, { mode: 'test' });
+    await api.endedCall(owner, { mode: 'test' });
   });
 
   const pageThrough = async (query: string) => {
     const seen: string[] = [];
     for (let cursor = ''; ;) {
-      const page = listOf(await ask.get(`/calls?limit=2${query}${cursor}`, owner.liveKey));
+      const page = listOf(await api.get(`/calls?limit=2${query}${cursor}`, owner.liveKey));
       seen.push(...page.data.map((call) => String(call['call_id'])));
       if (page.next_cursor === undefined) return seen;
       cursor = `&cursor=${page.next_cursor}`;
     }
   };
 
-  it('pages through every call of the mode once, newest first, whatever comes meanwhile', async () => {
+  it('pages through every call of the mode once, newest first, even when new calls arrive', async () => {
     const seen = await pageThrough('');
-    expect(seen.toSorted()).toEqual(made.toSorted());
-    const times = seen.map((id) => Math.floor(made.indexOf(id) / 2));
+    expect(seen.toSorted()).toEqual(callIds.toSorted());
+    const times = seen.map((id) => Math.floor(callIds.indexOf(id) / 2));
     expect(times).toEqual(times.toSorted((a, b) => b - a));
-    const { next_cursor: cursor } = listOf(await ask.get('/calls?limit=2', owner.liveKey));
-    await ask.endedCall(owner);
-    const second = listOf(await ask.get(`/calls?limit=2&cursor=${String(cursor)}`, owner.liveKey));
+    const { next_cursor: cursor } = listOf(await api.get('/calls?limit=2', owner.liveKey));
+    await api.endedCall(owner);
+    const second = listOf(await api.get(`/calls?limit=2&cursor=${String(cursor)}`, owner.liveKey));
     expect(second.data.map((call) => call['call_id'])).toEqual(seen.slice(2, 4));
   });
 
-  it('pages through many calls of the very same time', async () => {
+  it('pages through many calls of the same time', async () => {
     const busy = await service.customer(0);
     const createdAt = new Date('2026-11-03T10:00:00Z');
-    const ids = await Promise.all(Array.from({ length: 25 }, () => ask.endedCall(busy, { createdAt })));
+    const ids = await Promise.all(Array.from({ length: 25 }, () => api.endedCall(busy, { createdAt })));
     const seen: unknown[] = [];
     for (let cursor = ''; ;) {
-      const page = listOf(await ask.get(`/calls?limit=2${cursor}`, busy.liveKey));
+      const page = listOf(await api.get(`/calls?limit=2${cursor}`, busy.liveKey));
       seen.push(...page.data.map((call) => call['call_id']));
       if (page.next_cursor === undefined) break;
       cursor = `&cursor=${page.next_cursor}`;
@@ -70,17 +70,17 @@ describe('the list of calls', () => {
     expect(seen).toEqual(ids.toSorted());
   });
 
-  it('is narrowed by status, direction, agent, own identifier and time', async () => {
+  it('filters by status, direction, agent, external_call_id and time', async () => {
     const ids = async (query: string) =>
-      listOf(await ask.get(`/calls?limit=100&to=2026-11-02${query}`, owner.liveKey)).data.map(({ call_id: id }) => id);
-    expect(await ids('&status=FAILED')).toEqual([made[3]]);
+      listOf(await api.get(`/calls?limit=100&to=2026-11-02${query}`, owner.liveKey)).data.map(({ call_id: id }) => id);
+    expect(await ids('&status=FAILED')).toEqual([callIds[3]]);
     expect(await ids('&status=IDLE')).toEqual([]);
     expect(await ids('&direction=inbound')).toEqual([]);
     expect(await ids(`&agent_id=${owner.agent._id}`)).toHaveLength(7);
     expect(await ids('&agent_id=agent_other')).toEqual([]);
     expect(await ids('&external_call_id=order-4711')).toHaveLength(7);
     expect(await ids('&external_call_id=order')).toEqual([]);
-    expect(await ids('&from=2026-11-01T10:00:03Z')).toEqual([made[6]]);
+    expect(await ids('&from=2026-11-01T10:00:03Z')).toEqual([callIds[6]]);
   });
 
   it.each([
@@ -92,33 +92,33 @@ describe('the list of calls', () => {
     'limit=-1',
     'cursor=AAAA',
     '$where=1',
-  ])('?%s is 400', async (query) => {
-    expectError(await ask.get(`/calls?${query}`, owner.liveKey), 400, 'MISSING_PARAMS');
+  ])('rejects ?%s with 400', async (query) => {
+    expectError(await api.get(`/calls?${query}`, owner.liveKey), 400, 'MISSING_PARAMS');
   });
 
-  it('takes a cursor only with the filter it was given for, and a limit of 1e9 for 100', async () => {
-    const { next_cursor: cursor } = listOf(await ask.get('/calls?limit=1', owner.liveKey));
-    const moved = await ask.get(`/calls?status=COMPLETED&cursor=${String(cursor)}`, owner.liveKey);
+  it('accepts a cursor only with its filter, and treats a limit of 1e9 as 100', async () => {
+    const { next_cursor: cursor } = listOf(await api.get('/calls?limit=1', owner.liveKey));
+    const moved = await api.get(`/calls?status=COMPLETED&cursor=${String(cursor)}`, owner.liveKey);
     expectError(moved, 400, 'MISSING_PARAMS', /cursor/);
-    expect((await ask.get('/calls?limit=1000000000', owner.liveKey)).status).toBe(200);
+    expect((await api.get('/calls?limit=1000000000', owner.liveKey)).status).toBe(200);
   });
 });
 
 describe('a call', () => {
-  it('is told with its timeline, cost by window, and webhook attempts', async () => {
-    const callId = await ask.endedCall(customer);
+  it('is shown with its timeline, cost by window, and webhook attempts', async () => {
+    const callId = await api.endedCall(customer);
     const ledger = createLedger(service.database);
-    const ledgerAccountId = ask.moneyOf(customer);
+    const ledgerAccountId = api.moneyOf(customer);
     await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.hold({ ledgerAccountId, callId, window: 1, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 70 });
     const events = createCarrierEvents(service.database);
-    const told = { callId, carrierSid: sidOf('CA', 1) };
-    await events.add({ ...told, sequence: 2, status: 'completed', at: new Date(), durationSeconds: 70 });
-    await events.add({ ...told, sequence: 2, status: 'completed', at: new Date(), durationSeconds: 70 });
-    await events.add({ ...told, sequence: 1, status: 'in-progress', at: new Date() });
+    const carrierEvent = { callId, carrierSid: sidOf('CA', 1) };
+    await events.add({ ...carrierEvent, sequence: 2, status: 'completed', at: new Date(), durationSeconds: 70 });
+    await events.add({ ...carrierEvent, sequence: 2, status: 'completed', at: new Date(), durationSeconds: 70 });
+    await events.add({ ...carrierEvent, sequence: 1, status: 'in-progress', at: new Date() });
 
-    const { status, json } = await ask.get(`/calls/${callId}`, customer.liveKey);
+    const { status, json } = await api.get(`/calls/${callId}`, customer.liveKey);
     expect(status).toBe(200);
     expect(json).toMatchObject({
       call_id: callId,
@@ -152,19 +152,19 @@ describe('a call', () => {
     expect(of('money').map(({ event }) => event)).toEqual(['hold', 'hold', 'settlement']);
   });
 
-  it('keeps what the carrier calls back, late and repeated callbacks included', async () => {
-    const callId = await ask.endedCall(customer);
+  it('includes each status callback of the carrier once, even if it is late and repeated', async () => {
+    const callId = await api.endedCall(customer);
     const form = { CallSid: sidOf('CA', 77), CallStatus: 'completed', SequenceNumber: '3', CallDuration: '10' };
     for (let times = 0; times < 3; times++) {
       expect((await service.carrierPost(`/carrier/calls/${callId}/status`, form)).status).toBe(200);
     }
-    const { json } = await ask.get(`/calls/${callId}`, customer.liveKey);
+    const { json } = await api.get(`/calls/${callId}`, customer.liveKey);
     const carrier = (json['timeline'] as { source: string }[]).filter(({ source }) => source === 'carrier');
     expect(carrier).toMatchObject([{ event: 'completed', sequence: 3, details: { duration_seconds: 10 } }]);
   });
 
-  it('has a transcript with the latency of each answer', async () => {
-    const callId = await ask.endedCall(customer);
+  it('has a transcript with the latency of each response', async () => {
+    const callId = await api.endedCall(customer);
     const results = createCallResults(service.database);
     const key = { callId, streamId: sidOf('MZ', 1) };
     await results.begin({ ...key, carrierSid: sidOf('CA', 1), engine: 'test', startedAt: new Date() });
@@ -176,7 +176,7 @@ describe('a call', () => {
         { speaker: 'agent', text: 'Amber.', startMs: 2_450, endMs: 3_000 },
       ],
     });
-    const { json } = await ask.get(`/calls/${callId}/transcript`, customer.liveKey);
+    const { json } = await api.get(`/calls/${callId}/transcript`, customer.liveKey);
     expect(json).toMatchObject({ text: 'agent: Hello.\ncaller: Who is this?\nagent: Amber.' });
     const turns = json['turns'] as { latency_ms?: number }[];
     expect(turns.map((turn) => turn.latency_ms)).toEqual([undefined, undefined, 450]);
@@ -189,9 +189,9 @@ describe('a call', () => {
     ['GET', '/recording'],
     ['POST', '/cancel'],
     ['POST', '/erase'],
-  ] as const)('%s %s of another account or mode is the same 404 as of none', async (method, path) => {
-    const theirs = await ask.endedCall(other);
-    const test = await ask.endedCall(customer, { mode: 'test' });
+  ] as const)('responds to %s %s for another account or mode as for no call', async (method, path) => {
+    const theirs = await api.endedCall(other);
+    const test = await api.endedCall(customer, { mode: 'test' });
     const answers = await Promise.all(
       [theirs, test, UNKNOWN, 'x', '%24ne'].map((id) =>
         service.request(`/calls/${id}${path}`, { method, key: customer.liveKey }),
@@ -199,30 +199,30 @@ describe('a call', () => {
     );
     for (const answer of answers) expectError(answer, 404, 'CALL_NOT_FOUND');
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    expect((await ask.get(`/calls/${theirs}`, other.liveKey)).json).not.toHaveProperty('erased_at');
+    expect((await api.get(`/calls/${theirs}`, other.liveKey)).json).not.toHaveProperty('erased_at');
   });
 
-  it('is placed by POST /calls, under the same rules', async () => {
-    const post = (body: object) => ask.post('/calls', customer.testKey, body);
+  it('is placed by POST /calls, with the same validation', async () => {
+    const post = (body: object) => api.post('/calls', customer.testKey, body);
     const placed = await post({ to_phone_number: '+12025550100', agent_id: customer.agent._id });
     expect(placed.json).toMatchObject({ call_id: expect.stringMatching(/^call_/), mode: 'test', cost_windows: [{}] });
     expectError(await post({ to_phone_number: '+12025550100' }), 400, 'MISSING_PARAMS', /agent_id/);
     expectError(await post({ agent_id: customer.agent._id, to_phone_number: '12' }), 400, 'MISSING_PARAMS');
     const unknown = { to_phone_number: '+12025550100', agent_id: customer.agent._id, price: 0 };
-    expectError(await post(unknown), 400, 'MISSING_PARAMS', /does not take/);
+    expectError(await post(unknown), 400, 'MISSING_PARAMS', /unknown field/);
     const blank = { to_phone_number: '+12025550100', instruction: ' ' };
     expectError(await post(blank), 400, 'MISSING_PARAMS', /instruction/);
     const named = await post({ ...blank, agent_id: customer.agent._id, webhook_url: null });
     expect(named.json).toMatchObject({ instruction: customer.agent.instruction });
-    const foreign = { to_phone_number: '+12025550100', agent_id: other.agent._id };
-    expectError(await post(foreign), 404, 'AGENT_NOT_FOUND');
-    const poor = await service.customer(0);
-    const order = { to_phone_number: '+12025550100', agent_id: poor.agent._id };
-    expectError(await ask.post('/calls', poor.liveKey, order), 402, 'INSUFFICIENT_BALANCE');
+    const withOtherAgent = { to_phone_number: '+12025550100', agent_id: other.agent._id };
+    expectError(await post(withOtherAgent), 404, 'AGENT_NOT_FOUND');
+    const poorCustomer = await service.customer(0);
+    const callRequest = { to_phone_number: '+12025550100', agent_id: poorCustomer.agent._id };
+    expectError(await api.post('/calls', poorCustomer.liveKey, callRequest), 402, 'INSUFFICIENT_BALANCE');
   });
 
-  it('is watched by server-sent events until it is over', async () => {
-    const callId = await ask.endedCall(customer);
+  it('is streamed as server-sent events until it ends', async () => {
+    const callId = await api.endedCall(customer);
     const answer = await service.request(`/calls/${callId}/events`, { key: customer.liveKey });
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
     const [first = ''] = answer.text.split('\n\n');
@@ -232,18 +232,18 @@ describe('a call', () => {
 });
 
 describe('cancelling', () => {
-  it('a call that has ended is 409 with its state', async () => {
-    const callId = await ask.endedCall(customer);
-    const answer = await ask.post(`/calls/${callId}/cancel`, customer.liveKey);
+  it('responds with 409 and the final state for a call that has ended', async () => {
+    const callId = await api.endedCall(customer);
+    const answer = await api.post(`/calls/${callId}/cancel`, customer.liveKey);
     expectError(answer, 409, 'CALL_ENDED');
     expect(answer.json).toMatchObject({ status: 'COMPLETED', end_reason: 'callee_hangup' });
   });
 });
 
 describe('erasing', () => {
-  it('leaves nothing personal of a call anywhere, and the money as it was', async () => {
+  it('removes all personal data of a call everywhere and keeps the money unchanged', async () => {
     const receiver: Receiver = await startReceiver((response) => response.writeHead(200).end('purple elephant noted'));
-    const callId = await ask.endedCall(customer, { webhookUrl: receiver.url, hasRecording: true });
+    const callId = await api.endedCall(customer, { webhookUrl: receiver.url, hasRecording: true });
     const { database } = service;
     const results = createCallResults(database);
     await results.begin({
@@ -259,7 +259,7 @@ describe('erasing', () => {
     recording.write(Buffer.alloc(64_000));
     await recording.close();
     const ledger = createLedger(database);
-    const ledgerAccountId = ask.moneyOf(customer);
+    const ledgerAccountId = api.moneyOf(customer);
     await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 10 });
     const { createCompletionSender } = await import('../../../src/calls/wiring.js');
@@ -285,13 +285,13 @@ describe('erasing', () => {
     for (const secret of secrets) expect(before).toContain(secret);
     const balance = await ledger.balance(ledgerAccountId);
 
-    const answer = await ask.post(`/calls/${callId}/erase`, customer.liveKey);
+    const answer = await api.post(`/calls/${callId}/erase`, customer.liveKey);
     expect(answer.json).toEqual({ call_id: callId, erased_at: expect.any(String) });
     const after = await everything();
     for (const secret of secrets) expect(after).not.toContain(secret);
     expect(await createRecordings(database).read(callId)).toBeNull();
     expect(await ledger.balance(ledgerAccountId)).toEqual(balance);
-    const { json } = await ask.get(`/calls/${callId}`, customer.liveKey);
+    const { json } = await api.get(`/calls/${callId}`, customer.liveKey);
     expect(json).toMatchObject({
       status: 'COMPLETED',
       cost_micros: 25_000,
@@ -300,27 +300,27 @@ describe('erasing', () => {
       cost_windows: [{ billed_seconds: 10 }],
     });
     expect((json['timeline'] as { event: string }[]).at(-1)).toMatchObject({ event: 'erased', sequence: 4 });
-    expectError(await ask.get(`/calls/${callId}/recording`, customer.liveKey), 404, 'NOT_FOUND');
-    // Again, and a redelivery: nothing more happens.
-    expect((await ask.post(`/calls/${callId}/erase`, customer.liveKey)).json).toEqual(answer.json);
-    expectError(await ask.post(`/webhook_deliveries/${callId}/redeliver`, customer.liveKey), 409, 'CONFLICT');
+    expectError(await api.get(`/calls/${callId}/recording`, customer.liveKey), 404, 'NOT_FOUND');
+    // Neither a second erasure nor a redelivery of the webhook changes anything.
+    expect((await api.post(`/calls/${callId}/erase`, customer.liveKey)).json).toEqual(answer.json);
+    expectError(await api.post(`/webhook_deliveries/${callId}/redeliver`, customer.liveKey), 409, 'CONFLICT');
     await expect(sender.attempt(callId, 1)).resolves.toEqual({ result: 'exhausted' });
     expect(receiver.received).toHaveLength(1);
     await receiver.close();
   });
 
-  it('a call that runs is 409', async () => {
-    const order = { to_phone_number: '+12025550100', agent_id: customer.agent._id };
-    // A busy machine may answer 503: then there is no call.
+  it('responds with 409 while the call runs', async () => {
+    const callRequest = { to_phone_number: '+12025550100', agent_id: customer.agent._id };
+    // A busy machine may respond with 503, and then no call exists.
     const { status, json } = await eventually(async () => {
-      const answer = await ask.post('/calls', customer.testKey, order);
+      const answer = await api.post('/calls', customer.testKey, callRequest);
       return answer.status !== 503 && answer;
     });
     expect(status).toBe(200);
     const callId = String(json['call_id']);
-    const running = await ask.post(`/calls/${callId}/erase`, customer.testKey);
+    const running = await api.post(`/calls/${callId}/erase`, customer.testKey);
     if (running.status !== 200) expectError(running, 409, 'CONFLICT');
-    await eventually(async () => (await ask.get(`/calls/${callId}`, customer.testKey)).json['status'] === 'FAILED');
-    expect((await ask.post(`/calls/${callId}/erase`, customer.testKey)).status).toBe(200);
+    await eventually(async () => (await api.get(`/calls/${callId}`, customer.testKey)).json['status'] === 'FAILED');
+    expect((await api.post(`/calls/${callId}/erase`, customer.testKey)).status).toBe(200);
   });
 });

@@ -16,7 +16,7 @@ const query = (fields: Record<string, string>) => `/outbound_call?${new URLSearc
 const requestOf = (callId: unknown) => service.database.callRequests.findById(callId).lean();
 
 describe('POST /outbound_call', () => {
-  it('starts a call and answers 200 with exactly success, call_id, status RINGING and message', async () => {
+  it('starts a call and responds with exactly success, call_id, status RINGING and message', async () => {
     const answer = await service.place(customer.liveKey, { to_phone_number: TO, agent_id: customer.agent._id });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
@@ -35,16 +35,16 @@ describe('POST /outbound_call', () => {
     ['without a plus', '12025550100'],
     ['beginning with 0', '+02025550100'],
     ['longer than 15 digits', '+1234567890123456'],
-    ['one digit', '+1'],
+    ['only one digit', '+1'],
     ['with spaces', '+1 202 555 0100'],
     ['with a line feed', '+12025550100\n'],
     ['in full-width digits', '+１２０２５５５０１００'],
     ['a SIP address', 'sip:someone@example.com'],
-    ['dialled as 00', '0012025550100'],
+    ['dialed with 00', '0012025550100'],
     ['a number, not a string', 12_025_550_100],
     ['an array', [TO]],
     ['an object', { $gt: '' }],
-  ])('rule 1: to_phone_number %s is 400 MISSING_PARAMS', async (_name, to) => {
+  ])('rule 1: rejects a to_phone_number that is %s with 400 MISSING_PARAMS', async (_name, to) => {
     const body = { to_phone_number: to, agent_id: customer.agent._id };
     expectError(await service.place(customer.liveKey, body), 400, 'MISSING_PARAMS', /to_phone_number/);
   });
@@ -54,51 +54,57 @@ describe('POST /outbound_call', () => {
     ['both null', { agent_id: null, instruction: null }],
     ['agent_id empty', { agent_id: '' }],
     ['both empty', { agent_id: '', instruction: '' }],
-  ])('rule 2: neither agent_id nor instruction (%s) is 400 MISSING_PARAMS', async (_name, fields) => {
+  ])('rule 2: requires agent_id or instruction (%s): 400', async (_name, fields) => {
     const answer = await service.place(customer.liveKey, { to_phone_number: TO, ...fields });
     expectError(answer, 400, 'MISSING_PARAMS', /agent_id or instruction/);
   });
 
-  it('names every field at fault in one message', async () => {
+  it('names every invalid field in one message', async () => {
     const answer = await service.place(customer.liveKey, { webhook_url: 5 });
     expectError(answer, 400, 'MISSING_PARAMS', /to_phone_number.*webhook_url.*agent_id or instruction/s);
   });
 
   it.each([
-    ['of the right form', 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
+    ['of the valid form', 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
     ['of any other form', 'nobody'],
     ['of a temporary agent', 'agent_tmp_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
-  ])('rule 3: an agent_id %s that names no agent is 404 AGENT_NOT_FOUND', async (_name, agentId) => {
+  ])('rule 3: responds with 404 AGENT_NOT_FOUND to an unknown agent_id %s', async (_name, agentId) => {
     const answer = await service.place(customer.liveKey, { to_phone_number: TO, agent_id: agentId });
     expectError(answer, 404, 'AGENT_NOT_FOUND');
   });
 
-  it("another account's agent is 404 AGENT_NOT_FOUND", async () => {
+  it("responds with 404 AGENT_NOT_FOUND to another account's agent", async () => {
     const other = await service.customer();
     const answer = await service.place(customer.liveKey, { to_phone_number: TO, agent_id: other.agent._id });
     expectError(answer, 404, 'AGENT_NOT_FOUND');
   });
 
-  it('rule 4: a balance that does not cover a minute is 402 INSUFFICIENT_BALANCE, and there is no such call', async () => {
-    const poor = await service.customer(149_999);
-    const answer = await service.place(poor.liveKey, { to_phone_number: TO, agent_id: poor.agent._id });
+  it('rule 4: responds with 402 INSUFFICIENT_BALANCE to a balance for less than a minute and creates no call', async () => {
+    const poorCustomer = await service.customer(149_999);
+    const answer = await service.place(poorCustomer.liveKey, {
+      to_phone_number: TO,
+      agent_id: poorCustomer.agent._id,
+    });
     expectError(answer, 402, 'INSUFFICIENT_BALANCE');
-    expect(await service.database.callRequests.countDocuments({ accountId: poor.account._id })).toBe(0);
+    expect(await service.database.callRequests.countDocuments({ accountId: poorCustomer.account._id })).toBe(0);
   });
 
-  it('a balance for exactly a minute is enough', async () => {
+  it('accepts a balance for exactly one minute', async () => {
     const exact = await service.customer(150_000);
     const answer = await service.place(exact.liveKey, { to_phone_number: TO, agent_id: exact.agent._id });
     expect(answer.status).toBe(200);
   });
 
-  it('test keys have a test balance of their own', async () => {
-    const poor = await service.customer(0);
-    const answer = await service.place(poor.testKey, { to_phone_number: TO, agent_id: poor.agent._id });
+  it('uses a separate test balance for test keys', async () => {
+    const poorCustomer = await service.customer(0);
+    const answer = await service.place(poorCustomer.testKey, {
+      to_phone_number: TO,
+      agent_id: poorCustomer.agent._id,
+    });
     expect(answer.status).toBe(200);
   });
 
-  it('writes down what was asked for, with the agent as it is now', async () => {
+  it('stores the request with a copy of the agent', async () => {
     const answer = await service.place(customer.liveKey, {
       to_phone_number: TO,
       agent_id: customer.agent._id,
@@ -122,7 +128,7 @@ describe('POST /outbound_call', () => {
     });
   });
 
-  it('instruction alone makes a temporary agent for this call, which no later request can use', async () => {
+  it('creates a temporary agent for an instruction alone, which no later request can use', async () => {
     const answer = await service.place(customer.liveKey, { to_phone_number: TO, instruction: 'Say hello.' });
     const stored = await requestOf(answer.json['call_id']);
     expect(stored?.agent).toEqual({
@@ -136,7 +142,7 @@ describe('POST /outbound_call', () => {
     expectError(again, 404, 'AGENT_NOT_FOUND');
   });
 
-  it("instruction beside agent_id replaces that agent's for this call only", async () => {
+  it("replaces the agent's instruction for this call only", async () => {
     const body = { to_phone_number: TO, agent_id: customer.agent._id, instruction: 'Say goodbye.' };
     const answer = await service.place(customer.liveKey, body);
     const stored = await requestOf(answer.json['call_id']);
@@ -148,7 +154,7 @@ describe('POST /outbound_call', () => {
     expect((await service.agents.find(customer.agent._id))?.instruction).toBe(customer.agent.instruction);
   });
 
-  it("the agent's webhook_url, template and limits stand where the request names none", async () => {
+  it("uses the agent's webhook_url, output parameters and limits if the request has none", async () => {
     const agent = await service.agents.create({
       accountId: customer.account._id,
       name: 'With everything',
@@ -170,16 +176,16 @@ describe('POST /outbound_call', () => {
   });
 
   it.each([
-    ['webhook_url that is no URL', { webhook_url: 'not a url' }, /webhook_url/],
+    ['webhook_url that is not a URL', { webhook_url: 'not a url' }, /webhook_url/],
     ['webhook_url with another scheme', { webhook_url: 'ftp://example.com/x' }, /webhook_url/],
     ['webhook_url with a password', { webhook_url: 'https://a:b@example.com/' }, /webhook_url/],
     ['webhook_url over 2,048 characters', { webhook_url: `https://example.com/${'a'.repeat(2_048)}` }, /webhook_url/],
     [
       'input_parameters that is an object',
       { input_parameters: { a: 1 } },
-      /input_parameters must be a string.*object was given/,
+      /input_parameters must be a JSON object.*object was given/,
     ],
-    ['input_parameters that is no JSON', { input_parameters: '{a' }, /input_parameters/],
+    ['input_parameters that is not JSON', { input_parameters: '{a' }, /input_parameters/],
     ['input_parameters that holds an array', { input_parameters: '[1]' }, /input_parameters/],
     [
       'input_parameters nested too deeply',
@@ -191,16 +197,16 @@ describe('POST /outbound_call', () => {
       { input_parameters: `{"a":"${'x'.repeat(16_384)}"}` },
       /input_parameters/,
     ],
-    ['output_parameters that is an object', { output_parameters: {} }, /output_parameters must be a string/],
+    ['output_parameters that is an object', { output_parameters: {} }, /output_parameters must be a JSON object/],
     ['output_parameters with an object inside', { output_parameters: '{"a":{}}' }, /output_parameters.*null, boolean/],
     ['instruction over 32,768 characters', { instruction: 'x'.repeat(32_769) }, /instruction/],
     ['instruction that is a number', { instruction: 5 }, /instruction/],
     ['instruction with a NUL', { instruction: 'a\0b' }, /instruction/],
-    ['instruction with half a character', { instruction: 'a\ud800b' }, /instruction/],
+    ['instruction with half a surrogate pair', { instruction: 'a\ud800b' }, /instruction/],
     ['external_call_id over 255 characters', { external_call_id: 'x'.repeat(256) }, /external_call_id/],
     ['external_call_id that is a number', { external_call_id: 7 }, /external_call_id/],
     ['agent_id that is an array', { agent_id: ['agent'] }, /agent_id/],
-  ])('%s is 400 MISSING_PARAMS naming the field', async (_name, fields, message) => {
+  ])('rejects %s with 400 MISSING_PARAMS and names the field', async (_name, fields, message) => {
     const answer = await service.place(customer.liveKey, {
       to_phone_number: TO,
       agent_id: customer.agent._id,
@@ -209,7 +215,7 @@ describe('POST /outbound_call', () => {
     expectError(answer, 400, 'MISSING_PARAMS', message);
   });
 
-  it('fields at their greatest lengths are taken', async () => {
+  it('accepts fields of maximum length', async () => {
     const answer = await service.place(customer.liveKey, {
       to_phone_number: TO,
       instruction: 'x'.repeat(32_768),
@@ -220,13 +226,13 @@ describe('POST /outbound_call', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('unknown fields are ignored', async () => {
+  it('ignores unknown fields', async () => {
     const body = { to_phone_number: TO, agent_id: customer.agent._id, status: 'COMPLETED', _id: 'x', price: 0 };
     const answer = await service.place(customer.liveKey, body);
     expect(answer.json['status']).toBe('RINGING');
   });
 
-  it('a field given twice in the JSON object is 400', async () => {
+  it('rejects a repeated field in the JSON object with 400', async () => {
     const answer = await service.request('/outbound_call', {
       method: 'POST',
       key: customer.liveKey,
@@ -236,7 +242,7 @@ describe('POST /outbound_call', () => {
     expectError(answer, 400, 'MISSING_PARAMS');
   });
 
-  it('live calls come from the number of the agent, else the first of the account, else the configured one', async () => {
+  it('calls from the number of the agent, else the first of the account, else the configured one', async () => {
     const owner = await service.customer();
     const from = async (agentId: string) => {
       const answer = await service.place(owner.liveKey, { to_phone_number: TO, agent_id: agentId });
@@ -250,22 +256,22 @@ describe('POST /outbound_call', () => {
     expect(await from(owner.agent._id)).toBe('+12025550172');
   });
 
-  it('test calls come from +15005550006', async () => {
+  it('places test calls from +15005550006', async () => {
     const answer = await service.place(customer.testKey, { to_phone_number: TO, agent_id: customer.agent._id });
     expect(await requestOf(answer.json['call_id'])).toMatchObject({ mode: 'test', fromPhoneNumber: '+15005550006' });
   });
 
-  it('the number the call would come from is 400', async () => {
+  it('rejects the number it would call from with 400', async () => {
     const answer = await service.place(customer.liveKey, { to_phone_number: '+12025550199', instruction: 'Hello.' });
     expectError(answer, 400, 'MISSING_PARAMS', /to_phone_number/);
   });
 
-  it.each(['+1911', '+44999', '+49112'])('emergency number %s is 403 DESTINATION_NOT_ALLOWED', async (to) => {
+  it.each(['+1911', '+44999', '+49112'])('rejects the emergency number %s with 403', async (to) => {
     const answer = await service.place(customer.testKey, { to_phone_number: to, instruction: 'Hello.' });
     expectError(answer, 403, 'DESTINATION_NOT_ALLOWED');
   });
 
-  it("a country off the account's list is 403 DESTINATION_NOT_ALLOWED", async () => {
+  it("rejects a country that is not on the account's list with 403 DESTINATION_NOT_ALLOWED", async () => {
     const owner = await service.customer();
     await service.accounts.setLimits(owner.account._id, { allowedCountryPrefixes: ['+44', '+1202'] });
     const place = (to: string) => service.place(owner.liveKey, { to_phone_number: to, agent_id: owner.agent._id });
@@ -273,7 +279,7 @@ describe('POST /outbound_call', () => {
     expect((await place(TO)).status).toBe(200);
   });
 
-  it('over the daily spending limit the answer is 403 SPEND_LIMIT_EXCEEDED, and no call is left', async () => {
+  it('responds with 403 SPEND_LIMIT_EXCEEDED over the daily spending limit and keeps no call', async () => {
     const owner = await service.customer();
     await service.accounts.setLimits(owner.account._id, { dailySpendCapMicros: 149_999 });
     const place = () => service.place(owner.liveKey, { to_phone_number: TO, agent_id: owner.agent._id });
@@ -283,7 +289,7 @@ describe('POST /outbound_call', () => {
     expect((await place()).status).toBe(200);
   });
 
-  it('while the account is checked the answer is 503 SERVICE_UNAVAILABLE, and the same key places the call afterwards', async () => {
+  it('responds with 503 while the account is frozen, and the same key places the call afterwards', async () => {
     const owner = await service.customer();
     const ledger = createLedger(service.database);
     const id = ledgerAccountId(owner.account._id, 'live');
@@ -294,13 +300,13 @@ describe('POST /outbound_call', () => {
         { to_phone_number: TO, agent_id: owner.agent._id },
         { 'idempotency-key': 'frozen-once' },
       );
-    expectError(await place(), 503, 'SERVICE_UNAVAILABLE', /being checked/);
+    expectError(await place(), 503, 'SERVICE_UNAVAILABLE', /records are checked/);
     expect(await service.database.calls.countDocuments({ accountId: owner.account._id })).toBe(0);
     await ledger.unfreeze(id);
     expect((await place()).status).toBe(200);
   });
 
-  it('at the concurrency limit the answer is 429 with limit and current, and no call is left', async () => {
+  it('responds with 429, limit and current at the concurrency limit and keeps no call', async () => {
     const busy = await service.customer();
     await service.accounts.setLimits(busy.account._id, { concurrentCalls: 0 });
     const answer = await service.place(busy.liveKey, { to_phone_number: TO, agent_id: busy.agent._id });
@@ -312,7 +318,7 @@ describe('POST /outbound_call', () => {
 });
 
 describe('GET /outbound_call', () => {
-  it('starts a call and answers as POST does, with Cache-Control: no-store', async () => {
+  it('starts a call and responds like POST, with Cache-Control: no-store', async () => {
     const answer = await service.request(query({ to_phone_number: TO, agent_id: customer.agent._id }), {
       key: customer.liveKey,
     });
@@ -321,7 +327,7 @@ describe('GET /outbound_call', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('takes webhook_url and external_call_id', async () => {
+  it('accepts webhook_url and external_call_id', async () => {
     const fields = {
       to_phone_number: TO,
       agent_id: customer.agent._id,
@@ -333,33 +339,33 @@ describe('GET /outbound_call', () => {
     expect(stored).toMatchObject({ webhookUrl: 'https://example.com/h', externalCallId: 'a b' });
   });
 
-  it('a plus that is not escaped arrives as a space: the 400 says to write %2B', async () => {
+  it('suggests %2B in the 400 for a plus that was not escaped', async () => {
     const answer = await service.request(`/outbound_call?to_phone_number=${TO}&agent_id=${customer.agent._id}`, {
       key: customer.liveKey,
     });
     expectError(answer, 400, 'MISSING_PARAMS', /%2B/);
   });
 
-  it('without agent_id it is 400, and the message says that POST takes instruction', async () => {
+  it('responds with 400 to a request without agent_id and mentions that POST accepts instruction', async () => {
     const answer = await service.request(query({ to_phone_number: TO, instruction: 'Hello.' }), {
       key: customer.liveKey,
     });
     expectError(answer, 400, 'MISSING_PARAMS', /agent_id is required.*POST/);
   });
 
-  it('instruction, input_parameters and output_parameters beside an agent are unknown here and ignored', async () => {
+  it('ignores instruction, input_parameters and output_parameters as unknown', async () => {
     const fields = { to_phone_number: TO, agent_id: customer.agent._id, instruction: 'x', input_parameters: 'no json' };
     const answer = await service.request(query(fields), { key: customer.liveKey });
     expect((await requestOf(answer.json['call_id']))?.agent.instruction).toBe(customer.agent.instruction);
   });
 
-  it.each(['to_phone_number', 'agent_id', 'webhook_url', 'external_call_id'])('%s given twice is 400', async (name) => {
+  it.each(['to_phone_number', 'agent_id', 'webhook_url', 'external_call_id'])('rejects a repeated %s', async (name) => {
     const value = encodeURIComponent(name === 'to_phone_number' ? TO : customer.agent._id);
     const path = `${query({ to_phone_number: TO, agent_id: customer.agent._id, webhook_url: 'https://example.com', external_call_id: 'x' })}&${name}=${value}`;
     expectError(await service.request(path, { key: customer.liveKey }), 400, 'MISSING_PARAMS', new RegExp(name));
   });
 
-  it('operators in brackets are unknown parameters', async () => {
+  it('treats operators in brackets as unknown parameters', async () => {
     const answer = await service.request('/outbound_call?to_phone_number[$ne]=x&agent_id[$ne]=y', {
       key: customer.liveKey,
     });
@@ -369,24 +375,24 @@ describe('GET /outbound_call', () => {
   it.each([
     ['Sec-Purpose', 'prefetch;prerender'],
     ['Purpose', 'prefetch'],
-  ])('a request marked as prefetch by %s is 403 and dials nobody', async (name, value) => {
-    const before = await service.callsAskedFor();
+  ])('rejects a request marked as prefetch by %s with 403 and does not dial', async (name, value) => {
+    const before = await service.countCallRequests();
     const answer = await service.request(query({ to_phone_number: TO, agent_id: customer.agent._id }), {
       key: customer.liveKey,
       headers: { [name]: value },
     });
     expectError(answer, 403, 'FORBIDDEN');
-    expect(await service.callsAskedFor()).toBe(before);
+    expect(await service.countCallRequests()).toBe(before);
   });
 
-  it.each(['HEAD', 'OPTIONS'])('%s never dials: 405 with Allow', async (method) => {
-    const before = await service.callsAskedFor();
+  it.each(['HEAD', 'OPTIONS'])('responds to %s with 405 and Allow and does not dial', async (method) => {
+    const before = await service.countCallRequests();
     const answer = await service.request(query({ to_phone_number: TO, agent_id: customer.agent._id }), {
       method,
       key: customer.liveKey,
     });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, POST');
-    expect(await service.callsAskedFor()).toBe(before);
+    expect(await service.countCallRequests()).toBe(before);
   });
 });

@@ -17,7 +17,7 @@ const OURS = '+12025550199';
 const THEIRS = '+12025550100';
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
-/** A call that was talked on for `talkedMs`. */
+/** Creates a call whose conversation lasted `talkedMs`. */
 async function call(options: { direction?: Direction; transferTo?: string; talkedMs?: number } = {}) {
   const { direction = 'outbound', transferTo, talkedMs = 60_000 } = options;
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
@@ -58,41 +58,43 @@ async function call(options: { direction?: Direction; transferTo?: string; talke
 const afterStream = (callId: string, sid: string, fields: Record<string, string> = {}) =>
   service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid, ...fields });
 
-describe('after the stream of a call that its agent has transferred', () => {
-  it.each(['outbound', 'inbound'] as const)('the carrier dials on from our number (%s)', async (direction) => {
+describe('the response after the stream of a transferred call', () => {
+  it.each(['outbound', 'inbound'] as const)('dials the number with our caller id (%s)', async (direction) => {
     const { callId, sid } = await call({ direction, transferTo: '+12025550143' });
     const { status, text } = await afterStream(callId, sid);
     expect(status).toBe(200);
-    const [, action, callerId, timeLimit, told, number] =
+    const [, action, callerId, timeLimit, statusCallback, number] =
       /^<\?xml version="1.0" encoding="UTF-8"\?><Response><Dial action="([^"]+)" method="POST" callerId="([^"]+)" timeLimit="(\d+)"><Number statusCallback="([^"]+)" statusCallbackEvent="answered" statusCallbackMethod="POST">([^<]+)<\/Number><\/Dial><\/Response>$/.exec(
         text,
       ) ?? [];
     expect(action).toBe(`${service.config.publicBaseUrl}/carrier/calls/${callId}/after-stream`);
-    expect(told).toBe(`${service.config.publicBaseUrl}/carrier/calls/${callId}/transfer-status#rc=3&amp;rp=5xx,ct,rt`);
+    expect(statusCallback).toBe(
+      `${service.config.publicBaseUrl}/carrier/calls/${callId}/transfer-status#rc=3&amp;rp=5xx,ct,rt`,
+    );
     expect([callerId, number]).toEqual([OURS, '+12025550143']);
-    // What is left of 600 s after the minute of talk, and the time the test took.
+    // Of 600 s, at most 540 s are left: the conversation took one minute, and the test takes some time too.
     expect(Number(timeLimit)).toBeLessThanOrEqual(540);
     expect(Number(timeLimit)).toBeGreaterThan(480);
   });
 
-  it('there is always a second left', async () => {
+  it('leaves at least one second for the transferred call', async () => {
     const { callId, sid } = await call({ transferTo: '+12025550143', talkedMs: 3_600_000 });
     expect((await afterStream(callId, sid)).text).toContain('timeLimit="1"');
   });
 
-  it('the carrier hangs up when the two have spoken, and says sorry when nobody was there', async () => {
+  it('hangs up after the transferred conversation, and apologises first if the number was not reached', async () => {
     const { callId, sid } = await call({ transferTo: '+12025550143' });
     for (const status of ['completed', 'answered']) {
       expect((await afterStream(callId, sid, { DialCallStatus: status })).text).toBe(HANG_UP);
     }
     for (const status of ['busy', 'no-answer', 'failed', 'canceled']) {
       const { text } = await afterStream(callId, sid, { DialCallStatus: status });
-      expect(text).toMatch(/<Say>We are sorry, nobody could be reached. Goodbye.<\/Say><Hangup\/>/);
+      expect(text).toMatch(/<Say>We are sorry, the other party did not answer. Goodbye.<\/Say><Hangup\/>/);
       expect(text).not.toContain('<Dial');
     }
   });
 
-  it('nobody else is put through: without a transfer, for another carrier call, without signature', async () => {
+  it('dials nothing without a transfer, for another carrier call, or without a signature', async () => {
     const plain = await call();
     expect((await afterStream(plain.callId, plain.sid)).text).toBe(HANG_UP);
     const { callId } = await call({ transferTo: '+12025550143' });
@@ -116,13 +118,13 @@ describe('POST /carrier/calls/{call_id}/amd', () => {
     ['machine_end_other', 'voicemail'],
     ['fax', 'voicemail'],
     ['unknown', 'unknown'],
-  ])('%s is kept as %s for the call’s media process', async (told, kept) => {
+  ])('stores %s as %s for the media process of the call', async (answeredByField, stored) => {
     const { callId, sid } = await call();
-    expect((await detected(callId, sid, told)).status).toBe(200);
-    expect(await answeredBy(callId)).toBe(kept);
+    expect((await detected(callId, sid, answeredByField)).status).toBe(200);
+    expect(await answeredBy(callId)).toBe(stored);
   });
 
-  it('changes nothing without AnsweredBy, by another carrier call, by the other mode’s account, or for no call', async () => {
+  it('changes nothing without AnsweredBy, for another carrier call, with the other mode, or for an unknown call', async () => {
     const { callId, sid } = await call();
     expect((await detected(callId, sid, '')).status).toBe(200);
     expect((await detected(callId, newSid('CA'), 'human')).status).toBe(200);

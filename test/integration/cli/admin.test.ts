@@ -27,14 +27,14 @@ describe('callwright admin', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Runs a command that must succeed, and reads its JSON. */
+  /** Runs a command that must succeed, and parses the JSON that it prints. */
   async function json<T = Fields>(...args: string[]): Promise<T> {
     const { code, stdout, stderr } = await runAdmin([...args, '--json'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as T;
   }
 
-  async function refusal(...args: string[]): Promise<{ code: number; message: string }> {
+  async function failure(...args: string[]): Promise<{ code: number; message: string }> {
     const { code, stdout, stderr } = await runAdmin(args, env);
     expect(stdout).toBe('');
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -87,25 +87,25 @@ describe('callwright admin', () => {
     });
 
     it.each(['+1900:5/week', '1900:block', '+1900:block,+1900:allow', '+1900:10001/day'])(
-      'refuse the destination rule %s',
+      'reject the destination rule %s',
       async (rules) => {
         const id = await newAccount();
-        expect(await refusal('accounts', 'limits', id, '--destination-caps', rules)).toMatchObject({ code: 2 });
+        expect(await failure('accounts', 'limits', id, '--destination-caps', rules)).toMatchObject({ code: 2 });
       },
     );
 
-    it('name the agent that takes inbound calls', async () => {
+    it('have an agent for inbound calls', async () => {
       const id = await newAccount();
       const { agent_id: agentId } = await newAgent(id);
       const set = await json('accounts', 'inbound-agent', id, String(agentId));
       expect(set.inbound_agent_id).toBe(agentId);
       expect(await json('accounts', 'inbound-agent', id, 'none')).not.toHaveProperty('inbound_agent_id');
-      expect(await refusal('accounts', 'inbound-agent', id, 'agent_none')).toMatchObject({ code: 1 });
+      expect(await failure('accounts', 'inbound-agent', id, 'agent_none')).toMatchObject({ code: 1 });
     });
   });
 
   describe('keys', () => {
-    it('work from their creation on, are shown once, and end when revoked', async () => {
+    it('work from creation, are shown once, and end when revoked', async () => {
       const id = await newAccount();
       const created = await json('keys', 'create', id, '--name', 'ci', '--mode', 'test', '--expires', '30d');
       const secret = String(created.api_key);
@@ -123,11 +123,11 @@ describe('callwright admin', () => {
 
     it.each([
       ['no name', []],
-      ['an expiry that is no date', ['--name', 'x', '--expires', 'soon']],
+      ['an expiry that is not a date', ['--name', 'x', '--expires', 'soon']],
       ['an expiry in the past', ['--name', 'x', '--expires', '2020-01-01']],
-      ['another mode', ['--name', 'x', '--mode', 'dead']],
-    ])('are refused with %s', async (_name, options) => {
-      expect(await refusal('keys', 'create', await newAccount(), ...options)).toMatchObject({ code: 2 });
+      ['an unknown mode', ['--name', 'x', '--mode', 'dead']],
+    ])('are rejected with %s', async (_name, options) => {
+      expect(await failure('keys', 'create', await newAccount(), ...options)).toMatchObject({ code: 2 });
     });
   });
 
@@ -138,11 +138,11 @@ describe('callwright admin', () => {
       const file = join(folder, 'instruction.txt');
       await writeFile(file, 'Ask for the order number.\nSay goodbye.');
       const template = '{"order":null,"satisfied":false}';
-      const said = ['--name', 'Amber', '--instruction-file', file, '--voice', 'slate', '--language', 'en-US'];
+      const conversation = ['--name', 'Amber', '--instruction-file', file, '--voice', 'slate', '--language', 'en-US'];
       const limits = ['--max-duration', '120', '--ring-timeout', '20'];
-      const reached = ['--webhook-url', 'https://example.com/hook', '--phone-number', '+12025550140'];
+      const contact = ['--webhook-url', 'https://example.com/hook', '--phone-number', '+12025550140'];
       const data = ['--output-parameters', template];
-      const created = await json('agents', 'create', id, ...said, ...limits, ...reached, ...data);
+      const created = await json('agents', 'create', id, ...conversation, ...limits, ...contact, ...data);
       expect(created).toMatchObject({
         agent_id: expect.stringMatching(/^agent_[0-9A-Z]{26}$/) as string,
         name: 'Amber',
@@ -170,13 +170,13 @@ describe('callwright admin', () => {
       ['ring_timeout_seconds', ['--ring-timeout', '121']],
       ['phone_number', ['--phone-number', '+12025550149']],
       ['max-duration', ['--max-duration', 'long']],
-    ])('are refused with a bad %s', async (field, options) => {
+    ])('are rejected with a bad %s', async (field, options) => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', ...options];
-      expect(await refusal(...args)).toEqual({ code: 2, message: expect.stringContaining(field) as string });
+      expect(await failure(...args)).toEqual({ code: 2, message: expect.stringContaining(field) as string });
     });
 
-    it('are given all they can do, and lose it again', async () => {
+    it('are created with all abilities, which can be cleared', async () => {
       const id = await newAccount();
       const file = join(folder, 'tools.json');
       const parameters = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
@@ -213,14 +213,14 @@ describe('callwright admin', () => {
       ['voicemail', ['--voicemail', 'sing']],
       ['transfer_numbers', ['--transfer-number', '+1911']],
       ['tools', ['--tools-file', 'does-not-exist.json']],
-    ])('are refused with a %s that cannot be', async (field, options) => {
+    ])('are rejected with an invalid %s', async (field, options) => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', ...options];
-      expect(await refusal(...args)).toEqual({ code: 2, message: expect.stringContaining(field) as string });
+      expect(await failure(...args)).toEqual({ code: 2, message: expect.stringContaining(field) as string });
       expect(await json<Fields[]>('agents', 'list', id)).toEqual([]);
     });
 
-    it('never get a private webhook address in production', async () => {
+    it('cannot have a private webhook address in production', async () => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', '--webhook-url', 'http://10.0.0.1/'];
       const production = { ...env, ...PRODUCTION };
@@ -230,20 +230,20 @@ describe('callwright admin', () => {
   });
 
   describe('numbers', () => {
-    it('are added, listed and given an agent', async () => {
+    it('are added, listed and assigned to an agent', async () => {
       const id = await newAccount();
       const { agent_id: agentId } = await newAgent(id);
       expect(await json('numbers', 'add', id, '+12025550150')).toMatchObject({ phone_number: '+12025550150' });
       expect(await json('numbers', 'agent', '+12025550150', String(agentId))).toMatchObject({ agent_id: agentId });
       expect(await json('numbers', 'list', id)).toMatchObject([{ phone_number: '+12025550150', agent_id: agentId }]);
       expect(await json('numbers', 'agent', '+12025550150', 'none')).not.toHaveProperty('agent_id');
-      expect(await refusal('numbers', 'add', id, '2025550150')).toMatchObject({ code: 2 });
-      expect(await refusal('numbers', 'add', await newAccount(), '+12025550150')).toMatchObject({ code: 2 });
+      expect(await failure('numbers', 'add', id, '2025550150')).toMatchObject({ code: 2 });
+      expect(await failure('numbers', 'add', await newAccount(), '+12025550150')).toMatchObject({ code: 2 });
     });
   });
 
   describe('operators', () => {
-    it('are members who are named by their e-mail address, listed and removed', async () => {
+    it('are members, identified by their e-mail address, that are added, listed and removed', async () => {
       const user = { email: 'ada@example.com', name: 'Ada', accountId: await newAccount(), passwordHash: 'none' };
       await database.users.create([{ _id: 'user_ada', ...user, role: 'viewer', createdAt: new Date() }]);
       const view = { email: user.email, name: 'Ada', user_id: 'user_ada', account_id: user.accountId };
@@ -252,18 +252,18 @@ describe('callwright admin', () => {
       expect(await json<Fields[]>('operators', 'list')).toEqual([view]);
       expect(await json('operators', 'remove', 'ada@example.com')).toEqual(view);
       expect(await json<Fields[]>('operators', 'list')).toEqual([]);
-      const refused = await refusal('operators', 'add', 'nobody@example.com');
-      expect(refused).toEqual({ code: 1, message: expect.stringContaining('nobody@example.com') as string });
+      const rejected = await failure('operators', 'add', 'nobody@example.com');
+      expect(rejected).toEqual({ code: 1, message: expect.stringContaining('nobody@example.com') as string });
     });
   });
 
   describe('money', () => {
-    it('is credited exactly and once per payment', async () => {
+    it('is credited exactly, and once per payment', async () => {
       const id = await newAccount();
       const topUp = () => json('topup', id, '0.150001', '--payment-id', 'pi_1');
       expect(await topUp()).toMatchObject({ amount_micros: 150_001, available_micros: 150_001, payment_id: 'pi_1' });
       expect(await topUp()).toMatchObject({ available_micros: 150_001 });
-      expect(await refusal('topup', id, '2', '--payment-id', 'pi_1')).toMatchObject({ code: 1 });
+      expect(await failure('topup', id, '2', '--payment-id', 'pi_1')).toMatchObject({ code: 1 });
       await json('topup', id, '5', '--mode', 'test');
       expect(await json('balance', id)).toMatchObject([
         { mode: 'live', available_usd: 0.150001, available_micros: 150_001, held_micros: 0, billed_micros: 0 },
@@ -272,11 +272,11 @@ describe('callwright admin', () => {
       expect(await json('balance', id, '--mode', 'live')).toHaveLength(1);
     });
 
-    it.each(['0', '-1', '1.2345678', '1e3', 'ten', '1,5', ''])('refuses the amount "%s"', async (amount) => {
-      expect(await refusal('topup', 'acct_any', amount)).toMatchObject({ code: 2 });
+    it.each(['0', '-1', '1.2345678', '1e3', 'ten', '1,5', ''])('rejects the amount "%s"', async (amount) => {
+      expect(await failure('topup', 'acct_any', amount)).toMatchObject({ code: 2 });
     });
 
-    it('is audited: exit 0 when every account equals its operations, 1 when one does not', async () => {
+    it('is audited: exits 0 if every account equals its operations, otherwise 1', async () => {
       const id = await newAccount();
       await json('topup', id, '3');
       expect(await json<Fields[]>('audit', id)).toMatchObject([
@@ -287,13 +287,13 @@ describe('callwright admin', () => {
       await database.ledgerAccounts.updateOne({ _id: `${id}~live#0` }, { $inc: { availableMicros: 1 } });
       const wrong = await runAdmin(['audit'], env);
       expect(wrong.code).toBe(1);
-      expect(wrong.stderr).toMatch(/^error: 1 of \d+ ledger accounts do not equal their operations/);
+      expect(wrong.stderr).toMatch(/^error: 1 of \d+ ledger accounts do not match their operations/);
       await database.ledgerAccounts.updateOne({ _id: `${id}~live#0` }, { $inc: { availableMicros: -1 } });
     });
   });
 
   describe('as a command line', () => {
-    it('shows its help without a database, quickly enough to be used as one', async () => {
+    it('shows its help without a database', async () => {
       const { code, stdout } = await runAdmin(['--help'], {});
       expect(code).toBe(0);
       for (const command of [
@@ -332,15 +332,19 @@ describe('callwright admin', () => {
     });
 
     it.each([
-      ['nothing names a database', {}, /^error: No database is known: set MONGODB_URI/],
+      ['no database is configured', {}, /^error: No database found: set MONGODB_URI/],
       [
-        'it does not answer',
+        'the database does not respond',
         { MONGODB_URI: 'mongodb://me:secret@127.0.0.1:1/x' },
-        /^error: The database at .* does not answer/,
+        /^error: The database at .* does not respond/,
       ],
-      ['its address is none', { MONGODB_URI: 'nonsense' }, /^error: The database at .* does not answer/],
-      ['the configuration is wrong', { MONGODB_URI: uri, API_PORT: 'x' }, /^error: The configuration is not usable/],
-    ])('says in one sentence when %s, and exits 1', async (_name, environment, sentence) => {
+      [
+        'the address of the database is invalid',
+        { MONGODB_URI: 'nonsense' },
+        /^error: The database at .* does not respond/,
+      ],
+      ['the configuration is invalid', { MONGODB_URI: uri, API_PORT: 'x' }, /^error: The configuration is invalid/],
+    ])('explains in one line when %s, and exits 1', async (_name, environment, sentence) => {
       const { code, stdout, stderr } = await runAdmin(['accounts', 'list'], environment, folder);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(sentence);
@@ -348,7 +352,7 @@ describe('callwright admin', () => {
       expect(stderr).not.toContain('secret');
     });
 
-    it('answers failures with an error object when JSON is wanted', async () => {
+    it('reports failures as an error object with --json', async () => {
       const { code, stderr } = await runAdmin(['accounts', 'show', 'acct_none', '--json'], env);
       expect(code).toBe(1);
       expect(JSON.parse(stderr)).toEqual({
@@ -358,7 +362,7 @@ describe('callwright admin', () => {
       });
     });
 
-    it('shows tables to people', async () => {
+    it('shows tables by default', async () => {
       const id = await newAccount();
       expect((await runAdmin(['balance', id], env)).stdout).toMatch(/│ test +│ 1000\.00 +│/);
       expect((await runAdmin(['keys', 'list', id], env)).stdout).toBe('None.\n');

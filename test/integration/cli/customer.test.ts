@@ -11,13 +11,13 @@ const NOWHERE = 'http://127.0.0.1:2';
 
 describe('callwright, with an API key', () => {
   let service: Service;
-  let make: ReturnType<typeof managementOf>;
+  let management: ReturnType<typeof managementOf>;
   let customer: Customer;
   let env: NodeJS.ProcessEnv;
   let folder: string;
   beforeAll(async () => {
     service = await startService();
-    make = managementOf(service);
+    management = managementOf(service);
     folder = await mkdtemp(join(tmpdir(), 'callwright-customer-'));
   });
   afterAll(async () => {
@@ -29,15 +29,15 @@ describe('callwright, with an API key', () => {
     env = { CALLWRIGHT_URL: service.baseUrl, CALLWRIGHT_API_KEY: customer.liveKey, CALLWRIGHT_DATA_DIR: folder };
   });
 
-  /** Runs a command that must succeed, and reads its JSON. */
+  /** Runs a command that must succeed, and parses the JSON that it prints. */
   async function json<T = Fields>(...args: string[]): Promise<T> {
     const { code, stdout, stderr } = await runCli([...args, '--json'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as T;
   }
 
-  /** Runs a command that must fail: its exit code and error object. */
-  async function refusal(args: string[], environment = env): Promise<Fields & { code: number }> {
+  /** Runs a command that must fail. Returns its exit code and its error object. */
+  async function failure(args: string[], environment = env): Promise<Fields & { code: number }> {
     const { code, stdout, stderr } = await runCli([...args, '--json'], environment);
     expect(stdout).toBe('');
     return { code, ...(JSON.parse(stderr) as Fields) };
@@ -50,7 +50,7 @@ describe('callwright, with an API key', () => {
   }
 
   describe('agents', () => {
-    it('are created, listed, read, changed and archived, as the interface shows them', async () => {
+    it('are created, listed, read, changed and archived, as the API shows them', async () => {
       const given = ['--name', 'Amber', '--instruction', 'Be polite.', '--max-duration', '120', '--no-ai-disclosure'];
       const created = await json('agents', 'create', ...given, '--webhook-url', 'https://example.com/hook');
       expect(created).toMatchObject({ name: 'Amber', max_duration_seconds: 120, ai_disclosure: false });
@@ -66,24 +66,24 @@ describe('callwright, with an API key', () => {
       expect((await json<{ data: Fields[] }>('agents', 'list', '--archived')).data).toHaveLength(1);
     });
 
-    it('are refused by the name of the option at fault', async () => {
+    it('are rejected with the name of the invalid option', async () => {
       const bad = ['agents', 'create', '--name', 'A', '--instruction', 'B', '--max-duration', '29'];
       const { code, stderr } = await runCli(bad, env);
       expect({ code, stderr }).toEqual({
         code: 2,
         stderr: expect.stringMatching(/^error: --max-duration: /) as string,
       });
-      expect(await refusal(bad)).toMatchObject({ code: 2, error_code: 'MISSING_PARAMS', fields: {} });
+      expect(await failure(bad)).toMatchObject({ code: 2, error_code: 'MISSING_PARAMS', fields: {} });
     });
 
-    it('choose from the voices and languages that are listed', async () => {
+    it('use the voices and languages that are listed', async () => {
       expect(await json('voices')).toMatchObject({ default_engine: 'offline-demo' });
       expect(await text(['voices'])).toMatch(/│ amber +│ .* │ offline-demo │ en-US +│/);
       expect(await text(['languages'])).toMatch(/│ en-US +│/);
     });
   });
 
-  it('numbers are added, given an agent, listed and given up', async () => {
+  it('adds, lists and removes numbers and assigns them to an agent', async () => {
     const number = '+12025550151';
     expect(await json('numbers', 'add', number)).toMatchObject({ phone_number: number });
     const agent = customer.agent._id;
@@ -93,10 +93,10 @@ describe('callwright, with an API key', () => {
     expect(await json('numbers', 'remove', number)).toMatchObject({ phone_number: number });
     expect(await json('numbers', 'list')).toMatchObject({ data: [] });
     const { stderr } = await runCli(['numbers', 'add', '2025550151'], env);
-    expect(stderr).toMatch(/^error: <phone_number>: phone_number must be E.164/);
+    expect(stderr).toMatch(/^error: <phone_number>: phone_number must be in E.164 format/);
   });
 
-  it('keys are made, shown once, renamed and revoked; a revoked one exits 4 and says where it came from', async () => {
+  it('creates, shows once, renames and revokes keys; with a revoked key it exits 4 and names the key file', async () => {
     const created = await json('keys', 'create', '--name', 'ci', '--expires', '30d');
     const id = String(created.key_id);
     const file = join(folder, 'key.txt');
@@ -107,12 +107,12 @@ describe('callwright, with an API key', () => {
     expect(listed).toContain(id);
     expect(listed).not.toContain(String(created.secret).slice(12, -4));
     expect(await json('keys', 'revoke', id)).toMatchObject({ state: 'revoked' });
-    expect(await refusal(['balance', '--api-key-file', file])).toMatchObject({ code: 4, error_code: 'UNAUTHORIZED' });
+    expect(await failure(['balance', '--api-key-file', file])).toMatchObject({ code: 4, error_code: 'UNAUTHORIZED' });
     const { stderr } = await runCli(['balance', '--api-key-file', file], env);
     expect(stderr).toContain(file);
   });
 
-  it('money is shown as a table, as the interface’s JSON and as CSV', async () => {
+  it('shows money as a table, as the JSON of the API and as CSV', async () => {
     expect(await json('balance')).toMatchObject({ mode: 'live', available: 10, available_micros: 10_000_000 });
     expect(await json('ledger')).toMatchObject({ data: [{ type: 'top_up' }], has_more: false });
     expect(await text(['ledger'])).toMatch(/│ top_up +│ .*│ 10\.00 +│/);
@@ -123,14 +123,14 @@ describe('callwright, with an API key', () => {
       total: { calls: 0 },
     });
     expect(await text(['usage', '--csv'])).toBe('day,calls,seconds,cost,cost_micros\r\n');
-    expect(await refusal(['ledger', '--csv'])).toMatchObject({ code: 2 });
+    expect(await failure(['ledger', '--csv'])).toMatchObject({ code: 2 });
     expect((await runCli(['usage', '--from', 'soon'], env)).stderr).toMatch(/^error: --from: /);
   });
 
   describe('calls', () => {
-    it('are listed by filter, so many or all of them, over pages', async () => {
+    it('are listed by filter, up to a limit or all pages', async () => {
       const ids: string[] = [];
-      for (let count = 0; count < 5; count++) ids.unshift(await make.endedCall(customer));
+      for (let count = 0; count < 5; count++) ids.unshift(await management.endedCall(customer));
       type List = { data: Fields[]; has_more: boolean; next_cursor?: string };
       const idsOf = ({ data }: List) => data.map(({ call_id: id }) => id);
       const first = await json<List>('calls', 'list', '--limit', '2');
@@ -141,12 +141,12 @@ describe('callwright, with an API key', () => {
       expect((await json<List>('calls', 'list', '--status', 'FAILED')).data).toEqual([]);
       expect((await json<List>('calls', 'list', '--external-call-id', 'order-4711')).data).toHaveLength(5);
       expect(await text(['calls', 'list', '--limit', '1'])).toMatch(
-        /COMPLETED \(callee_hangup\).*to \+12025550100.*\n.*\nThere are more/,
+        /COMPLETED \(callee_hangup\).*to \+12025550100.*\n.*\nMore entries exist/,
       );
     });
 
-    it('are shown with their story; what others wrote cannot command the terminal', async () => {
-      const id = await make.endedCall(customer, { transcription: 'caller: \u001b[31mred\u0007' });
+    it('are shown with details, without control characters that could affect the terminal', async () => {
+      const id = await management.endedCall(customer, { transcription: 'caller: \u001b[31mred\u0007' });
       expect(await json('calls', 'get', id)).toMatchObject({ call_id: id, cost_micros: 25_000 });
       const shown = await text(['calls', 'get', id]);
       expect(shown).toMatch(/cost +0\.025 USD/);
@@ -155,8 +155,8 @@ describe('callwright, with an API key', () => {
       expect(shown).not.toContain('\u001b');
     });
 
-    it('that are over are told from their beginning by tail, which then ends', async () => {
-      const id = await make.endedCall(customer);
+    it('are shown from their beginning by tail, which exits if they have ended', async () => {
+      const id = await management.endedCall(customer);
       const lines = (await text(['calls', 'tail', id])).trim().split('\n');
       expect(lines.map((line) => line.slice(14).replace(/ +/g, ' '))).toEqual(
         expect.arrayContaining(['call RINGING', 'call IN_PROGRESS', 'call COMPLETED end_reason=callee_hangup']),
@@ -168,7 +168,7 @@ describe('callwright, with an API key', () => {
       expect(types.at(-1)).toBe('call');
     });
 
-    it('are placed once for an idempotency key, and --wait exits 1 when the call is not COMPLETED', async () => {
+    it('are placed once for an idempotency key, and --wait exits 1 if the call is not COMPLETED', async () => {
       env.CALLWRIGHT_API_KEY = customer.testKey;
       const place = ['calls', 'create', '--to', '+12025550100', '--agent', customer.agent._id];
       const [first, second] = [
@@ -177,16 +177,16 @@ describe('callwright, with an API key', () => {
       ];
       expect(second.call_id).toBe(first.call_id);
       expect(first).toMatchObject({ to_phone_number: '+12025550100', mode: 'test' });
-      // Nobody carries calls here.
+      // No carrier runs in this test, so the call fails.
       const { code, stdout, stderr } = await runCli([...place, '--param', 'customer=Ada', '--wait', '--json'], env);
       expect(code).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject({ status: 'FAILED', input_parameters: '{"customer":"Ada"}' });
       expect(JSON.parse(stderr)).toMatchObject({ error_code: 'CALL_NOT_COMPLETED', status: 'FAILED' });
     });
 
-    it('that have ended cannot be cancelled: exit 1, with how they ended', async () => {
-      const id = await make.endedCall(customer);
-      expect(await refusal(['calls', 'cancel', id])).toEqual({
+    it('cannot be cancelled after they have ended: exit 1 with how they ended', async () => {
+      const id = await management.endedCall(customer);
+      expect(await failure(['calls', 'cancel', id])).toEqual({
         code: 1,
         success: false,
         message: 'The call is COMPLETED (callee_hangup).',
@@ -197,27 +197,27 @@ describe('callwright, with an API key', () => {
     });
 
     it.each([
-      ['no agent and no instruction', ['--to', '+12025550100'], /--agent/],
-      ['a number that is none', ['--to', '12', '--agent', 'x'], /^error: --to: to_phone_number must be in E\.164/],
+      ['neither agent nor instruction', ['--to', '+12025550100'], /--agent/],
+      ['an invalid number', ['--to', '12', '--agent', 'x'], /^error: --to: to_phone_number must be in E\.164/],
       [
         'a parameter without a value',
         ['--to', '+12025550100', '--agent', 'x', '--param', 'a'],
-        /--param a must be like/,
+        /--param a must have the form/,
       ],
       ['no number', ['--agent', 'x'], /--to/],
-    ])('are refused with %s, exit 2', async (_name, options, sentence) => {
+    ])('are rejected with %s, exit 2', async (_name, options, sentence) => {
       const { code, stderr } = await runCli(['calls', 'create', ...options], env);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(sentence) as string });
     });
 
-    it('of others are not found: exit 1', async () => {
-      const id = await make.endedCall(await service.customer());
-      expect(await refusal(['calls', 'get', id])).toMatchObject({ code: 1, error_code: 'CALL_NOT_FOUND' });
+    it('of other accounts are not found: exit 1', async () => {
+      const id = await management.endedCall(await service.customer());
+      expect(await failure(['calls', 'get', id])).toMatchObject({ code: 1, error_code: 'CALL_NOT_FOUND' });
     });
   });
 
   describe('finding the service and the key', () => {
-    it('takes those of the service that runs from this folder, on loopback, and says so', async () => {
+    it('uses the service and key of this folder on loopback, and reports it', async () => {
       const runtime = { base_url: service.baseUrl, test_api_key: customer.testKey };
       const dataDir = await mkdtemp(join(folder, 'data-'));
       await writeFile(join(dataDir, 'runtime.json'), JSON.stringify(runtime));
@@ -226,8 +226,8 @@ describe('callwright, with an API key', () => {
       expect([code, stderr]).toEqual([0, expect.stringMatching(/^Using the test key of the demo account/) as string]);
       expect(stdout).toMatch(/mode +test/);
       expect((await runCli(['balance', '--json'], local)).stderr).toBe('');
-      // The key is that service's alone.
-      expect(await refusal(['balance', '--url', NOWHERE], local)).toMatchObject({ code: 2 });
+      // The command sends the stored key to the service it was stored for, and to no other URL.
+      expect(await failure(['balance', '--url', NOWHERE], local)).toMatchObject({ code: 2 });
     });
 
     describe('with the keys of the demo account', () => {
@@ -239,42 +239,42 @@ describe('callwright, with an API key', () => {
         local = { CALLWRIGHT_DATA_DIR: dataDir };
       });
 
-      async function done(...args: string[]): Promise<{ answer: Fields; stderr: string }> {
-        const told = await runCli(args, local);
-        expect(told.code).toBe(0);
+      async function runBoth(...args: string[]): Promise<{ answer: Fields; stderr: string }> {
+        const asText = await runCli(args, local);
+        expect(asText.code).toBe(0);
         const { code, stdout, stderr } = await runCli([...args, '--json'], local);
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-        return { answer: JSON.parse(stdout) as Fields, stderr: told.stderr };
+        return { answer: JSON.parse(stdout) as Fields, stderr: asText.stderr };
       }
 
-      it('takes the live one for what live calls depend on, and says so', async () => {
+      it('uses the live key for resources of live calls, and reports it', async () => {
         const number = '+12025550157';
         const live = /^Using the live key of the demo account/;
-        const { answer: agent, stderr } = await done('agents', 'create', '--name', 'A', '--instruction', 'B');
+        const { answer: agent, stderr } = await runBoth('agents', 'create', '--name', 'A', '--instruction', 'B');
         expect([agent.mode, stderr]).toEqual(['live', expect.stringMatching(live) as string]);
         expect((await runCli(['numbers', 'add', number], local)).stderr).toMatch(live);
-        expect((await done('numbers', 'agent', number, String(agent.agent_id))).stderr).toMatch(live);
+        expect((await runBoth('numbers', 'agent', number, String(agent.agent_id))).stderr).toMatch(live);
         expect((await runCli(['numbers', 'remove', number], local)).stderr).toMatch(live);
       });
 
-      it('takes the one that may change an agent', async () => {
+      it('uses the key whose mode is that of the agent', async () => {
         const { _id: live } = customer.agent;
         const test = String(
-          (await make.post('/agents', customer.testKey, { name: 'T', instruction: 'B' })).json.agent_id,
+          (await management.post('/agents', customer.testKey, { name: 'T', instruction: 'B' })).json.agent_id,
         );
-        const renamed = await done('agents', 'update', live, '--name', 'Renamed');
+        const renamed = await runBoth('agents', 'update', live, '--name', 'Renamed');
         expect(renamed.answer).toMatchObject({ mode: 'live', name: 'Renamed' });
         expect(renamed.stderr).toContain('Using the live key');
-        const ofTest = await done('agents', 'update', test, '--name', 'Renamed');
+        const ofTest = await runBoth('agents', 'update', test, '--name', 'Renamed');
         expect(ofTest.answer).toMatchObject({ mode: 'test', name: 'Renamed' });
         expect(ofTest.stderr).not.toContain('live key');
-        expect((await done('agents', 'archive', test)).answer).toHaveProperty('archived_at');
-        expect((await done('agents', 'archive', live)).answer).toHaveProperty('archived_at');
+        expect((await runBoth('agents', 'archive', test)).answer).toHaveProperty('archived_at');
+        expect((await runBoth('agents', 'archive', live)).answer).toHaveProperty('archived_at');
       });
 
-      it('but a key that was given stays, whatever it may not do', async () => {
+      it('keeps a key that was given, even if it has the wrong mode', async () => {
         const given = { ...local, CALLWRIGHT_API_KEY: customer.testKey };
-        expect(await refusal(['agents', 'archive', customer.agent._id], given)).toMatchObject({
+        expect(await failure(['agents', 'archive', customer.agent._id], given)).toMatchObject({
           code: 1,
           error_code: 'FORBIDDEN',
           message: expect.stringContaining('Use a live key') as string,
@@ -283,32 +283,27 @@ describe('callwright, with an API key', () => {
     });
 
     it.each([
-      ['no service', {}, 2, 'No service is known'],
-      ['no key', { CALLWRIGHT_URL: NOWHERE }, 2, 'No API key is given'],
-      [
-        'an address that is none',
-        { CALLWRIGHT_URL: 'calls.example.com', CALLWRIGHT_API_KEY: 'x' },
-        2,
-        'CALLWRIGHT_URL',
-      ],
-      ['a key that is none', { CALLWRIGHT_URL: NOWHERE, CALLWRIGHT_API_KEY: 'a\nb' }, 2, 'CALLWRIGHT_API_KEY'],
-      ['a service that is away', { CALLWRIGHT_URL: NOWHERE, CALLWRIGHT_API_KEY: 'x' }, 3, NOWHERE],
-    ])('says what is missing with %s', async (_name, environment, code, sentence) => {
+      ['no service', {}, 2, 'No service found'],
+      ['no key', { CALLWRIGHT_URL: NOWHERE }, 2, 'API key missing'],
+      ['an invalid URL', { CALLWRIGHT_URL: 'calls.example.com', CALLWRIGHT_API_KEY: 'x' }, 2, 'CALLWRIGHT_URL'],
+      ['an invalid key', { CALLWRIGHT_URL: NOWHERE, CALLWRIGHT_API_KEY: 'a\nb' }, 2, 'CALLWRIGHT_API_KEY'],
+      ['an unavailable service', { CALLWRIGHT_URL: NOWHERE, CALLWRIGHT_API_KEY: 'x' }, 3, NOWHERE],
+    ])('explains what is missing with %s', async (_name, environment, code, sentence) => {
       const where = { ...environment, CALLWRIGHT_DATA_DIR: folder };
       const { stderr, ...result } = await runCli(['calls', 'list'], where);
       expect(result).toEqual({ code, stdout: '' });
       expect(stderr).toContain(sentence);
       expect(stderr.trim().split('\n')).toHaveLength(1);
-      expect((await refusal(['calls', 'list'], where)).code).toBe(code);
+      expect((await failure(['calls', 'list'], where)).code).toBe(code);
     });
 
-    it('takes no key as an argument, where others could read it', async () => {
+    it('does not accept a key as an argument, where others could read it', async () => {
       expect((await runCli(['balance', '--api-key', customer.liveKey], env)).code).toBe(2);
     });
   });
 
-  it('wrong usage is an error object, too, when JSON is wanted', async () => {
-    expect(await refusal(['nonsense'])).toMatchObject({ code: 2, success: false, error_code: 'MISSING_PARAMS' });
-    expect(await refusal(['calls'])).toMatchObject({ code: 2, message: 'A command is missing.' });
+  it('reports wrong usage as an error object with --json', async () => {
+    expect(await failure(['nonsense'])).toMatchObject({ code: 2, success: false, error_code: 'MISSING_PARAMS' });
+    expect(await failure(['calls'])).toMatchObject({ code: 2, message: 'A command is required.' });
   });
 });

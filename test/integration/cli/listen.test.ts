@@ -10,18 +10,18 @@ const BEFORE = 'https://example.com/before';
 
 describe('callwright webhooks listen', () => {
   let service: Service;
-  let make: ReturnType<typeof managementOf>;
+  let management: ReturnType<typeof managementOf>;
   let customer: Customer;
   let env: NodeJS.ProcessEnv;
   let receiver: Receiver;
-  let answerWith = 200;
+  let receiverStatus = 200;
   let running: ReturnType<typeof startCli> | undefined;
   beforeAll(async () => {
     service = await startService({ worker: false });
-    make = managementOf(service);
+    management = managementOf(service);
     customer = await service.customer();
     env = { CALLWRIGHT_URL: service.baseUrl, CALLWRIGHT_API_KEY: customer.liveKey };
-    receiver = await startReceiver((response) => response.writeHead(answerWith).end('noted'));
+    receiver = await startReceiver((response) => response.writeHead(receiverStatus).end('noted'));
   });
   afterEach(() => running?.kill());
   afterAll(async () => {
@@ -29,11 +29,11 @@ describe('callwright webhooks listen', () => {
     await service.close();
   });
 
-  /** Listens on a port of its own and tells where. */
+  /** Starts to listen on a free port and returns the URL. */
   async function listening(options: string[], more: NodeJS.ProcessEnv = {}) {
     const command = startCli(['webhooks', 'listen', '--port', '0', ...options], { ...env, ...more });
     running = command;
-    const url = await eventually(() => Promise.resolve(/webhooks at (\S+):/.exec(command.stderr())?.[1]));
+    const url = await eventually(() => Promise.resolve(/webhooks at (\S+)\. /.exec(command.stderr())?.[1]));
     return { command, url };
   }
 
@@ -44,17 +44,17 @@ describe('callwright webhooks listen', () => {
       logger: createLogger({ role: 'test', level: 'silent' }),
     });
   const webhookUrlOf = async () =>
-    (await make.get(`/agents/${customer.agent._id}`, customer.liveKey)).json['webhook_url'];
+    (await management.get(`/agents/${customer.agent._id}`, customer.liveKey)).json['webhook_url'];
 
-  it('passes the service’s own deliveries on, byte for byte, and answers as the receiver does', async () => {
-    const rotated = await make.post('/webhook_signing/rotate', customer.liveKey, {});
+  it('forwards deliveries byte for byte and responds as the receiver does', async () => {
+    const rotated = await management.post('/webhook_signing/rotate', customer.liveKey, {});
     const secret = String(rotated.json['secret']);
     const forwardTo = ['--forward-to', receiver.url];
     const { command, url } = await listening(forwardTo, { CALLWRIGHT_WEBHOOK_SECRET: secret });
-    const callId = await make.endedCall(customer, { webhookUrl: `${url}/path` });
-    answerWith = 503;
+    const callId = await management.endedCall(customer, { webhookUrl: `${url}/path` });
+    receiverStatus = 503;
     expect(await sender().attempt(callId)).toMatchObject({ result: 'retry' });
-    answerWith = 200;
+    receiverStatus = 200;
     await eventually(async () => (await sender().attempt(callId)).result === 'delivered');
 
     const [first, second] = receiver.received;
@@ -67,10 +67,10 @@ describe('callwright webhooks listen', () => {
     expect(await eventually(() => Promise.resolve(both.test(command.stdout())))).toBe(true);
     command.interrupt();
     expect((await command.ended).code).toBe(0);
-    await make.delete('/webhook_signing', customer.liveKey);
+    await management.delete('/webhook_signing', customer.liveKey);
   });
 
-  it('refuses what is not signed by the secret, and passes none of it on', async () => {
+  it('rejects requests without a valid signature and does not forward them', async () => {
     const secret = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`;
     const forwardTo = ['--forward-to', receiver.url];
     const { command, url } = await listening(forwardTo, { CALLWRIGHT_WEBHOOK_SECRET: secret });
@@ -95,12 +95,12 @@ describe('callwright webhooks listen', () => {
     expect(await eventually(() => Promise.resolve(command.stdout().includes(shown)))).toBe(true);
   });
 
-  it('lets an agent send its webhooks here until it is stopped, and no longer', async () => {
+  it('sets an agent’s webhook_url to itself until it is stopped, then restores it', async () => {
     const path = `/agents/${customer.agent._id}`;
-    await make.patch(path, customer.liveKey, { webhook_url: BEFORE });
+    await management.patch(path, customer.liveKey, { webhook_url: BEFORE });
     const { command, url } = await listening(['--agent', customer.agent._id]);
     await eventually(async () => (await webhookUrlOf()) === url);
-    await eventually(() => Promise.resolve(command.stderr().includes(`before: ${BEFORE}`)));
+    await eventually(() => Promise.resolve(command.stderr().includes(`instead of to ${BEFORE}`)));
     command.interrupt();
     expect(await command.ended).toMatchObject({
       code: 0,
@@ -109,17 +109,17 @@ describe('callwright webhooks listen', () => {
     expect(await webhookUrlOf()).toBe(BEFORE);
   });
 
-  it('does not undo what somebody changed meanwhile', async () => {
+  it('does not overwrite a webhook_url that was changed meanwhile', async () => {
     const path = `/agents/${customer.agent._id}`;
     const { command, url } = await listening(['--agent', customer.agent._id]);
     await eventually(async () => (await webhookUrlOf()) === url);
-    await make.patch(path, customer.liveKey, { webhook_url: 'https://example.com/new' });
+    await management.patch(path, customer.liveKey, { webhook_url: 'https://example.com/new' });
     command.interrupt();
     expect((await command.ended).code).toBe(0);
     expect(await webhookUrlOf()).toBe('https://example.com/new');
   });
 
-  it('answers for a receiver that is away, refuses what is too large or no POST, and goes on', async () => {
+  it('responds with 502 for an unavailable receiver, rejects large bodies and other methods, and continues', async () => {
     const { command, url } = await listening(['--forward-to', 'http://127.0.0.1:2/hook']);
     const post = (body: string) => fetch(url, { method: 'POST', body }).then(({ status }) => status);
     expect(await post('{}')).toBe(502);
@@ -130,11 +130,11 @@ describe('callwright webhooks listen', () => {
     expect(lines).toContain('ECONNREFUSED');
   });
 
-  it('prints each delivery whole, on one line, with --json, and takes it when nothing is behind it', async () => {
+  it('prints each delivery on one line with --json, and accepts it without a receiver', async () => {
     const { command: other, url } = await listening([]);
     const port = new URL(url).port;
-    const taken = await runCli(['webhooks', 'listen', '--port', port], env);
-    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining(`Port ${port} is in use`) as string });
+    const portInUse = await runCli(['webhooks', 'listen', '--port', port], env);
+    expect(portInUse).toMatchObject({ code: 1, stderr: expect.stringContaining(`Port ${port} is in use`) as string });
     other.interrupt();
     await other.ended;
     const command = startCli(['webhooks', 'listen', '--port', port, '--json'], env);
@@ -148,8 +148,8 @@ describe('callwright webhooks listen', () => {
   });
 
   it.each([
-    ['a secret that is none', [], { CALLWRIGHT_WEBHOOK_SECRET: 'abc' }],
-    ['an address that is none', ['--forward-to', 'localhost:3000'], {}],
+    ['an invalid secret', [], { CALLWRIGHT_WEBHOOK_SECRET: 'abc' }],
+    ['an invalid address', ['--forward-to', 'localhost:3000'], {}],
   ])('does not start with %s', async (_name, options, more) => {
     expect((await runCli(['webhooks', 'listen', '--port', '0', ...options], { ...env, ...more })).code).toBe(2);
   });

@@ -30,11 +30,11 @@ describe('callwright admin members', () => {
     return token;
   };
 
-  it('creates a member who chooses a password by a link that is printed once', async () => {
-    const made = await json('members', 'create', accountId, 'Ada@Example.com', '--name', 'Ada', '--role', 'owner');
-    expect(made).toMatchObject({ email: 'ada@example.com', role: 'owner', email_verified: true });
-    const token = tokenOf(made, 'reset-password');
-    expect(await createEmailLinks(database).find(token, 'reset')).toBe(made['user_id']);
+  it('creates a member who chooses a password with a link that is printed once', async () => {
+    const created = await json('members', 'create', accountId, 'Ada@Example.com', '--name', 'Ada', '--role', 'owner');
+    expect(created).toMatchObject({ email: 'ada@example.com', role: 'owner', email_verified: true });
+    const token = tokenOf(created, 'reset-password');
+    expect(await createEmailLinks(database).find(token, 'reset')).toBe(created['user_id']);
     expect(JSON.stringify(await database.emailLinks.find().lean())).not.toContain(token);
     const listed = await json<Fields[]>('members', 'list', accountId);
     expect(listed).toMatchObject([{ email: 'ada@example.com', role: 'owner' }]);
@@ -43,7 +43,7 @@ describe('callwright admin members', () => {
     expect(again).toMatchObject({ code: 1, stdout: '' });
   });
 
-  it('invites, and prints links for those who are known', async () => {
+  it('invites new members, and prints links for known addresses only', async () => {
     const invited = await json('members', 'invite', accountId, 'grace@example.com', '--role', 'viewer');
     const token = tokenOf(invited, 'accept-invitation');
     expect(await createMembers(database).openInvitation(token)).toMatchObject({ accountId, role: 'viewer' });
@@ -51,7 +51,7 @@ describe('callwright admin members', () => {
     await createMembers(database).signUp({ ...person, unverified: true });
     const verify = tokenOf(await json('members', 'verify-link', 'new@example.com'), 'verify-email');
     expect(await createEmailLinks(database).find(verify, 'verify')).toBe('new@example.com');
-    // Its owner must not take over what whoever signed up made.
+    // The owner of the address must not take over an account that somebody else created with it.
     const unverified = await runAdmin(['members', 'reset-link', 'new@example.com'], env);
     expect(unverified).toMatchObject({ code: 1, stdout: '' });
     expect(unverified.stderr).toContain('members verify-link');

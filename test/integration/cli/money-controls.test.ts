@@ -13,7 +13,7 @@ type Fields = Record<string, unknown>;
 
 const SECOND = 2_500;
 
-describe('callwright admin, on money that needs a hand', () => {
+describe('callwright admin, corrections of money and slots', () => {
   const uri = `${process.env.TEST_MONGODB_URI}/cli_${randomUUID().slice(0, 8)}`;
   const env = { MONGODB_URI: uri };
   let database: Database;
@@ -38,8 +38,8 @@ describe('callwright admin, on money that needs a hand', () => {
     return JSON.parse(stdout) as T;
   }
 
-  /** Runs a command that must fail: its exit code and error object. */
-  async function refusal(...args: string[]): Promise<{ code: number; error_code: string; message: string }> {
+  /** Runs a command that must fail and returns its exit code and error object. */
+  async function failure(...args: string[]): Promise<{ code: number; error_code: string; message: string }> {
     const { code, stderr } = await runAdmin([...args, '--json'], env);
     expect(stderr).not.toMatch(/^\s+at /m);
     return { code, ...(JSON.parse(stderr) as { error_code: string; message: string }) };
@@ -48,7 +48,7 @@ describe('callwright admin, on money that needs a hand', () => {
   const hold = (callId: string, window = 0) =>
     ledger.hold({ ledgerAccountId: money, callId, window, maxDurationSeconds: 600, microsPerSecond: 2_500 });
 
-  /** A call that was billed for so many seconds. */
+  /** Creates a call that was billed for `seconds`. */
   async function billedCall(seconds: number): Promise<string> {
     const callId = newCallId();
     await createCallRequests(database).insert({
@@ -81,7 +81,7 @@ describe('callwright admin, on money that needs a hand', () => {
       reason,
     ];
 
-    it('gives back once per reference, as an entry with its reason, and the audit stays exact', async () => {
+    it('returns money once per reference, as an entry with its reason, and the audit stays exact', async () => {
       const callId = await billedCall(30);
       const first = await json(...correct(callId, '0.025', 'ticket-1'));
       expect(first).toMatchObject({
@@ -105,12 +105,12 @@ describe('callwright admin, on money that needs a hand', () => {
       ]);
     });
 
-    it('gives back once per reference when many ask at once, and no more than was billed', async () => {
+    it('returns money once per reference to concurrent commands, and never more than was billed', async () => {
       const callId = await billedCall(30);
-      const ask = (reference: string) => runAdmin(correct(callId, '0.025', reference), env);
-      const asked = ['a', 'a', 'b', 'b', 'c', 'd'];
-      const codes = (await Promise.all(asked.map(ask))).map(({ code }) => code);
-      // 30 s are three times 10 s: of four references one came too late.
+      const correctWith = (reference: string) => runAdmin(correct(callId, '0.025', reference), env);
+      const references = ['a', 'a', 'b', 'b', 'c', 'd'];
+      const codes = (await Promise.all(references.map(correctWith))).map(({ code }) => code);
+      // The call has 30 s, which allow three corrections of 10 s. So at least one of the four corrections fails.
       expect(codes.filter((code) => code === 2).length).toBeGreaterThanOrEqual(1);
       expect(await ledger.balance(money)).toMatchObject({ billedMicros: 0, availableMicros: 1_000 * SECOND });
       expect(await ledger.audit(money)).toMatchObject({ balanced: true });
@@ -119,7 +119,7 @@ describe('callwright admin, on money that needs a hand', () => {
       expect(entries).toHaveLength(3);
     });
 
-    it('refuses a reference that stands for something else', async () => {
+    it('rejects a reference that was used for another amount or reason', async () => {
       const callId = await billedCall(30);
       await json(...correct(callId, '0.01', 'ticket-1'));
       const before = await ledger.balance(money);
@@ -127,12 +127,12 @@ describe('callwright admin, on money that needs a hand', () => {
         correct(callId, '0.02', 'ticket-1'),
         correct(callId, '0.01', 'ticket-1', 'for another reason'),
       ]) {
-        expect(await refusal(...other)).toMatchObject({ code: 1, error_code: 'IDEMPOTENCY_CONFLICT' });
+        expect(await failure(...other)).toMatchObject({ code: 1, error_code: 'IDEMPOTENCY_CONFLICT' });
       }
       expect(await ledger.balance(money)).toEqual(before);
     });
 
-    it.each(['0', '-1', '0.0000001', '1e3', 'NaN', '9007199254740993', ''])('refuses the amount "%s"', async (usd) => {
+    it.each(['0', '-1', '0.0000001', '1e3', 'NaN', '9007199254740993', ''])('rejects the amount "%s"', async (usd) => {
       const callId = await billedCall(30);
       const before = await ledger.balance(money);
       const { code, stderr } = await runAdmin(correct(callId, usd, 'ticket-1'), env);
@@ -141,23 +141,23 @@ describe('callwright admin, on money that needs a hand', () => {
       expect(await ledger.balance(money)).toEqual(before);
     });
 
-    it('refuses more than was billed, a call that is unknown or not settled, and a bad reference or reason', async () => {
+    it('rejects more than was billed, an unknown or unsettled call, and a bad reference or reason', async () => {
       const callId = await billedCall(30);
       const running = newCallId();
       await hold(running);
       const before = await ledger.balance(money);
       const bad = { code: 2, error_code: 'MISSING_PARAMS' };
-      expect(await refusal(...correct(callId, '0.0751', 'r'))).toMatchObject({
+      expect(await failure(...correct(callId, '0.0751', 'r'))).toMatchObject({
         ...bad,
-        message: 'A call cannot be given back more than it was billed.',
+        message: 'The amount must not exceed what the call was billed minus its earlier corrections.',
       });
-      expect(await refusal(...correct(running, '0.01', 'r'))).toMatchObject({ code: 1, error_code: 'CALL_NOT_FOUND' });
-      expect(await refusal(...correct('no-call', '0.01', 'r'))).toMatchObject({
+      expect(await failure(...correct(running, '0.01', 'r'))).toMatchObject({ code: 1, error_code: 'CALL_NOT_FOUND' });
+      expect(await failure(...correct('no-call', '0.01', 'r'))).toMatchObject({
         code: 1,
         error_code: 'CALL_NOT_FOUND',
       });
-      expect(await refusal(...correct(callId, '0.01', 'a b'))).toMatchObject(bad);
-      expect(await refusal(...correct(callId, '0.01', 'r', ' '))).toMatchObject(bad);
+      expect(await failure(...correct(callId, '0.01', 'a b'))).toMatchObject(bad);
+      expect(await failure(...correct(callId, '0.01', 'r', ' '))).toMatchObject(bad);
       expect((await runAdmin(['correct', callId, '0.01', '--reference', 'r'], env)).code).toBe(2);
       expect(await ledger.balance(money)).toEqual(before);
       expect(await ledger.audit(money)).toMatchObject({ balanced: true });
@@ -165,9 +165,9 @@ describe('callwright admin, on money that needs a hand', () => {
   });
 
   describe('accounts freeze', () => {
-    it('refuses first holds in both modes until it is lifted, lets running calls go on, and is shown', async () => {
-      const talking = newCallId();
-      await hold(talking);
+    it('blocks first holds in both modes until it is lifted, lets running calls continue, and is shown', async () => {
+      const runningCall = newCallId();
+      await hold(runningCall);
       const frozen = await json('accounts', 'freeze', accountId, '--reason', 'unpaid bill');
       const shown = { reason: 'unpaid bill', at: expect.any(String) as string, by: expect.any(String) as string };
       expect(frozen).toEqual({
@@ -180,27 +180,27 @@ describe('callwright admin, on money that needs a hand', () => {
       expect(await json('accounts', 'freeze', accountId, '--reason', 'unpaid bill')).toEqual(frozen);
       expect(await json('accounts', 'show', accountId)).toMatchObject({ frozen: frozen.frozen });
       expect(await hold(newCallId())).toMatchObject({ grantedSeconds: 0, refusal: 'ACCOUNT_FROZEN' });
-      expect(await hold(talking, 1)).toMatchObject({ grantedSeconds: 180 });
+      expect(await hold(runningCall, 1)).toMatchObject({ grantedSeconds: 180 });
 
       const partly = await json('accounts', 'unfreeze', accountId, '--reason', 'paid', '--mode', 'live');
       expect(partly.frozen).toMatchObject([{ mode: 'test' }]);
       expect(await hold(newCallId())).toMatchObject({ grantedSeconds: 60 });
       expect((await json('accounts', 'unfreeze', accountId, '--reason', 'paid')).frozen).toEqual([]);
       expect(await json('accounts', 'show', accountId)).not.toHaveProperty('frozen');
-      // Who did what and why is kept.
-      const kept = await database.accountFreezes.find({ ledgerAccountId: money }).sort({ _id: 1 }).lean();
-      expect(kept).toMatchObject([
+      // The history keeps each freeze and unfreeze with its operator and reason.
+      const history = await database.accountFreezes.find({ ledgerAccountId: money }).sort({ _id: 1 }).lean();
+      expect(history).toMatchObject([
         { action: 'freeze', reason: 'unpaid bill' },
         { action: 'unfreeze', reason: 'paid' },
       ]);
     });
 
-    it('does not lift what a finding wants, and is not lifted with a finding', async () => {
+    it('does not lift the freeze of a finding, and is not lifted with a finding', async () => {
       const finding = { kind: 'account_unbalanced' as const, ledgerAccountId: money, expected: {}, actual: { x: 1 } };
       await createFindings(database).record(finding);
       await ledger.freeze(money, 'reconciliation: account_unbalanced');
-      const kept = await refusal('accounts', 'unfreeze', accountId, '--reason', 'please');
-      expect(kept).toMatchObject({ code: 1, message: expect.stringContaining('findings') as string });
+      const rejected = await failure('accounts', 'unfreeze', accountId, '--reason', 'please');
+      expect(rejected).toMatchObject({ code: 1, message: expect.stringContaining('findings') as string });
       expect(await ledger.frozen(money)).not.toBeNull();
 
       await json('accounts', 'freeze', accountId, '--reason', 'fraud', '--mode', 'live');
@@ -216,21 +216,21 @@ describe('callwright admin, on money that needs a hand', () => {
       ['no reason', []],
       ['an empty reason', ['--reason', ' ']],
       ['another mode', ['--reason', 'x', '--mode', 'dead']],
-    ])('is refused with %s', async (_name, options) => {
+    ])('is rejected with %s', async (_name, options) => {
       for (const command of ['freeze', 'unfreeze']) {
         expect((await runAdmin(['accounts', command, accountId, ...options], env)).code).toBe(2);
       }
       expect(await ledger.frozen(money)).toBeNull();
     });
 
-    it('is refused for an account that is not there', async () => {
-      const answer = await refusal('accounts', 'freeze', 'acct_none', '--reason', 'x');
+    it('is rejected for an unknown account', async () => {
+      const answer = await failure('accounts', 'freeze', 'acct_none', '--reason', 'x');
       expect(answer).toMatchObject({ code: 1, error_code: 'NOT_FOUND' });
     });
   });
 
-  describe('places for concurrent calls', () => {
-    it('are audited with the money, and counted anew when an operator resolves the finding so', async () => {
+  describe('concurrency slots', () => {
+    it('are audited with the money, and recounted when an operator resolves the finding with --recount', async () => {
       const leases = createLeases(database);
       const mode = 'live';
       await leases.acquire({ accountId, mode, callId: newCallId(), limit: 5 });
@@ -239,9 +239,9 @@ describe('callwright admin, on money that needs a hand', () => {
         { places: { counted: 0, taken: 0 } },
       ]);
       await database.leases.updateOne({ _id: `${accountId}~live` }, { $inc: { count: 3 } });
-      expect(await refusal('audit', accountId)).toMatchObject({
+      expect(await failure('audit', accountId)).toMatchObject({
         code: 1,
-        message: '1 of 2 counts of places are not that of the places.',
+        message: '1 of 2 slot counters do not match the taken slots.',
       });
       await createFindings(database).record({
         kind: 'places_miscounted',
@@ -251,15 +251,15 @@ describe('callwright admin, on money that needs a hand', () => {
       });
       const id = `places_miscounted:${money}`;
       expect(await json('findings', 'resolve', id, '--reason', 'found', '--recount')).toMatchObject({ frozen: false });
-      expect(await leases.placesOf({ accountId, mode })).toMatchObject({ count: 1, taken: [{ accountId }] });
+      expect(await leases.slotsOf({ accountId, mode })).toMatchObject({ count: 1, taken: [{ accountId }] });
       expect((await runAdmin(['audit', accountId], env)).code).toBe(0);
     });
 
-    it('are never counted anew for a finding of another kind', async () => {
+    it('are not recounted for a finding of another kind', async () => {
       const finding = { kind: 'account_unbalanced' as const, ledgerAccountId: money, expected: {}, actual: { x: 1 } };
       await createFindings(database).record(finding);
       const resolve = ['findings', 'resolve', `account_unbalanced:${money}`, '--reason', 'x', '--recount'];
-      expect(await refusal(...resolve)).toMatchObject({ code: 2, error_code: 'MISSING_PARAMS' });
+      expect(await failure(...resolve)).toMatchObject({ code: 2, error_code: 'MISSING_PARAMS' });
     });
   });
 });

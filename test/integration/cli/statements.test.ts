@@ -42,7 +42,7 @@ describe('callwright admin statements', () => {
   }
   const json = async <T>(...args: string[]) => JSON.parse(await run(...args, '--json')) as T;
 
-  it('shows what moved the money of an account: as a table, JSON and CSV', async () => {
+  it('shows an account’s ledger entries as a table, JSON and CSV', async () => {
     const callId = await billCall(47);
     const entries = await json<Fields[]>('ledger', accountId);
     expect(entries.map(({ type }) => type)).toEqual(['settlement', 'hold', 'top_up']);
@@ -64,7 +64,7 @@ describe('callwright admin statements', () => {
     expect(await json('ledger', accountId, '--limit', '0')).toEqual([]);
   });
 
-  it('shows usage by day and by agent, with its total', async () => {
+  it('shows usage by day and by agent, with a total', async () => {
     await billCall(47);
     await billCall(13);
     await billCall(0);
@@ -79,7 +79,7 @@ describe('callwright admin statements', () => {
     expect(await json('usage', accountId, '--from', '2020-01-01', '--to', '2020-02-01')).toEqual([]);
   });
 
-  it('keeps live and test apart', async () => {
+  it('keeps live and test separate', async () => {
     await billCall(10);
     await billCall(20, 'test');
     const seconds = async (...mode: string[]) =>
@@ -96,7 +96,7 @@ describe('callwright admin statements', () => {
     expect([await topUps('live'), await topUps('test')]).toEqual([[5], [1_000]]);
   });
 
-  it('refills the test balance to 1,000 USD, once, and never the live one', async () => {
+  it('refills the test balance to 1,000 USD, once, and never the live balance', async () => {
     await billCall(40, 'test');
     const refilled = await json('refill', accountId);
     expect(refilled).toMatchObject({ mode: 'test', amount_micros: 100_000, available_micros: 1_000_000_000 });
@@ -130,7 +130,7 @@ describe('callwright admin statements', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  it.each(['ledger', 'usage', 'refill'])('%s of an account that does not exist exits 1', async (command) => {
+  it.each(['ledger', 'usage', 'refill'])('exits 1 for %s of an unknown account', async (command) => {
     const { code, stderr } = await runAdmin([command, 'acct_none'], env);
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: There is no account acct_none.\n' });
   });

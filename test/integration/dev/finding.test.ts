@@ -15,8 +15,8 @@ import { openDatabase } from '../../../src/database.js';
 
 jest.setTimeout(300_000);
 
-/** A failed download must be noticed within seconds; the library alone takes 6 s for its three tries. */
-const NOTICED_WITHIN_MS = 30_000;
+/** The launcher must report a failed download within this time. The library alone takes 6 s for its three attempts. */
+const REPORTED_WITHIN_MS = 30_000;
 
 describe('finding the embedded servers', () => {
   let folder: string;
@@ -44,7 +44,10 @@ describe('finding the embedded servers', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** The library talks HTTPS only; `env` makes it trust this server. */
+  /**
+   * Starts an HTTPS server, because the library accepts no other URLs. The returned `env` makes the library trust the
+   * server.
+   */
   async function listenSecurely(handler: RequestListener): Promise<{ env: NodeJS.ProcessEnv; url: string }> {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const name = 'subjectAltName=IP:127.0.0.1';
@@ -58,7 +61,7 @@ describe('finding the embedded servers', () => {
 
   const without = (name: string) => ({ ...process.env, CALLWRIGHT_CACHE_DIR: cache, PATH: join(folder, name) });
 
-  async function program(name: string, text = '#!/bin/sh\n'): Promise<string> {
+  async function addProgram(name: string, text = '#!/bin/sh\n'): Promise<string> {
     const bin = join(folder, 'bin');
     await mkdir(bin, { recursive: true });
     await writeFile(join(bin, name), text);
@@ -66,9 +69,9 @@ describe('finding the embedded servers', () => {
     return bin;
   }
 
-  it('takes a mongod and a Temporal CLI from PATH first', async () => {
-    const bin = await program('mongod');
-    await program('temporal');
+  it('prefers mongod and the Temporal CLI on PATH', async () => {
+    const bin = await addProgram('mongod');
+    await addProgram('temporal');
     const env = { ...process.env, CALLWRIGHT_CACHE_DIR: cache, PATH: bin };
     const dataFolder = join(folder, 'data');
     await expect(findMongodb({ env, report, dataFolder })).resolves.toEqual({
@@ -79,7 +82,7 @@ describe('finding the embedded servers', () => {
     expect(lines).toEqual([]);
   });
 
-  it('takes a Temporal CLI from the cache next', async () => {
+  it('uses a Temporal CLI from the cache next', async () => {
     await mkdir(join(cache, 'temporal-1.5.1'), { recursive: true });
     const cached = join(cache, 'temporal-1.5.1', 'temporal');
     await writeFile(cached, '#!/bin/sh\n', { mode: 0o755 });
@@ -87,11 +90,11 @@ describe('finding the embedded servers', () => {
     expect(lines).toEqual([]);
   });
 
-  it('downloads mongod from the mirror that the environment names, once, and it serves', async () => {
-    const asked: string[] = [];
+  it('downloads mongod once from the configured mirror, and it runs', async () => {
+    const requests: string[] = [];
     const archive = await archiveOf(await standInAsMongod());
     const { env, url } = await listenSecurely((request, response) => {
-      asked.push(request.url ?? '');
+      requests.push(request.url ?? '');
       const isChecksum = request.url?.endsWith('.md5');
       const body = isChecksum ? createHash('md5').update(archive).digest('hex') : archive;
       response.writeHead(200, { 'content-length': body.length }).end(body);
@@ -100,10 +103,10 @@ describe('finding the embedded servers', () => {
     const mirrored = { ...without('none'), ...env, MONGOMS_DOWNLOAD_MIRROR: url };
     const found = await findMongodb({ env: mirrored, report, dataFolder });
     expect(found.kind).toBe('mongod');
-    expect(asked[0]).toMatch(/^\/linux\/mongodb-linux-.*-8\.0\.\d+\.tgz$/);
-    const times = asked.length;
+    expect(requests[0]).toMatch(/^\/linux\/mongodb-linux-.*-8\.0\.\d+\.tgz$/);
+    const times = requests.length;
     await expect(findMongodb({ env: mirrored, report, dataFolder })).resolves.toEqual(found);
-    expect(asked).toHaveLength(times);
+    expect(requests).toHaveLength(times);
 
     const ports = createPorts(mirrored);
     const port = await ports.take();
@@ -118,53 +121,56 @@ describe('finding the embedded servers', () => {
     }
   });
 
-  it('builds the stand-in when the mirror has no mongod, saying so in one line, and keeps to it for its data', async () => {
+  it('builds the stand-in if the mirror has no mongod, reports it in one line, and keeps it for existing data', async () => {
     const mirror = await listenSecurely((_, response) => response.writeHead(404).end());
     const env = { ...process.env, CALLWRIGHT_CACHE_DIR: cache, ...mirror.env, MONGOMS_DOWNLOAD_MIRROR: mirror.url };
     const dataFolder = join(folder, 'data');
-    const began = Date.now();
-    let noticedAfter = Infinity;
+    const startedAt = Date.now();
+    let reportedAfter = Infinity;
     const found = await findMongodb({
       env,
       dataFolder,
       report: (line) => {
         report(line);
-        if (line.includes('the official download of')) noticedAfter = Date.now() - began;
+        if (line.includes('the official download of')) reportedAfter = Date.now() - startedAt;
       },
     });
     expect(found.kind).toBe('embedded');
-    expect(noticedAfter).toBeLessThan(NOTICED_WITHIN_MS);
+    expect(reportedAfter).toBeLessThan(REPORTED_WITHIN_MS);
     await mkdir(dataFolder);
     await writeFile(join(dataFolder, 'data.mv'), '');
-    const PATH = `${await program('mongod')}:${process.env.PATH}`;
+    const PATH = `${await addProgram('mongod')}:${process.env.PATH}`;
     await expect(findMongodb({ env: { ...env, PATH }, report, dataFolder })).resolves.toEqual(found);
     expect(lines.filter((line) => line.includes('the official download of'))).toHaveLength(1);
     expect(lines.join('\n')).not.toContain('    at ');
   });
 
-  it('notices within seconds that the Temporal CLI cannot be downloaded, and names what to install', async () => {
-    const asked: string[] = [];
+  it('reports within seconds that the Temporal CLI cannot be downloaded, and names what to install', async () => {
+    const requests: string[] = [];
     const proxy = createServer();
     proxy.on('connect', (request, socket) => {
-      asked.push(request.url ?? '');
+      requests.push(request.url ?? '');
       socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     });
     const env = { ...without('none'), HTTPS_PROXY: await listen(proxy) };
-    const began = Date.now();
+    const startedAt = Date.now();
     await expect(findTemporal({ env, report })).rejects.toThrow(/`go` was not found on PATH.*TEMPORAL_ADDRESS/);
-    expect(Date.now() - began).toBeLessThan(NOTICED_WITHIN_MS);
-    expect(asked).toContain('temporal.download:443');
+    expect(Date.now() - startedAt).toBeLessThan(REPORTED_WITHIN_MS);
+    expect(requests).toContain('temporal.download:443');
     expect(lines.filter((line) => line.includes('the official download of'))).toHaveLength(1);
   });
 
-  it('names what to install or to set when nothing can be had for MongoDB', async () => {
+  it('names what to install or configure when MongoDB cannot be provided', async () => {
     const mirror = await listenSecurely((_, response) => response.writeHead(404).end());
     const env = { ...without('none'), ...mirror.env, MONGOMS_DOWNLOAD_MIRROR: mirror.url };
     const found = findMongodb({ env, report, dataFolder: join(folder, 'data') });
     await expect(found).rejects.toThrow(/`java` was not found on PATH.*JDK.*Maven.*MONGODB_URI/);
   });
 
-  /** A mongod as far as its command line goes: the stand-in behind a script. */
+  /**
+   * Returns a program that can take the place of mongod: mongod itself, or a script that starts the stand-in with
+   * mongod's options.
+   */
   async function standInAsMongod(): Promise<string> {
     const found = await findMongodb({ env: process.env, report: () => undefined, dataFolder: join(folder, 'other') });
     if (found.kind === 'mongod') return readFile(found.file, 'latin1');

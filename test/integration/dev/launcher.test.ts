@@ -10,11 +10,11 @@ const STOP_WITHIN_MS = 10_000;
 describe('the launcher', () => {
   let first: Launched;
   let runtime: Runtime;
-  const others: Launched[] = [];
+  const otherLaunchers: Launched[] = [];
 
-  const another = async (options?: Parameters<typeof launch>[0]) => {
+  const launchAnother = async (options?: Parameters<typeof launch>[0]) => {
     const launched = await launch(options);
-    others.push(launched);
+    otherLaunchers.push(launched);
     return launched;
   };
 
@@ -23,11 +23,11 @@ describe('the launcher', () => {
     runtime = await first.runtime();
   });
   afterEach(async () => {
-    for (const other of others.splice(0)) await other.destroy();
+    for (const other of otherLaunchers.splice(0)) await other.destroy();
   });
   afterAll(() => first.destroy());
 
-  it('tells in runtime.json where everything is', async () => {
+  it('writes all addresses, keys and process ids to runtime.json', async () => {
     expect(Object.keys(runtime).join(' ')).toBe(
       'base_url stream_url portal_url carrier_url temporal_address temporal_ui_url mongodb_uri live_api_key ' +
         'test_api_key agent_id carrier_account_sid carrier_auth_token test_carrier_account_sid ' +
@@ -45,77 +45,81 @@ describe('the launcher', () => {
     await expect(statusOfUnknownCall(runtime)).resolves.toBe(404);
   });
 
-  it('refuses a second start on the same data folder, and so does reset', async () => {
-    const second = await another({ dataFolder: first.dataFolder });
+  it('rejects a second start, and a reset, on the data folder that it uses', async () => {
+    const second = await launchAnother({ dataFolder: first.dataFolder });
     await expect(second.exited).resolves.toBe(1);
-    expect(second.output()).toContain(`already, as process ${first.child.pid}`);
-    const reset = await another({ command: 'reset', dataFolder: first.dataFolder });
+    expect(second.output()).toContain(`as process ${first.child.pid}`);
+    const reset = await launchAnother({ command: 'reset', dataFolder: first.dataFolder });
     await expect(reset.exited).resolves.toBe(1);
     await expect(statusOfUnknownCall(runtime)).resolves.toBe(404);
   });
 
-  it('runs beside another one on another data folder', async () => {
-    const second = await another();
-    const its = await second.runtime();
+  it('runs beside another launcher on another data folder', async () => {
+    const second = await launchAnother();
+    const secondRuntime = await second.runtime();
     for (const name of ['base_url', 'stream_url', 'carrier_url', 'temporal_address', 'mongodb_uri'] as const) {
-      expect(its[name]).not.toBe(runtime[name]);
+      expect(secondRuntime[name]).not.toBe(runtime[name]);
     }
-    await expect(statusOfUnknownCall(its)).resolves.toBe(404);
-    await expect(statusOfUnknownCall({ ...its, live_api_key: runtime.live_api_key })).resolves.toBe(401);
+    await expect(statusOfUnknownCall(secondRuntime)).resolves.toBe(404);
+    await expect(statusOfUnknownCall({ ...secondRuntime, live_api_key: runtime.live_api_key })).resolves.toBe(401);
   });
 
-  it.each([...PID_GROUPS])('starts a killed %s again and tells its new pid', async (group) => {
+  it.each([...PID_GROUPS])('restarts a killed %s and stores its new pid', async (group) => {
     const [victim] = (await first.runtime()).pids[group];
     process.kill(victim ?? 0, 'SIGKILL');
-    const whole = ({ pids }: Runtime) => PID_GROUPS.every((name) => pids[name].length === (name === 'media' ? 2 : 1));
-    const after = await first.runtime((now) => whole(now) && !now.pids[group].includes(victim ?? 0));
+    const isComplete = ({ pids }: Runtime) =>
+      PID_GROUPS.every((name) => pids[name].length === (name === 'media' ? 2 : 1));
+    const after = await first.runtime((now) => isComplete(now) && !now.pids[group].includes(victim ?? 0));
     for (const pid of after.pids[group]) expect(process.kill(pid, 0)).toBe(true);
-    expect(first.output()).toContain(`(process ${victim}) ended with signal SIGKILL; starting it again`);
+    expect(first.output()).toContain(`(process ${victim}) ended with signal SIGKILL; restarting it`);
     await until(async () => (await statusOfUnknownCall(after)) === 404);
   });
 
-  it('stops all within 10 s of SIGTERM, leaving no process and no runtime.json behind', async () => {
-    const second = await another();
+  it('stops everything within 10 s of SIGTERM and leaves no process and no runtime.json', async () => {
+    const second = await launchAnother();
     await second.runtime();
     expect((await second.processes()).length).toBeGreaterThan(7);
-    const began = Date.now();
+    const stopRequestedAt = Date.now();
     second.child.kill('SIGTERM');
     await expect(second.exited).resolves.toBe(0);
-    expect(Date.now() - began).toBeLessThan(STOP_WITHIN_MS);
+    expect(Date.now() - stopRequestedAt).toBeLessThan(STOP_WITHIN_MS);
     await expect(second.processes()).resolves.toEqual([]);
     await expect(readRuntime(second.dataFolder)).resolves.toBeUndefined();
   });
 
-  it.each([300, 1_500, 3_000])('stops a start in progress after %i ms, leaving no process behind', async (afterMs) => {
-    const second = await another();
+  it.each([300, 1_500, 3_000])('stops a start in progress after %i ms and leaves no process', async (afterMs) => {
+    const second = await launchAnother();
     await sleep(afterMs);
-    const began = Date.now();
+    const stopRequestedAt = Date.now();
     second.child.kill('SIGINT');
     await second.exited;
-    expect(Date.now() - began).toBeLessThan(STOP_WITHIN_MS);
+    expect(Date.now() - stopRequestedAt).toBeLessThan(STOP_WITHIN_MS);
     await expect(second.processes()).resolves.toEqual([]);
   });
 
-  it('leaves no process behind when it is killed itself, and the next start has its state', async () => {
+  it('leaves no process when it is killed, and its state is there at the next start', async () => {
     const dataFolder = await newDataFolder();
     try {
-      const killed = await another({ dataFolder });
+      const killed = await launchAnother({ dataFolder });
       const before = await killed.runtime();
       killed.child.kill('SIGKILL');
       await until(async () => (await killed.processes()).length === 0);
-      const next = await another({ dataFolder });
+      const next = await launchAnother({ dataFolder });
       const after = await next.runtime(({ pids }) => pids.api[0] !== before.pids.api[0]);
       expect(after.live_api_key).toBe(before.live_api_key);
       expect(after.agent_id).toBe(before.agent_id);
       await expect(statusOfUnknownCall(after)).resolves.toBe(404);
     } finally {
-      for (const other of others.splice(0)) await other.destroy();
+      for (const other of otherLaunchers.splice(0)) await other.destroy();
       await rm(dataFolder, { recursive: true, force: true });
     }
   });
 });
 
-/** 404 says that the API, the key and the database work; 401 that the key is not known. */
+/**
+ * Asks for a call that does not exist. A 404 shows that the API, the key and the database work; a 401 shows that the
+ * key is unknown.
+ */
 async function statusOfUnknownCall(runtime: Runtime): Promise<number> {
   const url = `${runtime.base_url}/outbound_call?call_id=call_00000000000000000000000000`;
   const response = await fetch(url, { headers: { authorization: `Bearer ${runtime.live_api_key}` } });
@@ -123,10 +127,10 @@ async function statusOfUnknownCall(runtime: Runtime): Promise<number> {
   return response.status;
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
+async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 50_000;
-  while (!(await holds().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error('What was waited for did not happen.');
+  while (!(await condition().catch(() => false))) {
+    if (Date.now() > deadline) throw new Error('The condition did not become true within 50 s.');
     await sleep(100);
   }
 }

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('a lock', () => {
-  it('is held by one at a time and free again after its release', async () => {
+  it('is held by one holder at a time, and free again after its release', async () => {
     const file = join(folder, 'lock');
     const first = await takeLock(file);
     await expect(takeLock(file)).resolves.toEqual({ held: false, byPid: process.pid });
@@ -28,17 +28,17 @@ describe('a lock', () => {
   });
 
   it.each([
-    ['a process that is gone', '999999999 1\n'],
-    ['another process that had our pid', `${process.pid} 1\n`],
-    ['nobody', ''],
-  ])('left behind by %s is taken over', async (_, content) => {
+    ['a dead process', '999999999 1\n'],
+    ['another process with our pid', `${process.pid} 1\n`],
+    ['an unknown process', ''],
+  ])('is taken over when %s left it behind', async (_, content) => {
     const file = join(folder, 'lock');
     await writeFile(file, content);
     await expect(takeLock(file)).resolves.toMatchObject({ held: true });
     await expect(readdir(folder)).resolves.toEqual(['lock']);
   });
 
-  it('left behind is taken over by exactly one of many', async () => {
+  it('is taken over by exactly one of many processes when it was left behind', async () => {
     const file = join(folder, 'lock');
     await writeFile(file, '999999999 1\n');
     const attempts = await Promise.all(Array.from({ length: 20 }, () => takeLock(file)));
@@ -49,20 +49,20 @@ describe('a lock', () => {
 describe('a build', () => {
   const report = () => undefined;
 
-  it('is made once by all who want it at the same time', async () => {
+  it('runs once for concurrent requests', async () => {
     let builds = 0;
-    const build = async (made: string) => {
+    const build = async (outputFolder: string) => {
       builds += 1;
-      await writeFile(join(made, 'program'), '');
+      await writeFile(join(outputFolder, 'program'), '');
     };
     const target = join(folder, 'built');
-    const wanted = Array.from({ length: 5 }, () => buildOnce({ folder: target, what: 'it', report, build }));
-    await expect(Promise.all(wanted)).resolves.toEqual(Array.from({ length: 5 }, () => target));
+    const requests = Array.from({ length: 5 }, () => buildOnce({ folder: target, what: 'it', report, build }));
+    await expect(Promise.all(requests)).resolves.toEqual(Array.from({ length: 5 }, () => target));
     expect(builds).toBe(1);
     await expect(readdir(folder)).resolves.toEqual(['built']);
   });
 
-  it('that fails leaves nothing, and the next one may succeed', async () => {
+  it('leaves nothing when it fails, and the next one may succeed', async () => {
     const target = join(folder, 'built');
     const build = () => Promise.reject(new Error('no network'));
     await expect(buildOnce({ folder: target, what: 'it', report, build })).rejects.toThrow('no network');
@@ -75,7 +75,7 @@ describe('a build', () => {
 describe('a long command', () => {
   const common = { cwd: tmpdir(), env: process.env, file: process.execPath, what: 'waiting' };
 
-  it('tells every few seconds that it runs', async () => {
+  it('reports every few seconds that it runs', async () => {
     const lines: string[] = [];
     const args = ['-e', 'setTimeout(() => console.log("done"), 6000)'];
     const report = (line: string) => lines.push(line);
@@ -85,7 +85,7 @@ describe('a long command', () => {
     expect(lines[0]).toMatch(/^waiting, \d+ s so far, usually 6 s$/);
   });
 
-  it('is ended with all it started when it takes too long or is not wanted any more', async () => {
+  it('is ended with its child processes on a timeout or an abort', async () => {
     const args = ['-e', 'require("node:child_process").spawnSync("sleep", ["600"])'];
     const report = () => undefined;
     await expect(runCommand({ ...common, args, report, timeoutMs: 200 })).rejects.toThrow('was ended');
@@ -95,7 +95,7 @@ describe('a long command', () => {
 });
 
 describe('ports', () => {
-  it('are the wanted ones when free, and others when another has taken them', async () => {
+  it('are the requested ones if they are free, otherwise others', async () => {
     const env = { ...process.env, CALLWRIGHT_CACHE_DIR: folder };
     const [one, other] = [createPorts(env), createPorts(env)];
     const port = await one.take();
@@ -107,25 +107,25 @@ describe('ports', () => {
 });
 
 describe('the media proxy', () => {
-  it('takes turns among the processes, passes over a dead one, and ends what ends', async () => {
-    const media = await Promise.all(['a', 'b'].map(greeter));
+  it('shares connections fairly among the processes, skips a dead one, and ends with its connections', async () => {
+    const media = await Promise.all(['a', 'b'].map(textServer));
     const ports = [...media.map(portOf), await unusedPort()];
     const port = await unusedPort();
     const proxy = await startMediaProxy({ host: '127.0.0.1', port, ports });
-    const heard: string[] = [];
-    for (let index = 0; index < 6; index += 1) heard.push(await hear(port));
-    expect(heard).toHaveLength(6);
-    expect(heard.filter((text) => text === 'a').length).toBeGreaterThanOrEqual(2);
-    expect(heard.filter((text) => text === 'b').length).toBeGreaterThanOrEqual(2);
+    const received: string[] = [];
+    for (let index = 0; index < 6; index += 1) received.push(await readAll(port));
+    expect(received).toHaveLength(6);
+    expect(received.filter((text) => text === 'a').length).toBeGreaterThanOrEqual(2);
+    expect(received.filter((text) => text === 'b').length).toBeGreaterThanOrEqual(2);
     await proxy.close();
     for (const server of media) server.close();
   });
 
-  it('breaks at once what a media process that died has carried, and hands everything new to the other', async () => {
+  it('drops the connections of a media process that died, and sends new ones to the other', async () => {
     const held: Socket[] = [];
     const dying = createServer((socket) => held.push(socket));
     await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve));
-    const living = await greeter('b');
+    const living = await textServer('b');
     const port = await unusedPort();
     const proxy = await startMediaProxy({ host: '127.0.0.1', port, ports: [portOf(living), portOf(dying)] });
     const carried = connect(port, '127.0.0.1');
@@ -134,14 +134,14 @@ describe('the media proxy', () => {
     for (const socket of held) socket.destroy();
     dying.close();
     await broken;
-    for (let index = 0; index < 4; index += 1) expect(await hear(port)).toBe('b');
+    for (let index = 0; index < 4; index += 1) expect(await readAll(port)).toBe('b');
     await proxy.close();
     living.close();
   });
 });
 
 describe('reset', () => {
-  it('removes what a stack leaves and nothing else', async () => {
+  it('removes the files of a deployment and nothing else', async () => {
     await mkdir(join(folder, 'mongodb'));
     for (const name of ['mongodb/data.mv', 'temporal.db', 'secrets.json', 'letter.txt']) {
       await writeFile(join(folder, name), '');
@@ -152,7 +152,7 @@ describe('reset', () => {
 });
 
 describe('a log line', () => {
-  it('tells whose it is, when, and what', () => {
+  it('shows the process, the time and the message', () => {
     const line = JSON.stringify({
       level: 40,
       time: '2026-11-21T10:00:00.000Z',
@@ -165,7 +165,7 @@ describe('a log line', () => {
   });
 });
 
-async function greeter(text: string): Promise<Server> {
+async function textServer(text: string): Promise<Server> {
   const server = createServer((socket) => socket.end(text));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
@@ -176,13 +176,13 @@ function portOf(server: Server): number {
 }
 
 async function unusedPort(): Promise<number> {
-  const server = await greeter('');
+  const server = await textServer('');
   const port = portOf(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
 
-async function hear(port: number): Promise<string> {
+async function readAll(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
   socket.on('data', (chunk: Buffer) => (text += chunk.toString()));

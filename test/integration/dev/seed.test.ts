@@ -36,7 +36,7 @@ describe('the demo account', () => {
     });
   });
 
-  it('is made once: a second start creates nothing and knows no secret', async () => {
+  it('is created once: a second start creates nothing and cannot show the keys', async () => {
     const first = await seed();
     const second = await seed();
     expect(second).toEqual({ ...first, liveApiKey: null, testApiKey: null });
@@ -46,7 +46,7 @@ describe('the demo account', () => {
     expect(balance.availableMicros).toBe(100_000_000);
   });
 
-  it('gets new keys when their secrets were lost, and the old ones end', async () => {
+  it('gets new keys when their secrets were lost, and the old ones are revoked', async () => {
     const first = await seed();
     const second = await seed({ reissueKeys: true });
     const keys = createApiKeys({ database, pepper: PEPPER });
@@ -54,7 +54,7 @@ describe('the demo account', () => {
     expect(await keys.authenticate(second.liveApiKey ?? '')).not.toBeNull();
   });
 
-  it('follows the inbox to another port, and leaves a webhook that someone set', async () => {
+  it('updates its webhook to the inbox’s new port, but keeps a webhook that someone set', async () => {
     const { agentId } = await seed();
     await seed({ webhookUrl: 'http://127.0.0.1:9001/inbox' });
     const agents = createAgents(database);
@@ -66,13 +66,13 @@ describe('the demo account', () => {
 });
 
 describe('the demo account’s member', () => {
-  it('is made once, as an owner with a password that nobody else gets to know', async () => {
+  it('is created once, as an owner whose password only that start receives', async () => {
     const database = await openTestDatabase('seed');
     const { accountId } = await seedDemo({ database, pepper: PEPPER, webhookUrl: 'http://127.0.0.1:9000/inbox' });
-    const made = (await Promise.all([1, 2].map(() => seedDemoOwner(database)))).filter((owner) => owner !== null);
-    expect(made).toHaveLength(1);
+    const owners = (await Promise.all([1, 2].map(() => seedDemoOwner(database)))).filter((owner) => owner !== null);
+    expect(owners).toHaveLength(1);
     expect(await seedDemoOwner(database)).toBeNull();
-    const [owner] = made;
+    const [owner] = owners;
     const user = await createMembers(database).findByEmail(String(owner?.email));
     expect(user).toMatchObject({ accountId, role: 'owner', operator: true });
     expect(await createPasswords().verify(String(owner?.password), user?.passwordHash)).toBe(true);

@@ -6,7 +6,7 @@ import { startTimeSkippingEnvironment } from '../../support/time-skipping-enviro
 import { sidOf } from '../../support/sids.js';
 
 describe('the servers of the tests', () => {
-  it('keep documents, build every index and refuse a duplicate', async () => {
+  it('store documents, build every index and reject a duplicate', async () => {
     const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/launch_${randomUUID()}`);
     try {
       await createIndexes(database);
@@ -19,11 +19,11 @@ describe('the servers of the tests', () => {
     }
   });
 
-  it('know every search attribute of ours', async () => {
+  it('know all our search attributes', async () => {
     await expect(probeTemporal(process.env.TEST_TEMPORAL_ADDRESS ?? '')).resolves.toBeUndefined();
   });
 
-  it('include a program that skips time', async () => {
+  it('include a Temporal server that skips time', async () => {
     const environment = await startTimeSkippingEnvironment();
     try {
       const before = await environment.currentTimeMs();

@@ -11,7 +11,7 @@ const ROOT = join(__dirname, '../../..');
 const database = `setup_${randomUUID()}`;
 const namespace = `setup-${randomUUID()}`;
 
-/** Runs what `docker compose` runs before the roles. */
+/** Runs the setup that `docker compose` runs before the roles. */
 function runSetup() {
   return promisify(execFile)(process.execPath, ['--import', 'tsx', join(ROOT, 'deploy', 'setup.ts')], {
     cwd: ROOT,
@@ -36,7 +36,7 @@ describe('deploy/setup', () => {
   });
   afterAll(() => connection.close());
 
-  it('builds the indexes, registers the search attributes and schedules the reconciler, and may be repeated', async () => {
+  it('builds the indexes, registers the search attributes, schedules the reconciler, and can be repeated', async () => {
     for (let run = 0; run < 2; run++) {
       const { stdout } = await runSetup();
       expect(stdout).toMatch(/MongoDB is prepared\.\n(?:.*\n)*Temporal is prepared\.\n$/);

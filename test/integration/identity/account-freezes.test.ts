@@ -21,12 +21,12 @@ describe('an operator’s freeze', () => {
     return id;
   }
   const order = (ledgerAccountId: string, reason: string) => ({ ledgerAccountId, reason, by: 'ada' });
-  const kept = async (id: string) =>
+  const recorded = async (id: string) =>
     (await database.accountFreezes.find({ ledgerAccountId: id }).sort({ _id: 1 }).lean()).map(
       ({ action, reason, by }) => `${action} ${reason} ${by}`,
     );
 
-  it('stands until it is lifted; each is kept once, with who and why', async () => {
+  it('lasts until it is lifted, and is recorded once with operator and reason', async () => {
     const id = await newAccount();
     for (let i = 0; i < 3; i++) await freezes.freeze(order(id, 'fraud'));
     expect(await ledger.frozen(id)).toMatchObject({ reason: 'fraud' });
@@ -35,10 +35,10 @@ describe('an operator’s freeze', () => {
     expect(await freezes.unfreeze(order(id, 'cleared again'))).toBe(true);
     expect(await ledger.frozen(id)).toBeNull();
     await freezes.freeze(order(id, 'fraud'));
-    expect(await kept(id)).toEqual(['freeze fraud ada', 'unfreeze cleared ada', 'freeze fraud ada']);
+    expect(await recorded(id)).toEqual(['freeze fraud ada', 'unfreeze cleared ada', 'freeze fraud ada']);
   });
 
-  it('is not lost when it comes between a look at who wants a freeze and the lifting of it', async () => {
+  it('is kept when it is ordered while a reconciliation freeze is being lifted', async () => {
     const id = await newAccount();
     await ledger.freeze(id, 'reconciliation: account_unbalanced');
     const interrupted: Ledger = {
@@ -58,7 +58,7 @@ describe('an operator’s freeze', () => {
     const id = await newAccount();
     await expect(freezes.freeze(order(id, reason))).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
     await expect(freezes.unfreeze(order(id, reason))).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
-    expect(await kept(id)).toEqual([]);
+    expect(await recorded(id)).toEqual([]);
     expect(await ledger.frozen(id)).toBeNull();
   });
 });

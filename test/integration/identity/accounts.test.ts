@@ -24,14 +24,14 @@ describe('accounts, agents and numbers', () => {
   let agents: ReturnType<typeof createAgents>;
   let numbers: ReturnType<typeof createPhoneNumbers>;
   let accountId: string;
-  let strangerId: string;
+  let otherAccountId: string;
   beforeAll(async () => {
     database = await openTestDatabase('accounts');
     accounts = createAccounts(database);
     agents = createAgents(database);
     numbers = createPhoneNumbers(database);
     accountId = (await accounts.create({ name: 'Acme' }))._id;
-    strangerId = (await accounts.create({ name: 'Other' }))._id;
+    otherAccountId = (await accounts.create({ name: 'Other' }))._id;
   });
   afterAll(() => database.close());
 
@@ -59,13 +59,13 @@ describe('accounts, agents and numbers', () => {
       ['standard', 300, 10],
       ['growth', 1_200, 50],
       ['scale', 3_000, 500],
-    ] as const)('of the plan %s has its limits', async (plan, requestsPerMinute, concurrentCalls) => {
+    ] as const)('has the limits of the plan %s', async (plan, requestsPerMinute, concurrentCalls) => {
       const account = await accounts.create({ name: 'Limits', plan });
       expect(limitsOf(account, 'live', undefined)).toEqual({ requestsPerMinute, concurrentCalls });
       expect(limitsOf(account, 'test', undefined)).toEqual({ requestsPerMinute: 600, concurrentCalls: 100 });
     });
 
-    it('can have limits of its own, and go back to those of its plan', async () => {
+    it('can have its own limits and return to those of its plan', async () => {
       const { _id } = await accounts.create({ name: 'Limits' });
       const own = await accounts.setLimits(_id, { requestsPerMinute: 5, concurrentCalls: 0 });
       expect(limitsOf(own, 'live', undefined)).toEqual({ requestsPerMinute: 5, concurrentCalls: 0 });
@@ -76,23 +76,23 @@ describe('accounts, agents and numbers', () => {
       expect(limitsOf(back, 'live', undefined)).toEqual({ requestsPerMinute: 1_200, concurrentCalls: 50 });
     });
 
-    it('refuses limits, prefixes, names and plans that are none', async () => {
-      const refused = { code: 'MISSING_PARAMS' };
-      await expect(accounts.setLimits(accountId, { requestsPerMinute: -1 })).rejects.toMatchObject(refused);
-      await expect(accounts.setLimits(accountId, { concurrentCalls: 1.5 })).rejects.toMatchObject(refused);
+    it('rejects invalid limits, prefixes, names and plans', async () => {
+      const rejection = { code: 'MISSING_PARAMS' };
+      await expect(accounts.setLimits(accountId, { requestsPerMinute: -1 })).rejects.toMatchObject(rejection);
+      await expect(accounts.setLimits(accountId, { concurrentCalls: 1.5 })).rejects.toMatchObject(rejection);
       for (const dailySpendCapMicros of [-1, 0.5, Number.NaN, 2 ** 53]) {
-        await expect(accounts.setLimits(accountId, { dailySpendCapMicros })).rejects.toMatchObject(refused);
+        await expect(accounts.setLimits(accountId, { dailySpendCapMicros })).rejects.toMatchObject(rejection);
       }
-      await expect(accounts.setLimits(accountId, { allowedCountryPrefixes: ['44'] })).rejects.toMatchObject(refused);
-      await expect(accounts.create({ name: '' })).rejects.toMatchObject(refused);
-      await expect(accounts.create({ name: 'x', plan: 'gold' as 'scale' })).rejects.toMatchObject(refused);
+      await expect(accounts.setLimits(accountId, { allowedCountryPrefixes: ['44'] })).rejects.toMatchObject(rejection);
+      await expect(accounts.create({ name: '' })).rejects.toMatchObject(rejection);
+      await expect(accounts.create({ name: 'x', plan: 'gold' as 'scale' })).rejects.toMatchObject(rejection);
       await expect(accounts.setLimits('acct_none', { plan: 'scale' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it("names one of its own agents for inbound calls, never another account's", async () => {
+    it('accepts only its own agents as the inbound agent', async () => {
       const { _id: agentId } = await agent();
       expect((await createInboundAgents(database).set(accountId, agentId)).inboundAgentId).toBe(agentId);
-      await expect(createInboundAgents(database).set(strangerId, agentId)).rejects.toMatchObject({
+      await expect(createInboundAgents(database).set(otherAccountId, agentId)).rejects.toMatchObject({
         code: 'AGENT_NOT_FOUND',
       });
       expect((await createInboundAgents(database).set(accountId, null)).inboundAgentId).toBeUndefined();
@@ -100,7 +100,7 @@ describe('accounts, agents and numbers', () => {
   });
 
   describe('an agent', () => {
-    it('talks 600 s and rings 30 s unless told otherwise', async () => {
+    it('has a maximum duration of 600 s and a ring timeout of 30 s by default', async () => {
       expect(await agent()).toMatchObject({ maxDurationSeconds: 600, ringTimeoutSeconds: 30 });
     });
 
@@ -140,14 +140,14 @@ describe('accounts, agents and numbers', () => {
       ['webhook_url', { webhookUrl: `https://example.com/${'x'.repeat(2_048)}` }],
       ['phone_number', { phoneNumber: '12025550100' }],
       ['phone_number', { phoneNumber: '+12025550111' }],
-    ])('is refused with a bad %s', async (name, fields) => {
+    ])('is rejected with a bad %s', async (name, fields) => {
       await expect(agent(fields)).rejects.toMatchObject({
         code: 'MISSING_PARAMS',
         message: expect.stringContaining(name) as string,
       });
     });
 
-    it('is taken with all it can do', async () => {
+    it('is created with all its abilities', async () => {
       const abilities = {
         engine: 'openai-realtime' as const,
         language: 'de-de',
@@ -161,13 +161,13 @@ describe('accounts, agents and numbers', () => {
       expect(await agents.find(_id)).toMatchObject({ ...abilities, language: 'de-DE' });
     });
 
-    it('from before its voice was withdrawn can be changed in all else', async () => {
+    it('can be changed in other fields when its voice no longer exists', async () => {
       const { _id } = await agent();
       await database.agents.updateOne({ _id }, { voice: 'jade' });
       expect(await agents.update(_id, { name: 'Old', voice: 'jade' })).toMatchObject({ name: 'Old', voice: 'jade' });
       await expect(agents.update(_id, { language: 'en-GB' })).rejects.toMatchObject({
         code: 'MISSING_PARAMS',
-        message: expect.stringMatching(/^voice: there is no voice jade/) as string,
+        message: expect.stringMatching(/^voice: jade is not available/) as string,
       });
       expect(await agents.update(_id, { voice: 'amber' })).toMatchObject({ voice: 'amber' });
     });
@@ -181,20 +181,20 @@ describe('accounts, agents and numbers', () => {
         ['engine: pipeline is not configured', { engine: 'pipeline' as const }],
         ['language: the voice amber does not speak de-DE on the engine offline-demo', { language: 'de-DE' }],
         ['tools: the url of look_up must be publicly reachable', { tools: [{ ...tool, url: 'http://10.0.0.1/' }] }],
-      ])('is refused with %s', async (message, wrong) => {
-        const refusal = { code: 'MISSING_PARAMS', message: expect.stringContaining(message) as string };
-        await expect(offered().create({ accountId, ...fields, ...wrong })).rejects.toMatchObject(refusal);
+      ])('is rejected with %s', async (message, wrong) => {
+        const rejection = { code: 'MISSING_PARAMS', message: expect.stringContaining(message) as string };
+        await expect(offered().create({ accountId, ...fields, ...wrong })).rejects.toMatchObject(rejection);
         const { _id } = await offered().create({ accountId, ...fields });
-        await expect(offered().update(_id, wrong)).rejects.toMatchObject(refusal);
+        await expect(offered().update(_id, wrong)).rejects.toMatchObject(rejection);
       });
 
-      it('loses an engine that is withdrawn by null', async () => {
+      it('removes an engine that is no longer configured by null', async () => {
         const { _id } = await agent({ engine: 'pipeline' });
         expect((await offered().update(_id, { engine: null })).engine).toBeUndefined();
       });
     });
 
-    it('keeps what a change does not name, and loses an optional field by null', async () => {
+    it('keeps the fields that a change does not name, and removes an optional field by null', async () => {
       const { _id } = await agent({ webhookUrl: 'https://example.com/hook', outputParameters: '{"ok":false}' });
       const changed = await agents.update(_id, { name: 'Jade', webhookUrl: null });
       expect(changed).toMatchObject({ name: 'Jade', instruction: 'Be polite.', outputParameters: '{"ok":false}' });
@@ -203,7 +203,7 @@ describe('accounts, agents and numbers', () => {
       await expect(agents.update('agent_none', { name: 'x' })).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
     });
 
-    it('is not found once archived, nor by what is no agent id', async () => {
+    it('is not found after it is archived, nor by a value that is not an id', async () => {
       const { _id } = await agent();
       expect(await agents.find(_id)).toMatchObject({ _id });
       await database.agents.updateOne({ _id }, { archivedAt: new Date() });
@@ -217,7 +217,7 @@ describe('accounts, agents and numbers', () => {
     it('belongs to one account', async () => {
       const first = await numbers.add({ number: '+12025550120', accountId });
       expect(await numbers.add({ number: '+12025550120', accountId })).toMatchObject({ createdAt: first.createdAt });
-      await expect(numbers.add({ number: '+12025550120', accountId: strangerId })).rejects.toMatchObject({
+      await expect(numbers.add({ number: '+12025550120', accountId: otherAccountId })).rejects.toMatchObject({
         code: 'MISSING_PARAMS',
       });
       expect(await numbers.find('+12025550120')).toMatchObject({ accountId });
@@ -228,18 +228,20 @@ describe('accounts, agents and numbers', () => {
       const { _id } = await agent({ phoneNumber: '+12025550121' });
       expect(await numbers.setAgent('+12025550121', _id)).toMatchObject({ agentId: _id });
       expect((await numbers.setAgent('+12025550121', null)).agentId).toBeUndefined();
-      await expect(numbers.add({ number: '+12025550122', accountId: strangerId, agentId: _id })).rejects.toMatchObject({
+      await expect(
+        numbers.add({ number: '+12025550122', accountId: otherAccountId, agentId: _id }),
+      ).rejects.toMatchObject({
         code: 'AGENT_NOT_FOUND',
       });
     });
 
-    it('must be E.164', async () => {
+    it('must be in E.164 format', async () => {
       await expect(numbers.add({ number: '2025550120', accountId })).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
       expect(await numbers.find('2025550120')).toBeNull();
       await expect(numbers.setAgent('+12025550999', null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('comes in the order of adding: the first is the one to call from', async () => {
+    it('is listed in the order of adding: calls are placed from the first', async () => {
       const { _id } = await accounts.create({ name: 'Order' });
       await numbers.add({ number: '+12025550131', accountId: _id });
       await sleep(5);

@@ -21,20 +21,20 @@ describe('API keys', () => {
   const create = (options: { mode?: 'live' | 'test'; expiresAt?: Date } = {}) =>
     keys.create({ accountId, mode: 'live', name: 'a key', ...options });
 
-  it.each(['live', 'test'] as const)('have the form sk_%s_, 32 random characters and a checksum', async (mode) => {
+  it.each(['live', 'test'] as const)('have the form sk_%s_ with 32 random characters and a checksum', async (mode) => {
     const { secret } = await create({ mode });
     expect(secret).toMatch(new RegExp(`^sk_${mode}_[0-9A-Za-z]{38}$`));
     expect(isWellFormed(secret)).toBe(true);
   });
 
-  it('lead to their account and mode', async () => {
+  it('identify their account and mode', async () => {
     const { secret, key } = await create({ mode: 'test' });
     const found = await keys.authenticate(secret);
     expect(found?.key).toMatchObject({ keyId: key.keyId, mode: 'test', accountId });
     expect(found?.account._id).toBe(accountId);
   });
 
-  it('are not kept: the database holds a keyed hash, the first 12 and the last 4 characters', async () => {
+  it('are not stored: the database has an HMAC, the first 12 and the last 4 characters', async () => {
     const { secret, key } = await create();
     const stored = await database.apiKeys.findOne({ keyId: key.keyId }).lean();
     expect(JSON.stringify(stored)).not.toContain(secret.slice(12, -4));
@@ -43,7 +43,7 @@ describe('API keys', () => {
     expect(await otherPepper.authenticate(secret)).toBeNull();
   });
 
-  it('are refused from the moment they are revoked, and revoking again keeps the first time', async () => {
+  it('are rejected from the moment they are revoked, and revoking again keeps the first time', async () => {
     const { secret, key } = await create();
     expect(await keys.authenticate(secret)).not.toBeNull();
     const revoked = await keys.revoke(key.keyId);
@@ -52,30 +52,30 @@ describe('API keys', () => {
     expect((await keys.revoke(key.keyId)).revokedAt).toEqual(revoked.revokedAt);
   });
 
-  it('are refused after their expiry', async () => {
+  it('are rejected after they have expired', async () => {
     const { secret } = await create({ expiresAt: new Date(Date.now() + 500) });
     expect(await keys.authenticate(secret)).not.toBeNull();
     await sleep(600);
     expect(await keys.authenticate(secret)).toBeNull();
   });
 
-  it.each([new Date(Date.now() - 1_000), new Date(Number.NaN)])('cannot be born expired (%p)', async (expiresAt) => {
+  it.each([new Date(Date.now() - 1_000), new Date(Number.NaN)])('cannot be created expired (%p)', async (expiresAt) => {
     await expect(create({ expiresAt })).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
   });
 
-  it('with a wrong checksum are refused without asking the database', async () => {
-    const away = await openTestDatabase('keys_away');
-    const blind = createApiKeys({ database: away, pepper: PEPPER });
-    await away.close();
+  it('are rejected without a database query if the checksum is wrong', async () => {
+    const closedDatabase = await openTestDatabase('keys_away');
+    const keysWithoutDatabase = createApiKeys({ database: closedDatabase, pepper: PEPPER });
+    await closedDatabase.close();
     const secret = newSecret('live');
     const last = secret.endsWith('0') ? '1' : '0';
-    expect(await blind.authenticate(secret.slice(0, -1) + last)).toBeNull();
-    expect(await blind.authenticate('')).toBeNull();
-    expect(await blind.authenticate('sk_live_')).toBeNull();
-    await expect(blind.authenticate(secret)).rejects.toThrow(/connect|closed/i);
+    expect(await keysWithoutDatabase.authenticate(secret.slice(0, -1) + last)).toBeNull();
+    expect(await keysWithoutDatabase.authenticate('')).toBeNull();
+    expect(await keysWithoutDatabase.authenticate('sk_live_')).toBeNull();
+    await expect(keysWithoutDatabase.authenticate(secret)).rejects.toThrow(/connect|closed/i);
   });
 
-  it('remember their last use, to the minute', async () => {
+  it('store the minute of their last use', async () => {
     const { secret, key } = await create();
     const lastUse = async () => (await database.apiKeys.findOne({ keyId: key.keyId }).lean())?.lastUsedAt;
     await keys.authenticate(secret);

@@ -24,7 +24,7 @@ describe('an optimistic update', () => {
   });
   afterAll(() => database.close());
 
-  /** The collection with the commands that were sent to it. */
+  /** Returns a collection that records the commands sent to it. */
   function observed() {
     const commands: string[] = [];
     const observe = (name: 'findOne' | 'updateOne' | 'insertOne') =>
@@ -48,7 +48,7 @@ describe('an optimistic update', () => {
       return { answer: count + 1, when: { version }, update: { $set: { version: version + 1, count: count + 1 } } };
     };
 
-  it('loses no change of many writers at once, and gives each the answer of what it wrote', async () => {
+  it('loses no change of concurrent writers, and returns to each the count that it wrote', async () => {
     const retries = { name: 'counters', mostTries: 1_000 };
     const writers = Array.from({ length: 30 }, () => optimisticUpdate(counters, 'many', increment('many'), retries));
     const answers = await Promise.all(writers);
@@ -56,7 +56,7 @@ describe('an optimistic update', () => {
     expect(await counters.findOne({ _id: 'many' })).toMatchObject({ version: 30, count: 30 });
   });
 
-  it('reads once and writes once where nobody is in the way', async () => {
+  it('reads once and writes once without a conflict', async () => {
     const { collection, commands } = observed();
     const update = () => optimisticUpdate(collection, 'quiet', increment('quiet'), { name: 'counters' });
     await update();
@@ -64,7 +64,7 @@ describe('an optimistic update', () => {
     expect(commands).toEqual(['findOne', 'insertOne', 'findOne', 'updateOne']);
   });
 
-  it('sends one command for a change that needs no look, and looks when it does not hold', async () => {
+  it('sends one command for a blind update, and reads only when its condition fails', async () => {
     await counters.insertOne({ _id: 'blind', version: 1, count: 0 });
     const { collection, commands } = observed();
     const blind = { answer: 'blind', when: { count: 0 }, update: { $inc: { count: 1 } } };
@@ -76,18 +76,18 @@ describe('an optimistic update', () => {
     expect(commands).toEqual(['updateOne', 'updateOne', 'findOne']);
   });
 
-  it('writes nothing when the decision is to leave the document', async () => {
+  it('writes nothing when the decision is to keep the document', async () => {
     const { collection, commands } = observed();
     expect(await optimisticUpdate(collection, 'none', () => ({ answer: 7 }), { name: 'counters' })).toBe(7);
     expect(commands).toEqual(['findOne']);
   });
 
-  it('gives up after its tries, and is counted with them', async () => {
+  it('gives up after its maximum number of attempts and reports the retries', async () => {
     await counters.insertOne({ _id: 'lost', version: 1, count: 0 });
     const lines: Record<string, unknown>[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
-    const told: unknown[] = [];
-    const watch = watchContention({ logger, onRetries: (contention) => told.push(contention) });
+    const reported: unknown[] = [];
+    const watch = watchContention({ logger, onRetries: (contention) => reported.push(contention) });
     const pauses: number[] = [];
     const lost = optimisticUpdate(
       counters,
@@ -97,12 +97,12 @@ describe('an optimistic update', () => {
         when: { version: 0 },
         update: { $inc: { count: 1 } },
       }),
-      { name: 'counters', mostTries: 3, pause: async (tries) => void pauses.push(tries) },
+      { name: 'counters', maxAttempts: 3, pause: async (tries) => void pauses.push(tries) },
     );
     await expect(lost).rejects.toThrow(ContentionError);
     watch.close();
     expect(pauses).toEqual([1, 2]);
-    expect(told).toEqual([{ name: 'counters', retries: 2, gaveUp: true }]);
+    expect(reported).toEqual([{ name: 'counters', retries: 2, gaveUp: true }]);
     expect(lines).toMatchObject([{ msg: 'writes tried again', name: 'counters', retries: 2, gaveUp: 1 }]);
     expect(await counters.findOne({ _id: 'lost' })).toMatchObject({ count: 0 });
   });

@@ -18,41 +18,42 @@ afterAll(async () => {
   await bench.close();
 });
 
-describe('…09', () => {
-  it('interrupts the agent in mid-sentence, ignores what still comes of the sentence, goes on, and hangs up', async () => {
+describe('script 09', () => {
+  it('interrupts the agent in mid-sentence, ignores the rest of the sentence, continues, and hangs up', async () => {
     const { agents, sid } = await streamCall(bench, '+12025550109');
     const [agent] = agents;
     agent!.media(speech);
     agent!.mark('sentence');
     await until(() => agent!.secondsHeard() > 0.3);
-    // The sentence takes over five seconds; no mark has told its end yet.
+    // The sentence takes over five seconds, and the carrier has not yet returned the mark at its end.
     expect(agent!.messages.some(({ event }) => event === 'mark')).toBe(false);
     agent!.clear();
     agent!.media(speech.subarray(0, 8_000));
-    const interruption = await quiet(agent!);
+    const interruption = await waitForSilence(agent!);
     expect(interruption).toBeGreaterThan(1);
-    expect(did(await bench.story(sid))).toEqual(['interrupted']);
+    expect(scriptActions(await bench.getCall(sid))).toEqual(['interrupted']);
 
     agent!.media(speech.subarray(0, 16_000));
-    await until(async () => did(await bench.story(sid)).length === 2, 15_000);
-    await quiet(agent!);
+    await until(async () => scriptActions(await bench.getCall(sid)).length === 2, 15_000);
+    await waitForSilence(agent!);
     agent!.media(speech.subarray(0, 16_000));
-    await until(async () => did(await bench.story(sid)).length === 3, 15_000);
-    await quiet(agent!);
+    await until(async () => scriptActions(await bench.getCall(sid)).length === 3, 15_000);
+    await waitForSilence(agent!);
     agent!.media(speech.subarray(0, 16_000));
-    const story = await bench.ended(sid);
-    expect(did(story)).toEqual(['interrupted', 'said', 'said', 'finished']);
-    expect(story.status).toBe('completed');
+    const record = await bench.waitForEnd(sid);
+    expect(scriptActions(record)).toEqual(['interrupted', 'said', 'said', 'finished']);
+    expect(record.status).toBe('completed');
 
-    // What was cleared was not heard: two and a half seconds of the first sentence at most, and four short ones.
+    // The recording contains what was played: at most two and a half seconds of the first sentence, and four short
+    // sentences. Cleared audio was not played.
     const wav = Buffer.from(await (await fetch(`${bench.url}/simulator/calls/${sid}/heard.wav`)).arrayBuffer());
     const samples = new Int16Array(wav.buffer.slice(wav.byteOffset + 44, wav.byteOffset + wav.length));
     expect(voicedSeconds(samples)).toBeLessThan(voicedSeconds(decodeMulaw(speech)) + 7);
   });
 });
 
-describe('…10', () => {
-  it('keys digits as the carrier tells them, one by one, and does not speak', async () => {
+describe('script 10', () => {
+  it('sends DTMF digits one by one, as the carrier does, and does not speak', async () => {
     const { agents, sid } = await streamCall(bench, '+12025550110');
     const [agent] = agents;
     const digits = () => agent!.messages.flatMap(({ dtmf }) => (dtmf === undefined ? [] : [dtmf.digit])).join('');
@@ -61,7 +62,7 @@ describe('…10', () => {
       await until(() => digits() === expected, 15_000);
     }
     agent!.media(speech.subarray(0, 16_000));
-    const story = await bench.ended(sid);
+    const record = await bench.waitForEnd(sid);
     const { streamSid } = agent!.messages[1]!;
     expect(agent!.messages.find(({ event }) => event === 'dtmf')).toMatchObject({
       event: 'dtmf',
@@ -74,15 +75,15 @@ describe('…10', () => {
     );
     expect(numbers).toEqual(numbers.map((_, i) => i + 1));
     expect(agent!.secondsHeard()).toBe(0);
-    expect(story).toMatchObject({ status: 'completed' });
-    expect(did(story)).toEqual(['keyed', 'keyed', 'keyed', 'finished']);
+    expect(record).toMatchObject({ status: 'completed' });
+    expect(scriptActions(record)).toEqual(['keyed', 'keyed', 'keyed', 'finished']);
   });
 });
 
-const did = ({ script }: { script: { did: string }[] }) => script.map((step) => step.did);
+const scriptActions = ({ script }: { script: { did: string }[] }) => script.map((step) => step.did);
 
-/** Waits until the far end has been quiet for 0.6 s. @returns seconds it has spoken in all */
-async function quiet(agent: { secondsHeard(): number }): Promise<number> {
+/** Waits until the callee has been silent for 0.6 s. @returns the seconds of speech of the callee since the start */
+async function waitForSilence(agent: { secondsHeard(): number }): Promise<number> {
   let spoken = agent.secondsHeard();
   let changedAt = Date.now();
   await until(() => {

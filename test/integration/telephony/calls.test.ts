@@ -9,7 +9,8 @@ const HOLD = { contentType: 'text/xml', body: '<Response><Pause length="60"/></R
 
 let bench: Bench;
 beforeAll(async () => {
-  // Scripted waits in a tenth of their time: a ring of 1 s takes 0.1 s, a delay of 10 s one second.
+  // With this scale, scripted waits take a tenth of their time: a ring of 1 s takes 0.1 s, and a delay of 10 s takes
+  // one second.
   bench = await startBench({ SIMULATOR_TIME_SCALE: '0.1' });
 });
 afterAll(() => bench.close());
@@ -23,22 +24,25 @@ const request = (digits: string) => ({
   timeLimitSeconds: 60,
 });
 
-/** Dials and gives back the carrier's id. */
-async function dialed(digits: string, more: Partial<ReturnType<typeof request>> = {}) {
-  const asked = { ...request(digits), ...more };
-  const outcome = await bench.carrier.dial(asked);
+/** Dials a call that the carrier must accept. Returns the dial request together with the carrier's call id. */
+async function dialed(digits: string, overrides: Partial<ReturnType<typeof request>> = {}) {
+  const dialRequest = { ...request(digits), ...overrides };
+  const outcome = await bench.carrier.dial(dialRequest);
   if (outcome.outcome !== 'accepted') throw new Error(`not accepted: ${outcome.outcome}`);
-  return { ...asked, sid: outcome.carrierSid };
+  return { ...dialRequest, sid: outcome.carrierSid };
 }
 
 const callbacksOf = (callId: string) => bench.customer.to(`/carrier/calls/${callId}/status`);
-/** Calls of earlier tests may still be ringing; they get nothing to do. */
+/**
+ * Sets the response to the instruction requests of later calls. Earlier calls may still ring; their requests get a
+ * hang-up.
+ */
 const answerWith = (answer: typeof SAY) => {
   const first = call + 1;
   bench.customer.answer = ({ path }) => {
-    const asking = Number(/call_(\d+)\/twiml$/.exec(path)?.[1]);
-    if (Number.isNaN(asking)) return undefined;
-    return asking >= first ? answer : HANG_UP;
+    const callNumber = Number(/call_(\d+)\/twiml$/.exec(path)?.[1]);
+    if (Number.isNaN(callNumber)) return undefined;
+    return callNumber >= first ? answer : HANG_UP;
   };
 };
 
@@ -47,10 +51,10 @@ beforeEach(() => {
   bench.customer.onStream = undefined;
 });
 
-describe('a call that is answered', () => {
-  it('fires signed callbacks, fetches TwiML, and is billed by whole seconds', async () => {
+describe('an answered call', () => {
+  it('sends signed callbacks, fetches TwiML, and is billed by whole seconds', async () => {
     const { sid, callId } = await dialed('00');
-    await bench.ended(sid);
+    await bench.waitForEnd(sid);
     await until(() => callbacksOf(callId).length === 3);
     const seen = callbacksOf(callId);
     expect(seen.map(({ params }) => [params['SequenceNumber'], params['CallStatus']])).toEqual([
@@ -70,7 +74,7 @@ describe('a call that is answered', () => {
       SipResponseCode: '200',
       Timestamp: expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000$/),
     });
-    // A fragment is an instruction to the carrier; it is not part of the request.
+    // The fragment of a URL configures how the carrier requests it; the request itself does not contain the fragment.
     expect(seen[0]?.path).not.toContain('rc=3');
     expect(await bench.carrier.fetch(sid)).toMatchObject({
       carrierSid: sid,
@@ -82,26 +86,26 @@ describe('a call that is answered', () => {
     });
   });
 
-  it('hangs up at once when the script says so', async () => {
+  it('is hung up at once by a script', async () => {
     answerWith(HOLD);
     const { sid } = await dialed('06');
-    expect(await bench.ended(sid)).toMatchObject({ status: 'completed', duration_seconds: 1 });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'completed', duration_seconds: 1 });
   });
 
-  it('is ended by its time limit, and the limit can be moved', async () => {
+  it('ends at its time limit, which can be changed', async () => {
     answerWith(HOLD);
     const short = await dialed('07', { timeLimitSeconds: 1 });
     const moved = await dialed('07', { timeLimitSeconds: 60 });
-    await until(async () => (await bench.story(moved.sid)).status === 'in-progress');
+    await until(async () => (await bench.getCall(moved.sid)).status === 'in-progress');
     await bench.carrier.limitTo(moved.sid, 2);
-    expect(await bench.ended(short.sid)).toMatchObject({ status: 'completed', duration_seconds: 1 });
-    expect(await bench.ended(moved.sid)).toMatchObject({ duration_seconds: 2, time_limit_seconds: 2 });
+    expect(await bench.waitForEnd(short.sid)).toMatchObject({ status: 'completed', duration_seconds: 1 });
+    expect(await bench.waitForEnd(moved.sid)).toMatchObject({ duration_seconds: 2, time_limit_seconds: 2 });
   });
 
-  it('is completed when we hang up, and hanging up twice is no error', async () => {
+  it('is completed when we hang up, and hanging up twice is not an error', async () => {
     answerWith(HOLD);
     const { sid } = await dialed('07');
-    await until(async () => (await bench.story(sid)).status === 'in-progress');
+    await until(async () => (await bench.getCall(sid)).status === 'in-progress');
     await bench.carrier.hangUp(sid);
     expect(await bench.carrier.fetch(sid)).toMatchObject({ status: 'completed', durationSeconds: 1 });
     await expect(bench.carrier.hangUp(sid)).resolves.toBeUndefined();
@@ -109,14 +113,14 @@ describe('a call that is answered', () => {
   });
 });
 
-describe('a call that is not answered', () => {
+describe('an unanswered call', () => {
   it.each([
     ['01', 'busy', '486'],
     ['03', 'failed', '503'],
     ['04', 'busy', '603'],
-  ])('of number …%s ends %s with SIP %s', async (digits, status, sip) => {
+  ])('to number …%s ends %s with SIP %s', async (digits, status, sip) => {
     const { sid, callId } = await dialed(digits);
-    expect(await bench.ended(sid)).toMatchObject({ status, duration_seconds: 0 });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status, duration_seconds: 0 });
     await until(() => callbacksOf(callId).length === 2);
     expect(callbacksOf(callId)[1]?.params).toMatchObject({
       CallStatus: status,
@@ -127,112 +131,113 @@ describe('a call that is not answered', () => {
     expect(bench.customer.to(`/carrier/calls/${callId}/twiml`)).toHaveLength(0);
   });
 
-  it('of number …02 rings until the timeout of the request', async () => {
+  it('to number …02 rings until the timeout of the request', async () => {
     const { sid } = await dialed('02', { ringTimeoutSeconds: 1 });
-    expect(await bench.ended(sid)).toMatchObject({ status: 'no-answer', sip_code: 487, duration_seconds: 0 });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'no-answer', sip_code: 487, duration_seconds: 0 });
   });
 
-  it('is canceled when we hang up while it rings', async () => {
+  it('is canceled if we hang up while it rings', async () => {
     const { sid } = await dialed('02');
     await bench.carrier.hangUp(sid);
-    expect(await bench.ended(sid)).toMatchObject({ status: 'canceled', sip_code: 487 });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'canceled', sip_code: 487 });
   });
 });
 
-describe('the faults of callbacks', () => {
-  const arrived = async (digits: string, count: number) => {
+describe('callback faults', () => {
+  const receivedCallbacks = async (digits: string, count: number) => {
     const { sid, callId } = await dialed(digits);
-    await bench.ended(sid);
+    await bench.waitForEnd(sid);
     await until(() => callbacksOf(callId).length >= count);
     await new Promise((resolve) => setTimeout(resolve, 200));
     return callbacksOf(callId);
   };
-  const sequences = (seen: Awaited<ReturnType<typeof arrived>>) => seen.map(({ params }) => params['SequenceNumber']);
+  const sequences = (seen: Awaited<ReturnType<typeof receivedCallbacks>>) =>
+    seen.map(({ params }) => params['SequenceNumber']);
 
-  it('…20 sends each three times', async () => {
+  it('…20 sends each callback three times', async () => {
     expect(
-      sequences(await arrived('20', 9))
+      sequences(await receivedCallbacks('20', 9))
         .map(Number)
         .toSorted((a, b) => a - b),
     ).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2]);
   });
 
-  it('…21 sends the last first', async () => {
-    expect(sequences(await arrived('21', 3))).toEqual(['2', '1', '0']);
+  it('…21 sends the last callback first', async () => {
+    expect(sequences(await receivedCallbacks('21', 3))).toEqual(['2', '1', '0']);
   });
 
-  it('…22 sends them late', async () => {
+  it('…22 sends callbacks late', async () => {
     const { sid, callId } = await dialed('22');
-    await bench.ended(sid);
+    await bench.waitForEnd(sid);
     expect(callbacksOf(callId).some(({ params }) => params['CallStatus'] === 'completed')).toBe(false);
     await until(() => callbacksOf(callId).length === 3);
   });
 
-  it('…23 never sends the final one', async () => {
-    expect(sequences(await arrived('23', 2))).toEqual(['0', '1']);
+  it('…23 never sends the final callback', async () => {
+    expect(sequences(await receivedCallbacks('23', 2))).toEqual(['0', '1']);
   });
 
-  it('…24 sends none', async () => {
-    expect(await arrived('24', 0)).toEqual([]);
+  it('…24 sends no callback', async () => {
+    expect(await receivedCallbacks('24', 0)).toEqual([]);
   });
 
-  it('…50 signs the callbacks wrongly, and nothing else', async () => {
-    const seen = await arrived('50', 3);
+  it('…50 signs only the callbacks wrongly', async () => {
+    const seen = await receivedCallbacks('50', 3);
     expect(seen.map(({ signed }) => signed)).toEqual([false, false, false]);
     expect(bench.customer.to(seen[0]!.path.replace('/status', '/twiml')).map(({ signed }) => signed)).toEqual([true]);
   });
 
-  it('…51 sends fields nobody knows, signed', async () => {
-    const seen = await arrived('51', 3);
+  it('…51 sends signed callbacks with unknown fields', async () => {
+    const seen = await receivedCallbacks('51', 3);
     expect(seen[0]?.params).toMatchObject({ FutureField: 'a & b = c', Ünïcode: '✓' });
     expect(seen.every(({ signed }) => signed)).toBe(true);
   });
 
-  it('are retried as the URL says: on 5xx here, with one token', async () => {
-    let refusals = 2;
+  it('retries a callback as its URL configures: on 5xx here, with one token', async () => {
+    let failuresLeft = 2;
     bench.customer.answer = ({ path, params }) => {
       if (path.endsWith('/twiml')) return SAY;
-      return params['CallStatus'] === 'completed' && refusals-- > 0 ? { status: 503 } : undefined;
+      return params['CallStatus'] === 'completed' && failuresLeft-- > 0 ? { status: 503 } : undefined;
     };
-    const seen = await arrived('00', 5);
+    const seen = await receivedCallbacks('00', 5);
     const last = seen.filter(({ params }) => params['CallStatus'] === 'completed');
     expect(last).toHaveLength(3);
     expect(new Set(last.map(({ headers }) => headers['i-twilio-idempotency-token'])).size).toBe(1);
   });
 });
 
-describe('a create that goes wrong', () => {
-  it('…30 is ambiguous once, and there is no call', async () => {
-    const asked = request('30');
-    expect(await bench.carrier.dial(asked)).toEqual({ outcome: 'ambiguous' });
-    expect(await bench.carrier.findPlaced({ ...asked, since: Date.now() - 60_000 })).toEqual([]);
+describe('a failing create request', () => {
+  it('…30 is ambiguous, and there is no call', async () => {
+    const dialRequest = request('30');
+    expect(await bench.carrier.dial(dialRequest)).toEqual({ outcome: 'ambiguous' });
+    expect(await bench.carrier.findPlaced({ ...dialRequest, since: Date.now() - 60_000 })).toEqual([]);
   });
 
   it('…31 is throttled twice, then accepted', async () => {
-    const asked = request('31');
+    const dialRequest = request('31');
     const outcomes = [];
-    for (let i = 0; i < 3; i++) outcomes.push((await bench.carrier.dial(asked)).outcome);
+    for (let i = 0; i < 3; i++) outcomes.push((await bench.carrier.dial(dialRequest)).outcome);
     expect(outcomes).toEqual(['throttled', 'throttled', 'accepted']);
   });
 
-  it('…32 loses the answer of a call that is found by looking, and tells its id by the first callback', async () => {
-    const asked = request('32');
+  it('…32 loses the response of a call that findPlaced finds and whose first callback has its id', async () => {
+    const dialRequest = request('32');
     const since = Date.now();
-    expect(await bench.carrier.dial(asked)).toEqual({ outcome: 'ambiguous' });
-    const [found, ...others] = await bench.carrier.findPlaced({ ...asked, since });
+    expect(await bench.carrier.dial(dialRequest)).toEqual({ outcome: 'ambiguous' });
+    const [found, ...others] = await bench.carrier.findPlaced({ ...dialRequest, since });
     expect(others).toEqual([]);
-    await until(() => callbacksOf(asked.callId).length > 0);
-    expect(callbacksOf(asked.callId)[0]?.params['CallSid']).toBe(found?.carrierSid);
+    await until(() => callbacksOf(dialRequest.callId).length > 0);
+    expect(callbacksOf(dialRequest.callId)[0]?.params['CallSid']).toBe(found?.carrierSid);
   });
 
-  it('…33 places the call when we have long given up', async () => {
-    const asked = request('33');
-    const slow = bench.carrier.dial(asked);
-    expect((await bench.all()).some(({ sid }) => sid === asked.callId)).toBe(false);
+  it('…33 places the call late', async () => {
+    const dialRequest = request('33');
+    const slow = bench.carrier.dial(dialRequest);
+    expect((await bench.all()).some(({ sid }) => sid === dialRequest.callId)).toBe(false);
     expect((await slow).outcome).toBe('accepted');
   });
 
-  it('can be asked for whatever the number', async () => {
+  it('can be requested for any number', async () => {
     expect((await bench.control('/faults', { fault: 'create-500', count: 1 })).status).toBe(200);
     expect(await bench.carrier.dial(request('00'))).toEqual({ outcome: 'ambiguous' });
     expect((await bench.carrier.dial(request('00'))).outcome).toBe('accepted');
@@ -245,25 +250,25 @@ describe('a create that goes wrong', () => {
     ['+15005550003', { outcome: 'refused', endReason: 'rejected' }],
     ['+15005550004', { outcome: 'refused', endReason: 'rejected' }],
     ['12025550100', { outcome: 'refused', endReason: 'invalid_number' }],
-  ])('because of the number %s is refused', async (to, outcome) => {
+  ])('is rejected for the number %s', async (to, outcome) => {
     expect(await bench.carrier.dial({ ...request('00'), to })).toEqual(outcome);
   });
 
-  it('because the caller is not ours is refused', async () => {
+  it('is rejected for a caller number that is not ours', async () => {
     const outcome = await bench.carrier.dial({ ...request('00'), from: '+15005550009' });
     expect(outcome).toEqual({ outcome: 'refused', endReason: 'carrier_failed' });
   });
 });
 
 describe('findPlaced', () => {
-  it('finds the calls between two numbers since a moment, newest first, queued and ended ones alike', async () => {
+  it('finds the calls between two numbers since a time, newest first, queued and ended', async () => {
     const to = '+12025550199';
     const old = await dialed('99', { to });
-    await bench.ended(old.sid);
+    await bench.waitForEnd(old.sid);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const since = Date.now();
     const ended = await dialed('99', { to });
-    await bench.ended(ended.sid);
+    await bench.waitForEnd(ended.sid);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const queued = await dialed('99', { to });
     const found = await bench.carrier.findPlaced({ to, from, since });
@@ -271,8 +276,8 @@ describe('findPlaced', () => {
   });
 });
 
-describe('a stream', () => {
-  it('carries audio both ways in real time, echoes marks when they were heard, and clears', async () => {
+describe('a media stream', () => {
+  it('carries audio both ways in real time, returns marks after playback, and clears audio', async () => {
     const agents: ReturnType<typeof openAgent>[] = [];
     const upgrades: unknown[] = [];
     bench.customer.onStream = (socket, upgrade) => {
@@ -321,15 +326,15 @@ describe('a stream', () => {
     await idle;
 
     agent.close();
-    const story = await bench.ended(sid);
-    expect(story.status).toBe('completed');
-    expect(story.streams[0]).toMatchObject({ mediaReceived: 2, clears: 1 });
-    expect(story.streams[0]?.marks.map(({ name }) => name)).toEqual(['played', 'cleared', 'idle']);
+    const record = await bench.waitForEnd(sid);
+    expect(record.status).toBe('completed');
+    expect(record.streams[0]).toMatchObject({ mediaReceived: 2, clears: 1 });
+    expect(record.streams[0]?.marks.map(({ name }) => name)).toEqual(['played', 'cleared', 'idle']);
 
     const frames = agent.messages.filter(({ event }) => event === 'media');
     const span = frames.at(-1)!.at - frames[0]!.at;
     expect(frames.length).toBeGreaterThan(25);
-    // A busy machine may hold frames up; it cannot make time run five times as fast or slow.
+    // A busy machine may delay frames, but not so much that they come five times as fast or as slow.
     expect(span / (frames.length - 1)).toBeGreaterThan(4);
     expect(span / (frames.length - 1)).toBeLessThan(100);
     expect(frames.map(({ media }) => Number(media?.timestamp))).toEqual(frames.map((_, i) => i * 20));
@@ -337,12 +342,12 @@ describe('a stream', () => {
     const heard = Buffer.from(await (await fetch(`${bench.url}/simulator/calls/${sid}/heard.wav`)).arrayBuffer());
     expect(heard.toString('ascii', 0, 4)).toBe('RIFF');
     const loud = [...new Int16Array(heard.buffer.slice(heard.byteOffset + 44))].filter((s) => Math.abs(s) > 1_000);
-    // Half a second of a tone was heard; the twenty seconds that were cleared were not.
+    // The recording has the half second of tone that was played, but not the twenty seconds that were cleared.
     expect(loud.length).toBeGreaterThan(3_000);
     expect(loud.length).toBeLessThan(4_500);
   });
 
-  it('ends with stop when the call ends, and the next verb runs when we close it', async () => {
+  it('ends with stop when the call ends, and is followed by the next verb when we close it', async () => {
     const agents: ReturnType<typeof openAgent>[] = [];
     bench.customer.onStream = (socket) => agents.push(openAgent(socket));
     const next = `<Redirect method="POST">${bench.customer.baseUrl}/after</Redirect>`;
@@ -362,17 +367,17 @@ describe('a stream', () => {
   });
 
   it.each([
-    ['is refused', (base: string) => `${base}/stream/x`, 31920],
+    ['is rejected', (base: string) => `${base}/stream/x`, 31920],
     ['has a query string', (base: string) => `${base}/stream/x?a=1`, 31920],
-    ['is not wss off loopback', () => 'ws://192.0.2.1/stream/x', 31922],
-    ['leads nowhere', () => 'ws://127.0.0.1:1/stream/x', 31902],
-  ])('that %s goes on with the next verb', async (_, url, code) => {
+    ['is not wss outside loopback', () => 'ws://192.0.2.1/stream/x', 31922],
+    ['cannot be reached', () => 'ws://127.0.0.1:1/stream/x', 31902],
+  ])('is followed by the next verb if its URL %s', async (_, url, code) => {
     const next = `<Redirect method="POST">${bench.customer.baseUrl}/next-verb</Redirect>`;
     answerWith(streamTwiml(url(bench.customer.streamUrl), next) as typeof SAY);
     const before = bench.customer.to('/next-verb').length;
     const { sid } = await dialed('07');
-    const story = await bench.ended(sid);
-    expect(story.errors[0]?.code).toBe(code);
+    const record = await bench.waitForEnd(sid);
+    expect(record.errors[0]?.code).toBe(code);
     expect(bench.customer.to('/next-verb').length).toBe(before + 1);
   });
 });

@@ -3,4 +3,4 @@ import { startSimulatedTwilio } from '../../support/simulated-far-side';
 import { startTestCarrier } from '../../support/test-carrier/far-side';
 
 describeCarrier('Twilio', startSimulatedTwilio);
-describeCarrier('that differs in everything', startTestCarrier);
+describeCarrier('with other ids, limits and responses', startTestCarrier);

@@ -23,20 +23,20 @@ describe('counts of destinations', () => {
   const callOf = (caps: CountedCap[], callId = newCallId()) => ({ accountId, mode: 'live' as const, callId, caps });
   const counts = () => createDestinationCounts(database, { now });
 
-  it('let exactly the limit through when many calls come at once', async () => {
+  it('accept exactly the limit of concurrent calls', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => counts().count(callOf([perHour(7)]))));
     expect(answers.filter((reached) => reached === undefined)).toHaveLength(7);
     expect(answers.find((reached) => reached !== undefined)).toEqual(perHour(7));
   });
 
-  it('count a call once, however often it is asked for', async () => {
+  it('count a call once, however often it is counted', async () => {
     const call = callOf([perHour(2)]);
     for (let i = 0; i < 5; i++) expect(await counts().count(call)).toBeUndefined();
     expect(await counts().count(callOf([perHour(2)]))).toBeUndefined();
     expect(await counts().count(callOf([perHour(2)]))).toEqual(perHour(2));
   });
 
-  it('give back a call that was not placed, once', async () => {
+  it('release a call that was not placed, once', async () => {
     const call = callOf([perHour(1)]);
     await counts().count(call);
     await Promise.all([counts().release(call), counts().release(call)]);
@@ -44,7 +44,7 @@ describe('counts of destinations', () => {
     expect(await counts().count(callOf([perHour(1)]))).toEqual(perHour(1));
   });
 
-  it('begin anew with the hour and the day, and take no call back into what is over', async () => {
+  it('restart with each hour and day, and count no call in a period that has ended', async () => {
     expect(await counts().count(callOf([perHour(1), perDay(2)]))).toBeUndefined();
     expect(await counts().count(callOf([perHour(1), perDay(2)]))).toEqual(perHour(1));
     time = '2026-11-21T11:00:00Z';
@@ -57,13 +57,13 @@ describe('counts of destinations', () => {
     expect(await counts().count(callOf([perHour(1), perDay(2)]))).toBeUndefined();
   });
 
-  it('leave no trace in one cap when another is reached', async () => {
+  it('change no cap if another cap is reached', async () => {
     expect(await counts().count(callOf([perHour(5), perDay(1)]))).toBeUndefined();
     for (let i = 0; i < 10; i++) expect(await counts().count(callOf([perHour(5), perDay(1)]))).toEqual(perDay(1));
     for (let i = 0; i < 4; i++) expect(await counts().count(callOf([perHour(5)]))).toBeUndefined();
   });
 
-  it('keep accounts and modes apart, and a cap of 0 lets nobody through', async () => {
+  it('are separate for accounts and modes, and a cap of 0 accepts no call', async () => {
     const call = callOf([perHour(1)]);
     expect(await counts().count(call)).toBeUndefined();
     expect(await counts().count({ ...call, mode: 'test' })).toBeUndefined();
@@ -71,7 +71,7 @@ describe('counts of destinations', () => {
     expect(await counts().count(callOf([perDay(0)]))).toEqual(perDay(0));
   });
 
-  it('refuse what is no call id, because ids become field names', async () => {
+  it('reject invalid call ids, because ids become field names', async () => {
     await expect(counts().count(callOf([perHour(1)], '$where'))).rejects.toThrow(RangeError);
   });
 });

@@ -4,7 +4,7 @@ import type { MachineDetection } from '../../../src/kernel/voicemail.js';
 
 const SID = `CA${'1'.repeat(32)}`;
 
-/** The form that the carrier gets for a dial. */
+/** Dials, and returns the form that the carrier receives. */
 async function dialed(machineDetection?: MachineDetection): Promise<URLSearchParams> {
   const rest = await startReceiver((response) =>
     response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ sid: SID, status: 'queued' })),
@@ -36,18 +36,18 @@ async function dialed(machineDetection?: MachineDetection): Promise<URLSearchPar
   }
 }
 
-describe('the detection of answering machines, as it is asked for', () => {
+describe('the request for answering machine detection', () => {
   it.each([
     ['answer', 'Enable'],
     ['message_end', 'DetectMessageEnd'],
-  ] as const)('%s is %s, beside the talk and told to us', async (wanted, mode) => {
-    const form = await dialed(wanted);
+  ] as const)('uses for %s the mode %s, asynchronously and with a status callback', async (detection, mode) => {
+    const form = await dialed(detection);
     expect(form.get('MachineDetection')).toBe(mode);
     expect(form.get('AsyncAmd')).toBe('true');
     expect(form.get('AsyncAmdStatusCallback')).toMatch(/^https:\/\/calls\.test\/carrier\/calls\/call_1\/amd(#|$)/);
   });
 
-  it('is not paid for when nobody wants it', async () => {
+  it('is omitted if detection is off, because it costs money', async () => {
     const form = await dialed();
     expect([...form.keys()].filter((key) => /machine|amd/i.test(key))).toEqual([]);
   });

@@ -10,14 +10,14 @@ const RATE = 10;
 
 interface Dial {
   accountId: string;
-  /** The moment it was given, and the one at which it dialed. */
+  /** The time for which the dial slot was granted; `at` is the time when the call was dialed. */
   slotAt: number;
   at: number;
 }
 
 describe('dial slots on the database', () => {
   const databases: Database[] = [];
-  /** Each with a connection and a clock reading of its own, as workers on several machines. */
+  /** Each pacing has its own connection and its own clock reading, like workers on several machines. */
   const workers: DialPacing[] = [];
   let now: () => Promise<number>;
 
@@ -34,19 +34,19 @@ describe('dial slots on the database', () => {
     for (const database of databases.reverse()) await database.close();
   });
 
-  /** Asks with whichever worker is at hand until it is granted, then waits for the slot; resolves at the dial. */
+  /** Asks a random worker until a slot is granted, and waits for the slot. Resolves when the call may be dialed. */
   async function dial(carrierAccountId: string, accountId: string): Promise<Dial> {
     const carrier = { carrierAccountId, callsPerSecond: RATE };
     const call = { callId: newCallId(), accountId };
     for (;;) {
       const pacing = workers[Math.floor(Math.random() * workers.length)] as DialPacing;
-      const answer = await pacing.ask(carrier, call);
+      const answer = await pacing.requestSlot(carrier, call);
       if (!answer.granted) {
-        await sleep(answer.askAgainAt - answer.now);
+        await sleep(answer.retryAt - answer.now);
         continue;
       }
       const { slotAt } = answer;
-      if (await pacing.awaitSlot(carrier, slotAt, 3_000)) return { accountId, slotAt, at: await now() };
+      if (await pacing.waitForSlot(carrier, slotAt, 3_000)) return { accountId, slotAt, at: await now() };
     }
   }
 
@@ -54,7 +54,7 @@ describe('dial slots on the database', () => {
     return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
   }
 
-  it('let no more calls through than the carrier takes, however many workers ask for many accounts at once', async () => {
+  it("are granted within the carrier's rate, even if many workers ask for many accounts at once", async () => {
     const carrierAccountId = `AC${randomUUID()}`;
     const dials = await Promise.all(
       ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(carrierAccountId, accountId))),
@@ -63,46 +63,48 @@ describe('dial slots on the database', () => {
     const slots = dials.map(({ slotAt }) => slotAt);
     const times = dials.map(({ at }) => at);
     expect(mostWithin(1_000, slots)).toBeLessThanOrEqual(RATE);
-    // Four clock readings and a busy machine blur each moment by some ten ms; a slot given out twice would double the count.
+    // The four clock readings and a busy machine shift each time by some ten ms. If a slot were granted twice, the
+    // count would be twice as high.
     expect(mostWithin(750, times)).toBeLessThanOrEqual(RATE);
-    // 45 slots of 105 ms are 4.6 s; five times that would mean that slots are wasted.
+    // 45 slots of 105 ms take 4.6 s. A span of five times that would mean that slots are wasted.
     const span = Math.max(...times) - Math.min(...times);
     expect(span).toBeLessThan(23_000);
   });
 
-  it('let a lone call of one account pass a crowd of another', async () => {
+  it('go to a single call of one account before a crowd of another', async () => {
     const carrierAccountId = `AC${randomUUID()}`;
     const crowd = Array.from({ length: 40 }, () => dial(carrierAccountId, 'crowd'));
     await sleep(700);
     const one = await dial(carrierAccountId, 'one');
     const others = await Promise.all(crowd);
-    // Of 40 calls at 10 per second, those of the first 1.2 s and of the lead go before; without fairness all would.
+    // At 10 calls per second, only the calls of the first 1.2 s and of the lead time may go first. Without fairness,
+    // all 40 would.
     expect(others.filter(({ at }) => at > one.at).length).toBeGreaterThanOrEqual(15);
   });
 
-  it('pass unused when a worker dies with them: the next call waits for no one', async () => {
+  it('expire when a worker dies: the next call does not wait for them', async () => {
     const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
     const [first, second] = workers as [DialPacing, DialPacing];
-    expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: true });
-    expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: false });
+    expect(await first.requestSlot(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: true });
+    expect(await first.requestSlot(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: false });
     await sleep(3_000);
-    expect(await second.ask(carrier, { callId: newCallId(), accountId: 'B' })).toMatchObject({ granted: true });
+    expect(await second.requestSlot(carrier, { callId: newCallId(), accountId: 'B' })).toMatchObject({ granted: true });
   });
 
-  it('take the next free moment when they are missed, and none that is too far away', async () => {
+  it('move to the next free time when they are missed, unless that is too late', async () => {
     const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
     const [pacing] = workers as [DialPacing];
-    const granted = await pacing.ask(carrier, { callId: newCallId(), accountId: 'A' });
+    const granted = await pacing.requestSlot(carrier, { callId: newCallId(), accountId: 'A' });
     const slotAt = granted.granted ? granted.slotAt : 0;
-    expect(await pacing.awaitSlot(carrier, slotAt - 5_000, 0)).toBe(false);
-    expect(await pacing.awaitSlot(carrier, slotAt - 5_000, 10_000)).toBe(true);
+    expect(await pacing.waitForSlot(carrier, slotAt - 5_000, 0)).toBe(false);
+    expect(await pacing.waitForSlot(carrier, slotAt - 5_000, 10_000)).toBe(true);
     expect((await now()) - slotAt).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('refuse what is no call id, because ids become field names', async () => {
+  it('reject invalid call ids, because ids become field names', async () => {
     const [pacing] = workers as [DialPacing];
     const ask = async () =>
-      pacing.ask({ carrierAccountId: 'AC1', callsPerSecond: 1 }, { callId: '$where', accountId: 'A' });
+      pacing.requestSlot({ carrierAccountId: 'AC1', callsPerSecond: 1 }, { callId: '$where', accountId: 'A' });
     await expect(ask()).rejects.toThrow(RangeError);
   });
 });

@@ -1,4 +1,4 @@
-import { startBench, until, type Bench, type WireStory } from './support/simulator.js';
+import { startBench, until, type Bench, type SimulatedCall } from './support/simulator.js';
 
 const TALK = { contentType: 'text/xml; charset=utf-8', body: '<Response><Pause length="30"/></Response>' };
 const SHORT = { contentType: 'application/xml', body: '<Response><Say>Hi</Say></Response>' };
@@ -14,17 +14,17 @@ beforeEach(() => {
   bench.customer.answer = ({ path }) => (path.startsWith('/inbound_call') ? TALK : undefined);
 });
 
-async function arrive(more: Record<string, unknown> = {}): Promise<WireStory> {
+async function bringCall(more: Record<string, unknown> = {}): Promise<SimulatedCall> {
   const answer = await bench.control('/inbound', { ...caller, ...more });
   expect(answer.status).toBe(201);
-  return answer.body as WireStory;
+  return answer.body as SimulatedCall;
 }
 
-describe('a call that arrives', () => {
-  it('posts a signed form with the fields of the carrier, and tells of the end by the number-level callback', async () => {
-    const { sid } = await arrive({ forwarded_from: '+12025550177', agent_id: 'agent_1' });
-    const story = await bench.ended(sid);
-    expect(story).toMatchObject({ direction: 'inbound', status: 'completed', duration_seconds: 1 });
+describe('an inbound call', () => {
+  it('posts a signed form with the carrier’s fields, and reports its end with the number-level callback', async () => {
+    const { sid } = await bringCall({ forwarded_from: '+12025550177', agent_id: 'agent_1' });
+    const record = await bench.waitForEnd(sid);
+    expect(record).toMatchObject({ direction: 'inbound', status: 'completed', duration_seconds: 1 });
     const [webhook] = bench.customer.to('/inbound_call');
     expect(webhook).toMatchObject({
       path: '/inbound_call',
@@ -48,9 +48,9 @@ describe('a call that arrives', () => {
     });
   });
 
-  it('belongs to the account of its mode', async () => {
-    const { sid } = await arrive({ mode: 'test' });
-    await bench.ended(sid);
+  it('uses the carrier account of its mode', async () => {
+    const { sid } = await bringCall({ mode: 'test' });
+    await bench.waitForEnd(sid);
     expect(bench.customer.to('/inbound_call')[0]?.params['AccountSid']).toBe(
       bench.config.carriers.test.carrierAccountId,
     );
@@ -64,8 +64,8 @@ describe('a call that arrives', () => {
         : SHORT;
     };
     const url = `${bench.customer.baseUrl.replace('http://', 'http://bearer:sk%5Flive@')}/guarded?x=1`;
-    const { sid } = await arrive({ url, script: '07' });
-    expect(await bench.ended(sid)).toMatchObject({ status: 'completed' });
+    const { sid } = await bringCall({ url, script: '07' });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'completed' });
     expect(bench.customer.to('/guarded').map(({ headers }) => headers.authorization)).toEqual([
       undefined,
       `Basic ${Buffer.from('bearer:sk_live').toString('base64')}`,
@@ -73,51 +73,51 @@ describe('a call that arrives', () => {
   });
 
   it.each([
-    ['an error', { status: 500 }, 11200],
-    ['no content type', { status: 200, body: '<Response/>' }, 11200],
-    ['no XML', { status: 200, contentType: 'application/json', body: '{}' }, 12300],
-    ['broken XML', { status: 200, contentType: 'text/xml', body: '<Response><Say>' }, 12100],
+    ['an HTTP error', { status: 500 }, 11200],
+    ['without content type', { status: 200, body: '<Response/>' }, 11200],
+    ['not XML', { status: 200, contentType: 'application/json', body: '{}' }, 12300],
+    ['malformed XML', { status: 200, contentType: 'text/xml', body: '<Response><Say>' }, 12100],
     ['an unknown verb', { status: 200, contentType: 'text/xml', body: '<Response><Fax/></Response>' }, 12100],
-  ])('fails when the answer is %s', async (_, answer, code) => {
+  ])('fails when the response is %s', async (_, answer, code) => {
     bench.customer.answer = ({ path }) => (path.startsWith('/inbound_call') ? answer : undefined);
-    const { sid } = await arrive({ script: '07' });
-    const story = await bench.ended(sid);
-    expect(story.errors.map((error) => error.code)).toEqual([code]);
-    expect(['failed', 'completed']).toContain(story.status);
+    const { sid } = await bringCall({ script: '07' });
+    const record = await bench.waitForEnd(sid);
+    expect(record.errors.map((error) => error.code)).toEqual([code]);
+    expect(['failed', 'completed']).toContain(record.status);
   });
 
-  it('asks the fallback, telling it why', async () => {
+  it('requests the fallback URL with the error', async () => {
     bench.customer.answer = ({ path }) => {
       if (path.startsWith('/inbound_call')) return { status: 404 };
       return path === '/fallback' ? SHORT : undefined;
     };
-    const { sid } = await arrive({ fallback_url: `${bench.customer.baseUrl}/fallback`, script: '07' });
-    expect(await bench.ended(sid)).toMatchObject({ status: 'completed' });
+    const { sid } = await bringCall({ fallback_url: `${bench.customer.baseUrl}/fallback`, script: '07' });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'completed' });
     expect(bench.customer.to('/fallback')[0]).toMatchObject({
       signed: true,
       params: { CallSid: sid, ErrorCode: '11200', ErrorUrl: `${bench.customer.baseUrl}/inbound_call` },
     });
   });
 
-  it('is not answered when it is rejected', async () => {
+  it('stays unanswered when it is rejected', async () => {
     bench.customer.answer = ({ path }) =>
       path.startsWith('/inbound_call')
         ? { contentType: 'text/xml', body: '<Response><Reject/></Response>' }
         : undefined;
-    const { sid } = await arrive();
-    expect(await bench.ended(sid)).toMatchObject({ status: 'busy', duration_seconds: 0 });
+    const { sid } = await bringCall();
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'busy', duration_seconds: 0 });
   });
 
-  it('is answered by the first verb and can be limited like every other', async () => {
-    const { sid } = await arrive({ script: '07', mode: 'test' });
-    await until(async () => (await bench.story(sid)).status === 'in-progress');
+  it('is answered by the first verb, and its time limit can be changed', async () => {
+    const { sid } = await bringCall({ script: '07', mode: 'test' });
+    await until(async () => (await bench.getCall(sid)).status === 'in-progress');
     await bench.carrier.limitTo(sid, 5);
-    expect(await bench.ended(sid)).toMatchObject({ status: 'completed', duration_seconds: 5 });
+    expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'completed', duration_seconds: 5 });
   });
 });
 
-describe('the control interface', () => {
-  it('takes JSON only, and refuses what it does not know', async () => {
+describe('the control API', () => {
+  it('accepts only JSON, and rejects unknown values', async () => {
     const post = (body: string, type = 'application/json') =>
       fetch(`${bench.url}/simulator/inbound`, { method: 'POST', body, headers: { 'content-type': type } });
     expect((await post(JSON.stringify(caller), 'text/plain')).status).toBe(415);

@@ -8,7 +8,7 @@ afterAll(() => bench.close());
 
 let created = 0;
 
-/** Creates a call over the carrier's REST interface, with whatever it is asked for. */
+/** Creates a call with `params` over the carrier's REST API. */
 async function create(digits: string, params: Record<string, string>) {
   const { carrierAccountId, authToken } = bench.config.carriers.test;
   const path = `/call-${++created}`;
@@ -34,59 +34,59 @@ async function create(digits: string, params: Record<string, string>) {
   return { status: response.status, sid: sid ?? '', code, path };
 }
 
-const async = (path: string, mode = 'Enable') => ({
+const asyncDetection = (path: string, mode = 'Enable') => ({
   MachineDetection: mode,
   AsyncAmd: 'true',
   AsyncAmdStatusCallback: `${bench.customer.baseUrl}${path}`,
 });
 
-describe('the detection of answering machines beside the call', () => {
+describe('asynchronous answering machine detection', () => {
   it.each([
     ['00', 'Enable', 'human'],
     ['05', 'Enable', 'machine_start'],
     ['05', 'DetectMessageEnd', 'machine_end_beep'],
     ['07', 'Enable', 'unknown'],
     ['00', 'DetectMessageEnd', 'human'],
-  ])('…%s with %s is told as %s, signed, once, while the call goes on', async (digits, mode, answeredBy) => {
+  ])('reports …%s with %s as %s in one signed callback while the call continues', async (digits, mode, answeredBy) => {
     const to = `/amd-${digits}-${mode}`;
-    const { sid, path } = await create(digits, async(to, mode));
+    const { sid, path } = await create(digits, asyncDetection(to, mode));
     await until(() => bench.customer.to(to).length > 0, 30_000);
-    const [told] = bench.customer.to(to);
-    expect(told?.signed).toBe(true);
-    expect(told?.params).toEqual({
+    const [amdCallback] = bench.customer.to(to);
+    expect(amdCallback?.signed).toBe(true);
+    expect(amdCallback?.params).toEqual({
       CallSid: sid,
       AccountSid: bench.config.carriers.test.carrierAccountId,
       AnsweredBy: answeredBy,
       MachineDetectionDuration: expect.stringMatching(/^\d+$/),
     });
-    // The instructions were not waited for.
-    expect(bench.customer.to(`${path}/twiml`)[0]?.at).toBeLessThan(told?.at ?? 0);
+    // The carrier requested the TwiML without waiting for the result of the detection.
+    expect(bench.customer.to(`${path}/twiml`)[0]?.at).toBeLessThan(amdCallback?.at ?? 0);
     expect(bench.customer.to(`${path}/twiml`)[0]?.params).not.toHaveProperty('AnsweredBy');
-    expect(await bench.story(sid)).toMatchObject({ answered_by: answeredBy, status: 'in-progress' });
+    expect(await bench.getCall(sid)).toMatchObject({ answered_by: answeredBy, status: 'in-progress' });
     await bench.carrier.hangUp(sid);
     await until(() => bench.customer.to(`${path}/status`).length > 0);
     expect(bench.customer.to(`${path}/status`)[0]?.params).toMatchObject({ AnsweredBy: answeredBy });
     expect(bench.customer.to(to)).toHaveLength(1);
   });
 
-  it('tells of the end of a greeting only when the machine has beeped', async () => {
-    const { sid } = await create('05', async('/amd-beep', 'DetectMessageEnd'));
+  it('reports the end of a greeting only after the beep', async () => {
+    const { sid } = await create('05', asyncDetection('/amd-beep', 'DetectMessageEnd'));
     await until(() => bench.customer.to('/amd-beep').length > 0, 30_000);
-    // The greeting alone takes over four seconds, in real time.
+    // The greeting alone takes over four seconds of real time.
     expect(Number(bench.customer.to('/amd-beep')[0]?.params['MachineDetectionDuration'])).toBeGreaterThan(3_000);
     await bench.carrier.hangUp(sid);
   });
 
-  it('tells nothing of a call that ended before', async () => {
-    const { sid } = await create('06', async('/amd-late'));
-    await bench.ended(sid);
+  it('reports nothing for a call that has ended', async () => {
+    const { sid } = await create('06', asyncDetection('/amd-late'));
+    await bench.waitForEnd(sid);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(bench.customer.to('/amd-late')).toHaveLength(0);
-    expect((await bench.story(sid)).answered_by).toBeNull();
+    expect((await bench.getCall(sid)).answered_by).toBeNull();
   });
 });
 
-it('the detection of answering machines holds the instructions of a call back that did not ask for them meanwhile', async () => {
+it('requests the TwiML of a call only after synchronous answering machine detection', async () => {
   const { sid, path } = await create('05', { MachineDetection: 'Enable' });
   await until(() => bench.customer.to(`${path}/twiml`).length > 0);
   expect(bench.customer.to(`${path}/twiml`)[0]?.params).toMatchObject({ AnsweredBy: 'machine_start' });
@@ -95,8 +95,8 @@ it('the detection of answering machines holds the instructions of a call back th
 
 it.each([
   ['an unknown mode', { MachineDetection: 'Maybe' }],
-  ['nobody to tell', { MachineDetection: 'Enable', AsyncAmd: 'true' }],
-  ['a timeout of no time', { MachineDetection: 'Enable', MachineDetectionTimeout: '0' }],
-])('a create with %s is refused', async (_, params) => {
+  ['no callback URL', { MachineDetection: 'Enable', AsyncAmd: 'true' }],
+  ['a timeout of 0', { MachineDetection: 'Enable', MachineDetectionTimeout: '0' }],
+])('rejects a create request with %s', async (_, params) => {
   expect(await create('00', params)).toMatchObject({ status: 400, code: 20001 });
 });

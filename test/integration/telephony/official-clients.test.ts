@@ -9,7 +9,7 @@ import { startBench, type Bench } from './support/simulator.js';
 const run = promisify(execFile);
 const CLIENTS = join(__dirname, 'clients');
 const CACHE = join(process.env['CALLWRIGHT_CACHE_DIR'] ?? join(homedir(), '.cache', 'callwright'), 'test-clients');
-/** A first run downloads and compiles the clients. */
+/** The time limit for the preparation: the first run downloads and compiles the clients. */
 const PREPARE_WITHIN_MS = 300_000;
 
 jest.setTimeout(PREPARE_WITHIN_MS + 60_000);
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-async function tool(command: string, args: string[], what: string): Promise<void> {
+async function requireTool(command: string, args: string[], what: string): Promise<void> {
   try {
     await run(command, args, { timeout: 20_000 });
   } catch {
@@ -35,9 +35,9 @@ function fingerprint(...files: string[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** A virtual environment with the Python client, made once for each version. @returns its interpreter */
+/** Creates a virtual environment with the Python client, once per version. @returns the path of its interpreter */
 async function pythonClient(): Promise<string> {
-  await tool('python3', ['-m', 'venv', '--help'], 'Python 3 with its venv module');
+  await requireTool('python3', ['-m', 'venv', '--help'], 'Python 3 with its venv module');
   const requirements = join(CLIENTS, 'python', 'requirements.txt');
   const ready = join(CACHE, `python-${fingerprint(requirements)}`);
   const python = join(ready, 'bin', 'python3');
@@ -51,9 +51,9 @@ async function pythonClient(): Promise<string> {
   return python;
 }
 
-/** The Go program, compiled once for each version. @returns the binary */
+/** Compiles the Go program, once per version. @returns the path of the binary */
 async function goClient(): Promise<string> {
-  await tool('go', ['version'], 'Go');
+  await requireTool('go', ['version'], 'Go');
   const folder = join(CLIENTS, 'go');
   const ready = join(CACHE, `go-${fingerprint(...['main.go', 'go.mod', 'go.sum'].map((name) => join(folder, name)))}`);
   if (existsSync(ready)) return ready;
@@ -63,7 +63,7 @@ async function goClient(): Promise<string> {
   return ready;
 }
 
-async function report(command: string, args: string[], to: string) {
+async function runClient(command: string, args: string[], to: string) {
   const { carrierAccountId, authToken } = bench.config.carriers.test;
   const { stdout } = await run(command, args, {
     timeout: 60_000,
@@ -78,14 +78,14 @@ async function report(command: string, args: string[], to: string) {
   return JSON.parse(stdout) as { created: string[]; started: number };
 }
 
-function expectWholeStory(seen: Awaited<ReturnType<typeof report>>, to: string): void {
+function expectAllOperations(seen: Awaited<ReturnType<typeof runClient>>, to: string): void {
   const [first] = seen.created;
   expect(seen.created).toHaveLength(3);
   expect(seen).toMatchObject({
     fetched: [first, to, 'outbound-api'],
     limited: first,
     ended: [first, 'canceled'],
-    // Three calls in pages of two.
+    // The client lists the three calls in pages of two.
     listed: seen.created.toReversed(),
     refused: 21220,
     invalid: 21217,
@@ -96,11 +96,11 @@ function expectWholeStory(seen: Awaited<ReturnType<typeof report>>, to: string):
 describe("the carrier's official clients create, fetch, update and list calls of the simulated carrier", () => {
   it('in Python', async () => {
     const to = '+12025550102';
-    expectWholeStory(await report(await pythonClient(), [join(CLIENTS, 'python', 'main.py')], to), to);
+    expectAllOperations(await runClient(await pythonClient(), [join(CLIENTS, 'python', 'main.py')], to), to);
   });
 
   it('in Go', async () => {
     const to = '+12025550202';
-    expectWholeStory(await report(await goClient(), [], to), to);
+    expectAllOperations(await runClient(await goClient(), [], to), to);
   });
 });

@@ -3,7 +3,7 @@ import { createTwilioCarrier } from '../../../src/telephony/twilio/adapter.js';
 
 const SID = `CA${'1'.repeat(32)}`;
 
-/** A carrier with one call. The call leaves the queue right after the first request for a list. */
+/** Starts a carrier with one call. The call leaves the carrier's queue right after the first list request. */
 async function startCarrier() {
   let isQueued = true;
   return startReceiver((response, { path }) => {

@@ -4,15 +4,18 @@ import { startBench, until, type Bench } from './support/simulator.js';
 
 let bench: Bench;
 beforeAll(async () => {
-  // Scripted waits in a tenth of their time: a stream breaks off after 0.3 s.
+  // With this scale, scripted waits take a tenth of their time: a stream breaks after 0.3 s.
   bench = await startBench({ SIMULATOR_TIME_SCALE: '0.1' });
 });
 afterAll(() => bench.close());
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const goOn = (path: string) => `<Redirect method="POST">${bench.customer.baseUrl}${path}</Redirect>`;
+const redirectTo = (path: string) => `<Redirect method="POST">${bench.customer.baseUrl}${path}</Redirect>`;
 
-/** After the stream the call asks at this path, and gets the same stream again. */
+/**
+ * Makes the customer respond to requests of this path with the same stream again. The call requests the path after the
+ * stream.
+ */
 function streamAgain(path: string): void {
   const { answer } = bench.customer;
   bench.customer.answer = (request) =>
@@ -21,9 +24,9 @@ function streamAgain(path: string): void {
       : answer(request);
 }
 
-describe('…40', () => {
-  it('resets the socket, goes on with the next verb, and leaves the next stream alone', async () => {
-    const { agents, sid } = await streamCall(bench, '+12025550140', goOn('/after-40'));
+describe('script 40', () => {
+  it('resets the socket, continues with the next verb, and keeps the next stream', async () => {
+    const { agents, sid } = await streamCall(bench, '+12025550140', redirectTo('/after-40'));
     streamAgain('/after-40');
     expect(await agents[0]!.closeCode).toBe(1006);
     expect(agents[0]!.messages.some(({ event }) => event === 'stop')).toBe(false);
@@ -31,22 +34,22 @@ describe('…40', () => {
     expect(bench.customer.to('/after-40').map(({ signed }) => signed)).toEqual([true]);
     await pause(1_000);
     expect(agents[1]!.isOpen()).toBe(true);
-    expect((await bench.story(sid)).status).toBe('in-progress');
+    expect((await bench.getCall(sid)).status).toBe('in-progress');
     await bench.carrier.hangUp(sid);
-    const { streams } = await bench.ended(sid);
+    const { streams } = await bench.waitForEnd(sid);
     expect(streams.map(({ end }) => end)).toEqual(['reset by the carrier', 'call over']);
   });
 
-  it('is a reset of TCP, and hangs up when no verb follows', async () => {
-    // Now and then a busy system shows a reset as an end.
+  it('resets TCP, and hangs up if no verb follows', async () => {
+    // Tries several times, because a busy system sometimes reports a reset as a normal end.
     for (let tries = 0; tries < 5 && !bench.customer.broken.includes('ECONNRESET'); tries++) {
       const { sid } = await streamCall(bench, '+12025550140');
-      expect(await bench.ended(sid)).toMatchObject({ status: 'completed' });
+      expect(await bench.waitForEnd(sid)).toMatchObject({ status: 'completed' });
     }
     expect(bench.customer.broken).toContain('ECONNRESET');
   });
 
-  it('can be had with any number, of an outbound and of an inbound call', async () => {
+  it('can be requested for any number, outbound and inbound', async () => {
     await bench.control('/faults', { fault: 'stream-reset', count: 2 });
     const outbound = await streamCall(bench, '+12025550107');
     expect(await outbound.agents[0]!.closeCode).toBe(1006);
@@ -59,17 +62,17 @@ describe('…40', () => {
     await until(() => outbound.agents.length === 2);
     expect(await outbound.agents[1]!.closeCode).toBe(1006);
     const { sid } = arrived.body as { sid: string };
-    expect((await bench.ended(sid)).streams[0]?.end).toBe('reset by the carrier');
+    expect((await bench.waitForEnd(sid)).streams[0]?.end).toBe('reset by the carrier');
 
-    const spared = await streamCall(bench, '+12025550107');
+    const withoutFault = await streamCall(bench, '+12025550107');
     await pause(1_000);
-    expect(spared.agents[0]!.isOpen()).toBe(true);
-    await bench.carrier.hangUp(spared.sid);
+    expect(withoutFault.agents[0]!.isOpen()).toBe(true);
+    await bench.carrier.hangUp(withoutFault.sid);
   });
 });
 
-describe('…41', () => {
-  it('loses about 5 of 100 frames in either direction, keeps the time, and sends the others late but in order', async () => {
+describe('script 41', () => {
+  it('loses about 5 of 100 frames in each direction and delivers the others late but in order', async () => {
     await bench.control('/faults', { fault: 'stream-lossy' });
     const { agents, sid } = await streamCall(bench, '+12025550107');
     const [agent] = agents;
@@ -84,12 +87,12 @@ describe('…41', () => {
     expect(chunks.toSorted((a, b) => a - b)).toEqual(chunks);
     const sequence = agent!.messages.flatMap(({ sequenceNumber }) => sequenceNumber ?? []);
     expect(sequence.map(Number)).toEqual(sequence.map((_, i) => i + 1));
-    const [stream] = (await bench.story(sid)).streams;
+    const [stream] = (await bench.getCall(sid)).streams;
     expect(stream!.framesSent).toBe(frames.length);
     const lost = stream!.framesLost / (stream!.framesLost + stream!.framesSent);
     expect(lost).toBeGreaterThan(0.02);
     expect(lost).toBeLessThan(0.1);
-    // Frames that come evenly lie 20 ms apart; these are held back by up to 60.
+    // Regular frames come every 20 ms. The script delays these frames by up to 60 ms.
     const gaps = frames.slice(1).map(({ at }, i) => at - (frames[i]?.at ?? 0));
     expect(gaps.filter((gap) => gap < 5).length).toBeGreaterThan(gaps.length / 20);
 
@@ -104,14 +107,14 @@ describe('…41', () => {
   });
 });
 
-describe('…42', () => {
-  it('falls silent without closing, answers no ping, and goes on with the next verb after a while', async () => {
-    const { agents, sid } = await streamCall(bench, '+12025550142', goOn('/after-42'));
+describe('script 42', () => {
+  it('falls silent without closing, does not respond to pings, and continues with the next verb later', async () => {
+    const { agents, sid } = await streamCall(bench, '+12025550142', redirectTo('/after-42'));
     streamAgain('/after-42');
     const [agent] = agents;
     agent!.ping();
     await until(() => agent!.pongs() === 1);
-    await until(async () => (await bench.story(sid)).streams[0]?.end === 'fell silent');
+    await until(async () => (await bench.getCall(sid)).streams[0]?.end === 'fell silent');
     await pause(100);
     const received = agent!.messages.length;
     agent!.ping();
@@ -127,12 +130,12 @@ describe('…42', () => {
   });
 });
 
-it('a call that is redirected again and again is ended by the carrier', async () => {
+it('ends a call after endless redirects', async () => {
   bench.customer.answer = ({ path }) =>
-    path.endsWith('/twiml') || path === '/loop' ? twiml(goOn('/loop')) : undefined;
+    path.endsWith('/twiml') || path === '/loop' ? twiml(redirectTo('/loop')) : undefined;
   const { sid } = await dial(bench, '+12025550107');
-  const story = await bench.ended(sid);
-  expect(story.errors.map(({ code }) => code)).toEqual([12100]);
+  const record = await bench.waitForEnd(sid);
+  expect(record.errors.map(({ code }) => code)).toEqual([12100]);
   expect(bench.customer.to('/loop').length).toBeGreaterThan(10);
   expect(bench.customer.to('/loop').length).toBeLessThan(200);
 });

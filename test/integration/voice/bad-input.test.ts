@@ -13,14 +13,14 @@ const closeOf = (socket: WebSocket) =>
     socket.once('close', (code, reason) => resolve([code, reason.toString()])),
   );
 
-describe('what no carrier sends', () => {
+describe('input that no carrier sends', () => {
   let media: MediaFixture;
   beforeAll(async () => {
     media = await openMediaFixture();
   });
   afterAll(() => media.close());
 
-  async function live(): Promise<{ call: TestCall; socket: WebSocket }> {
+  async function startCall(): Promise<{ call: TestCall; socket: WebSocket }> {
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
     socket.send(startEvent(call.carrierSid, call.streamSid));
@@ -28,8 +28,8 @@ describe('what no carrier sends', () => {
     return { call, socket };
   }
 
-  /** Another call that talks meanwhile, and goes on doing so. */
-  async function besideAnother(act: () => Promise<void>): Promise<void> {
+  /** Runs `act` while another call is in progress, and asserts that the other call continues. */
+  async function whileAnotherCallRuns(act: () => Promise<void>): Promise<void> {
     const other = await media.openLine(await media.placeCall());
     await eventually(() => other.heard.length > 5);
     await act();
@@ -42,7 +42,7 @@ describe('what no carrier sends', () => {
 
   it.each([
     ['a mark before the start', '{"event":"mark","mark":{"name":"m1"}}', 1008, 'mark before start'],
-    ['a key before the start', '{"event":"dtmf","dtmf":{"digit":"1"}}', 1008, 'dtmf before start'],
+    ['a digit before the start', '{"event":"dtmf","dtmf":{"digit":"1"}}', 1008, 'dtmf before start'],
     ['a start without its contents', '{"event":"start"}', 1007, 'an object is missing'],
     [
       'a start without an audio format',
@@ -50,10 +50,10 @@ describe('what no carrier sends', () => {
       1007,
       'an object is missing',
     ],
-    ['a start with a name that is none', startEvent('CA"1', sidOf('MZ', 1)), 1007, 'a text is missing or malformed'],
+    ['a start with an invalid name', startEvent('CA"1', sidOf('MZ', 1)), 1007, 'a text is missing or malformed'],
     ['an event without a name', '{"media":{}}', 1007, 'a text is missing or malformed'],
     ['null', 'null', 1007, 'an object is missing'],
-  ])('closes on %s, and leaves no trace of a conversation', async (_, message, code, reason) => {
+  ])('closes the socket and stores no conversation: %s', async (_, message, code, reason) => {
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
     socket.send(message);
@@ -63,13 +63,13 @@ describe('what no carrier sends', () => {
   });
 
   it.each([
-    ['connected once more', '{"event":"connected"}', 1008, 'connected in a running stream'],
-    ['a key that no telephone has', '{"event":"dtmf","dtmf":{"digit":"E"}}', 1007, 'a text is missing or malformed'],
+    ['a second connected', '{"event":"connected"}', 1008, 'connected in a running stream'],
+    ['a digit that no phone has', '{"event":"dtmf","dtmf":{"digit":"E"}}', 1007, 'a text is missing or malformed'],
     [
-      'audio of more than 200 ms in one piece',
+      'audio of more than 200 ms in one message',
       AUDIO.replace('/////w==', '/'.repeat(2_136)),
       1007,
-      'the audio is not a short base64 text',
+      'payload must be base64 of at most 1600 bytes',
     ],
     [
       'audio without a time',
@@ -83,20 +83,20 @@ describe('what no carrier sends', () => {
       1007,
       'a text is missing or malformed',
     ],
-    ['an array in the place of an event', '[{"event":"media"}]', 1007, 'an object is missing'],
-    ['a binary frame', Buffer.from(AUDIO), 1003, 'binary frames are not understood'],
-  ])('ends on %s while another call talks on', async (_, message, code, reason) => {
-    await besideAnother(async () => {
-      const { call, socket } = await live();
+    ['an array in place of an event', '[{"event":"media"}]', 1007, 'an object is missing'],
+    ['a binary frame', Buffer.from(AUDIO), 1003, 'binary frames are not supported'],
+  ])('ends the call while another continues: %s', async (_, message, code, reason) => {
+    await whileAnotherCallRuns(async () => {
+      const { call, socket } = await startCall();
       socket.send(message, { binary: typeof message !== 'string' });
       expect(await closeOf(socket)).toEqual([code, reason]);
       await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
     });
   });
 
-  it('closes on audio after the stop, whose reason stands', async () => {
-    await besideAnother(async () => {
-      const { call, socket } = await live();
+  it('closes the socket on audio after the stop, and keeps the reason of the stop', async () => {
+    await whileAnotherCallRuns(async () => {
+      const { call, socket } = await startCall();
       socket.send('{"event":"stop"}');
       socket.send(AUDIO);
       expect(await closeOf(socket)).toEqual([1008, 'audio after stop']);
@@ -111,33 +111,37 @@ describe('what no carrier sends', () => {
       'a binary frame of 100 MB',
       (piece: Buffer) => [frame(OPCODE.binary, '', { announcedLength: BigInt(HUNDRED_MB) }), piece],
     ],
-  ])('closes on %s when it is announced, and keeps none of it while another call talks on', async (_, parts) => {
-    await besideAnother(async () => {
-      const call = await media.placeCall();
-      const socket = await openRaw(media.lineOptions(call));
-      await socket.write(frame(OPCODE.text, startEvent(call.carrierSid, call.streamSid)));
-      await eventually(() => socket.opcodes.includes(OPCODE.text));
-      const piece = Buffer.alloc(65_536, 0x55);
-      const before = process.memoryUsage().rss;
-      for (const bytes of parts(piece)) await socket.write(bytes);
-      for (let sent = 0; sent < HUNDRED_MB && socket.socket.writable; sent += piece.length) {
-        if (!socket.socket.write(piece)) await drained(socket.socket);
-      }
-      expect(await socket.ended).toEqual({ code: 1009, reason: '' });
-      expect(process.memoryUsage().rss - before).toBeLessThan(HUNDRED_MB);
-      await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
-    });
-  });
+  ])(
+    'closes the socket as soon as it is announced, and buffers nothing while another call continues: %s',
+    async (_, parts) => {
+      await whileAnotherCallRuns(async () => {
+        const call = await media.placeCall();
+        const socket = await openRaw(media.lineOptions(call));
+        await socket.write(frame(OPCODE.text, startEvent(call.carrierSid, call.streamSid)));
+        await eventually(() => socket.opcodes.includes(OPCODE.text));
+        const piece = Buffer.alloc(65_536, 0x55);
+        const before = process.memoryUsage().rss;
+        for (const bytes of parts(piece)) await socket.write(bytes);
+        for (let sent = 0; sent < HUNDRED_MB && socket.socket.writable; sent += piece.length) {
+          if (!socket.socket.write(piece)) await drained(socket.socket);
+        }
+        expect(await socket.ended).toEqual({ code: 1009, reason: '' });
+        expect(process.memoryUsage().rss - before).toBeLessThan(HUNDRED_MB);
+        await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
+      });
+    },
+  );
 
-  it('refuses a second socket of a call with another signature and with the right one, and the first talks on', async () => {
+  it('rejects a second socket of a call, with a wrong and a valid signature, and the first continues', async () => {
     const call = await media.placeCall();
     const line = await media.openLine(call);
     await eventually(() => line.heard.length > 5);
     await expect(media.dialIn(call, { authToken: '2'.repeat(32) })).rejects.toThrow('403');
-    // Whether it follows the first is told by its start only.
+    // The upgrade succeeds: the server learns only from the start message that the second socket does not resume the
+    // first stream.
     const second = await media.dialIn(call);
     second.send(startEvent(call.carrierSid, sidOf('MZ', 2)));
-    expect(await closeOf(second)).toEqual([1008, 'the call has its stream']);
+    expect(await closeOf(second)).toEqual([1008, 'the call already has a media stream']);
     const heard = line.heard.length;
     await eventually(() => line.heard.length > heard + 20);
     line.hangUp();
@@ -145,7 +149,7 @@ describe('what no carrier sends', () => {
   });
 });
 
-/** Resolves when more can be written, or nothing ever again. */
+/** Resolves when the socket can take more data, or when it is closed. */
 function drained(socket: NodeJS.WritableStream): Promise<void> {
   return new Promise((resolve) => {
     socket.once('drain', resolve);

@@ -3,9 +3,11 @@ import { openMediaFixture, type MediaFixture } from './support/media-fixture';
 import { openRaw, type Ending } from './support/raw-socket';
 import { UTF8_CONFORMANCE } from './support/utf8-cases';
 
-/** The server closes TCP itself 2 s after a closing handshake that is not completed. */
+/**
+ * The time limit of a case. If the closing handshake stays incomplete, the server closes the TCP connection after 2 s.
+ */
 const ENDS_WITHIN_MS = 10_000;
-/** So many sockets at once. */
+/** The number of concurrent sockets. */
 const AT_ONCE = 8;
 
 let media: MediaFixture;
@@ -33,7 +35,7 @@ async function outcomeOf(testCase: ConformanceCase): Promise<Outcome> {
   }
 }
 
-/** What differs from what must come, case by case. */
+/** The cases whose outcome differs from the expected one. */
 async function failuresOf(cases: readonly ConformanceCase[]): Promise<object[]> {
   const failures: object[] = [];
   const left = [...cases];
@@ -51,7 +53,7 @@ async function failuresOf(cases: readonly ConformanceCase[]): Promise<object[]> 
 }
 
 describe('the media websocket', () => {
-  it.each(Object.entries({ ...CONFORMANCE, ...UTF8_CONFORMANCE }))('group %s', async (_, cases) => {
+  it.each(Object.entries({ ...CONFORMANCE, ...UTF8_CONFORMANCE }))('passes the cases of group %s', async (_, cases) => {
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
     expect(await failuresOf(cases)).toEqual([]);
   });
@@ -60,15 +62,15 @@ describe('the media websocket', () => {
     ['an older version', { 'Sec-WebSocket-Version': '12' }],
     ['no version', { 'Sec-WebSocket-Version': '' }],
     ['no key', { 'Sec-WebSocket-Key': '' }],
-    ['a key that is none', { 'Sec-WebSocket-Key': 'c2hvcnQ=' }],
+    ['an invalid key', { 'Sec-WebSocket-Key': 'c2hvcnQ=' }],
     ['another protocol', { Upgrade: 'h2c' }],
-  ])('is not opened with %s', async (_, headers) => {
+  ])('is rejected with %s', async (_, headers) => {
     const socket = await openRaw(media.lineOptions(await media.placeCall()), headers);
     expect(socket.head).toMatch(/^HTTP\/1\.1 4(00|05|26) /);
     socket.destroy();
   });
 
-  it('takes no extension and no subprotocol', async () => {
+  it('accepts no extension and no subprotocol', async () => {
     const offers = { 'Sec-WebSocket-Extensions': 'permessage-deflate', 'Sec-WebSocket-Protocol': 'chat' };
     const socket = await openRaw(media.lineOptions(await media.placeCall()), offers);
     expect(socket.head).toMatch(/^HTTP\/1\.1 101 /);

@@ -23,7 +23,7 @@ describe('a conversation on the media stream', () => {
     await synthesizer.close();
   });
 
-  it('greets, answers a turn, and leaves result, two-track recording and signals when the callee hangs up', async () => {
+  it('greets, replies to a turn, and stores result, two-track recording and signals when the callee hangs up', async () => {
     const speech = await synthesizer.speak('Yes, the table for two is fine. Thank you very much.', 'rms');
     const call = await media.placeCall();
     const line = await media.openLine(call);
@@ -33,7 +33,7 @@ describe('a conversation on the media stream', () => {
     const greetingFrames = line.heard.length;
     line.say(speech);
     await eventually(() => line.heard.length > greetingFrames + 20 && !line.isPlaying(), 20_000);
-    const talkedMs = performance.now() - line.startedAt;
+    const durationMs = performance.now() - line.startedAt;
     line.hangUp();
     const hungUpAt = performance.now();
     await line.closed;
@@ -42,7 +42,8 @@ describe('a conversation on the media stream', () => {
 
     expect(line.firstAudioMs).toBeLessThan(5_000);
     expect([...line.frameSizes]).toEqual([160]);
-    // 360 ms by plan; a carrier line that is late to take its frames off looks like more on a busy machine.
+    // The service sends at most 360 ms ahead. On a busy machine the simulated line plays frames late, so more audio
+    // waits.
     expect(line.mostAheadMs).toBeLessThanOrEqual(1_800);
     expect(line.events.filter((event) => event === 'mark').length).toBeGreaterThan(10);
 
@@ -81,7 +82,7 @@ describe('a conversation on the media stream', () => {
     expect(wav.readUInt32LE(40)).toBe(wav.length - 44);
     expect([wav.readUInt16LE(22), wav.readUInt32LE(24), wav.readUInt16LE(34)]).toEqual([2, 8_000, 16]);
     const seconds = (wav.length - 44) / 32_000;
-    expect(Math.abs(seconds * 1_000 - talkedMs)).toBeLessThan(1_000);
+    expect(Math.abs(seconds * 1_000 - durationMs)).toBeLessThan(1_000);
     const heardByCallee = decodeMulaw(Buffer.concat(line.heard));
     const agent = track(wav, 'right');
     expect(loudness(agent) / (loudness(heardByCallee) * Math.sqrt(heardByCallee.length / agent.length))).toBeCloseTo(
@@ -93,7 +94,7 @@ describe('a conversation on the media stream', () => {
     expect(loudness(caller) / (loudness(said) * Math.sqrt(said.length / caller.length))).toBeCloseTo(1, 1);
   });
 
-  it('stops speaking when the caller talks over it, and counts what was thrown away as not played', async () => {
+  it('stops speaking when the caller barges in, and does not count cleared audio as played', async () => {
     const speech = await synthesizer.speak('Excuse me, who is speaking please? I did not get your name.', 'rms');
     const call = await media.placeCall();
     const line = await media.openLine(call);
@@ -114,7 +115,7 @@ describe('a conversation on the media stream', () => {
     expect(playedMs).toBeLessThanOrEqual(line.heard.length * 20);
   });
 
-  it('says goodbye after four answers: the goodbye is heard, the call is told, then the socket is closed', async () => {
+  it('says goodbye after four replies: the goodbye is played, the call is signalled, then the socket is closed', async () => {
     const speech = await synthesizer.speak('Yes, all right.', 'rms');
     const call = await media.placeCall();
     const line = await media.openLine(call);
@@ -134,7 +135,7 @@ describe('a conversation on the media stream', () => {
     expect(result?.turns.filter((turn) => turn.speaker === 'caller')).toHaveLength(5);
   });
 
-  it('asks into silence and then ends the call with the reason silence', async () => {
+  it('reprompts a silent caller and then ends the call with the reason silence', async () => {
     const media = await openMediaFixture({ dialogue: { promptAfterMs: 1_000, endAfterMs: 4_000 } });
     const call = await media.placeCall();
     const line = await media.openLine(call);

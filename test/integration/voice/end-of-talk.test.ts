@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => media.close());
 
-async function talk(agent: Partial<AgentSnapshot> = {}) {
+async function startCall(agent: Partial<AgentSnapshot> = {}) {
   const placed = await media.placeCall({ accountId, agent });
   const line = await media.openLine(placed);
   await eventually(() => engine.calls.has(placed.callId));
@@ -26,14 +26,14 @@ async function talk(agent: Partial<AgentSnapshot> = {}) {
 
 describe('the end of a session whose engine needs long for its conclusion', () => {
   it('closes the line first, stores the conclusion later, and then signals the workflow', async () => {
-    const { line, scripted, callId } = await talk();
+    const { line, scripted, callId } = await startCall();
     await eventually(async () => (await media.results.find(callId)) !== null);
     scripted.sink.end('agent_hangup');
     const decidedAt = performance.now();
     expect(await line.closed).toBe(1000);
-    // Half a second on an idle machine.
+    // On an idle machine this takes half a second.
     expect(performance.now() - decidedAt).toBeLessThan(CONCLUDES_AFTER_MS - 500);
-    // A carrier that requests instructions now gets a hang-up.
+    // If the carrier requests instructions now, it gets a hang-up.
     expect(await media.results.find(callId)).toMatchObject({ endReason: 'agent_hangup' });
     expect(await media.signals(callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended', resultStored: false }]);
     await eventually(async () => (await media.signals(callId)).length === 3, 10_000);
@@ -41,21 +41,23 @@ describe('the end of a session whose engine needs long for its conclusion', () =
     expect(await media.results.find(callId)).toMatchObject({ endReason: 'agent_hangup', summary: 'Scripted.' });
   }, 60_000);
 
-  it('has stored the number of a transfer when it closes the line', async () => {
-    const { line, scripted, callId } = await talk({ transferNumbers: ['+12025550143'] });
+  it('has stored the transfer number before it closes the line', async () => {
+    const { line, scripted, callId } = await startCall({ transferNumbers: ['+12025550143'] });
     await eventually(async () => (await media.results.find(callId)) !== null);
-    const asked = performance.now();
-    expect(await scripted.sink.tool({ name: 'transfer_call', arguments: { number: '+12025550143' } })).toMatchObject({
-      ok: true,
-    });
+    const transferRequestedAt = performance.now();
+    expect(await scripted.sink.runTool({ name: 'transfer_call', arguments: { number: '+12025550143' } })).toMatchObject(
+      {
+        ok: true,
+      },
+    );
     await line.closed;
-    expect(performance.now() - asked).toBeLessThan(CONCLUDES_AFTER_MS - 500);
+    expect(performance.now() - transferRequestedAt).toBeLessThan(CONCLUDES_AFTER_MS - 500);
     expect(await media.results.find(callId)).toMatchObject({ endReason: 'transferred', transferTo: '+12025550143' });
     await eventually(async () => (await media.results.find(callId))?.summary === 'Scripted.', 10_000);
   }, 60_000);
 
-  it('waits for the conclusion when the callee has hung up and hears no silence', async () => {
-    const { line, callId } = await talk();
+  it('waits for the conclusion if the callee has hung up, because no one hears the silence', async () => {
+    const { line, callId } = await startCall();
     await eventually(async () => (await media.results.find(callId)) !== null);
     line.hangUp();
     await eventually(async () => (await media.signals(callId)).length === 2, 10_000);

@@ -1,10 +1,10 @@
-import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from '../../../src/voice/engines/offline/lines.js';
+import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from '../../../src/voice/engines/offline/phrases.js';
 import { createCallProjection } from '../../../src/calls/projection.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';
 
-describe('an end that money or the duration limit forces', () => {
+describe('the announcement of an end by balance or duration limit', () => {
   let media: MediaFixture;
   beforeAll(async () => {
     media = await openMediaFixture({ timings: { endingsEveryMs: 200 } });
@@ -13,8 +13,8 @@ describe('an end that money or the duration limit forces', () => {
 
   let sequence = 1;
 
-  /** Writes the call's read model, as its workflow does. */
-  async function show(call: TestCall, endsAfterSeconds: number | null): Promise<void> {
+  /** Writes the call's read model as its workflow does. */
+  async function storeEnd(call: TestCall, endsAfterSeconds: number | null): Promise<void> {
     const projection = createCallProjection(media.database);
     const request = await createCallRequests(media.database).find(call.callId);
     if (!request) throw new Error('The call was never asked for.');
@@ -28,9 +28,9 @@ describe('an end that money or the duration limit forces', () => {
     return turns.filter(({ speaker }) => speaker === 'agent').map(({ text }) => text);
   }
 
-  it('is told by the agent about twenty seconds before, once, and not earlier', async () => {
+  it('is spoken by the agent about twenty seconds before the end, once, and not earlier', async () => {
     const call = await media.placeCall();
-    await show(call, 30);
+    await storeEnd(call, 30);
     const line = await media.openLine(call);
     await eventually(async () => (await agentLines(call)).includes(TWENTY_SECONDS_LEFT), 25_000);
     expect(performance.now() - line.startedAt).toBeGreaterThanOrEqual(10_000);
@@ -38,18 +38,20 @@ describe('an end that money or the duration limit forces', () => {
     line.hangUp();
     await line.closed;
     await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
-    const told = (await agentLines(call)).filter((text) => [TWENTY_SECONDS_LEFT, FEW_SECONDS_LEFT].includes(text));
-    expect(told).toEqual([TWENTY_SECONDS_LEFT]);
+    const announcements = (await agentLines(call)).filter((text) =>
+      [TWENTY_SECONDS_LEFT, FEW_SECONDS_LEFT].includes(text),
+    );
+    expect(announcements).toEqual([TWENTY_SECONDS_LEFT]);
   });
 
-  it('that comes to be known late is told with what is left, and none is told when there is none any more', async () => {
+  it('states the remaining time if the end becomes known late, and is not spoken if the end is lifted', async () => {
     const [late, lifted] = [await media.placeCall(), await media.placeCall()];
-    await show(late, 11);
-    await show(lifted, 26);
+    await storeEnd(late, 11);
+    await storeEnd(lifted, 26);
     const [lateLine, liftedLine] = [await media.openLine(late), await media.openLine(lifted)];
-    // It has been read by then, several times.
+    // In this time the media server reads the call several times.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    await show(lifted, null);
+    await storeEnd(lifted, null);
     await eventually(async () => (await agentLines(late)).includes(FEW_SECONDS_LEFT), 15_000);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     lateLine.hangUp();

@@ -4,53 +4,55 @@ import { openEngineLine } from './support/engine-line';
 import type { EngineLine } from './support/engine-line';
 import { eventually } from './support/media-fixture';
 
-/** What happens at one turn of the caller's: how a scripted provider hears it, and what it answers. */
+/** One turn of the caller: what the scripted provider hears, and how it responds. */
 export interface ScriptedTurn {
   hears: string;
   says?: string;
-  /** The provider calls this tool after what it says. */
+  /** The provider calls this tool after it has spoken. */
   calls?: ToolCall;
 }
 
-/** How an engine is brought under the contract: the engine itself is real, only what stands behind its sockets is not. */
+/** An engine that must fulfil the contract. The engine is real; only the providers behind its sockets are fakes. */
 export interface EngineHarness {
-  /** Warmed by the suite. */
+  /** Creates the engine. The suite warms it up. */
   factory: EngineFactory;
-  /** What the engine says first in a call that begins: never in one that goes on. */
+  /** Matches the engine's first words in a new call. The engine never says them in a resumed call. */
   greeting: RegExp;
-  /** What the agent has said before a call goes on, where the engine knows its own introduction by its words. */
+  /**
+   * The agent's words before a resume. Needed for engines that find their introduction in the transcript by its words.
+   */
   introduction?: string;
-  /** Parts of the call that this engine needs otherwise than the suite has them, such as its template. */
+  /** Fields of the call that this engine needs with other values than the suite's, such as its template. */
   call?: Partial<EngineCall>;
-  /** Caller's speech, 8 kHz mu-law. */
+  /** Synthesizes speech of the caller, 8 kHz mu-law. */
   speak(text: string): Promise<Uint8Array>;
-  /** Said one after the other, each after the engine's answer to the last, these lead to a goodbye and the end. */
+  /** The caller's words, each said after the engine's reply, until the engine says goodbye and ends the call. */
   linesToGoodbye: readonly ScriptedTurn[];
-  /** Keys that the engine answers by speaking when it has greeted; absent: it takes none. */
+  /** DTMF digits to which the engine replies after its greeting; undefined if the engine accepts no digits. */
   keys?: string;
-  /** What the provider makes of the caller's turns of the next call to start; absent: no provider stands behind it. */
+  /** Sets the provider's responses to the caller's turns of the next call; undefined if the engine has no provider. */
   script?(turns: readonly ScriptedTurn[]): void;
-  /** From now on the provider takes everything and answers nothing. */
+  /** Makes the provider accept everything and respond to nothing from now on. */
   hang?(): void;
-  /** From now on the provider breaks every connection and refuses new ones. */
+  /** Makes the provider break every connection and reject new ones from now on. */
   kill?(): void;
   close(): Promise<void>;
 }
 
 export interface HarnessOptions {
-  /** The engine's patience with silence, ms. */
+  /** The engine's silence timeouts, ms. */
   silence?: { promptAfterMs: number; endAfterMs: number };
 }
 
 export type MakeHarness = (options: HarnessOptions) => Promise<EngineHarness>;
 
-/** Where a second is promised, five are allowed: the box that runs this is busy. */
+/** The design allows one second. The test allows five, because the machine that runs the tests is busy. */
 const FIRST_WORD_MS = 5_000;
 const ANSWER_MS = 20_000;
 
-/** What every engine must do, whatever stands behind it. Each test makes an engine and a provider of its own. */
+/** The requirements for every engine. Each test creates its own engine and provider. */
 export function describeEngineContract(name: string, makeHarness: MakeHarness): void {
-  describe(`the engine contract, kept by ${name}`, () => {
+  describe(`the engine contract of ${name}`, () => {
     let harness: EngineHarness;
     let lines: EngineLine[] = [];
 
@@ -79,28 +81,28 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       }
     });
 
-    /** The agent has said something more, and was heard to its end. */
-    async function agentSpoke(line: EngineLine, before: number): Promise<void> {
+    /** Waits until the agent has had another turn and all of it was played. */
+    async function waitForAgentTurn(line: EngineLine, before: number): Promise<void> {
       await eventually(() => line.agentTurns().length > before && !line.isPlaying(), ANSWER_MS);
     }
 
-    async function greeted(line: EngineLine): Promise<void> {
-      await agentSpoke(line, 0);
+    async function waitForGreeting(line: EngineLine): Promise<void> {
+      await waitForAgentTurn(line, 0);
     }
 
-    it('greets first, and within a second', async () => {
+    it('greets first, without delay', async () => {
       await prepare();
       const line = dial();
       await eventually(() => line.firstHeardMs !== undefined, FIRST_WORD_MS);
-      await greeted(line);
+      await waitForGreeting(line);
       expect(line.turns[0]).toMatchObject({ speaker: 'agent' });
       expect(line.turns[0]?.text).toMatch(harness.greeting);
     });
 
-    it('hands out audio that makes whole frames, by items that end once and stay ended', async () => {
+    it('sends audio in whole frames, by items that end once and stay ended', async () => {
       await prepare();
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       expect([...line.frameSizes]).toEqual([160]);
       const loud = line.heard.filter((frame) => frame.some((byte) => (byte & 0x7f) < 0x60));
       expect(loud.length).toBeGreaterThan(line.heard.length / 4);
@@ -119,7 +121,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect([...open].filter((itemId) => !ended.has(itemId))).toEqual([]);
     });
 
-    it('stops speaking when the caller talks over it, and says in the transcript only what was heard', async () => {
+    it('stops speaking on a barge-in and transcribes only what was played', async () => {
       await prepare();
       harness.script?.([{ hears: 'Excuse me, who is speaking please?', says: 'It is the clinic.' }]);
       const speech = await harness.speak('Excuse me, who is speaking please? I did not get your name.');
@@ -133,7 +135,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
           event.kind === 'audio' && event.atMs <= (cleared?.atMs ?? 0) ? [event.itemId] : [],
         ),
       );
-      await agentSpoke(line, 1);
+      await waitForAgentTurn(line, 1);
       const late = line.events.filter(
         (event) => event.kind === 'audio' && event.atMs > (cleared?.atMs ?? 0) && itemsBefore.has(event.itemId),
       );
@@ -143,17 +145,17 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(first?.endMs).toBeLessThanOrEqual((cleared?.atMs ?? 0) + 500);
     });
 
-    it('keeps a transcript of both sides with times in the order of the talk', async () => {
+    it('keeps a transcript of both sides with times in the order of the conversation', async () => {
       await prepare();
       const [turn] = harness.linesToGoodbye;
       if (turn === undefined) throw new Error('the harness has no lines');
       harness.script?.([{ says: 'Thank you. What else?', hears: turn.hears }]);
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       const speech = await harness.speak(turn.hears);
       const beforeMs = line.now();
       line.say(speech);
-      await agentSpoke(line, 1);
+      await waitForAgentTurn(line, 1);
       await eventually(() => line.callerTurns().length > 0);
       const turns = line.turns.toSorted((a, b) => a.startMs - b.startMs);
       expect(turns.map(({ speaker }) => speaker)).toEqual(['agent', 'caller', 'agent']);
@@ -166,11 +168,11 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(turns[2]?.startMs).toBeGreaterThanOrEqual(turns[1]?.endMs ?? Infinity);
     });
 
-    it('ends the call after its goodbye was heard', async () => {
+    it('ends the call after its goodbye was played', async () => {
       await prepare();
       harness.script?.(harness.linesToGoodbye);
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       for (const { hears } of harness.linesToGoodbye) {
         const before = line.agentTurns().length;
         line.say(await harness.speak(hears));
@@ -186,39 +188,39 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.turns.toSorted((a, b) => a.startMs - b.startMs).at(-1)?.speaker).toBe('agent');
     }, 120_000);
 
-    it('calls a tool and goes on with its answer', async () => {
+    it('calls a tool and continues with its result', async () => {
       await prepare();
       if (harness.script === undefined) return expect(harness.factory.create().capabilities.freeForm).toBe(false);
       harness.script([
         { hears: 'With which doctor is it?', calls: { name: 'look_up', arguments: { day: 'tomorrow' } } },
       ]);
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       line.say(await harness.speak('With which doctor is it?'));
       await eventually(() => line.tools.length > 0, ANSWER_MS);
       expect(line.tools).toEqual([{ name: 'look_up', arguments: { day: 'tomorrow' } }]);
-      // A scripted provider repeats the answer it was given.
+      // The scripted provider repeats the result of the tool.
       await eventually(() => line.agentTurns().some((text) => text.includes('Doctor Quimby')), ANSWER_MS);
     });
 
-    it('answers keys', async () => {
+    it('replies to DTMF digits', async () => {
       await prepare();
       const { keys } = harness;
       if (keys === undefined) return expect(harness.factory.create().capabilities.dtmf).toBe(false);
       const engine = harness.factory.create();
       expect(engine.capabilities.dtmf).toBe(true);
       const line = dial({}, engine);
-      await greeted(line);
+      await waitForGreeting(line);
       for (const key of keys) engine.onDtmf(key);
-      await agentSpoke(line, 1);
+      await waitForAgentTurn(line, 1);
       const pressed = line.callerTurns().join(' ').replace(/\D/g, '');
       expect(pressed).toContain(keys.replace(/\D/g, ''));
     });
 
-    it('asks into silence, and ends the call when the silence goes on', async () => {
+    it('reprompts a silent caller, and ends the call when the silence continues', async () => {
       await prepare({ silence: { promptAfterMs: 2_000, endAfterMs: 7_000 } });
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       await eventually(() => line.ended !== undefined, 60_000);
       expect(line.ended).toBe('silence');
       await line.hangUp();
@@ -226,32 +228,32 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.callerTurns()).toEqual([]);
     }, 90_000);
 
-    it('does not take a caller who talks for silent', async () => {
+    it('does not treat a speaking caller as silent', async () => {
       await prepare({ silence: { promptAfterMs: 4_000, endAfterMs: 60_000 } });
       harness.script?.([{ hears: 'A long story.', says: 'I see.' }]);
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       const speech = await harness.speak('Well, you see, it is like this.');
       const before = line.agentTurns().length;
-      const talked = line.now() + 6_000;
-      while (line.now() < talked) {
+      const speaksUntil = line.now() + 6_000;
+      while (line.now() < speaksUntil) {
         if (!line.callerSpeaks()) line.say(speech);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       expect(line.agentTurns().length).toBe(before);
     });
 
-    it('tells the caller when the call will be ended soon', async () => {
+    it('announces the forced end of the call', async () => {
       await prepare();
       const engine = harness.factory.create();
       const line = dial({}, engine);
-      await greeted(line);
+      await waitForGreeting(line);
       engine.onEndingSoon?.(20);
-      await agentSpoke(line, 1);
+      await waitForAgentTurn(line, 1);
       expect(line.agentTurns()[1]).not.toMatch(harness.greeting);
     });
 
-    it('goes on with a call that was cut off: one sentence, no greeting', async () => {
+    it('resumes an interrupted call with one sentence and no greeting', async () => {
       await prepare();
       const line = dial({
         resume: {
@@ -268,15 +270,15 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
         },
       });
       await eventually(() => line.firstHeardMs !== undefined, FIRST_WORD_MS);
-      await agentSpoke(line, 0);
+      await waitForAgentTurn(line, 0);
       for (const text of line.agentTurns()) expect(text).not.toMatch(harness.greeting);
       expect(line.turns[0]?.startMs).toBeGreaterThanOrEqual(0);
     });
 
-    it('gives back values for exactly the keys of the template, and a summary', async () => {
+    it('returns values for exactly the keys of the template, and a summary', async () => {
       await prepare();
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       const result = await line.hangUp();
       const template = { ...CALL, ...harness.call }.outputTemplate;
       expect(Object.keys(result.outputParameters).toSorted()).toEqual(Object.keys(template).toSorted());
@@ -288,21 +290,21 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(result.summary.trim()).not.toBe('');
     });
 
-    it('stops within five seconds even when its provider answers nothing more', async () => {
+    it('stops within five seconds even if its provider no longer responds', async () => {
       await prepare();
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       harness.hang?.();
       line.say(await harness.speak('Are you there?'));
       await new Promise((resolve) => setTimeout(resolve, 500));
-      const began = performance.now();
+      const stopRequestedAt = performance.now();
       const result = await line.hangUp();
-      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(performance.now() - stopRequestedAt).toBeLessThan(5_000);
       expect(Object.keys(result.outputParameters).length).toBeGreaterThan(0);
       expect(result.summary.trim()).not.toBe('');
     });
 
-    it('stops at once when it has hardly begun', async () => {
+    it('stops at once right after its start', async () => {
       await prepare();
       const line = dial();
       const result = await line.hangUp();
@@ -310,22 +312,23 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.turns).toEqual([]);
     });
 
-    it('says sorry and fails the call when its provider is gone in the middle of it', async () => {
+    it('apologises and fails the call when its provider disappears during the call', async () => {
       await prepare();
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       if (harness.kill === undefined) return expect(harness.script === undefined).toBe(true);
       const before = line.agentTurns().length;
       harness.kill();
       line.say(await harness.speak('Are you still there?'));
       await eventually(() => line.failed !== undefined, 60_000);
-      // The carrier's marks have proven that the agent was heard, so that the call counts as COMPLETED/media_failed.
+      // The carrier has returned marks, so the caller has heard the agent. The call therefore counts as COMPLETED, with
+      // media_failed as its end reason.
       expect(line.agentTurns().length).toBeGreaterThan(before);
       expect(line.agentTurns().at(-1)).toMatch(/sorry/i);
       return undefined;
     }, 90_000);
 
-    it('fails a call without a sound when its provider was never there: nobody pays for it', async () => {
+    it('fails a call without audio if its provider was never available, so that the call is free', async () => {
       await prepare();
       if (harness.kill === undefined) return expect(harness.script === undefined).toBe(true);
       harness.kill();
@@ -335,17 +338,17 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       return undefined;
     }, 90_000);
 
-    it('keeps two calls apart', async () => {
+    it('keeps two calls separate', async () => {
       await prepare();
       harness.script?.([{ hears: 'I am the first.', says: 'Hello, first.' }]);
       const first = dial({ callId: 'call_first' });
-      await greeted(first);
+      await waitForGreeting(first);
       harness.script?.([]);
       const second = dial({ callId: 'call_second' });
-      await greeted(second);
+      await waitForGreeting(second);
       const heardBySecond = second.heard.length;
       first.say(await harness.speak('I am the first.'));
-      await agentSpoke(first, 1);
+      await waitForAgentTurn(first, 1);
       await eventually(() => first.callerTurns().length > 0);
       expect(second.callerTurns()).toEqual([]);
       expect(second.agentTurns().length).toBe(1);
@@ -355,11 +358,11 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(ids(first).size).toBeGreaterThan(ids(second).size);
     });
 
-    it('leaves no timer and no socket behind', async () => {
+    it('leaves no timer and no socket', async () => {
       await prepare();
       const before = await openResources();
       const line = dial();
-      await greeted(line);
+      await waitForGreeting(line);
       line.say(await harness.speak('Hello?'));
       await eventually(() => line.callerTurns().length > 0, ANSWER_MS);
       await line.hangUp();
@@ -371,9 +374,9 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
   });
 }
 
-/** What keeps this process alive, both ends of loopback sockets counted. */
+/** Counts the resources that keep this process running. A loopback socket counts twice, once for each end. */
 async function openResources(): Promise<{ timers: number; sockets: number }> {
-  // Without the timer of whoever waits for this.
+  // Lets the timer of the code that called this function expire first.
   await new Promise((resolve) => setImmediate(resolve));
   const names = process.getActiveResourcesInfo();
   return {

@@ -2,36 +2,36 @@ import { buffer } from 'node:stream/consumers';
 import { createSynthesizer } from '../../../src/voice/audio/flite.js';
 import type { Grammar } from '../../../src/voice/audio/grammar.js';
 import { encodeMulaw } from '../../../src/voice/audio/mulaw.js';
-import { createRecogniser } from '../../../src/voice/audio/recogniser.js';
+import { createGrammarStt } from '../../../src/voice/audio/grammar-stt.js';
 import { brief } from '../../support/spoken';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture } from './support/media-fixture';
 
 const TEMPLATE = JSON.stringify({ appointment_confirmed: false, code: null, size: 'small|medium|large' });
 
-describe('an agent that has something to find out', () => {
+describe('an agent with questions', () => {
   let media: MediaFixture;
   const synthesizer = createSynthesizer();
-  const recogniser = createRecogniser();
+  const stt = createGrammarStt();
   beforeAll(async () => {
     media = await openMediaFixture();
   });
   afterAll(async () => {
     await media.close();
-    await Promise.all([synthesizer.close(), recogniser.close()]);
+    await Promise.all([synthesizer.close(), stt.close()]);
   });
 
-  async function meaning(mulaw: Uint8Array, grammar: Grammar): Promise<string> {
-    const heard = await recogniser.recognise(mulaw, grammar);
+  async function recognize(mulaw: Uint8Array, grammar: Grammar): Promise<string> {
+    const heard = await stt.recognize(mulaw, grammar);
     return brief(heard.outcome === 'understood' ? heard.meaning : undefined);
   }
 
-  it('asks, understands and records both sides so that they can be understood again', async () => {
+  it('asks, understands, and records both sides intelligibly', async () => {
     const call = await media.placeCall({ agent: { outputParameters: TEMPLATE } });
     const line = await media.openLine(call);
     const turns = async () => (await media.results.find(call.callId))?.turns ?? [];
     for (const [index, answer] of ['Yes.', 'Four one five two.', 'Yes, that is right.', 'Large.'].entries()) {
-      // The agent has asked, and all of it was heard.
+      // Waits until the agent has asked its next question and the line has played the question to its end.
       await eventually(async () => (await turns()).length === 2 * index + 1 && !line.isPlaying(), 60_000);
       line.say(await synthesizer.speak(answer, 'rms'));
     }
@@ -62,12 +62,12 @@ describe('an agent that has something to find out', () => {
     if (recording === null || spoken === undefined || readBack === undefined) throw new Error('there is no recording');
     const wav = await buffer(recording.stream);
     const caller = between(wav, 'left', spoken.startMs - 300, spoken.endMs + 300);
-    expect(await meaning(caller, { kind: 'digits' })).toBe('4152');
+    expect(await recognize(caller, { kind: 'digits' })).toBe('4152');
     const agent = between(wav, 'right', readBack.startMs - 300, readBack.endMs + 300);
     const readBacks = ['4153', '7152', '4152', '4192', '415'].map((digits) => `I heard ${digits}. Is that right?`);
-    expect(await meaning(agent, { kind: 'choices', choices: readBacks })).toBe('choice 2');
-    // Each side is on its own track only. (The agent may say its first words of the read-back within these times.)
-    expect(await meaning(between(wav, 'right', spoken.startMs, spoken.endMs), { kind: 'digits' })).not.toBe('4152');
+    expect(await recognize(agent, { kind: 'choices', choices: readBacks })).toBe('choice 2');
+    // Each party is only on its own track. (The agent may already say the first words of the read-back in this period.)
+    expect(await recognize(between(wav, 'right', spoken.startMs, spoken.endMs), { kind: 'digits' })).not.toBe('4152');
   }, 120_000);
 });
 

@@ -22,7 +22,7 @@ describe('the media server', () => {
   });
   afterAll(() => media.close());
 
-  async function live(): Promise<{ call: TestCall; socket: WebSocket }> {
+  async function startCall(): Promise<{ call: TestCall; socket: WebSocket }> {
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
     socket.send(startEvent(call.carrierSid, call.streamSid));
@@ -36,19 +36,19 @@ describe('the media server', () => {
       ['a wrong signature', { signature: randomBytes(20).toString('base64') }],
       ['the other mode’s token', { authToken: '2'.repeat(32) }],
       ['a signature over https', { streamUrl: 'https://media.example.com/stream' }],
-    ])('refuses %s with 403', async (_, changes) => {
+    ])('rejects %s with 403', async (_, changes) => {
       const call = await media.placeCall();
       await expect(media.dialIn(call, changes)).rejects.toThrow('403');
     });
 
-    it('refuses a signature that was made for another call with 403', async () => {
+    it('rejects a signature for another call with 403', async () => {
       const [one, other] = [await media.placeCall(), await media.placeCall()];
       const { authToken, streamUrl } = media.lineOptions(one);
       const signature = sign({ authToken, url: `${streamUrl}/${one.callId}`, params: {} });
       await expect(media.dialIn(other, { signature })).rejects.toThrow('403');
     });
 
-    it('knows no stream of an unknown call, of no call and of a call that is final', async () => {
+    it('rejects a stream of an unknown call, an invalid call id and an ended call with 404', async () => {
       const call = await media.placeCall();
       await expect(media.dialIn(call, { callId: `call_${'0'.repeat(26)}` })).rejects.toThrow('404');
       await expect(media.dialIn(call, { callId: 'call_1' })).rejects.toThrow('404');
@@ -70,7 +70,7 @@ describe('the media server', () => {
       await expect(media.dialIn(call)).rejects.toThrow('404');
     });
 
-    it('knows no stream of a call whose binding is missing or closed', async () => {
+    it('rejects a stream of a call whose binding is missing or closed with 404', async () => {
       const [unbound, closed] = [await media.placeCall(), await media.placeCall()];
       await media.database.carrierBindings.deleteOne({ _id: unbound.callId });
       await media.database.carrierBindings.updateOne({ _id: closed.callId }, { $set: { closed: true } });
@@ -78,8 +78,8 @@ describe('the media server', () => {
       await expect(media.dialIn(closed)).rejects.toThrow('404');
     });
 
-    it('takes one socket of a call: a second one is refused, also after the first is gone', async () => {
-      const { call, socket } = await live();
+    it('accepts one socket per call and rejects a second one, even after the first has closed', async () => {
+      const { call, socket } = await startCall();
       const second = await media.dialIn(call);
       second.send(startEvent(call.carrierSid, sidOf('MZ', 2)));
       expect(await closeOf(second)).toBe(1008);
@@ -89,7 +89,7 @@ describe('the media server', () => {
       await expect(media.dialIn(call)).rejects.toThrow(/40[49]/);
     });
 
-    it('lets one of two sockets in that come at once', async () => {
+    it('accepts one of two concurrent sockets', async () => {
       const call = await media.placeCall();
       const tries = await Promise.allSettled([media.dialIn(call), media.dialIn(call)]);
       expect(tries.map((outcome) => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -98,14 +98,14 @@ describe('the media server', () => {
   });
 
   describe('before the start', () => {
-    it('closes with 1008 when no start comes in time', async () => {
+    it('closes with 1008 if no start arrives in time', async () => {
       const socket = await media.dialIn(await media.placeCall());
       const openedAt = performance.now();
       expect(await closeOf(socket)).toBe(1008);
       expect(performance.now() - openedAt).toBeGreaterThan(START_WITHIN_MS * 0.9);
     });
 
-    it('closes with 1008, and tells nobody, when the start names another call of the carrier', async () => {
+    it('closes with 1008 without a signal if the start names another carrier call', async () => {
       const call = await media.placeCall();
       const socket = await media.dialIn(call);
       socket.send(startEvent(`CA${'0'.repeat(32)}`, call.streamSid));
@@ -118,7 +118,7 @@ describe('the media server', () => {
       ['audio', '{"event":"media","media":{"timestamp":"0","payload":"/////w=="}}', 1008],
       ['a stop', '{"event":"stop"}', 1008],
       ['another codec', startEvent(sidOf('CA', 1), sidOf('MZ', 1)).replace('x-mulaw', 'l16'), 1008],
-      ['no JSON', 'hello', 1007],
+      ['invalid JSON', 'hello', 1007],
       ['nested arrays', '['.repeat(60_000), 1007],
       ['an array', '[]', 1007],
       ['a binary frame', Buffer.from([1, 2, 3]), 1003],
@@ -133,12 +133,12 @@ describe('the media server', () => {
   describe('in a running stream', () => {
     it.each([
       ['bad base64', '{"event":"media","media":{"timestamp":"0","payload":"%%%%"}}', 1007],
-      ['a timestamp that is no time', '{"event":"media","media":{"timestamp":"-1","payload":"////"}}', 1007],
+      ['an invalid timestamp', '{"event":"media","media":{"timestamp":"-1","payload":"////"}}', 1007],
       ['a second start', startEvent(sidOf('CA', 1), sidOf('MZ', 1)), 1008],
-      ['bytes that are no UTF-8', Buffer.from([0xff, 0xfe]), 1007],
-    ])('ends on %s as media_failed while another call goes on', async (_, data, code) => {
+      ['invalid UTF-8', Buffer.from([0xff, 0xfe]), 1007],
+    ])('ends as media_failed on %s while another call continues', async (_, data, code) => {
       const other = await media.openLine(await media.placeCall());
-      const { call, socket } = await live();
+      const { call, socket } = await startCall();
       socket.send(data, { binary: false });
       expect(await closeOf(socket)).toBe(code);
       await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
@@ -147,20 +147,20 @@ describe('the media server', () => {
       other.hangUp();
     });
 
-    it('ends on a flood of messages with 1008', async () => {
-      const { socket } = await live();
+    it('closes with 1008 on a flood of messages', async () => {
+      const { socket } = await startCall();
       for (let i = 0; i < 6_000; i++) socket.send('{"event":"mark","mark":{"name":"x"}}');
       expect(await closeOf(socket)).toBe(1008);
     });
 
-    it('ends on a message in very many fragments', async () => {
-      const { socket } = await live();
+    it('closes on a message in too many fragments', async () => {
+      const { socket } = await startCall();
       for (let i = 0; i < 200; i++) socket.send('x', { fin: false });
       expect([1008, 1009]).toContain(await closeOf(socket));
     });
 
-    it('takes unknown events and key presses as they come', async () => {
-      const { socket } = await live();
+    it('accepts unknown events and DTMF digits', async () => {
+      const { socket } = await startCall();
       socket.send('{"event":"noise","level":1}');
       socket.send('{"event":"dtmf","dtmf":{"track":"inbound_track","digit":"5"}}');
       await pause(100);
@@ -168,8 +168,8 @@ describe('the media server', () => {
       socket.close(1000);
     });
 
-    it('takes a socket that closes in order as the carrier’s stop, one that breaks as lost: that ends nothing', async () => {
-      const [broken, closed] = [await live(), await live()];
+    it('treats a regular close as the carrier’s stop, and a broken socket as lost without ending the call', async () => {
+      const [broken, closed] = [await startCall(), await startCall()];
       broken.socket.terminate();
       closed.socket.close(1000);
       await eventually(async () => (await media.signals(closed.call.callId)).length === 2);
@@ -180,8 +180,8 @@ describe('the media server', () => {
       expect(await media.signals(broken.call.callId)).toMatchObject([{ kind: 'started' }]);
     });
 
-    it('does not count audio as played before a mark has proven it', async () => {
-      const { call, socket } = await live();
+    it('counts audio as played only after its mark returned', async () => {
+      const { call, socket } = await startCall();
       await pause(600);
       socket.close(1000);
       await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
@@ -189,7 +189,7 @@ describe('the media server', () => {
     });
   });
 
-  it('answers its health and nothing else over HTTP', async () => {
+  it('serves only its health check over HTTP', async () => {
     const statusOf = (path: string) =>
       new Promise<number | undefined>((resolve, reject) => {
         request({ port: media.port, path }, (response) => resolve(response.resume().statusCode))
@@ -201,8 +201,8 @@ describe('the media server', () => {
   });
 });
 
-describe('a media server under other conditions', () => {
-  it('takes a carrier from which nothing comes any more, not even the answer to a ping, for lost', async () => {
+describe('a media server in difficult conditions', () => {
+  it('treats a carrier that sends nothing, not even a pong, as lost', async () => {
     const media = await openMediaFixture({ timings: { pingEveryMs: 300 } });
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
@@ -216,13 +216,13 @@ describe('a media server under other conditions', () => {
     await media.close();
   });
 
-  it('does not take a carrier for lost whose signs of life it had no time to read', async () => {
+  it('does not treat a carrier as lost whose messages it had no time to read', async () => {
     const pingEveryMs = 300;
     const media = await openMediaFixture({ timings: { pingEveryMs } });
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
     const pinged = new Promise<void>((resolve) => {
-      // The answer is on its way already; now the process stands still.
+      // The client's pong is already under way, and now the process blocks.
       socket.once('ping', () => {
         for (const until = performance.now() + pingEveryMs * 2; performance.now() < until;);
         resolve();
@@ -236,7 +236,7 @@ describe('a media server under other conditions', () => {
     await media.close();
   });
 
-  it('ends the one call whose engine throws when it is to begin, and stores that', async () => {
+  it('ends the one call whose engine throws at its start, and stores that', async () => {
     const { factory } = createScriptedEngine();
     const create = () => {
       const engine = factory.create();
@@ -254,7 +254,7 @@ describe('a media server under other conditions', () => {
     await media.close();
   });
 
-  it('hands live calls over when it is told to stop: their streams are closed, their rows stay open', async () => {
+  it('closes the streams of live calls on shutdown and keeps their rows open for another process', async () => {
     const media = await openMediaFixture({ timings: { shutdownGraceMs: 300 } });
     const call = await media.placeCall();
     const line = await media.openLine(call);
@@ -271,7 +271,7 @@ describe('a media server under other conditions', () => {
     await media.close();
   });
 
-  it('talks on while the database is away, and stores the result when it is back', async () => {
+  it('continues the session while the database is unavailable, and stores the result later', async () => {
     const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
     const media = await openMediaFixture({ mongodbUri: `mongodb://${gate.address}` });
     const call = await media.placeCall();
@@ -284,7 +284,7 @@ describe('a media server under other conditions', () => {
     await eventually(async () => (await media.signals(call.callId)).length === 2, 15_000);
     gate.open();
     await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true, 30_000);
-    // The call was told that something is on its way, and now that it is there.
+    // The media server signaled first that a result was pending, and then that the result is stored.
     await eventually(async () => (await media.signals(call.callId)).length === 3);
     expect(await media.signals(call.callId)).toMatchObject([
       { kind: 'started' },
@@ -296,7 +296,7 @@ describe('a media server under other conditions', () => {
     await gate.close();
   });
 
-  it('keeps what is stored of a recording whose rest was given up because the database stayed away', async () => {
+  it('keeps the stored part of a recording when the rest was given up because the database was unavailable', async () => {
     const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
     const mongodbUri = `mongodb://${gate.address}`;
     const media = await openMediaFixture({ mongodbUri, timings: { recordingGiveUpMs: 500 } });
@@ -305,7 +305,7 @@ describe('a media server under other conditions', () => {
     const isBegun = async () => (await media.database.recordingFiles.countDocuments({ _id: call.callId })) > 0;
     await eventually(isBegun, 30_000);
     gate.shut();
-    // Two more chunks come up, the database is looked for in vain for 4 s, and once more is not tried.
+    // Two more chunks arrive while the database is unreachable for 4 s. The recorder makes no further attempt.
     await pause(12_000);
     gate.open();
     await eventually(() => isBegun().catch(() => false), 30_000);
@@ -317,7 +317,7 @@ describe('a media server under other conditions', () => {
     await gate.close();
   }, 120_000);
 
-  it('talks on while Temporal is away, and tells the workflow of both ends of the stream when it is back', async () => {
+  it('continues the session while Temporal is unavailable, and signals both ends of the stream later', async () => {
     const gate = await startGate(process.env['TEST_TEMPORAL_ADDRESS'] ?? '');
     const media = await openMediaFixture({ temporalAddress: gate.address });
     const call = await media.placeCall();
@@ -334,7 +334,7 @@ describe('a media server under other conditions', () => {
     await gate.close();
   });
 
-  it('hangs up on a stream whose call has no running workflow any more: nobody would pay for it', async () => {
+  it('hangs up on a stream whose call has no running workflow, because it would not be billed', async () => {
     const media = await openMediaFixture();
     const call = await media.placeCall();
     await media.endWorkflow(call.callId);
@@ -344,7 +344,7 @@ describe('a media server under other conditions', () => {
     await media.close();
   });
 
-  it('does not speak on a stream whose call another stream has taken', async () => {
+  it('does not speak on a stream whose call belongs to another stream', async () => {
     const media = await openMediaFixture();
     const call = await media.placeCall();
     const socket = await media.dialIn(call);

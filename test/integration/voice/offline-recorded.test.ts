@@ -10,7 +10,7 @@ describe('a session of the offline engine', () => {
   beforeAll(() => Promise.all([recording.warm(), silent.warm()]));
   afterAll(() => Promise.all([synthesizer.close(), recording.close(), silent.close()]));
 
-  it('is recorded where an operator asks for it, and says the same when it is replayed', async () => {
+  it('is recorded if configured, and its replay has the same transcript', async () => {
     const engine = recording.create();
     const line = connect(engine, { outputTemplate: { agreed: false, code: null } });
     await line.agentTurn();
@@ -29,7 +29,7 @@ describe('a session of the offline engine', () => {
     );
   }, 90_000);
 
-  it('is not recorded otherwise', async () => {
+  it('is not recorded by default', async () => {
     const line = connect(silent.create());
     await line.agentTurn();
     expect(await line.stop()).not.toHaveProperty('sessionLog');

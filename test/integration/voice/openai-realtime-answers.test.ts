@@ -7,36 +7,36 @@ const LONG =
   'This is a long answer of many words, so that there is all the time in the world to press a key meanwhile.';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('an answer that the realtime engine owes', () => {
+describe('a pending reply of the realtime engine', () => {
   let call: RealtimeCall;
   afterEach(() => call.close());
 
-  const asked = () => call.sent('response.create').length;
-  const told = () => call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
+  const responseRequests = () => call.sent('response.create').length;
+  const itemTexts = () => call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
 
-  it('is asked for once more when a response has nothing in it', async () => {
+  it('is requested again when a response is empty', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     call.fake.nasty.emptyResponses = 1;
     await call.ask();
-    expect(asked()).toBe(2);
+    expect(responseRequests()).toBe(2);
     expect(call.line.agentTurns()).toEqual([GREETING, 'I see, thank you.']);
   });
 
-  it('is not asked for a third time of a model that has nothing to say', async () => {
+  it('is not requested a third time if the model has nothing to say', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     call.fake.nasty.emptyResponses = 2;
     call.line.say(await call.speech('Tell me more, please.'));
-    await eventually(() => asked() === 2, ANSWER_MS);
+    await eventually(() => responseRequests() === 2, ANSWER_MS);
     await pause(1_500);
-    expect(asked()).toBe(2);
+    expect(responseRequests()).toBe(2);
     await call.ask();
     expect(call.line.failed).toBeUndefined();
     expect(call.fake.upgrades()).toBe(1);
   });
 
-  it('comes to keys, even if what they interrupted ends as failed', async () => {
+  it('follows DTMF digits even if the response they interrupted ends as failed', async () => {
     call = await placeRealtimeCall({ nasty: { speed: 1 }, script: [{ hears: 'Please tell me.', says: LONG }] });
     await call.greeted();
     call.fake.nasty.failsCancelled = true;
@@ -47,7 +47,7 @@ describe('an answer that the realtime engine owes', () => {
     expect(call.fake.upgrades()).toBe(1);
   });
 
-  it('waits for a caller who presses keys while speaking', async () => {
+  it('waits for a caller who presses digits while speaking', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     call.line.say(await call.speech('Please let me tell you what I have seen there on that day, and what came of it.'));
@@ -60,13 +60,16 @@ describe('an answer that the realtime engine owes', () => {
     expect(call.line.callerTurns()[0]).toBe('(keys: 1 #)');
   });
 
-  describe('while the provider is away', () => {
-    /** What is told meanwhile reaches the next session, which then answers, and is not taken for stalled. */
+  describe('while the provider is unavailable', () => {
+    /**
+     * Asserts that input from the time of the outage reaches the next session, and that this session replies and does
+     * not count as stalled.
+     */
     async function expectAnswer(text: string): Promise<void> {
-      // What the fake says first in a session that goes on, or in one that was told something.
+      // The fake says one of these first, in a resumed session or in a session that received an item.
       await eventually(() => [BRIDGE, ASIDE].some((words) => call.line.agentTurns().includes(words)), ANSWER_MS);
       await pause(4_000);
-      expect(told()).toContain(text);
+      expect(itemTexts()).toContain(text);
       expect(call.fake.upgrades()).toBe(2);
       await call.ask();
       expect(call.line.failed).toBeUndefined();
@@ -74,7 +77,7 @@ describe('an answer that the realtime engine owes', () => {
 
     const timings = { retryAfterMs: 1_500, lostAfterMs: 3_000 };
 
-    it('comes to a tool that finishes: the next session is told', async () => {
+    it('follows a tool result, which is passed to the next session', async () => {
       let finish = (): void => undefined;
       call = await placeRealtimeCall({
         timings,
@@ -90,7 +93,7 @@ describe('an answer that the realtime engine owes', () => {
       await expectAnswer('The tool look_up answered: ⟦"found"⟧');
     });
 
-    it('comes to keys that are pressed: the next session is told', async () => {
+    it('follows DTMF digits, which are passed to the next session', async () => {
       call = await placeRealtimeCall({ timings });
       await call.greeted();
       call.session().socket.terminate();

@@ -1,4 +1,4 @@
-import { SILENT_GOODBYE } from '../../../src/voice/engines/local-lines.js';
+import { SILENT_GOODBYE } from '../../../src/voice/engines/offline-phrases.js';
 import { silence, tone } from '../../support/spoken';
 import { chatAnswer } from './fakes/openai-realtime';
 import { GREETING } from './fakes/openai-realtime-session';
@@ -10,7 +10,7 @@ describe('the conclusion of a call', () => {
   let call: RealtimeCall;
   afterEach(() => call.close());
 
-  it('is asked for once, strictly, with the whole transcript, and held against the template', async () => {
+  it('is requested once, in strict mode with the whole transcript, and checked against the template', async () => {
     call = await placeRealtimeCall({ script: [{ hears: 'Yes, that suits me.', says: 'Good.' }] });
     call.fake.concludeBy(() => ({
       status: 200,
@@ -22,9 +22,9 @@ describe('the conclusion of a call', () => {
     expect(result).toMatchObject({ summary: 'Confirmed.', outputParameters: { confirmed: true, note: null } });
     expect(Object.keys(result.outputParameters)).toEqual(['confirmed', 'note']);
     expect(call.fake.conclusions).toHaveLength(1);
-    const [asked] = call.fake.conclusions;
-    expect(asked?.authorization).toBe('Bearer test-key');
-    const body = JSON.parse(asked?.body ?? '') as {
+    const [request] = call.fake.conclusions;
+    expect(request?.authorization).toBe('Bearer test-key');
+    const body = JSON.parse(request?.body ?? '') as {
       messages: { content: string }[];
       response_format: { json_schema: { strict: boolean } };
     };
@@ -32,25 +32,25 @@ describe('the conclusion of a call', () => {
     expect(body.messages[1]?.content).toBe(`agent: ${GREETING}\ncaller: Yes, that suits me.\nagent: Good.`);
   });
 
-  it('is asked for again after a 503, and does without the model after a second one', async () => {
+  it('is requested again after a 503, and made without the model after a second one', async () => {
     call = await placeRealtimeCall();
-    let times = 0;
-    call.fake.concludeBy(() => ({ status: 503, text: `${++times}` }));
+    let requests = 0;
+    call.fake.concludeBy(() => ({ status: 503, text: `${++requests}` }));
     await call.greeted();
     await call.ask();
     const result = await call.line.hangUp();
-    expect(times).toBe(2);
+    expect(requests).toBe(2);
     expect(result.summary).toBe('The agent spoke 2 times and the other side once; no summary could be made.');
     expect(result.outputParameters).toEqual({ confirmed: null, note: null });
   });
 
-  it('is asked for again when the answer breaks off', async () => {
+  it('is requested again if the response breaks', async () => {
     call = await placeRealtimeCall();
-    let times = 0;
+    let requests = 0;
     call.fake.concludeBy(() => ({
       status: 200,
       text: chatAnswer({ summary: 'All is well.', values: { value_1: true, value_2: null } }),
-      ...(++times === 1 ? { breaksOff: true } : {}),
+      ...(++requests === 1 ? { breaksOff: true } : {}),
     }));
     await call.greeted();
     await call.ask();
@@ -60,7 +60,7 @@ describe('the conclusion of a call', () => {
     });
   });
 
-  it('keeps the keys of a caller who hangs up with them', async () => {
+  it('keeps the DTMF digits of a caller who hangs up without a pause', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     call.engine.onDtmf('1');
@@ -69,7 +69,7 @@ describe('the conclusion of a call', () => {
   });
 
   it.each([['not JSON'], ['{}'], [chatAnswer([1, 2])], [chatAnswer('x')]])(
-    'does without an answer like %s',
+    'is made without the model if the response is %s',
     async (text) => {
       call = await placeRealtimeCall();
       call.fake.concludeBy(() => ({ status: 200, text }));
@@ -82,7 +82,7 @@ describe('the conclusion of a call', () => {
     },
   );
 
-  it('needs no model when nobody answered, and keeps the words of a caller who hung up while speaking', async () => {
+  it('keeps the words of a caller who hangs up while speaking', async () => {
     call = await placeRealtimeCall({ script: [{ hears: 'I have to go now.' }] });
     await call.greeted();
     call.line.say(await call.speech('I have to go now, good bye and thank you.'));
@@ -93,24 +93,24 @@ describe('the conclusion of a call', () => {
   });
 });
 
-describe('an answering machine', () => {
+describe('voicemail', () => {
   let call: RealtimeCall;
   afterEach(() => call.close());
 
-  const MAILBOX = 'You have reached the mailbox of Ada. Please leave a message.';
-  const machine = { hears: MAILBOX, calls: { name: 'answering_machine', arguments: {} } };
+  const VOICEMAIL_GREETING = 'You have reached the mailbox of Ada. Please leave a message.';
+  const machine = { hears: VOICEMAIL_GREETING, calls: { name: 'answering_machine', arguments: {} } };
 
-  it('that the model hears is hung up on', async () => {
+  it('that the model detects is hung up on', async () => {
     call = await placeRealtimeCall({ call: { voicemail: { action: 'hang_up' } }, script: [machine] });
     await call.greeted();
-    call.line.say(await call.speech(MAILBOX));
+    call.line.say(await call.speech(VOICEMAIL_GREETING));
     await eventually(() => call.line.ended !== undefined, ANSWER_MS);
     expect(call.line.ended).toBe('voicemail');
     expect(call.line.tools).toEqual([]);
     expect(await call.line.hangUp()).toMatchObject({ answeredBy: 'voicemail' });
   });
 
-  it('that the carrier tells of is hung up on, in the middle of a sentence', async () => {
+  it('that the carrier reports is hung up on, even while the agent speaks', async () => {
     call = await placeRealtimeCall({ call: { voicemail: { action: 'hang_up' } } });
     await eventually(() => call.line.heard.length > 25, ANSWER_MS);
     call.engine.onAnsweredBy?.('voicemail');
@@ -120,37 +120,37 @@ describe('an answering machine', () => {
     expect(await call.line.hangUp()).toMatchObject({ answeredBy: 'voicemail' });
   });
 
-  it('gets the message once it is quiet, and is not answered', async () => {
+  it('gets the message when it is silent, and no reply', async () => {
     const message = 'Please call the clinic back, {{name}}.';
     call = await placeRealtimeCall({
       call: { voicemail: { action: 'leave_message', message }, inputParameters: { name: 'Ada' } },
       script: [machine],
     });
     await call.greeted();
-    call.line.say(await call.speech(MAILBOX));
+    call.line.say(await call.speech(VOICEMAIL_GREETING));
     await eventually(() => call.sent('response.create').length > 1, ANSWER_MS);
     expect(call.line.callerSpeaks()).toBe(false);
-    const told = call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
-    expect(told.at(-1)).toContain('⟦Please call the clinic back, Ada.⟧');
+    const itemTexts = call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
+    expect(itemTexts.at(-1)).toContain('⟦Please call the clinic back, Ada.⟧');
     await eventually(() => call.line.ended !== undefined, ANSWER_MS);
     expect(call.line.ended).toBe('voicemail');
     await call.line.hangUp();
     expect(call.line.agentTurns()).toHaveLength(2);
   });
 
-  it('that pauses before its tone gets the message after the tone, when the model alone has heard it', async () => {
+  it('that pauses before its tone gets the message after the tone if only the model detected it', async () => {
     const message = 'Please call the clinic back.';
     call = await placeRealtimeCall({ call: { voicemail: { action: 'leave_message', message } }, script: [machine] });
     await call.greeted();
-    call.line.say(Buffer.concat([await call.speech(MAILBOX), silence(2_500), tone(1_000, 500)]));
-    const told = () => call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text ?? '');
-    await eventually(() => told().some((text) => text.includes(message)), ANSWER_MS);
+    call.line.say(Buffer.concat([await call.speech(VOICEMAIL_GREETING), silence(2_500), tone(1_000, 500)]));
+    const itemTexts = () => call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text ?? '');
+    await eventually(() => itemTexts().some((text) => text.includes(message)), ANSWER_MS);
     expect(call.line.callerSpeaks()).toBe(false);
     await eventually(() => call.line.ended !== undefined, ANSWER_MS);
     expect(call.line.ended).toBe('voicemail');
   });
 
-  it('that is to be talked to is talked to', async () => {
+  it('gets a conversation if the agent continues on voicemail', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     call.engine.onAnsweredBy?.('voicemail');
@@ -160,7 +160,7 @@ describe('an answering machine', () => {
     expect(await call.line.hangUp()).toMatchObject({ answeredBy: 'voicemail' });
   });
 
-  it('is not what a person is taken for who answers', async () => {
+  it('is not assumed if a person answers', async () => {
     call = await placeRealtimeCall({ call: { voicemail: { action: 'hang_up' } } });
     await call.greeted();
     await call.ask();
@@ -172,7 +172,7 @@ describe('a goodbye', () => {
   let call: RealtimeCall;
   afterEach(() => call.close());
 
-  it('that the model keeps the caller waiting for is said without it', async () => {
+  it('is spoken without the model if the model is too slow', async () => {
     call = await placeRealtimeCall({
       silence: { promptAfterMs: 60_000, endAfterMs: 1_500 },
       timings: { lostAfterMs: 1_000 },

@@ -7,7 +7,7 @@ import type { RealtimeHarness } from './support/realtime-harness';
 
 const TEMPLATE = { agent: { outputParameters: '{"confirmed":false,"note":null}' } };
 
-describe('a call on the media stream that the realtime engine conducts', () => {
+describe('a call of the realtime engine on the media stream', () => {
   let harness: RealtimeHarness;
   let media: MediaFixture;
   beforeEach(async () => {
@@ -19,10 +19,10 @@ describe('a call on the media stream that the realtime engine conducts', () => {
     await harness.close();
   });
 
-  const over = (call: TestCall) =>
+  const waitForEnd = (call: TestCall) =>
     eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
 
-  it('leaves the transcript of both sides, result and usage when the callee hangs up', async () => {
+  it('stores the transcript of both sides, result and usage when the callee hangs up', async () => {
     harness.script?.([{ hears: 'That is all I need.', says: 'Very well.' }]);
     harness.fake.concludeBy(() => ({
       status: 200,
@@ -31,16 +31,16 @@ describe('a call on the media stream that the realtime engine conducts', () => {
     const speech = await harness.speak('That is all I need.');
     const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
-    const said = (turns: number) =>
+    const waitForTurns = (turns: number) =>
       eventually(
         async () => ((await media.results.find(call.callId))?.turns.length ?? 0) >= turns && !line.isPlaying(),
         30_000,
       );
-    await said(1);
+    await waitForTurns(1);
     line.say(speech);
-    await said(3);
+    await waitForTurns(3);
     line.hangUp();
-    await over(call);
+    await waitForEnd(call);
     const result = await media.results.find(call.callId);
     expect(result).toMatchObject({ engine: 'openai-realtime', agentAudioPlayed: true, summary: 'All was said.' });
     expect(result?.turns.map(({ speaker, text }) => [speaker, text])).toEqual([
@@ -52,25 +52,25 @@ describe('a call on the media stream that the realtime engine conducts', () => {
     expect([...line.frameSizes]).toEqual([160]);
   });
 
-  it('fails with the agent heard, after an apology, when the provider dies in the middle', async () => {
+  it('fails with the agent heard, after an apology, if the provider fails during the call', async () => {
     const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     await eventually(async () => ((await media.results.find(call.callId))?.turns.length ?? 0) > 0, 30_000);
     harness.kill?.();
     expect(await line.closed).toBe(1011);
-    await over(call);
+    await waitForEnd(call);
     const result = await media.results.find(call.callId);
     expect(result).toMatchObject({ endReason: 'media_failed', agentAudioPlayed: true });
     expect(result?.turns[0]?.text).toBe(GREETING);
     expect(result?.turns.at(-1)?.text).toMatch(/^I am sorry/);
   });
 
-  it('fails with nothing heard, and so at no cost, when there is no provider', async () => {
+  it('fails without audio, and so at no cost, if there is no provider', async () => {
     harness.kill?.();
     const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     expect(await line.closed).toBe(1011);
-    await over(call);
+    await waitForEnd(call);
     expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed', agentAudioPlayed: false });
     expect(line.heard).toEqual([]);
   });

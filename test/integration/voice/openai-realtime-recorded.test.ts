@@ -7,7 +7,7 @@ describe('a session of the realtime engine', () => {
   let call: RealtimeCall;
   afterEach(() => call.close());
 
-  it('is recorded where an operator asks for it, and says the same when it is replayed', async () => {
+  it('is recorded if configured, and its replay has the same transcript', async () => {
     call = await placeRealtimeCall({
       recordsEvents: true,
       script: [{ hears: 'Who is it?', says: 'It is the clinic.' }],
@@ -27,13 +27,13 @@ describe('a session of the realtime engine', () => {
     );
   });
 
-  it('is not recorded otherwise', async () => {
+  it('is not recorded by default', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     expect(await call.line.hangUp()).not.toHaveProperty('sessionLog');
   });
 
-  it('counts a response that failed and is asked for again as one reply', async () => {
+  it('counts a failed response and its repetition as one reply', async () => {
     call = await placeRealtimeCall({ recordsEvents: true, nasty: { failResponses: 1 } });
     await call.greeted();
     const { sessionLog = '' } = await call.line.hangUp();

@@ -10,7 +10,7 @@ describe('the realtime engine', () => {
   let call: RealtimeCall;
   afterEach(() => call.close());
 
-  it('asks for telephone audio both ways, a voice, transcripts, turns that only we interrupt, and the tools', async () => {
+  it('requests telephone audio both ways, a voice, transcripts, turns that only we interrupt, and the tools', async () => {
     call = await placeRealtimeCall({ call: { voicemail: { action: 'hang_up' } } });
     await call.greeted();
     const [update] = call.sent('session.update');
@@ -36,7 +36,7 @@ describe('the realtime engine', () => {
     expect(call.session().errors).toEqual([]);
   });
 
-  it('leaves semantic turn detection to the provider when it is chosen', async () => {
+  it('leaves semantic turn detection to the provider if configured', async () => {
     call = await placeRealtimeCall({ env: { OPENAI_TURN_DETECTION: 'semantic_vad', OPENAI_VAD_EAGERNESS: 'high' } });
     await call.greeted();
     expect(call.sent('session.update')[0]?.session?.audio?.input?.turn_detection).toEqual({
@@ -47,7 +47,7 @@ describe('the realtime engine', () => {
     });
   });
 
-  it('on a barge-in cancels what is being made and truncates it at what was heard, and nothing of it comes late', async () => {
+  it('cancels the response on a barge-in, truncates it at the played audio, and sends none of it later', async () => {
     call = await placeRealtimeCall({ nasty: { speed: 1.2 }, script: [{ hears: 'Wait.', says: 'Yes?' }] });
     const { line } = call;
     const speech = await call.speech('Wait, wait, please.');
@@ -76,7 +76,7 @@ describe('the realtime engine', () => {
     expect(call.session().errors).toEqual([]);
   });
 
-  it('all audio sent before barge-in: cancels nothing, truncates at what was heard, not at what was sent', async () => {
+  it('truncates at the played audio without cancelling if all audio was sent before the barge-in', async () => {
     call = await placeRealtimeCall({ nasty: { speed: 0 }, script: [{ hears: 'Wait.', says: 'Yes?' }] });
     const { line } = call;
     const speech = await call.speech('Wait, wait, please.');
@@ -93,7 +93,7 @@ describe('the realtime engine', () => {
     expect(call.session().errors).toEqual([]);
   });
 
-  it('truncate too long: an error of the provider about it does not stop the talk', async () => {
+  it('continues the session if the provider rejects a truncation as too long', async () => {
     call = await placeRealtimeCall({ nasty: { refusesTruncation: true }, script: [{ hears: 'Wait.', says: 'Yes?' }] });
     const speech = await call.speech('Wait, wait, please.');
     await eventually(() => call.line.heard.length > 60, ANSWER_MS);
@@ -106,7 +106,7 @@ describe('the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(1);
   });
 
-  it('10 s stall: says one moment, takes a new session with what was said, and answers once', async () => {
+  it('speaks a filler and replies once from a new session if a response stalls for 10 s', async () => {
     call = await placeRealtimeCall({ script: [{ hears: 'What is the address?', says: 'It is the old answer.' }] });
     await call.greeted();
     call.fake.nasty.stallMs = 10_000;
@@ -120,7 +120,7 @@ describe('the realtime engine', () => {
     expect(call.line.failed).toBeUndefined();
   }, 90_000);
 
-  it('a stall of 4 s: says one moment and waits', async () => {
+  it('speaks a filler and waits if a response stalls for 4 s', async () => {
     call = await placeRealtimeCall({ script: [{ hears: 'What is the address?', says: 'Main Street five.' }] });
     await call.greeted();
     call.fake.nasty.stallMs = 4_000;
@@ -131,7 +131,7 @@ describe('the realtime engine', () => {
     expect(call.line.latencies.at(-1)?.totalMs).toBeGreaterThan(4_000);
   });
 
-  it('mid-stream close: what came is heard, then the call goes on in another session', async () => {
+  it('plays the audio received before a close, then continues in another session', async () => {
     call = await placeRealtimeCall({ script: [{ hears: 'Please tell me.', says: LONG }] });
     await call.greeted();
     call.fake.nasty.closeAfterDeltas = 8;
@@ -146,14 +146,14 @@ describe('the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(2);
   });
 
-  it('429 on the upgrade: dials once more and greets', async () => {
+  it('dials again after a 429 on the upgrade and greets', async () => {
     call = await placeRealtimeCall({ nasty: { refuseUpgrades: { status: 429, times: 1 } } });
     await call.greeted();
     expect(call.line.agentTurns()).toEqual([GREETING]);
     expect(call.fake.upgrades()).toBe(2);
   });
 
-  it('429 twice: the call fails without a sound', async () => {
+  it('fails the call without audio after a second 429', async () => {
     call = await placeRealtimeCall({ nasty: { refuseUpgrades: { status: 429, times: 2 } } });
     await eventually(() => call.line.failed !== undefined, ANSWER_MS);
     expect(call.line.failed?.message).toContain('429');
@@ -161,7 +161,7 @@ describe('the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(2);
   });
 
-  it('a provider that goes away for good is dialed once more', async () => {
+  it('dials again once if the provider disappears for good', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     call.fake.kill();
@@ -170,7 +170,7 @@ describe('the realtime engine', () => {
     expect(call.line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   });
 
-  it('says sorry, too, in a call that goes on after a broken line and finds no provider', async () => {
+  it('apologises in a resumed call that finds no provider', async () => {
     call = await placeRealtimeCall({
       nasty: { refuseUpgrades: { status: 503, times: 9 } },
       call: { resume: { turns: [{ speaker: 'agent', text: GREETING, startMs: 0, endMs: 5_000 }], values: {} } },
@@ -179,7 +179,7 @@ describe('the realtime engine', () => {
     expect(call.line.agentTurns()).toEqual([expect.stringMatching(/^I am sorry/)]);
   });
 
-  it('garbage now and then is left out; nothing but garbage is an outage', async () => {
+  it('ignores occasional garbage, and treats repeated garbage as an outage', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     const { socket } = call.session();
@@ -195,7 +195,7 @@ describe('the realtime engine', () => {
     expect(call.line.failed).toBeUndefined();
   });
 
-  it('error events, failed responses and rate limits: the response is asked for again', async () => {
+  it('repeats the request after a failed response, and ignores error events and rate limits', async () => {
     call = await placeRealtimeCall({ nasty: { failResponses: 1 } });
     await call.greeted();
     expect(call.line.agentTurns()[0]).not.toBe('');
@@ -205,14 +205,14 @@ describe('the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(1);
   });
 
-  it('a session that the provider refuses fails the call', async () => {
+  it('fails the call if the provider rejects the session', async () => {
     call = await placeRealtimeCall({ env: { OPENAI_API_KEY: 'wrong-key' } });
     await eventually(() => call.line.failed !== undefined, ANSWER_MS);
     expect(call.line.failed?.message).toContain('401');
     expect(call.line.failed?.message).not.toContain('wrong-key');
   });
 
-  it('a half-open socket is found out, and the call goes on', async () => {
+  it('detects a half-open socket and continues the call', async () => {
     call = await placeRealtimeCall({ timings: { pingEveryMs: 400 } });
     await call.greeted();
     call.session().socket.pause();
@@ -221,7 +221,7 @@ describe('the realtime engine', () => {
     expect(call.line.failed).toBeUndefined();
   });
 
-  it('takes a new session before the provider ends the old one, without a word', async () => {
+  it('starts a new session silently before the provider ends the old one', async () => {
     call = await placeRealtimeCall({ timings: { renewAfterMs: 8_000 } });
     await call.greeted();
     await call.ask('I have a question.');
@@ -230,13 +230,13 @@ describe('the realtime engine', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(call.line.agentTurns()).toEqual(before);
     expect(call.session().instructions()).toContain('Something was said.');
-    // The caller noticed nothing, so there is no interruption to speak of.
+    // The caller noticed nothing, so the instructions do not mention an interruption.
     expect(call.session().instructions()).not.toMatch(/line broke|bridging/);
     await call.ask();
     expect(call.line.failed).toBeUndefined();
   }, 90_000);
 
-  it('asks into silence in the new session when that is due before it is there', async () => {
+  it('reprompts in the new session if the reprompt is due before that session is open', async () => {
     call = await placeRealtimeCall({
       silence: { promptAfterMs: 2_000, endAfterMs: 60_000 },
       timings: { renewAfterMs: 1_000 },
@@ -249,7 +249,7 @@ describe('the realtime engine', () => {
     expect(call.fake.sessions[1]?.events.map(({ type }) => type)).toContain('response.create');
   });
 
-  it('introduces itself again when nobody heard its first words', async () => {
+  it('introduces itself again if its first words were not played', async () => {
     call = await placeRealtimeCall({
       script: [{ hears: 'Hello?', says: GREETING }],
       timings: { greetingHeardMs: 4_000 },
@@ -258,17 +258,17 @@ describe('the realtime engine', () => {
     await eventually(() => call.line.heard.length > 10, ANSWER_MS);
     call.line.say(speech);
     await call.spoken(1);
-    const told = call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
-    expect(told).toEqual([expect.stringMatching(/Introduce yourself again/)]);
+    const itemTexts = call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
+    expect(itemTexts).toEqual([expect.stringMatching(/Introduce yourself again/)]);
   });
 
-  it('keeps words in order when the provider tells them late', async () => {
+  it('keeps words in order if the provider sends them late', async () => {
     call = await placeRealtimeCall({ nasty: { speed: 0, lateTranscripts: true } });
     await call.greeted();
     expect(call.line.agentTurns()).toEqual([GREETING]);
   });
 
-  it('tells how long the caller waited, by what took it', async () => {
+  it('reports how long the caller waited, by component', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
     await call.ask();
@@ -280,7 +280,7 @@ describe('the realtime engine', () => {
     expect(Math.abs((reply?.startMs ?? 0) - (latency?.atMs ?? 0))).toBeLessThan(2_500);
   });
 
-  it('a caller who speaks while a tool works gets one answer at a time', async () => {
+  it('replies once at a time if the caller speaks while a tool runs', async () => {
     call = await placeRealtimeCall({
       nasty: { speed: 1 },
       script: [
@@ -299,7 +299,7 @@ describe('the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(1);
   }, 90_000);
 
-  it('counts what the provider took, and its price', async () => {
+  it('reports the usage of the provider and its price', async () => {
     call = await placeRealtimeCall({
       env: {
         ENGINE_PRICES:
@@ -325,7 +325,7 @@ describe('the realtime engine', () => {
       chat_cached_input_tokens: 20,
       chat_output_tokens: 30,
     });
-    // 320 + 1,920 + 16 + 8 + 480 + 7,680 + 12.5 + 25 + 40 + 2 + 48
+    // The costs of the call's parts: 320 + 1,920 + 16 + 8 + 480 + 7,680 + 12.5 + 25 + 40 + 2 + 48
     expect(usage?.costMicros).toBe(10_552);
   });
 });

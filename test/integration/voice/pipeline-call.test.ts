@@ -23,22 +23,22 @@ describe('a call conducted by the pipeline engine', () => {
   afterEach(() => line.hangUp());
   afterAll(() => pipeline.close());
 
-  async function greeted(): Promise<void> {
+  async function waitForGreeting(): Promise<void> {
     await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
   }
 
-  it('gives back values and a summary by the model, what the providers took, and what that costs', async () => {
+  it('returns values and a summary from the model, the usage of the providers, and its price', async () => {
     const { chat } = pipeline;
     chat.values = { value_1: true, value_2: 17 };
     pipeline.stt.script(['Yes, I will come.']);
     line = pipeline.dial({ outputTemplate: { confirmed: false, name: 'text', note: null } });
-    await greeted();
+    await waitForGreeting();
     line.say(await pipeline.speak('Yes, I will come.'));
     await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
     const answers = chat.requests.length;
     const result = await line.hangUp();
     expect(result.summary).toBe('The appointment was talked about.');
-    // A number is no text: null, not bent into one.
+    // The template asks for a text. A number is not converted to text, so the value is null.
     expect(result.outputParameters).toEqual({ confirmed: true, name: null, note: null });
     const units = result.usage?.units ?? {};
     expect(units['chat_input_tokens']).toBe(answers * 60 + 200);
@@ -54,29 +54,30 @@ describe('a call conducted by the pipeline engine', () => {
     expect(result.usage?.costMicros).toBe(cost);
   });
 
-  it('tells where the time of a reply went', async () => {
+  it('reports the components of the time before a reply', async () => {
     pipeline.chat.answers.set('Where do I go?', { says: 'To the second floor.', afterMs: 1_000 });
     pipeline.stt.script(['Where do I go?']);
     line = pipeline.dial();
-    await greeted();
+    await waitForGreeting();
     line.say(await pipeline.speak('Where do I go?'));
     await eventually(() => line.latencies.length === 1, ANSWER_MS);
     const [{ totalMs, parts = {} } = { totalMs: NaN }] = line.latencies;
     expect(Object.keys(parts)).toEqual(['recogniser', 'model', 'voice', 'own']);
     const sum = Object.values(parts).reduce((total, ms) => total + ms, 0);
     expect(Math.abs(sum - totalMs)).toBeLessThanOrEqual(4);
-    // The model was at work while the end of the turn was waited for, and only the rest of its second is counted.
+    // The model began its reply while the engine still waited for the end of the turn. Only the part of the model's
+    // second after that wait counts.
     expect(parts['model']).toBeGreaterThan(300);
     expect(parts['recogniser']).toBeGreaterThan(500);
   });
 
-  it('an answering machine that the model recognises, and an agent that hangs up on one', async () => {
+  it('hangs up on an answering machine that the model detects', async () => {
     pipeline.chat.answers.set('Please leave a message after the tone.', {
       calls: { name: 'answering_machine', arguments: {} },
     });
     pipeline.stt.script(['Please leave a message after the tone.']);
     line = pipeline.dial({ voicemail: { action: 'hang_up' } });
-    await greeted();
+    await waitForGreeting();
     line.say(await pipeline.speak('Please leave a message after the tone.'));
     await eventually(() => line.ended !== undefined, ANSWER_MS);
     expect(line.ended).toBe('voicemail');
@@ -85,7 +86,7 @@ describe('a call conducted by the pipeline engine', () => {
     expect(await line.hangUp()).toMatchObject({ answeredBy: 'voicemail' });
   });
 
-  it('an answering machine that the carrier heard, and an agent that leaves its message after the tone', async () => {
+  it('leaves its message after the tone of an answering machine that the carrier detected', async () => {
     pipeline.stt.script(['You have reached the Smiths.', '']);
     line = pipeline.dial({
       voicemail: { action: 'leave_message', message: 'Dear {{name}}, please call the clinic.' },
@@ -104,12 +105,12 @@ describe('a call conducted by the pipeline engine', () => {
     expect(await line.hangUp()).toMatchObject({ answeredBy: 'voicemail' });
   });
 
-  it('an answering machine that pauses before its tone, and that the model alone has heard', async () => {
+  it('leaves its message after a tone that follows a pause, if only the model detected the machine', async () => {
     const words = 'You have reached the Jones family.';
     pipeline.chat.answers.set(words, { calls: { name: 'answering_machine', arguments: {} } });
     pipeline.stt.script([words, '']);
     line = pipeline.dial({ voicemail: { action: 'leave_message', message: 'Please call the clinic.' } });
-    await greeted();
+    await waitForGreeting();
     const machine = Buffer.concat([await pipeline.speak(words), silence(2_500), tone(1_000, 500)]);
     const toneOverMs = line.now() + machine.length / 8;
     line.say(machine);
@@ -120,7 +121,7 @@ describe('a call conducted by the pipeline engine', () => {
     expect(message?.startMs).toBeGreaterThan(toneOverMs - 500);
   });
 
-  it('a noise that interrupts: the agent goes on, having been told that there were no words', async () => {
+  it('continues after a noise that interrupted, with a note to the model that there were no words', async () => {
     const goOn = '[The far end made a noise, without words. Go on where you stopped.]';
     pipeline.chat.answers.set(goOn, { says: 'As I said, it is about tomorrow at ten.' });
     pipeline.stt.script(['']);
@@ -133,11 +134,11 @@ describe('a call conducted by the pipeline engine', () => {
     expect(line.callerTurns()).toEqual([]);
   });
 
-  it('keys: one entry by its end key or a pause, told to the model as what they are', async () => {
+  it('ends an entry of digits by the end key or a pause, and passes it to the model as digits', async () => {
     pipeline.stt.script([]);
     pipeline.chat.answers.set('[The far end pressed these keys: 4 1 5 #]', { says: 'Four, one, five. Thank you.' });
     line = pipeline.dial();
-    await greeted();
+    await waitForGreeting();
     for (const key of '415#') line.engine.onDtmf(key);
     await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
     expect(line.callerTurns()).toEqual(['(keys: 4 1 5 #)']);
@@ -146,44 +147,44 @@ describe('a call conducted by the pipeline engine', () => {
     expect(line.callerTurns()[1]).toBe('(keys: 7)');
   });
 
-  it('keys of a caller who hangs up with them are in the transcript', async () => {
+  it('keeps the digits of a caller who hangs up without a pause', async () => {
     pipeline.stt.script([]);
     line = pipeline.dial();
-    await greeted();
+    await waitForGreeting();
     line.engine.onDtmf('1');
     await line.hangUp();
     expect(line.callerTurns()).toEqual(['(keys: 1)']);
   });
 
-  it('what waits on the line behind a long sentence is heard, and counts as said', async () => {
+  it('plays a long sentence before a tool call to its end, and transcribes it', async () => {
     const long = `Let me see, ${'while you wait I tell you what the clinic has to say about that, '.repeat(3)}one moment.`;
     pipeline.stt.script(['What is it?']);
     pipeline.chat.answers.set('What is it?', { says: long, calls: { name: 'look_up', arguments: { day: 'monday' } } });
     line = pipeline.dial();
-    await greeted();
+    await waitForGreeting();
     line.say(await pipeline.speak('What is it?'));
     await eventually(() => line.agentTurns().length > 1 && !line.isPlaying(), ANSWER_MS);
     await eventually(() => line.agentTurns().length > 2, 5_000);
     expect(line.agentTurns().slice(1)).toEqual([long, 'I found this: done.']);
   });
 
-  it('a tool whose arguments are no object is not called, and the model is told', async () => {
+  it('does not call a tool whose arguments are not an object, and reports that to the model', async () => {
     pipeline.stt.script(['What is it?']);
     pipeline.chat.answers.set('What is it?', {
       calls: { name: 'look_up', arguments: ['monday'] as unknown as Record<string, unknown> },
     });
     line = pipeline.dial();
-    await greeted();
+    await waitForGreeting();
     line.say(await pipeline.speak('What is it?'));
     await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
     expect(line.tools).toEqual([]);
-    expect(line.agentTurns()[1]).toContain('the arguments were no JSON object');
+    expect(line.agentTurns()[1]).toContain('the arguments are not a JSON object');
   });
 
-  it('the words of a caller who hangs up in the middle of them are in the transcript', async () => {
+  it('keeps the words of a caller who hangs up while speaking', async () => {
     pipeline.stt.script(['I wanted to ask one thing more before we end this call']);
     line = pipeline.dial();
-    await greeted();
+    await waitForGreeting();
     line.say(await pipeline.speak('I wanted to ask one thing more before we end this call today, and that is'));
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await line.hangUp();

@@ -19,7 +19,7 @@ describe('the pipeline engine and a language model', () => {
   });
   afterAll(() => pipeline.close());
 
-  async function greeted(script: readonly string[] = ['When is it?']): Promise<void> {
+  async function startGreetedCall(script: readonly string[] = ['When is it?']): Promise<void> {
     pipeline.stt.script(script);
     line = pipeline.dial();
     await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
@@ -29,23 +29,23 @@ describe('the pipeline engine and a language model', () => {
     line.say(await pipeline.speak('Tell me, when is it?'));
   }
 
-  /** The agent has had this many turns in all, and is silent. */
+  /** Waits until the agent has had `count` turns since the start of the call and is silent. */
   async function agentTurns(count: number): Promise<string[]> {
     await eventually(() => line.agentTurns().length >= count && !line.isPlaying(), ANSWER_MS);
     return line.agentTurns();
   }
 
-  it('a stall of 10 s: the caller is told to wait, and the second attempt answers', async () => {
+  it('speaks a filler during a stall of 10 s, and replies from the second attempt', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
-    await greeted();
+    await startGreetedCall();
     pipeline.chat.faults.push({ kind: 'stall', ms: 10_000 });
     await ask();
     expect((await agentTurns(3)).slice(1)).toEqual([FILLER, 'At ten.']);
     expect(line.failed).toBeUndefined();
   }, 90_000);
 
-  it('stalls at both attempts: the agent says sorry, and the call fails when that was heard', async () => {
-    await greeted();
+  it('apologises after two stalls, and fails the call when the apology was played', async () => {
+    await startGreetedCall();
     pipeline.chat.faults.push({ kind: 'stall', ms: 30_000 }, { kind: 'stall', ms: 30_000 });
     await ask();
     await eventually(() => line.failed !== undefined, 60_000);
@@ -54,19 +54,19 @@ describe('the pipeline engine and a language model', () => {
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   }, 90_000);
 
-  it('429: it is asked again after the time it names', async () => {
+  it('repeats the request after the time that a 429 names', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
-    await greeted();
+    await startGreetedCall();
     pipeline.chat.faults.push({ kind: 'status', status: 429, headers: { 'retry-after': '1' } });
     await ask();
     expect((await agentTurns(2)).at(-1)).toBe('At ten.');
   });
 
-  it('a close in the middle of the stream: what was said stands, and the rest is asked for', async () => {
+  it('keeps what was said before the stream closed, and requests the rest', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'It is tomorrow. It is at ten o clock in the morning.' });
     const goOn = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
     pipeline.chat.answers.set(goOn, { says: 'It is at ten.' });
-    await greeted();
+    await startGreetedCall();
     pipeline.chat.faults.push({ kind: 'cut', afterCharacters: 24 });
     await ask();
     expect((await agentTurns(2)).slice(1)).toEqual(['It is tomorrow. It is at ten.']);
@@ -76,23 +76,23 @@ describe('the pipeline engine and a language model', () => {
     ]);
   });
 
-  it('garbage: it is asked again; garbage twice: the agent says sorry', async () => {
+  it('repeats the request after garbage, and apologises after garbage again', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
-    await greeted(['When is it?', 'When is it?']);
+    await startGreetedCall(['When is it?', 'When is it?']);
     pipeline.chat.faults.push({ kind: 'garbage', text: '{"choices":[{"del' });
     await ask();
     expect((await agentTurns(2)).at(-1)).toBe('At ten.');
-    // The attempts before the turn was known to be over do not count.
+    // Attempts that were made before the end of the turn do not count.
     for (let i = 0; i < 8; i++) pipeline.chat.faults.push({ kind: 'garbage', text: i % 2 ? 'null' : '{"choices":7}' });
     await ask();
     await eventually(() => line.failed !== undefined, ANSWER_MS);
-    expect(line.failed?.message).toBe('model: sent garbage');
+    expect(line.failed?.message).toBe('model: sent invalid data');
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   });
 
-  it('an empty answer: it is asked again', async () => {
+  it('repeats the request after an empty response', async () => {
     pipeline.chat.answers.set('When is it?', { says: '' });
-    await greeted();
+    await startGreetedCall();
     const before = pipeline.chat.requests.length;
     await ask();
     await eventually(() => pipeline.chat.requests.length > before, ANSWER_MS);
@@ -101,26 +101,26 @@ describe('the pipeline engine and a language model', () => {
     expect(line.failed).toBeUndefined();
   });
 
-  it('a slow model: one filler, then the answer behind it', async () => {
+  it('speaks one filler before the reply of a slow model', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'At ten.', afterMs: 3_000 });
-    await greeted();
+    await startGreetedCall();
     await ask();
     expect((await agentTurns(3)).slice(1)).toEqual([FILLER, 'At ten.']);
     const [latency] = line.latencies;
     expect(latency?.parts?.['model']).toBeGreaterThan(2_000);
   });
 
-  it('a slow model at the greeting: no filler, since nobody shall pay for hearing only that', async () => {
+  it('speaks no filler before the greeting, because a call with only a filler must be free', async () => {
     pipeline.chat.faults.push({ kind: 'stall', ms: 3_000 });
-    await greeted();
+    await startGreetedCall();
     expect(line.agentTurns()).toEqual([GREETING]);
   });
 
-  it('barge-in: the model is broken off, and learns which of its words were heard', async () => {
+  it('aborts the model on a barge-in and passes on which of its words were played', async () => {
     const long = Array.from({ length: 40 }, (_, i) => `This is sentence number ${i + 1} of a long story.`).join(' ');
     pipeline.chat.answers.set('When is it?', { says: long });
     pipeline.chat.answers.set('Stop, please.', { says: 'All right.' });
-    await greeted(['When is it?', 'Stop, please.']);
+    await startGreetedCall(['When is it?', 'Stop, please.']);
     await ask();
     await eventually(() => line.isPlaying() && line.callerTurns().length === 1, ANSWER_MS);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -132,7 +132,7 @@ describe('the pipeline engine and a language model', () => {
     expect(long.startsWith(heard)).toBe(true);
     const [turn] = line.turns.filter(({ text }) => text === story);
     const playedMs = (turn?.endMs ?? 0) - (turn?.startMs ?? 0);
-    // 50 ms a character: a word more or less.
+    // One character takes 50 ms. The limit allows a difference of about one word.
     expect(Math.abs(heard.length * 50 - playedMs)).toBeLessThan(800);
     expect(pipeline.chat.requests.at(-1)?.messages.slice(-2)).toEqual([
       { role: 'assistant', content: `${heard} [interrupted]` },
@@ -140,10 +140,10 @@ describe('the pipeline engine and a language model', () => {
     ]);
   });
 
-  it('an answer that is taken back before its first sound: the model learns that nobody heard it', async () => {
+  it('reverts a reply that is cancelled before its first audio, and tells the model so', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
     pipeline.chat.answers.set('And where?', { says: 'At the clinic.' });
-    await greeted(['When is it?', 'And where?']);
+    await startGreetedCall(['When is it?', 'And where?']);
     pipeline.tts.faultOf = (text) => (text === 'At ten.' ? { kind: 'stall' } : undefined);
     await ask();
     await eventually(() => line.callerTurns().length === 1 && pipeline.tts.texts.at(-1) === 'At ten.', ANSWER_MS);
@@ -157,7 +157,7 @@ describe('the pipeline engine and a language model', () => {
     ]);
   });
 
-  it('a caller who speaks while a tool is at work: its answer is known before the next reply', async () => {
+  it('adds a tool result before the next reply if the caller speaks while the tool runs', async () => {
     pipeline.chat.answers.set('When is it?', { calls: { name: 'look_up', arguments: { day: 'monday' } } });
     pipeline.chat.answers.set('Hurry up.', { says: 'It is on Monday.' });
     pipeline.stt.script(['When is it?', 'Hurry up.']);
@@ -165,7 +165,7 @@ describe('the pipeline engine and a language model', () => {
     let answered = false;
     let askedMeanwhile: string | null | undefined;
     line = pipeline.dial({}, async () => {
-      // At work for as long as the caller speaks, however long a busy machine takes for that.
+      // The tool runs while the caller speaks, however long that takes on a busy machine.
       await eventually(() => line.callerTurns().length === 2, ANSWER_MS);
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       askedMeanwhile = pipeline.chat.requests.at(-1)?.messages.at(-1)?.content;

@@ -5,7 +5,7 @@ import type { PipelineHarness } from './support/pipeline-harness';
 
 const TEMPLATE = { agent: { outputParameters: '{"confirmed":false,"note":null}' } };
 
-describe('a call on the media stream that the pipeline engine conducts', () => {
+describe('a call of the pipeline engine on the media stream', () => {
   let pipeline: PipelineHarness;
   let media: MediaFixture;
   beforeEach(async () => {
@@ -18,10 +18,10 @@ describe('a call on the media stream that the pipeline engine conducts', () => {
   });
 
   const turnsOf = async (call: TestCall) => (await media.results.find(call.callId))?.turns ?? [];
-  const over = (call: TestCall) =>
+  const waitForEnd = (call: TestCall) =>
     eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
 
-  it('leaves the transcript of both sides, values, usage and waiting times, and is ended by its model', async () => {
+  it('stores the transcript of both sides, values, usage and latencies, and is ended by the model', async () => {
     pipeline.stt.script(['Yes, I will be there.']);
     pipeline.chat.answers.set('Yes, I will be there.', {
       says: 'Thank you. Goodbye.',
@@ -33,7 +33,7 @@ describe('a call on the media stream that the pipeline engine conducts', () => {
     await eventually(async () => (await turnsOf(call)).length === 1 && !line.isPlaying(), 30_000);
     line.say(await pipeline.speak('Yes, I will be there.'));
     expect(await line.closed).toBe(1_000);
-    await over(call);
+    await waitForEnd(call);
     const result = await media.results.find(call.callId);
     expect(result).toMatchObject({
       engine: 'pipeline',
@@ -51,28 +51,29 @@ describe('a call on the media stream that the pipeline engine conducts', () => {
     expect(result?.usage?.units['chat_output_tokens']).toBeGreaterThan(0);
     expect(result?.latencies?.[0]?.parts?.['recogniser']).toBeGreaterThan(0);
     expect([...line.frameSizes]).toEqual([160]);
-    // 360 ms by plan; a carrier line that is late to take its frames off looks like more on a busy machine.
+    // The service sends at most 360 ms ahead. On a busy machine the simulated line plays frames late, so more audio
+    // waits.
     expect(line.mostAheadMs).toBeLessThanOrEqual(1_800);
   });
 
-  it('fails with the agent heard, after an apology, when every provider dies in the middle', async () => {
+  it('fails with the agent heard, after an apology, if every provider fails during the call', async () => {
     const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     await eventually(async () => (await turnsOf(call)).length === 1, 30_000);
     pipeline.kill();
     expect(await line.closed).toBe(1_011);
-    await over(call);
+    await waitForEnd(call);
     const result = await media.results.find(call.callId);
     expect(result).toMatchObject({ endReason: 'media_failed', agentAudioPlayed: true });
     expect(result?.turns.at(-1)?.text).toMatch(/^I am sorry/);
   });
 
-  it('fails with nothing heard, and so at no cost, when there is no provider', async () => {
+  it('fails without audio, and so at no cost, if there is no provider', async () => {
     pipeline.kill();
     const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     expect(await line.closed).toBe(1_011);
-    await over(call);
+    await waitForEnd(call);
     expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed', agentAudioPlayed: false });
     expect(line.heard).toEqual([]);
   });

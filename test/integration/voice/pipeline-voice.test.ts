@@ -7,12 +7,12 @@ const ANSWER_MS = 30_000;
 const STORY = 'The first part is here. The second part is longer than that. The third part ends it.';
 
 describe.each(['elevenlabs', 'openai'] as const)(
-  'the pipeline engine and a voice by the protocol of %s',
+  'the pipeline engine with TTS by the protocol of %s',
   (voiceProvider) => {
     let pipeline: PipelineHarness;
     let line: ReturnType<PipelineHarness['dial']>;
     beforeAll(async () => {
-      pipeline = await openPipeline({ voiceProvider, patience: { voiceMs: 2_000 } });
+      pipeline = await openPipeline({ voiceProvider, timeouts: { ttsMs: 2_000 } });
       await pipeline.factory.warm();
       pipeline.chat.answers.set('Tell me a story.', { says: STORY });
     });
@@ -23,7 +23,7 @@ describe.each(['elevenlabs', 'openai'] as const)(
     });
     afterAll(() => pipeline.close());
 
-    async function greeted(): Promise<void> {
+    async function startGreetedCall(): Promise<void> {
       pipeline.stt.script(['Tell me a story.', 'Thank you.']);
       line = pipeline.dial();
       await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
@@ -33,18 +33,18 @@ describe.each(['elevenlabs', 'openai'] as const)(
       line.say(await pipeline.speak('Please tell me a story.'));
     }
 
-    /** The fault befalls the text once. */
-    function befalls(part: string, fault: ReturnType<PipelineHarness['tts']['faultOf']>): void {
-      let befell = false;
+    /** Makes the fault occur once, for a text that contains `part`. */
+    function failOnce(part: string, fault: ReturnType<PipelineHarness['tts']['faultOf']>): void {
+      let hasFailed = false;
       pipeline.tts.faultOf = (text) => {
-        if (befell || !text.includes(part)) return undefined;
-        befell = true;
+        if (hasFailed || !text.includes(part)) return undefined;
+        hasFailed = true;
         return fault;
       };
     }
 
-    it('speaks with the voice that the agent names, as long as the text is', async () => {
-      await greeted();
+    it('speaks with the voice of the agent, for the duration of the text', async () => {
+      await startGreetedCall();
       const url = pipeline.tts.urls[0];
       if (voiceProvider === 'elevenlabs') {
         expect(url?.pathname).toBe('/v1/text-to-speech/voice-amber/stream-input');
@@ -55,10 +55,10 @@ describe.each(['elevenlabs', 'openai'] as const)(
     });
 
     it.each([true, false])(
-      'all audio is there before the barge-in: the transcript holds only the words heard (words told by the voice: %s)',
+      'transcribes only the played words if all audio was sent before the barge-in (words from the provider: %s)',
       async (alignment) => {
         pipeline.tts.alignment = alignment;
-        await greeted();
+        await startGreetedCall();
         await ask();
         await eventually(() => line.callerTurns().length === 1 && line.isPlaying(), ANSWER_MS);
         await eventually(() => line.events.filter(({ kind }) => kind === 'endOfItem').length === 2, ANSWER_MS);
@@ -70,16 +70,16 @@ describe.each(['elevenlabs', 'openai'] as const)(
         expect(STORY.startsWith(heard)).toBe(true);
         const turn = line.turns.find(({ text }) => text === story);
         const playedMs = (turn?.endMs ?? 0) - (turn?.startMs ?? 0);
-        // Without the voice's word an average pace is taken, which is not the fake's.
+        // Without alignment, the service assumes an average pace, which differs from the fake's.
         const perCharacter = alignment || voiceProvider === 'openai' ? MS_PER_CHARACTER : 1_000 / 15;
         expect(Math.abs(heard.length * perCharacter - playedMs)).toBeLessThan(alignment ? 800 : 1_500);
         expect(heard.length).toBeLessThan(STORY.length);
       },
     );
 
-    it('a close in the middle of a sentence: the rest is said by a second attempt', async () => {
-      await greeted();
-      befalls('second part', { kind: 'cut', afterMs: 700 });
+    it('speaks the rest in a second attempt after a close in mid-sentence', async () => {
+      await startGreetedCall();
+      failOnce('second part', { kind: 'cut', afterMs: 700 });
       await ask();
       await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
       expect(line.agentTurns()[1]?.replace(/\s+/g, ' ')).toBe(STORY);
@@ -88,29 +88,31 @@ describe.each(['elevenlabs', 'openai'] as const)(
       expect(line.failed).toBeUndefined();
     });
 
-    it('a stall: the text is said by a second attempt', async () => {
-      await greeted();
-      befalls('first part', { kind: 'stall' });
+    it('speaks the text in a second attempt after a stall', async () => {
+      await startGreetedCall();
+      failOnce('first part', { kind: 'stall' });
       await ask();
       await eventually(() => line.agentTurns().at(-1) === STORY, ANSWER_MS);
       expect(line.failed).toBeUndefined();
     });
 
-    it('429: the text is said by a second attempt', async () => {
-      await greeted();
+    it('speaks the text in a second attempt after a 429', async () => {
+      await startGreetedCall();
       if (voiceProvider === 'elevenlabs') pipeline.tts.refusals.push(429);
-      else befalls('first part', { kind: 'status', status: 429, headers: { 'retry-after': '1' } });
+      else failOnce('first part', { kind: 'status', status: 429, headers: { 'retry-after': '1' } });
       await ask();
       await eventually(() => line.agentTurns().at(-1) === STORY, ANSWER_MS);
       expect(line.failed).toBeUndefined();
     });
 
-    it('garbage, and garbage again: the agent says sorry by offline speech, and the call fails when that was heard', async () => {
-      await greeted();
+    it('apologises with offline speech after garbage twice, and fails the call when the apology was played', async () => {
+      await startGreetedCall();
       pipeline.tts.faultOf = (text) => (/part/.test(text) ? { kind: 'garbage', text: '<html>bad gateway' } : undefined);
       await ask();
       await eventually(() => line.failed !== undefined, ANSWER_MS);
-      expect(line.failed?.message).toMatch(/^voice: (sent a message that is no JSON|answered with text)/);
+      expect(line.failed?.message).toMatch(
+        /^voice: (sent a message that is not a JSON object|returned text instead of audio)/,
+      );
       expect(line.agentTurns()[1]).toMatch(/^I am sorry/);
       const spoken = line.agentTurns().length;
       expect(spoken).toBe(2);

@@ -24,8 +24,8 @@ const mulaw = (ms: number, byte: number) => Buffer.alloc(ms * BYTES_PER_MS, byte
 const chunks = () => database.connection.collection<RecordingChunkDocument>('recordings.chunks');
 const chunksOf = (callId: string) => chunks().countDocuments({ files_id: { $regex: `^${callId}` } });
 
-/** What is read, without the header, as runs of equal mu-law bytes with their length in ms. */
-async function heard(callId: string): Promise<[byte: number, ms: number][]> {
+/** Reads the audio of a recording, without the file's header, as runs of equal mu-law bytes with their length in ms. */
+async function readRuns(callId: string): Promise<[byte: number, ms: number][]> {
   const recording = await recordings.read(callId);
   if (recording === null) throw new Error('there is no recording');
   const wav = await buffer(recording.stream);
@@ -41,7 +41,7 @@ async function heard(callId: string): Promise<[byte: number, ms: number][]> {
   return runs;
 }
 
-/** Writes the recording of one stream; without `close` as a process that is killed leaves it. */
+/** Writes the recording of one stream. Without `close`, the recording stays open, as a killed process leaves it. */
 async function record(callId: string, stream: number, offsetMs: number, audio: Buffer, close = true): Promise<void> {
   const writer = recordings.open({ callId, stream, offsetMs }, OURS);
   const before = await chunksOf(callId);
@@ -59,18 +59,18 @@ describe('a recording', () => {
   it('of one stream is read as it was written, over many chunks', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, Buffer.concat([mulaw(3_000, 1), mulaw(4_500, 2)]));
-    expect(await heard(callId)).toEqual([
+    expect(await readRuns(callId)).toEqual([
       [1, 3_000],
       [2, 4_500],
     ]);
   });
 
-  it('of several streams is one, with silence between them', async () => {
+  it('of several streams is one file, with silence between them', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, mulaw(2_500, 1));
     await record(callId, 1, 4_000, mulaw(3_000, 2));
     await record(callId, 3, 9_000, mulaw(100, 3));
-    expect(await heard(callId)).toEqual([
+    expect(await readRuns(callId)).toEqual([
       [1, 2_500],
       [MULAW_SILENCE, 1_500],
       [2, 3_000],
@@ -79,29 +79,29 @@ describe('a recording', () => {
     ]);
   });
 
-  it('of streams that overlap goes on with the later one', async () => {
+  it('of overlapping streams continues with the later one', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, mulaw(5_000, 1));
     await record(callId, 1, 3_000, mulaw(1_000, 2));
-    expect(await heard(callId)).toEqual([
+    expect(await readRuns(callId)).toEqual([
       [1, 3_000],
       [2, 1_000],
     ]);
   });
 
-  it('of streams on machines whose clocks disagree still has what the earlier one heard', async () => {
+  it('of streams on machines with different clocks keeps the audio of the earlier one', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, mulaw(30_000, 1));
     await record(callId, 1, 0, mulaw(2_000, 2));
     await record(callId, 2, 21_000, mulaw(1_000, 3));
-    expect(await heard(callId)).toEqual([
+    expect(await readRuns(callId)).toEqual([
       [1, 20_000],
       [2, 1_000],
       [3, 1_000],
     ]);
   });
 
-  it('of a killed process cannot be read until it is sealed, and then as far as it was stored', async () => {
+  it('of a killed process can be read only after it is sealed, up to the stored audio', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, mulaw(5_000, 1), false);
     expect(await recordings.read(callId)).toBeNull();
@@ -109,7 +109,7 @@ describe('a recording', () => {
     expect(await recordings.read(callId)).toBeNull();
     expect(await recordings.seal(callId)).toBe(true);
     expect(await recordings.seal(callId)).toBe(true);
-    expect(await heard(callId)).toEqual([
+    expect(await readRuns(callId)).toEqual([
       [1, 4_000],
       [MULAW_SILENCE, 2_000],
       [2, 500],
@@ -119,15 +119,15 @@ describe('a recording', () => {
     expect(await recordings.read(callId)).toBeNull();
   });
 
-  it('of a process that was killed between its last chunk and its length is read as far as it was stored', async () => {
+  it('of a process that was killed between its last chunk and its length is read up to the stored audio', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, mulaw(5_000, 1));
     await database.recordingFiles.updateOne({ _id: callId }, { $set: { open: true }, $unset: { length: '' } });
     expect(await recordings.seal(callId)).toBe(true);
-    expect(await heard(callId)).toEqual([[1, 5_000]]);
+    expect(await readRuns(callId)).toEqual([[1, 5_000]]);
   });
 
-  it('that is sealed while its process still writes has its whole length in the end', async () => {
+  it('that is sealed while its process still writes has its full length in the end', async () => {
     const callId = newCallId();
     const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
     writer.write(mulaw(2_000, 1));
@@ -137,10 +137,10 @@ describe('a recording', () => {
     expect(await recordings.seal(callId)).toBe(true);
     writer.write(mulaw(2_500, 1));
     await writer.close();
-    expect(await heard(callId)).toEqual([[1, 4_500]]);
+    expect(await readRuns(callId)).toEqual([[1, 4_500]]);
   });
 
-  it('of a stream whose call is another’s leaves nothing', async () => {
+  it('of a stream whose call belongs to another stream is removed', async () => {
     const callId = newCallId();
     const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(false));
     writer.write(mulaw(5_000, 1));
@@ -149,14 +149,14 @@ describe('a recording', () => {
     expect(await recordings.seal(callId)).toBe(false);
   });
 
-  it('that waits too long for the word that it is ours is given up, and keeps no more of the audio', async () => {
+  it('whose claim is never confirmed is given up and stops buffering audio', async () => {
     const callId = newCallId();
     const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, new Promise(() => undefined));
     for (let second = 0; second < 300; second++) writer.write(mulaw(1_000, 1));
-    await expect(writer.close()).rejects.toThrow('too far behind');
+    await expect(writer.close()).rejects.toThrow('too much of the recording is waiting');
   });
 
-  it('that has no audio is none', async () => {
+  it('without audio does not exist', async () => {
     const callId = newCallId();
     await recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS).close();
     expect(await recordings.seal(callId)).toBe(false);

@@ -1,6 +1,6 @@
 import { createCallResults } from '../../../src/calls/wiring.js';
 import { randomUUID } from 'node:crypto';
-import { keepResult } from '../../../src/voice/results/result-keeper.js';
+import { createResultWriter } from '../../../src/voice/results/result-writer.js';
 import { openDatabase } from '../../../src/database.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { startGate } from './support/gate';
@@ -8,10 +8,10 @@ import { sidOf } from '../../support/sids.js';
 
 const logger = createLogger({ role: 'media', level: 'silent' });
 
-describe('a result for which the database stays away too long', () => {
+describe('a result when the database is unavailable for too long', () => {
   it.each(['end', 'suspension'])(
-    'is given up after the %s, and so is the claim that others wait for',
-    async (how) => {
+    'is given up after the %s, and its claim resolves as false',
+    async (event) => {
       const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
       const database = await openDatabase(`mongodb://${gate.address}/keeper_${randomUUID()}`, { waitMs: 300 });
       gate.shut();
@@ -23,12 +23,12 @@ describe('a result for which the database stays away too long', () => {
         engine: 'x',
         startedAt,
       };
-      const keeper = keepResult({
+      const keeper = createResultWriter({
         results: createCallResults(database),
         beginning,
         logger,
         onClaimed: () => undefined,
-        onTaken: () => undefined,
+        onSuperseded: () => undefined,
         giveUpAfterMs: 1_000,
       });
       const progress = { agentAudioPlayed: true, turns: [], outputParameters: '{}' };
@@ -39,7 +39,7 @@ describe('a result for which the database stays away too long', () => {
         endedAt: startedAt,
         endReason: 'carrier_stop' as const,
       };
-      const kept = how === 'end' ? keeper.finish(() => ending) : keeper.suspend(() => progress);
+      const kept = event === 'end' ? keeper.finish(() => ending) : keeper.suspend(() => progress);
       expect(await kept).toBe('given_up');
       expect(await keeper.claimed).toBe(false);
       await database.close();

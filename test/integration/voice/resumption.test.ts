@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { createSynthesizer } from '../../../src/voice/audio/flite.js';
-import { BRIDGE, INTRODUCTION } from '../../../src/voice/engines/offline/lines.js';
+import { BRIDGE, INTRODUCTION } from '../../../src/voice/engines/offline/phrases.js';
 import type { CarrierLine } from './support/carrier-line';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';
@@ -21,8 +21,8 @@ describe('a call that lost its stream', () => {
   const resultOf = (call: TestCall) => media.results.find(call.callId);
   const textsOf = async (call: TestCall) => (await resultOf(call))?.turns.map(({ text }) => text) ?? [];
 
-  /** Heard the greeting to its end. */
-  async function greeted(line: CarrierLine, call: TestCall): Promise<void> {
+  /** Waits until the line has played the agent's greeting. */
+  async function waitForGreeting(line: CarrierLine, call: TestCall): Promise<void> {
     await eventually(async () => (await textsOf(call)).length > 0, 30_000);
     await eventually(() => !line.isPlaying());
   }
@@ -35,7 +35,7 @@ describe('a call that lost its stream', () => {
     return wav;
   }
 
-  /** Loudness of the agent's track between two seconds of the recording. */
+  /** The loudness of the agent's track between two times of the recording, given in seconds. */
   function agentBetween(wav: Buffer, from: number, to: number): number {
     let sum = 0;
     const [first, last] = [from, to].map((seconds) => 44 + Math.round(seconds * 8_000) * 4 + 2) as [number, number];
@@ -43,12 +43,12 @@ describe('a call that lost its stream', () => {
     return sum / ((last - first) / 4);
   }
 
-  it('goes on in another process: one bridging sentence, no second greeting, one transcript, one recording', async () => {
+  it('is resumed in another process with one bridging sentence, no second greeting, one transcript, one recording', async () => {
     const another = await media.startAnother();
     const speech = await synthesizer.speak('Yes, the table for two is fine.', 'rms');
     const call = await media.placeCall();
     const first = await media.openLine(call);
-    await greeted(first, call);
+    await waitForGreeting(first, call);
     first.say(speech);
     await eventually(async () => (await textsOf(call)).length >= 3, 30_000);
     const brokenAfterMs = performance.now() - first.startedAt;
@@ -90,10 +90,10 @@ describe('a call that lost its stream', () => {
     expect(agentBetween(wav, brokenAfterMs / 1_000 + 0.2, resumedAfterMs / 1_000 - 0.2)).toBe(0);
   }, 120_000);
 
-  it('goes on in the same process while the old socket still seems to live, which then leaves without a word', async () => {
+  it('is resumed in the same process while the old socket seems alive, which then closes without speaking', async () => {
     const call = await media.placeCall();
     const first = await media.openLine(call);
-    await greeted(first, call);
+    await waitForGreeting(first, call);
     const second = await media.resumeLine(call, 1);
     expect(await first.closed).toBe(1012);
     await eventually(async () => (await textsOf(call)).includes(BRIDGE), 30_000);
@@ -102,12 +102,12 @@ describe('a call that lost its stream', () => {
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
   }, 60_000);
 
-  it('refuses an old stream in another process its next checkpoint, and that one closes', async () => {
+  it('rejects the next checkpoint of an old stream in another process, which then closes', async () => {
     const another = await media.startAnother();
     const speech = await synthesizer.speak('Hello, who is it?', 'rms');
     const call = await media.placeCall();
     const first = await media.openLine(call);
-    await greeted(first, call);
+    await waitForGreeting(first, call);
     const second = await media.resumeLine(call, 2, { port: another.port });
     await eventually(async () => (await resultOf(call))?.resumptions === 2);
     first.say(speech);
@@ -118,7 +118,7 @@ describe('a call that lost its stream', () => {
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
   }, 60_000);
 
-  it('is introduced to from the beginning when the process died in the introduction: nothing of it was kept', async () => {
+  it('is greeted again if the process died during the introduction, before it stored a turn', async () => {
     const another = await media.startAnother();
     const call = await media.placeCall();
     const first = await media.openLine(call);
@@ -126,19 +126,19 @@ describe('a call that lost its stream', () => {
     expect(await textsOf(call)).toEqual([]);
     const second = await media.resumeLine(call, 1, { port: another.port });
     first.stopFrames();
-    await greeted(second, call);
+    await waitForGreeting(second, call);
     expect((await textsOf(call)).filter((text) => text.startsWith(INTRODUCTION))).toHaveLength(1);
     second.hangUp();
     first.break();
     await eventually(async () => (await resultOf(call))?.endedAt !== undefined);
   }, 60_000);
 
-  it('lets go of a line that has fallen silent, and goes on with another', async () => {
+  it('closes a silent line and is resumed on another', async () => {
     const call = await media.placeCall();
     const first = await media.openLine(call);
-    await greeted(first, call);
+    await waitForGreeting(first, call);
     first.fallSilent();
-    // Within 8 s on an idle machine.
+    // On an idle machine this takes less than 8 s.
     await eventually(async () => (await resultOf(call))?.summary !== undefined, 50_000);
     expect((await resultOf(call))?.endedAt).toBeUndefined();
     const second = await media.resumeLine(call, 1);
@@ -153,12 +153,12 @@ describe('a call that lost its stream', () => {
     ['without a number', undefined],
     ['with the number it has', 1],
   ])(
-    'takes no further stream %s',
+    'accepts no further stream %s',
     async (_, number) => {
       const another = await media.startAnother();
       const call = await media.placeCall();
       const first = await media.openLine(call);
-      await greeted(first, call);
+      await waitForGreeting(first, call);
       first.break();
       const second = await media.resumeLine(call, 1);
       await eventually(async () => (await resultOf(call))?.resumptions === 1);
@@ -175,17 +175,17 @@ describe('a call that lost its stream', () => {
     60_000,
   );
 
-  it('reads a number that is none as a broken protocol', async () => {
+  it('treats an invalid stream number as a protocol error', async () => {
     const call = await media.placeCall();
     const line = await media.resumeLine(call, -1);
     expect(await line.closed).toBe(1007);
     expect(await resultOf(call)).toBeNull();
   });
 
-  it('is greeted when its first stream never came to anything', async () => {
+  it('is greeted if its first stream had no effect', async () => {
     const call = await media.placeCall();
     const line = await media.resumeLine(call, 2);
-    await greeted(line, call);
+    await waitForGreeting(line, call);
     expect((await textsOf(call))[0]).toContain(INTRODUCTION);
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }]);
     line.hangUp();
@@ -193,8 +193,8 @@ describe('a call that lost its stream', () => {
   }, 60_000);
 });
 
-describe('a stream that none follows', () => {
-  it('is told to the call as lost for good, and one that another follows is not', async () => {
+describe('a stream without a successor', () => {
+  it('is signalled as lost for good, unlike a stream that was resumed', async () => {
     const media = await openMediaFixture({ timings: { lostForGoodMs: 3_000 } });
     const [lost, followed] = [await media.placeCall(), await media.placeCall()];
     for (const call of [lost, followed]) {
@@ -215,8 +215,8 @@ describe('a stream that none follows', () => {
   }, 90_000);
 });
 
-describe('without recordings', () => {
-  it('nothing of the audio is stored, and the result says so', async () => {
+describe('recording turned off', () => {
+  it('stores no audio, and the result says so', async () => {
     const media = await openMediaFixture({ env: { RECORDINGS: 'off' } });
     const call = await media.placeCall();
     const line = await media.openLine(call);

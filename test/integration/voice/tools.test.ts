@@ -1,5 +1,5 @@
 import { decodeMulaw, MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
-import type { ToolAnswer } from '../../../src/voice/engines/port.js';
+import type { ToolResult } from '../../../src/voice/engines/port.js';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
 import type { AgentSnapshot } from '../../../src/agents/agent-snapshot.js';
 import { startReceiver, startTcpListener, type Receiver } from '../webhooks/support/receiver';
@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 afterAll(() => media.close());
 
-/** A call on the line whose engine waits for the test. */
-async function talk(agent: Partial<AgentSnapshot> = {}) {
+/** Starts a call whose engine does only what the test tells it to do. */
+async function startCall(agent: Partial<AgentSnapshot> = {}) {
   const placed = await media.placeCall({ accountId, agent });
   const line = await media.openLine(placed);
   await eventually(() => engine.calls.has(placed.callId));
@@ -32,8 +32,8 @@ async function talk(agent: Partial<AgentSnapshot> = {}) {
     line.hangUp();
     await line.closed;
   });
-  const use = (name: string, given: Record<string, unknown> = {}): Promise<ToolAnswer> =>
-    scripted.sink.tool({ name, arguments: given });
+  const use = (name: string, given: Record<string, unknown> = {}): Promise<ToolResult> =>
+    scripted.sink.runTool({ name, arguments: given });
   return { ...placed, ...scripted, scripted, line, use };
 }
 
@@ -54,31 +54,31 @@ const toolAt = (url: string, method: 'GET' | 'POST' = 'POST') => ({
   parameters: PARAMETERS,
 });
 
-describe('what an agent may do', () => {
-  it('is told to its engine: its own tools, transfers where it has numbers, and what its account defines', async () => {
-    const plain = await talk();
+describe('the tools of an agent', () => {
+  it('are end_call and send_dtmf, transfer_call if it has numbers, and those of its account', async () => {
+    const plain = await startCall();
     expect(plain.call.tools.map(({ name }) => name)).toEqual(['end_call', 'send_dtmf']);
-    const able = await talk({ transferNumbers: ['+12025550143'], tools: [toolAt('https://example.com/')] });
+    const able = await startCall({ transferNumbers: ['+12025550143'], tools: [toolAt('https://example.com/')] });
     expect(able.call.tools.map(({ name }) => name)).toEqual(['end_call', 'send_dtmf', 'transfer_call', 'look_up']);
     expect(able.call.tools[2]?.parameters).toMatchObject({ properties: { number: { enum: ['+12025550143'] } } });
     expect(able.call.tools[3]?.parameters).toEqual(JSON.parse(PARAMETERS));
   });
 
-  it('is nothing else', async () => {
-    const { use } = await talk();
+  it('do not include other tools', async () => {
+    const { use } = await startCall();
     expect(await use('transfer_call', { number: '+12025550143' })).toEqual({
       ok: false,
-      error: 'there is no tool transfer_call',
+      error: 'unknown tool transfer_call',
     });
     expect(await use('constructor')).toMatchObject({ ok: false });
   });
 });
 
 describe('end_call', () => {
-  it('lets what is queued be heard, then ends the call as agent_hangup', async () => {
-    const { sink, use, line, callId } = await talk();
-    sink.audio('goodbye', speech(600));
-    sink.endOfItem('goodbye');
+  it('plays queued audio, then ends the call as agent_hangup', async () => {
+    const { sink, use, line, callId } = await startCall();
+    sink.sendAudio('goodbye', speech(600));
+    sink.endItem('goodbye');
     expect(await use('end_call')).toMatchObject({ ok: true });
     await line.closed;
     expect(line.heard.filter((frame) => frame[0] === 0x20).length).toBe(30);
@@ -87,31 +87,31 @@ describe('end_call', () => {
 });
 
 describe('send_dtmf', () => {
-  it('presses the keys behind what is queued, and says so when they were heard', async () => {
-    const { sink, use, line, scripted } = await talk();
-    sink.audio('words', speech(200));
-    sink.endOfItem('words');
+  it('sends the digits after queued audio, and responds when they were played', async () => {
+    const { sink, use, line, scripted } = await startCall();
+    sink.sendAudio('words', speech(200));
+    sink.endItem('words');
     expect(await use('send_dtmf', { digits: '4#' })).toEqual({ ok: true, result: 'pressed' });
-    const keys = line.heard.slice(10);
-    expect(keys).toHaveLength(16);
-    const loud = keys.map((frame) => Math.max(...decodeMulaw(frame)) > 10_000);
+    const digits = line.heard.slice(10);
+    expect(digits).toHaveLength(16);
+    const loud = digits.map((frame) => Math.max(...decodeMulaw(frame)) > 10_000);
     const [tone, gap] = [Array<boolean>(5).fill(true), Array<boolean>(3).fill(false)];
     expect(loud).toEqual([...tone, ...gap, ...tone, ...gap]);
     expect(new Set(scripted.played.map(({ itemId }) => itemId))).toEqual(new Set(['words']));
   });
 
-  it('says so when they were cut off', async () => {
-    const { sink, use, line } = await talk();
+  it('reports that the digits were interrupted', async () => {
+    const { sink, use, line } = await startCall();
     const pressed = use('send_dtmf', { digits: '1234567890' });
     await eventually(() => line.heard.length > 0);
     sink.clear();
-    expect(await pressed).toEqual({ ok: false, error: 'the keys were cut off' });
+    expect(await pressed).toEqual({ ok: false, error: 'the digits were interrupted' });
   });
 
   it.each([[{ digits: '12x' }], [{ digits: '' }], [{ digits: '1'.repeat(33) }], [{}], [{ digits: 1 }]])(
-    'refuses %j',
+    'rejects %j',
     async (given) => {
-      const { use, line } = await talk();
+      const { use, line } = await startCall();
       expect(await use('send_dtmf', given)).toMatchObject({
         ok: false,
         error: expect.stringContaining('do not fit') as string,
@@ -124,10 +124,10 @@ describe('send_dtmf', () => {
 describe('transfer_call', () => {
   const transferNumbers = ['+12025550143', '+19005550100'];
 
-  it('closes the stream after the last word, keeps the number out of the signal, and leaves it for the carrier', async () => {
-    const { sink, use, line, callId } = await talk({ transferNumbers });
-    sink.audio('words', speech(400));
-    sink.endOfItem('words');
+  it('closes the stream after the agent’s last turn, keeps the number out of the signal, and stores it for the carrier', async () => {
+    const { sink, use, line, callId } = await startCall({ transferNumbers });
+    sink.sendAudio('words', speech(400));
+    sink.endItem('words');
     expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: true });
     expect(await line.closed).toBe(1000);
     expect(line.heard.filter((frame) => frame[0] === 0x20).length).toBe(20);
@@ -138,16 +138,16 @@ describe('transfer_call', () => {
     expect(JSON.stringify(signals)).not.toContain('2025550143');
   });
 
-  it('goes to no number that the caller or the model names', async () => {
-    const { use, line } = await talk({ transferNumbers });
+  it('rejects a number of the caller or the model', async () => {
+    const { use, line } = await startCall({ transferNumbers });
     for (const number of ['+12025550144', '12025550143', '+1911', '', 7]) {
       expect(await use('transfer_call', { number })).toMatchObject({ ok: false });
     }
     expect(line.socket.readyState).toBe(line.socket.OPEN);
   });
 
-  it('goes to no range that is blocked, and none that the account may not call', async () => {
-    const { use } = await talk({ transferNumbers });
+  it('rejects a blocked range, and one that the account may not call', async () => {
+    const { use } = await startCall({ transferNumbers });
     expect(await use('transfer_call', { number: '+19005550100' })).toEqual({
       ok: false,
       error: 'this number may not be called',
@@ -157,31 +157,31 @@ describe('transfer_call', () => {
     await createAccounts(media.database).setLimits(accountId, { allowedCountryPrefixes: null });
   });
 
-  it('may be tried again when it could not be checked', async () => {
-    const { use, line } = await talk({ transferNumbers });
+  it('may be repeated if the number could not be checked', async () => {
+    const { use, line } = await startCall({ transferNumbers });
     const { collection } = media.database.accounts;
     const account = { _id: accountId as never };
     await collection.updateOne(account, { $set: { destinationCaps: 'unreadable' } });
     expect(await use('transfer_call', { number: '+12025550143' })).toEqual({
       ok: false,
-      error: 'the tool does not work now',
+      error: 'the tool is unavailable',
     });
     await collection.updateOne(account, { $unset: { destinationCaps: '' } });
     expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: true });
     await line.closed;
   });
 
-  it('stands when the engine fails while its last word is heard', async () => {
-    const { sink, use, line, callId } = await talk({ transferNumbers });
-    sink.audio('words', speech(1_000));
-    sink.endOfItem('words');
+  it('succeeds if the engine fails while its last turn is played', async () => {
+    const { sink, use, line, callId } = await startCall({ transferNumbers });
+    sink.sendAudio('words', speech(1_000));
+    sink.endItem('words');
     expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: true });
     sink.fail(new Error('the provider is gone'));
     expect(await line.closed).toBe(1000);
     expect(await media.results.find(callId)).toMatchObject({ endReason: 'transferred', transferTo: '+12025550143' });
   });
 
-  it('lets go of the line only when the carrier can read the number, also when the database was away', async () => {
+  it('closes the line only after the number is stored, even if the database was unavailable', async () => {
     const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
     const behind = await openMediaFixture({ engine: engine.factory, mongodbUri: `mongodb://${gate.address}` });
     try {
@@ -190,10 +190,10 @@ describe('transfer_call', () => {
       const line = await behind.openLine(placed);
       await eventually(() => engine.calls.has(placed.callId));
       const { sink } = engine.calls.get(placed.callId) as ScriptedCall;
-      sink.audio('words', speech(400));
-      sink.endOfItem('words');
+      sink.sendAudio('words', speech(400));
+      sink.endItem('words');
       const number = '+12025550143';
-      expect(await sink.tool({ name: 'transfer_call', arguments: { number } })).toMatchObject({ ok: true });
+      expect(await sink.runTool({ name: 'transfer_call', arguments: { number } })).toMatchObject({ ok: true });
       gate.shut();
       setTimeout(gate.open, 6_000);
       await line.closed;
@@ -205,10 +205,10 @@ describe('transfer_call', () => {
     }
   }, 60_000);
 
-  it('is refused when the call is ending already', async () => {
-    const { sink, use, line, callId } = await talk({ transferNumbers });
-    sink.audio('goodbye', speech(1_000));
-    sink.endOfItem('goodbye');
+  it('is rejected if the call is already ending', async () => {
+    const { sink, use, line, callId } = await startCall({ transferNumbers });
+    sink.sendAudio('goodbye', speech(1_000));
+    sink.endItem('goodbye');
     sink.end('agent_hangup');
     expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: false });
     await line.closed;
@@ -219,9 +219,9 @@ describe('transfer_call', () => {
 });
 
 describe('an HTTP tool', () => {
-  it('POSTs its arguments as JSON, with the call’s id, and hands back what it is told', async () => {
+  it('POSTs its arguments as JSON with the call id, and returns the response', async () => {
     const { url, received } = await server((response) => response.end('{"status":"shipped","days":2}'));
-    const { use, callId } = await talk({ tools: [toolAt(url)] });
+    const { use, callId } = await startCall({ tools: [toolAt(url)] });
     expect(await use('look_up', { order: 'A-7' })).toEqual({ ok: true, result: { status: 'shipped', days: 2 } });
     expect(received).toMatchObject([{ method: 'POST', path: '/hook?from=callwright', body: '{"order":"A-7"}' }]);
     expect(received[0]?.headers).toMatchObject({
@@ -234,15 +234,15 @@ describe('an HTTP tool', () => {
 
   it('GETs with its arguments in the query', async () => {
     const { url, received } = await server((response) => response.end('in stock'));
-    const { use } = await talk({ tools: [toolAt(url, 'GET')] });
+    const { use } = await startCall({ tools: [toolAt(url, 'GET')] });
     expect(await use('look_up', { order: 'a&b=c', n: 2 })).toEqual({ ok: true, result: 'in stock' });
     expect(received).toMatchObject([{ method: 'GET', path: '/hook?from=callwright&order=a%26b%3Dc&n=2', body: '' }]);
   });
 
-  it('never changes what its own URL says by an argument that the model makes up', async () => {
+  it('keeps the parameters in its URL if the model invents an argument of the same name', async () => {
     const { url, received } = await server((response) => response.end('{}'));
     const parameters = PARAMETERS.replace(/}$/, ',"additionalProperties":true}');
-    const { use } = await talk({ tools: [{ ...toolAt(`${url}&tenant=acme`, 'GET'), parameters }] });
+    const { use } = await startCall({ tools: [{ ...toolAt(`${url}&tenant=acme`, 'GET'), parameters }] });
     await use('look_up', { order: 'A-7', tenant: 'other', from: 'elsewhere' });
     const query = new URL(received[0]?.path ?? '', url).searchParams;
     expect([query.getAll('tenant'), query.getAll('from'), query.get('order')]).toEqual([
@@ -255,11 +255,11 @@ describe('an HTTP tool', () => {
   it.each([
     ['a missing argument', {}],
     ['another type', { order: 7 }],
-    ['a text too long', { order: '123456789' }],
+    ['a text that is too long', { order: '123456789' }],
     ['an endless text', { order: 'x'.repeat(20_000) }],
-  ])('is not asked with %s; the model is told', async (_name, given) => {
+  ])('is not called with %s, and the model gets an error', async (_name, given) => {
     const { url, received } = await server((response) => response.end('{}'));
-    const { use } = await talk({ tools: [toolAt(url)] });
+    const { use } = await startCall({ tools: [toolAt(url)] });
     expect(await use('look_up', given)).toMatchObject({
       ok: false,
       error: expect.stringMatching(/arguments/) as string,
@@ -268,53 +268,53 @@ describe('an HTTP tool', () => {
   });
 
   it.each([
-    ['an error', 500, {}, 'the server answered with status 500'],
+    ['an error', 500, {}, 'the server responded with status 500'],
     [
       'a redirect',
       302,
       { location: 'http://127.0.0.1:4/' },
-      'the server answered with a redirect, which is not followed',
+      'the server responded with a redirect, which is not followed',
     ],
-  ])('that answers with %s fails, and its words stay unheard', async (_name, status, headers, error) => {
+  ])('fails on %s without passing on the response', async (_name, status, headers, error) => {
     const { url } = await server((response) => response.writeHead(status, headers).end('secret stack trace'));
-    const { use } = await talk({ tools: [toolAt(url)] });
+    const { use } = await startCall({ tools: [toolAt(url)] });
     expect(await use('look_up', { order: 'A-7' })).toEqual({ ok: false, error });
   });
 
-  it('hands back the beginning of a long answer, and refuses an endless one', async () => {
+  it('returns the beginning of a long response, and rejects an endless one', async () => {
     const { url, received } = await server((response) =>
       response.end('a'.repeat(received.length === 1 ? 9_000 : 70_000)),
     );
-    const { use } = await talk({ tools: [toolAt(url)] });
+    const { use } = await startCall({ tools: [toolAt(url)] });
     const long = await use('look_up', { order: 'A-7' });
     expect(long).toMatchObject({ ok: true, result: expect.stringMatching(/^a{8192} \(cut off\)$/) as string });
     expect(await use('look_up', { order: 'A-7' })).toEqual({
       ok: false,
-      error: 'the answer of the server is too large',
+      error: 'the response of the server is too large',
     });
   });
 
-  it('that never answers is given up after 10 s, while the talk goes on', async () => {
+  it('is given up after 10 s without a response, while the session continues', async () => {
     const { url } = await server(() => undefined);
-    const { use, sink, line } = await talk({ tools: [toolAt(url)] });
+    const { use, sink, line } = await startCall({ tools: [toolAt(url)] });
     const startedAt = performance.now();
-    const asked = use('look_up', { order: 'A-7' });
-    sink.audio('words', speech(400));
-    sink.endOfItem('words');
+    const answer = use('look_up', { order: 'A-7' });
+    sink.sendAudio('words', speech(400));
+    sink.endItem('words');
     await eventually(() => line.heard.length >= 20);
-    expect(await asked).toEqual({ ok: false, error: 'the server did not answer in time' });
+    expect(await answer).toEqual({ ok: false, error: 'the server did not respond in time' });
     expect(performance.now() - startedAt).toBeGreaterThan(9_500);
     expect(performance.now() - startedAt).toBeLessThan(15_500);
   });
 
-  it('that is not there fails', async () => {
-    const { use } = await talk({ tools: [toolAt('http://127.0.0.1:4/')] });
+  it('fails if its server is not reachable', async () => {
+    const { use } = await startCall({ tools: [toolAt('http://127.0.0.1:4/')] });
     expect(await use('look_up', { order: 'A-7' })).toEqual({ ok: false, error: 'the server could not be reached' });
   });
 
-  it('is asked a hundred times in a call and no more', async () => {
+  it('is called at most a hundred times per call', async () => {
     const { url, received } = await server((response) => response.end('{}'));
-    const { use } = await talk({ tools: [toolAt(url)] });
+    const { use } = await startCall({ tools: [toolAt(url)] });
     const answers = await Promise.all(Array.from({ length: 101 }, () => use('look_up', { order: 'A-7' })));
     expect(answers.filter(({ ok }) => ok)).toHaveLength(100);
     expect(received).toHaveLength(100);
@@ -332,7 +332,7 @@ describe('an HTTP tool', () => {
       const line = await guarded.openLine(placed);
       await eventually(() => engine.calls.has(placed.callId));
       const { sink } = engine.calls.get(placed.callId) as ScriptedCall;
-      expect(await sink.tool({ name: 'look_up', arguments: { order: 'A-7' } })).toEqual({
+      expect(await sink.runTool({ name: 'look_up', arguments: { order: 'A-7' } })).toEqual({
         ok: false,
         error: 'the server is not publicly reachable',
       });

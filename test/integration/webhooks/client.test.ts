@@ -10,7 +10,7 @@ import { startReceiver, startTcpListener, RECEIVER_CERTIFICATE, type Receiver } 
 const BODY = '{"call_id":"call_1"}';
 const HEADERS = { 'content-type': 'application/json' };
 
-/** A client whose webhooks are all one customer's. */
+/** A client that posts the webhooks of one customer. */
 function clientOf(settings: Parameters<typeof egressConfig>[0] = {}, resolve?: ResolveName) {
   const client = createWebhookClient({ config: egressConfig(settings), ...(resolve === undefined ? {} : { resolve }) });
   return {
@@ -40,7 +40,7 @@ async function tcpListener(...parameters: Parameters<typeof startTcpListener>) {
 }
 
 describe('webhook client', () => {
-  it('posts the bytes and headers it is given, and asks for no compression', async () => {
+  it('posts the given bytes and headers, and requests no compression', async () => {
     const { url, received } = await receiver((response) => response.writeHead(200).end('thanks'));
     await expect(client.post(url, BODY, HEADERS)).resolves.toMatchObject({
       delivered: true,
@@ -56,19 +56,19 @@ describe('webhook client', () => {
     });
   });
 
-  it.each([200, 201, 202, 204, 299])('%d is a delivery', async (status) => {
+  it.each([200, 201, 202, 204, 299])('counts %d as delivered', async (status) => {
     const { url } = await receiver((response) => response.writeHead(status).end());
     await expect(client.post(url, BODY, HEADERS)).resolves.toMatchObject({ delivered: true, httpStatus: status });
   });
 
-  it.each([400, 404, 410, 429, 500, 503])('%d is a failure, at once', async (status) => {
+  it.each([400, 404, 410, 429, 500, 503])('counts %d as failed, without waiting', async (status) => {
     const { url } = await receiver((response) => response.writeHead(status, { 'retry-after': '60' }).end('no'));
     const result = await client.post(url, BODY, HEADERS);
     expect(result).toMatchObject({ delivered: false, error: 'status', httpStatus: status, responseBody: 'no' });
     expect(result.durationMs).toBeLessThan(1_000);
   });
 
-  it.each([301, 302, 303, 307, 308])('%d is not followed', async (status) => {
+  it.each([301, 302, 303, 307, 308])('does not follow %d', async (status) => {
     const canary = await tcpListener();
     const { url, received } = await receiver((response) =>
       response.writeHead(status, { location: `http://127.0.0.1:${canary.port}/` }).end(),
@@ -79,7 +79,7 @@ describe('webhook client', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  it('a refused connection fails at once', async () => {
+  it('fails at once when the connection is rejected', async () => {
     const listener = await startTcpListener();
     await listener.close();
     const result = await client.post(`http://127.0.0.1:${listener.port}/`, BODY, HEADERS);
@@ -87,23 +87,23 @@ describe('webhook client', () => {
     expect(result.durationMs).toBeLessThan(1_000);
   });
 
-  it('a name that does not exist is a failure of its lookup', async () => {
-    const nowhere = clientOf({ guarded: true }, async () => {
+  it('fails with dns_failed if the name does not exist', async () => {
+    const clientWithoutName = clientOf({ guarded: true }, async () => {
       throw new NameError('ENOTFOUND');
     });
-    await expect(nowhere.post('http://receiver.invalid/', BODY, HEADERS)).resolves.toMatchObject({
+    await expect(clientWithoutName.post('http://receiver.invalid/', BODY, HEADERS)).resolves.toMatchObject({
       error: 'dns_failed',
     });
   });
 
-  it('a lookup that hangs is given up with the attempt', async () => {
+  it('ends a hanging lookup with the attempt', async () => {
     const hanging = clientOf({ guarded: true }, () => new Promise(() => {}));
     const result = await hanging.post('http://receiver.invalid/', BODY, HEADERS);
     expect(result).toMatchObject({ error: 'timeout' });
     expect(result.durationMs).toBeLessThan(8_000);
   });
 
-  it('a connection that breaks off is a failure', async () => {
+  it('fails when the connection breaks', async () => {
     const listener = await tcpListener((socket) => socket.once('data', () => socket.destroy()));
     await expect(client.post(`http://127.0.0.1:${listener.port}/`, BODY, HEADERS)).resolves.toMatchObject({
       delivered: false,
@@ -111,7 +111,7 @@ describe('webhook client', () => {
     });
   });
 
-  it('an answer that breaks off in its body is a failure', async () => {
+  it('fails when the response breaks in its body', async () => {
     const { url } = await receiver((response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       setTimeout(() => response.destroy(), 50);
@@ -119,7 +119,7 @@ describe('webhook client', () => {
     await expect(client.post(url, BODY, HEADERS)).resolves.toMatchObject({ delivered: false, httpStatus: 200 });
   });
 
-  it('an answer that is not HTTP is a failure', async () => {
+  it('fails when the response is not HTTP', async () => {
     const listener = await tcpListener((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.2\r\n')));
     await expect(client.post(`http://127.0.0.1:${listener.port}/`, BODY, HEADERS)).resolves.toMatchObject({
       delivered: false,
@@ -127,13 +127,13 @@ describe('webhook client', () => {
     });
   });
 
-  it('keeps the first KiB of an answer', async () => {
+  it('keeps the first KiB of a response', async () => {
     const { url } = await receiver((response) => response.writeHead(200).end('ä'.repeat(10_000)));
     const { responseBody } = await client.post(url, BODY, HEADERS);
     expect(responseBody).toBe('ä'.repeat(512));
   });
 
-  it('a body of more than 64 KiB is a failure, and the rest of it is never read', async () => {
+  it('fails on a body of more than 64 KiB, without reading the rest', async () => {
     let written = 0;
     const { url } = await receiver((response) => {
       const chunk = Buffer.alloc(65_536, 'x');
@@ -148,7 +148,7 @@ describe('webhook client', () => {
     expect(written).toBeLessThan(200 * 65_536);
   });
 
-  it('60 kB of headers are a failure', async () => {
+  it('fails on 60 kB of headers', async () => {
     const { url } = await receiver((response) => response.writeHead(200, { 'x-long': 'x'.repeat(60_000) }).end());
     await expect(client.post(url, BODY, HEADERS)).resolves.toMatchObject({
       delivered: false,
@@ -156,7 +156,7 @@ describe('webhook client', () => {
     });
   });
 
-  it('a compressed answer is kept as it came', async () => {
+  it('keeps a compressed response as received', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000_000));
     const { url } = await receiver((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
     const { delivered, responseBody } = await client.post(url, BODY, HEADERS);
@@ -165,11 +165,11 @@ describe('webhook client', () => {
   });
 });
 
-describe('an attempt ends after 5 s in all', () => {
+describe('the timeout of an attempt', () => {
   const slow: [string, () => Promise<string>][] = [
-    ['a receiver that never answers', async () => (await receiver(() => {})).url],
+    ['a receiver that never responds', async () => (await receiver(() => {})).url],
     [
-      'headers that drip',
+      'slow headers',
       async () => {
         const listener = await tcpListener((socket) => {
           socket.write('HTTP/1.1 200 OK\r\n');
@@ -180,7 +180,7 @@ describe('an attempt ends after 5 s in all', () => {
       },
     ],
     [
-      'a body that drips',
+      'a slow body',
       async () => {
         const { url } = await receiver((response) => {
           response.writeHead(200).write('.');
@@ -190,10 +190,10 @@ describe('an attempt ends after 5 s in all', () => {
         return url;
       },
     ],
-    ['a TLS handshake that hangs', async () => `https://127.0.0.1:${(await tcpListener()).port}/`],
+    ['a hanging TLS handshake', async () => `https://127.0.0.1:${(await tcpListener()).port}/`],
   ];
 
-  it('whatever the receiver is slow at', async () => {
+  it('ends it after 5 s in all, whichever part is slow', async () => {
     const results = await Promise.all(
       slow.map(async ([name, start]) => ({ name, ...(await client.post(await start(), BODY, HEADERS)) })),
     );
@@ -202,11 +202,11 @@ describe('an attempt ends after 5 s in all', () => {
       expect(durationMs).toBeGreaterThanOrEqual(4_900);
       expect(durationMs).toBeLessThan(8_000);
     }
-    // The status is known although the rest never came.
+    // The body never ended, but the status is known.
     expect(results[2]).toMatchObject({ httpStatus: 200 });
   });
 
-  it('but a refusal whose body drips is a refusal after one', async () => {
+  it('reports an error status earlier when its body is slow', async () => {
     const { url } = await receiver((response) => {
       response.writeHead(500).write('sorry');
       const drip = setInterval(() => response.write('.'), 200);
@@ -220,7 +220,7 @@ describe('an attempt ends after 5 s in all', () => {
 });
 
 describe('https', () => {
-  it('a certificate that nobody vouches for is a failure, and nothing is sent', async () => {
+  it('fails without sending anything if the certificate is not trusted', async () => {
     const { url, received } = await receiver((response) => response.end(), { tls: true });
     await expect(client.post(url, BODY, HEADERS)).resolves.toMatchObject({ delivered: false, error: 'tls_failed' });
     expect(received).toHaveLength(0);
@@ -228,7 +228,7 @@ describe('https', () => {
 
   it('delivers to a receiver whose certificate is trusted', async () => {
     const { url, received } = await receiver((response) => response.writeHead(204).end(), { tls: true });
-    // Trust is read once, when a process starts.
+    // Node.js reads the trusted certificates only when a process starts, so this runs in another process.
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--import', 'tsx', join(__dirname, 'support', 'post-once.ts'), url, BODY],
@@ -239,9 +239,9 @@ describe('https', () => {
   });
 });
 
-describe('the guard of production', () => {
+describe('the address guard of production', () => {
   it.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '127.0.0.1.'])(
-    'makes no connection to %s',
+    'does not connect to %s',
     async (host) => {
       const canary = await tcpListener();
       for (const scheme of ['http', 'https']) {
@@ -252,7 +252,7 @@ describe('the guard of production', () => {
     },
   );
 
-  it.each(['http', 'https'])('makes no connection when one address of a name is private, over %s', async (scheme) => {
+  it.each(['http', 'https'])('does not connect over %s if one address of a name is private', async (scheme) => {
     const canary = await tcpListener();
     const mixed = clientOf({ guarded: true }, async () => [
       { address: '93.184.215.14', family: 4 },
@@ -263,12 +263,12 @@ describe('the guard of production', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  it('judges the very lookup that it connects by, so a name that changes its address gains nothing', async () => {
+  it('checks the lookup that it connects by, so that a changed address has no effect', async () => {
     const canary = await tcpListener(() => {}, '127.0.0.2');
     const { url, received } = await receiver((response) => response.writeHead(200).end());
     let lookups = 0;
     const rebound = clientOf(
-      // The allowed address stands for a public one; the next answer is the private one behind it.
+      // The allowed address stands for a public one. The redirect leads to a private address.
       { guarded: true, allowCidrs: ['127.0.0.1/32'] },
       async () => [{ address: ++lookups === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     );
@@ -280,7 +280,7 @@ describe('the guard of production', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  it('delivers to a private range that the operator opened', async () => {
+  it('delivers to a private range that the operator allows', async () => {
     const { url, received } = await receiver((response) => response.writeHead(200).end());
     const opened = clientOf({ guarded: true, allowCidrs: ['127.0.0.0/8'] });
     await expect(opened.post(url, BODY, HEADERS)).resolves.toMatchObject({ delivered: true });

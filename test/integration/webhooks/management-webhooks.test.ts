@@ -4,12 +4,12 @@ import { eventually, expectError, startService, type Customer, type Service } fr
 import { listOf, managementOf } from '../../support/http/management-support.js';
 
 let service: Service;
-let ask: ReturnType<typeof managementOf>;
+let api: ReturnType<typeof managementOf>;
 let customer: Customer;
 
 beforeAll(async () => {
   service = await startService();
-  ask = managementOf(service);
+  api = managementOf(service);
   customer = await service.customer();
 });
 afterAll(() => service.close());
@@ -23,7 +23,7 @@ describe('webhook deliveries', () => {
   afterAll(() => receiver.close());
 
   async function failedDelivery(of: Customer): Promise<string> {
-    const callId = await ask.endedCall(of, { webhookUrl: receiver.url });
+    const callId = await api.endedCall(of, { webhookUrl: receiver.url });
     const at = new Date(Date.now() - 60_000);
     await service.database.webhookDeliveries.create({
       _id: callId,
@@ -39,8 +39,8 @@ describe('webhook deliveries', () => {
       failedAt: at,
     });
     for (let number = 1; number <= 4; number++) {
-      const came = { outcome: 'failed' as const, error: 'status', httpStatus: 500 };
-      const row = { callId, number, startedAt: at, finishedAt: at, ...came };
+      const result = { outcome: 'failed' as const, error: 'status', httpStatus: 500 };
+      const row = { callId, number, startedAt: at, finishedAt: at, ...result };
       await service.database.webhookAttempts.create({ _id: `${callId}:${number}`, ...row });
     }
     return callId;
@@ -49,29 +49,29 @@ describe('webhook deliveries', () => {
   it('are listed and read with their attempts', async () => {
     const owner = await service.customer(0);
     const callId = await failedDelivery(owner);
-    const list = listOf(await ask.get('/webhook_deliveries?state=failed', owner.liveKey));
+    const list = listOf(await api.get('/webhook_deliveries?state=failed', owner.liveKey));
     expect(list.data).toMatchObject([
       { call_id: callId, webhook_id: `evt_${callId}_completed`, state: 'failed', attempts: 4, redeliveries: 0 },
     ]);
-    expect(listOf(await ask.get('/webhook_deliveries?state=delivered', owner.liveKey)).data).toEqual([]);
-    const { json } = await ask.get(`/webhook_deliveries/${callId}`, owner.liveKey);
+    expect(listOf(await api.get('/webhook_deliveries?state=delivered', owner.liveKey)).data).toEqual([]);
+    const { json } = await api.get(`/webhook_deliveries/${callId}`, owner.liveKey);
     expect(json).toMatchObject({ body: JSON.stringify({ call_id: callId }), attempt_log: [{}, {}, {}, { number: 4 }] });
     for (const key of [owner.testKey, customer.liveKey]) {
-      expectError(await ask.get(`/webhook_deliveries/${callId}`, key), 404, 'NOT_FOUND');
-      expectError(await ask.post(`/webhook_deliveries/${callId}/redeliver`, key), 404, 'NOT_FOUND');
-      const { data } = listOf(await ask.get('/webhook_deliveries?limit=100', key));
+      expectError(await api.get(`/webhook_deliveries/${callId}`, key), 404, 'NOT_FOUND');
+      expectError(await api.post(`/webhook_deliveries/${callId}/redeliver`, key), 404, 'NOT_FOUND');
+      const { data } = listOf(await api.get('/webhook_deliveries?limit=100', key));
       expect(data.map((delivery) => delivery['call_id'])).not.toContain(callId);
     }
   });
 
-  it('that fail one after the other are told of until one succeeds, to their account and mode only', async () => {
+  it('make an endpoint failing until one succeeds, visible to their account and mode only', async () => {
     const owner = await service.customer(0);
-    expect((await ask.get('/failing_webhooks', owner.liveKey)).json).toEqual({ data: [] });
+    expect((await api.get('/failing_webhooks', owner.liveKey)).json).toEqual({ data: [] });
     const failed: string[] = [];
     for (let count = 0; count < 20; count++) failed.push(await failedDelivery(owner));
     const [first = ''] = failed;
     const endpoint = receiver.url.replace(/\?.*/, '');
-    expect((await ask.get('/failing_webhooks', owner.liveKey)).json).toEqual({
+    expect((await api.get('/failing_webhooks', owner.liveKey)).json).toEqual({
       data: [
         {
           url: endpoint,
@@ -85,27 +85,27 @@ describe('webhook deliveries', () => {
       ],
     });
     for (const key of [owner.testKey, customer.liveKey]) {
-      expect((await ask.get('/failing_webhooks', key)).json).toEqual({ data: [] });
+      expect((await api.get('/failing_webhooks', key)).json).toEqual({ data: [] });
     }
     statusCode = 200;
-    await ask.post(`/webhook_deliveries/${first}/redeliver`, owner.liveKey);
+    await api.post(`/webhook_deliveries/${first}/redeliver`, owner.liveKey);
     await eventually(async () => {
-      const { json } = await ask.get('/failing_webhooks', owner.liveKey);
+      const { json } = await api.get('/failing_webhooks', owner.liveKey);
       return (json['data'] as object[]).length === 0;
     });
   });
 
-  it('are sent again on request: the same bytes and id, attempts of their own, one at a time', async () => {
+  it('are repeated on request: same bytes and id, new attempts, one at a time', async () => {
     const callId = await failedDelivery(customer);
     statusCode = 503;
     const path = `/webhook_deliveries/${callId}`;
     const before = receiver.received.length;
-    const answers = await Promise.all([1, 2, 3].map(() => ask.post(`${path}/redeliver`, customer.liveKey)));
+    const answers = await Promise.all([1, 2, 3].map(() => api.post(`${path}/redeliver`, customer.liveKey)));
     for (const { json } of answers) expect(json).toEqual({ call_id: callId, redelivery: 1 });
     await eventually(async () => receiver.received.length > before);
     statusCode = 200;
     const delivered = await eventually(async () => {
-      const { json } = await ask.get(path, customer.liveKey);
+      const { json } = await api.get(path, customer.liveKey);
       return json['state'] === 'delivered' && json;
     });
     expect(delivered).toMatchObject({ redeliveries: 1, attempts: 6 });
@@ -118,14 +118,14 @@ describe('webhook deliveries', () => {
     expect(second?.body).toBe(first?.body);
     expect(first?.headers['webhook-id']).toBe(`evt_${callId}_completed`);
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-    expect((await ask.post(`${path}/redeliver`, customer.liveKey)).json).toEqual({ call_id: callId, redelivery: 2 });
+    expect((await api.post(`${path}/redeliver`, customer.liveKey)).json).toEqual({ call_id: callId, redelivery: 2 });
   });
 
-  it('cannot be sent again while the first delivery goes on', async () => {
+  it('cannot be repeated while the first delivery continues', async () => {
     const callId = await failedDelivery(customer);
     await service.database.webhookAttempts.deleteOne({ _id: `${callId}:4` });
     const now = new Date();
     await service.database.webhookAttempts.updateMany({ callId }, { $set: { startedAt: now, finishedAt: now } });
-    expectError(await ask.post(`/webhook_deliveries/${callId}/redeliver`, customer.liveKey), 409, 'CONFLICT');
+    expectError(await api.post(`/webhook_deliveries/${callId}/redeliver`, customer.liveKey), 409, 'CONFLICT');
   });
 });

@@ -8,7 +8,7 @@ import { openDatabase, type Database } from '../../../src/database.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
 import type { WebhookAttemptDocument } from '../../../src/webhooks/model.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
-import { callToTellOf } from './support/call-to-tell-of.js';
+import { createEndedCall } from './support/ended-call.js';
 import { startReceiver, startTcpListener, type Receiver } from './support/receiver.js';
 
 const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com', ALLOW_INSECURE_DEVELOPMENT: 'true' });
@@ -32,17 +32,17 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 const sender = () => createCompletionSender({ config, database, logger });
-const refuse = (response: ServerResponse) => response.writeHead(500).end('down for maintenance');
+const respondWithError = (response: ServerResponse) => response.writeHead(500).end('down for maintenance');
 
 const endedCall = (change: Partial<CallDocument> = {}, webhookUrl = receiver.url) =>
-  callToTellOf(database, webhookUrl, change);
+  createEndedCall(database, webhookUrl, change);
 
 function rowsOf(callId: string): Promise<WebhookAttemptDocument[]> {
   return database.webhookAttempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
 }
 
-/** Lets time pass for a delivery by moving its rows into the past. */
-async function pass(callId: string, ms: number): Promise<void> {
+/** Simulates that time passes by moving the rows of a delivery into the past. */
+async function simulateTime(callId: string, ms: number): Promise<void> {
   for (const row of await rowsOf(callId)) {
     const startedAt = new Date(row.startedAt.getTime() - ms);
     const finishedAt = row.finishedAt && { finishedAt: new Date(row.finishedAt.getTime() - ms) };
@@ -51,7 +51,7 @@ async function pass(callId: string, ms: number): Promise<void> {
 }
 
 describe('a completion webhook', () => {
-  it('is delivered once, however often it is asked for', async () => {
+  it('is delivered once, however often it is attempted', async () => {
     const callId = await endedCall();
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
@@ -69,7 +69,7 @@ describe('a completion webhook', () => {
     expect(row?.error).toBeUndefined();
   });
 
-  it('names its event, its time and its sender in headers', async () => {
+  it('has its event, time and sender in headers', async () => {
     const callId = await endedCall();
     await sender().attempt(callId);
     const headers = receiver.received[0]?.headers;
@@ -82,8 +82,8 @@ describe('a completion webhook', () => {
     expect(Math.abs(Number(headers?.['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(30);
   });
 
-  it('is tried four times with waits of 1, 5 and 30 s from each failure, then given up', async () => {
-    answer = refuse;
+  it('is tried four times, 1, 5 and 30 s after each failure, then given up', async () => {
+    answer = respondWithError;
     const callId = await endedCall();
     const waits = [1_000, 5_000, 30_000];
     for (const [index, wait] of waits.entries()) {
@@ -92,14 +92,14 @@ describe('a completion webhook', () => {
       expect(early.result).toBe('tooEarly');
       expect('afterMs' in early && early.afterMs).toBeGreaterThan(wait - 1_000);
       expect('afterMs' in early && early.afterMs).toBeLessThanOrEqual(wait);
-      // Nothing was sent too early.
+      // The sender sent nothing before the wait was over.
       expect(receiver.received).toHaveLength(index + 1);
-      // The first wait for real, the others by moving the rows.
+      // Waits in real time for the first attempt only. The other waits are simulated.
       if (index === 0) await new Promise((resolve) => setTimeout(resolve, wait));
-      else await pass(callId, wait);
+      else await simulateTime(callId, wait);
     }
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'exhausted' });
-    await pass(callId, 3_600_000);
+    await simulateTime(callId, 3_600_000);
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'exhausted' });
     expect(receiver.received).toHaveLength(4);
     expect(receiver.received[1]!.at - receiver.received[0]!.at).toBeGreaterThanOrEqual(1_000);
@@ -108,12 +108,12 @@ describe('a completion webhook', () => {
     );
   });
 
-  it('sends the same bytes and event id on each attempt, whatever becomes of the call meanwhile', async () => {
-    answer = refuse;
+  it('has the same bytes and event id in each attempt, even if the call changes meanwhile', async () => {
+    answer = respondWithError;
     const callId = await endedCall();
     await sender().attempt(callId);
     await database.calls.updateOne({ _id: callId }, { $set: { summary: 'Another summary.', sequence: 4 } });
-    await pass(callId, 1_000);
+    await simulateTime(callId, 1_000);
     answer = (response) => response.writeHead(204).end();
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
     const [first, second] = receiver.received;
@@ -122,8 +122,8 @@ describe('a completion webhook', () => {
     expect(second?.body).toContain('They talked.');
   });
 
-  it('keeps what the receiver said to a failed attempt', async () => {
-    answer = refuse;
+  it("stores the receiver's response to a failed attempt", async () => {
+    answer = respondWithError;
     const callId = await endedCall();
     await sender().attempt(callId);
     expect((await rowsOf(callId))[0]).toMatchObject({
@@ -134,17 +134,17 @@ describe('a completion webhook', () => {
     });
   });
 
-  it('is sent again after any refusal, 410 Gone included', async () => {
+  it('is sent again after any error status, including 410 Gone', async () => {
     answer = (response) => response.writeHead(410).end();
     const callId = await endedCall();
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'retry', afterMs: 1_000 });
-    await pass(callId, 1_000);
+    await simulateTime(callId, 1_000);
     answer = (response) => response.writeHead(200).end();
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
     expect((await rowsOf(callId))[0]).toMatchObject({ outcome: 'failed', error: 'status', httpStatus: 410 });
   });
 
-  it('to a receiver that refuses connections fails with its reason', async () => {
+  it('fails with connection_refused if the receiver rejects connections', async () => {
     const listener = await startTcpListener();
     await listener.close();
     const callId = await endedCall({}, `http://127.0.0.1:${listener.port}/`);
@@ -152,7 +152,7 @@ describe('a completion webhook', () => {
     expect((await rowsOf(callId))[0]).toMatchObject({ outcome: 'failed', error: 'connection_refused' });
   });
 
-  it('to a private address is blocked in production, attempt by attempt, with no connection', async () => {
+  it('is blocked for a private address in production, in each attempt, without a connection', async () => {
     const canary = await startTcpListener();
     const callId = await endedCall({}, `http://2130706433:${canary.port}/`);
     const guarded = createCompletionSender({
@@ -166,24 +166,24 @@ describe('a completion webhook', () => {
     await canary.close();
   });
 
-  it('waits for the end of the call', async () => {
+  it('is not sent before the call has ended', async () => {
     const callId = await endedCall({ status: 'IN_PROGRESS' });
     await expect(sender().attempt(callId)).rejects.toThrow(/IN_PROGRESS/);
     expect(receiver.received).toHaveLength(0);
     await expect(rowsOf(callId)).resolves.toHaveLength(0);
   });
 
-  it('is neither sent nor given up while the database is away', async () => {
+  it('is neither sent nor given up while the database is unavailable', async () => {
     const callId = await endedCall();
-    const away = await openDatabase(`${process.env['TEST_MONGODB_URI']}/webhooks_away`);
-    await away.close();
-    await expect(createCompletionSender({ config, database: away, logger }).attempt(callId)).rejects.toThrow(
+    const closedDatabase = await openDatabase(`${process.env['TEST_MONGODB_URI']}/webhooks_away`);
+    await closedDatabase.close();
+    await expect(createCompletionSender({ config, database: closedDatabase, logger }).attempt(callId)).rejects.toThrow(
       /connect/i,
     );
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('is given up when there is no call, or nobody to tell', async () => {
+  it('is given up without a call or a webhook_url', async () => {
     await expect(sender().attempt(`call_${randomUUID()}`)).resolves.toEqual({ result: 'exhausted' });
     const callId = await endedCall();
     await database.callRequests.updateOne({ _id: callId }, { $unset: { webhookUrl: 1 } });
@@ -193,24 +193,24 @@ describe('a completion webhook', () => {
 });
 
 describe('a worker that dies in an attempt', () => {
-  /** The row such a worker leaves behind, begun `ageMs` ago. */
-  async function abandon(callId: string, number: number, ageMs: number): Promise<void> {
+  /** Inserts the row of an attempt whose worker died. The attempt began `ageMs` ago. */
+  async function insertAbandonedAttempt(callId: string, number: number, ageMs: number): Promise<void> {
     const startedAt = new Date(Date.now() - ageMs);
     await database.webhookAttempts.create({ _id: `${callId}:${number}`, callId, number, startedAt });
   }
 
-  it('keeps its attempt while it may still be at it', async () => {
+  it('keeps the attempt while it may still be running', async () => {
     const callId = await endedCall();
-    await abandon(callId, 1, 2_000);
+    await insertAbandonedAttempt(callId, 1, 2_000);
     const result = await sender().attempt(callId);
     expect(result).toEqual({ result: 'tooEarly', afterMs: expect.any(Number) as number });
     expect('afterMs' in result && result.afterMs).toBeLessThanOrEqual(4_000);
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('has made one attempt, which failed 5 s after it began', async () => {
+  it('has made one attempt, which failed 5 s after it started', async () => {
     const callId = await endedCall();
-    await abandon(callId, 1, 6_050);
+    await insertAbandonedAttempt(callId, 1, 6_050);
     const startedAt = (await rowsOf(callId))[0]?.startedAt.getTime() ?? 0;
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
     const [first, second] = await rowsOf(callId);
@@ -218,45 +218,45 @@ describe('a worker that dies in an attempt', () => {
     expect(second).toMatchObject({ number: 2, outcome: 'delivered' });
   });
 
-  it('does not shorten or lengthen the wait after its attempt', async () => {
+  it('does not change the wait after its attempt', async () => {
     const callId = await endedCall();
-    await abandon(callId, 2, 7_000);
+    await insertAbandonedAttempt(callId, 2, 7_000);
     const result = await sender().attempt(callId);
     expect(result.result).toBe('tooEarly');
-    // Attempt 2 counts as failed 2 s ago; the wait after it is 5 s.
+    // Attempt 2 counts as failed 2 s ago, and the sender waits 5 s after a failed attempt 2. So 2 s to 3 s are left.
     expect('afterMs' in result && result.afterMs).toBeGreaterThan(2_000);
     expect('afterMs' in result && result.afterMs).toBeLessThanOrEqual(3_000);
   });
 
-  it('in the last attempt has used it up', async () => {
+  it('has used up the last attempt if it died in that', async () => {
     const callId = await endedCall();
-    await abandon(callId, 4, 7_000);
+    await insertAbandonedAttempt(callId, 4, 7_000);
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'exhausted' });
     expect((await rowsOf(callId))[0]).toMatchObject({ number: 4, outcome: 'interrupted' });
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('and was only slow: its delivery still counts', async () => {
-    let release = () => {};
-    const slow = new Promise<void>((resolve) => (release = resolve));
+  it('is credited with the delivery if it was only slow', async () => {
+    let respond = () => {};
+    const slow = new Promise<void>((resolve) => (respond = resolve));
     answer = (response) => void slow.then(() => response.writeHead(200).end());
     const callId = await endedCall();
     const attempt = sender().attempt(callId);
     while (receiver.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    // Another worker takes it for dead.
+    // Marks the attempt as interrupted, as another worker does if it assumes that the attempt's worker died.
     await database.webhookAttempts.updateOne(
       { _id: `${callId}:1` },
       { $set: { outcome: 'interrupted', finishedAt: new Date() } },
     );
-    release();
+    respond();
     await expect(attempt).resolves.toEqual({ result: 'delivered' });
     await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
     expect(receiver.received).toHaveLength(1);
   });
 });
 
-describe('several workers at once', () => {
-  it('make one attempt between them', async () => {
+describe('concurrent workers', () => {
+  it('make one attempt in total', async () => {
     answer = (response) => void setTimeout(() => response.writeHead(200).end(), 200);
     const callId = await endedCall();
     const results = await Promise.all(Array.from({ length: 5 }, () => sender().attempt(callId)));

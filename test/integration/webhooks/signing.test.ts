@@ -6,13 +6,13 @@ import { managementOf } from '../../support/http/management-support.js';
 import { startReceiver, type Receiver } from './support/receiver.js';
 
 let service: Service;
-let ask: ReturnType<typeof managementOf>;
+let api: ReturnType<typeof managementOf>;
 let customer: Customer;
 let receiver: Receiver;
 
 beforeAll(async () => {
   service = await startService({ worker: false });
-  ask = managementOf(service);
+  api = managementOf(service);
   receiver = await startReceiver((response) => response.writeHead(200).end());
 });
 afterAll(async () => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 
 async function deliver() {
-  const callId = await ask.endedCall(customer, { webhookUrl: receiver.url });
+  const callId = await api.endedCall(customer, { webhookUrl: receiver.url });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const sender = createCompletionSender({ config: service.config, database: service.database, logger });
   await expect(sender.attempt(callId)).resolves.toEqual({ result: 'delivered' });
@@ -33,18 +33,18 @@ async function deliver() {
 }
 
 async function rotate(body: object = {}): Promise<string> {
-  const { status, json } = await ask.post('/webhook_signing/rotate', customer.liveKey, body);
+  const { status, json } = await api.post('/webhook_signing/rotate', customer.liveKey, body);
   expect(status).toBe(200);
   return String(json['secret']);
 }
 
 describe('Standard Webhooks signing', () => {
-  it('is off unless it was turned on', async () => {
-    expect((await ask.get('/webhook_signing', customer.liveKey)).json).toEqual({ enabled: false, secrets: [] });
+  it('is off by default', async () => {
+    expect((await api.get('/webhook_signing', customer.liveKey)).json).toEqual({ enabled: false, secrets: [] });
     expect((await deliver()).headers).not.toHaveProperty('webhook-signature');
   });
 
-  it('is verified by the public library, which refuses altered bytes, another secret and another id', async () => {
+  it('is verified by the public library, which rejects changed bytes, another secret and another id', async () => {
     const secret = await rotate();
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const { callId, headers, body } = await deliver();
@@ -57,9 +57,9 @@ describe('Standard Webhooks signing', () => {
     expect(() => new Webhook(other).verify(body, headers)).toThrow('No matching signature');
   });
 
-  it('signs with both secrets while one is replaced, and with the new one alone afterwards', async () => {
+  it('uses both secrets while one is replaced, and only the new one afterwards', async () => {
     const [first, second] = [await rotate(), await rotate({ overlap_hours: 1 })];
-    const { json } = await ask.get('/webhook_signing', customer.liveKey);
+    const { json } = await api.get('/webhook_signing', customer.liveKey);
     expect(json).toMatchObject({ enabled: true, secrets: [{}, { expires_at: expect.any(String) }] });
     const during = await deliver();
     expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2);
@@ -71,42 +71,42 @@ describe('Standard Webhooks signing', () => {
     expect(() => new Webhook(first).verify(after.body, after.headers)).toThrow('No matching signature');
   });
 
-  it('without overlap the old secret ends at once', async () => {
+  it('ends the old secret at once without overlap', async () => {
     const [first, second] = [await rotate(), await rotate({ overlap_hours: 0 })];
     const { body, headers } = await deliver();
     new Webhook(second).verify(body, headers);
     expect(() => new Webhook(first).verify(body, headers)).toThrow('No matching signature');
   });
 
-  it('keeps every secret of those who replace it at once', async () => {
+  it('keeps the secrets of concurrent rotations', async () => {
     await rotate();
     const secrets = await Promise.all([rotate({ overlap_hours: 1 }), rotate({ overlap_hours: 1 })]);
     const { body, headers } = await deliver();
     for (const secret of secrets) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
   });
 
-  it('is turned off', async () => {
+  it('can be turned off', async () => {
     await rotate();
-    const off = await ask.delete('/webhook_signing', customer.liveKey);
+    const off = await api.delete('/webhook_signing', customer.liveKey);
     expect(off.json).toEqual({ enabled: false, secrets: [] });
     expect((await deliver()).headers).not.toHaveProperty('webhook-signature');
     await rotate();
   });
 
-  it('keeps its secrets unreadable and tells them once', async () => {
+  it('stores its secrets encrypted and shows them once', async () => {
     const secret = await rotate();
     const stored = JSON.stringify(await service.database.accounts.findById(customer.account._id).lean());
     expect(stored).not.toContain(secret.slice('whsec_'.length));
-    expect((await ask.get('/webhook_signing', customer.liveKey)).text).not.toContain('whsec_');
-    expect((await ask.get('/audit_log', customer.liveKey)).text).not.toContain('whsec_');
+    expect((await api.get('/webhook_signing', customer.liveKey)).text).not.toContain('whsec_');
+    expect((await api.get('/audit_log', customer.liveKey)).text).not.toContain('whsec_');
   });
 
-  it('refuses a bad overlap and test keys', async () => {
+  it('rejects an invalid overlap and test keys', async () => {
     for (const hours of [-1, 169, '24']) {
-      const answer = await ask.post('/webhook_signing/rotate', customer.liveKey, { overlap_hours: hours });
+      const answer = await api.post('/webhook_signing/rotate', customer.liveKey, { overlap_hours: hours });
       expectError(answer, 400, 'MISSING_PARAMS', /overlap_hours/);
     }
-    expectError(await ask.post('/webhook_signing/rotate', customer.testKey, {}), 403, 'FORBIDDEN');
-    expectError(await ask.delete('/webhook_signing', customer.testKey), 403, 'FORBIDDEN');
+    expectError(await api.post('/webhook_signing/rotate', customer.testKey, {}), 403, 'FORBIDDEN');
+    expectError(await api.delete('/webhook_signing', customer.testKey), 403, 'FORBIDDEN');
   });
 });

@@ -5,7 +5,7 @@ import type { Database } from '../../../src/database.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import type { WebhookAttemptResult } from '../../../src/webhooks/sender.js';
 import { openTestDatabase } from '../../support/store/test-database.js';
-import { callToTellOf } from './support/call-to-tell-of.js';
+import { createEndedCall } from './support/ended-call.js';
 import { startReceiver, type Receiver } from './support/receiver.js';
 
 let database: Database;
@@ -28,34 +28,35 @@ afterAll(async () => {
 
 const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com', ALLOW_INSECURE_DEVELOPMENT: 'true' });
 const calls = (count: number, url: string, accountId: string) =>
-  Promise.all(Array.from({ length: count }, () => callToTellOf(database, url, { accountId })));
+  Promise.all(Array.from({ length: count }, () => createEndedCall(database, url, { accountId })));
 const isTooEarly = ({ result }: WebhookAttemptResult) => result === 'tooEarly';
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-describe('a receiver that takes its time', () => {
-  it('is sent eight webhooks at once; the others use up no attempt, and nobody else waits', async () => {
+describe('a slow receiver', () => {
+  it('gets eight webhooks at once; the others use no attempt, and no other receiver waits', async () => {
     const sender = createCompletionSender({
       config,
       database,
       logger: createLogger({ role: 'test', level: 'silent' }),
     });
-    const ofSlow = await calls(20, slow.url, 'acct_slow');
+    const slowCalls = await calls(20, slow.url, 'acct_slow');
     const results = new Map<string, WebhookAttemptResult>();
-    const attempts = ofSlow.map(async (callId) => results.set(callId, await sender.attempt(callId)));
+    const attempts = slowCalls.map(async (callId) => results.set(callId, await sender.attempt(callId)));
     await until(() => slow.received.length === 8 && results.size === 12);
-    const turnedAway = [...results.keys()];
+    const rejectedCalls = [...results.keys()];
     for (const result of results.values()) {
       expect(result).toEqual({ result: 'tooEarly', afterMs: expect.any(Number) as number });
     }
-    expect(await database.webhookAttempts.countDocuments({ callId: { $in: turnedAway } })).toBe(0);
+    expect(await database.webhookAttempts.countDocuments({ callId: { $in: rejectedCalls } })).toBe(0);
 
-    // Of another customer at the same host, and of the same customer at another one.
+    // One call is of another customer with the same receiver, the other call of the same customer with another
+    // receiver.
     const [sameHost] = await calls(1, slow.url, 'acct_other');
     const others = [...(await calls(10, quick.url, 'acct_slow')), ...(await calls(10, quick.url, 'acct_quick'))];
-    const ofSameHost = sender.attempt(sameHost ?? '');
+    const sameHostAttempt = sender.attempt(sameHost ?? '');
     for (const callId of others) await expect(sender.attempt(callId)).resolves.toEqual({ result: 'delivered' });
     await until(() => slow.received.length === 9);
     expect(waiting).toHaveLength(9);
@@ -63,10 +64,10 @@ describe('a receiver that takes its time', () => {
     for (const response of waiting) response.writeHead(200).end();
     waiting = [];
     await Promise.all(attempts);
-    await expect(ofSameHost).resolves.toEqual({ result: 'delivered' });
+    await expect(sameHostAttempt).resolves.toEqual({ result: 'delivered' });
     expect([...results.values()].filter(isTooEarly)).toHaveLength(12);
-    // Now that the places are free, whoever was turned away is sent.
-    const again = turnedAway.slice(0, 8).map((callId) => sender.attempt(callId));
+    // Slots are free now, so the webhooks that were rejected can be sent.
+    const again = rejectedCalls.slice(0, 8).map((callId) => sender.attempt(callId));
     await until(() => waiting.length === 8);
     for (const response of waiting) response.writeHead(200).end();
     for (const result of await Promise.all(again)) expect(result).toEqual({ result: 'delivered' });

@@ -29,10 +29,10 @@ const ago = (ms: number) => new Date(NOW - ms);
 const URL = 'https://example.com/hook?call=1';
 const ENDPOINT = 'https://example.com/hook';
 
-/** An event whose delivery ended so long ago; with a query of its own, as customers have it. */
+/** Stores an event whose delivery ended `msAgo`. Its URL has its own query, as the URLs of customers often do. */
 async function event(state: 'delivered' | 'failed', msAgo: number, url = 'https://example.com/hook'): Promise<string> {
   const callId = newCallId();
-  await deliveries.keep({
+  await deliveries.insertOrFind({
     _id: callId,
     callId,
     accountId,
@@ -42,7 +42,7 @@ async function event(state: 'delivered' | 'failed', msAgo: number, url = 'https:
     body: '{}',
     createdAt: ago(msAgo + 40_000),
   });
-  await deliveries.note(callId, state, ago(msAgo));
+  await deliveries.recordState(callId, state, ago(msAgo));
   return callId;
 }
 
@@ -55,12 +55,12 @@ async function failedEvents(count: number, msAgo: number, url?: string): Promise
 const failing = (mode: 'live' | 'test' = 'live', at = NOW) => failures.failing({ accountId, mode }, at);
 
 describe('an endpoint', () => {
-  it('is told by its address without a query', () => {
+  it('is identified by its URL without the query', () => {
     expect(webhookEndpoint(URL)).toBe(ENDPOINT);
     expect(webhookEndpoint('HTTP://Example.com:80')).toBe('http://example.com/');
   });
 
-  it('fails from the twentieth event in a row that was given up', async () => {
+  it('fails from the twentieth consecutive event that was given up', async () => {
     await event('delivered', 9 * HOUR_MS);
     const ids = await failedEvents(19, 2 * HOUR_MS);
     expect(await failing()).toEqual([]);
@@ -79,7 +79,7 @@ describe('an endpoint', () => {
     expect(await failures.failing({ accountId: 'acct_other', mode: 'live' }, NOW)).toEqual([]);
   });
 
-  it('fails when everything of a day was given up', async () => {
+  it('fails if every event of a day was given up', async () => {
     await event('failed', 25 * HOUR_MS);
     await event('failed', 2 * HOUR_MS);
     expect(await failing()).toEqual([]);
@@ -87,30 +87,30 @@ describe('an endpoint', () => {
     expect(await failing()).toMatchObject([{ since: ago(25 * HOUR_MS), failures: 3 }]);
   });
 
-  it('fails no more after a success, also when an old event was delivered again', async () => {
+  it('is no longer failing after a success, including the redelivery of an old event', async () => {
     const [first = ''] = await failedEvents(30, 2 * HOUR_MS);
     expect(await failing()).toHaveLength(1);
-    // On its way, nothing is better yet.
+    // A redelivery that is in progress does not change the list yet.
     await deliveries.beginRedelivery(first, 0);
-    await deliveries.note(first, undefined, ago(HOUR_MS));
+    await deliveries.recordState(first, undefined, ago(HOUR_MS));
     expect(await failing()).toMatchObject([{ failures: 30, since: ago(2 * HOUR_MS) }]);
-    await deliveries.note(first, 'delivered', ago(HOUR_MS));
+    await deliveries.recordState(first, 'delivered', ago(HOUR_MS));
     expect(await failing()).toEqual([]);
     await failedEvents(3, HOUR_MS / 2);
     expect(await failing()).toEqual([]);
   });
 
-  it('was accepted when it was, whatever became of delivering that event again', async () => {
+  it('keeps the time of a success even if redelivering that event fails', async () => {
     await failedEvents(15, 3 * HOUR_MS);
     const success = await event('delivered', 2 * HOUR_MS);
     await failedEvents(5, HOUR_MS);
     await deliveries.beginRedelivery(success, 0);
-    await deliveries.note(success, 'failed', ago(HOUR_MS / 2));
-    // Six since the success, not twenty-one.
+    await deliveries.recordState(success, 'failed', ago(HOUR_MS / 2));
+    // Only the six failures since the success count, not all twenty-one.
     expect(await failing()).toEqual([]);
   });
 
-  it('is looked at apart from the others of its account', async () => {
+  it('is separate from other endpoints of the account', async () => {
     await failedEvents(20, 2 * HOUR_MS, 'https://example.com/a');
     await event('delivered', HOUR_MS, 'https://example.com/b');
     await failedEvents(20, HOUR_MS / 2, 'https://example.com/c');
@@ -121,7 +121,7 @@ describe('an endpoint', () => {
     ]);
   });
 
-  it('that nothing was sent to for a week is not told of, nor what was erased', async () => {
+  it('is not listed a week after its last event, nor for erased events', async () => {
     const ids = await failedEvents(20, HOUR_MS);
     expect(await failing('live', NOW + 6 * 24 * HOUR_MS)).toHaveLength(1);
     expect(await failing('live', NOW + 7 * 24 * HOUR_MS)).toEqual([]);

@@ -14,29 +14,31 @@ beforeEach(() => {
   harness.carrier.limits.length = 0;
 });
 
-/** The kinds of call whose histories are kept for the replay test; RECORD_HISTORIES=1 writes them anew. */
+/**
+ * Calls whose histories are saved for the replay test, by the name of their test. RECORD_HISTORIES=1 saves them again.
+ */
 const RECORDED: Record<string, string> = {
-  'of 10 s is COMPLETED, billed 10 s, and its webhook arrives once': 'completed-10-seconds',
-  'of 4 hours ends at 14,400 s, billed to the second': 'completed-4-hours',
-  'with money for 100 s is hung up there and bills exactly that': 'balance-exhausted',
-  'whose callbacks never come is IN_PROGRESS by its stream and ended by asking the carrier': 'no-callbacks',
-  'that the carrier never speaks of again is final within five minutes, with an estimate': 'carrier-lost',
-  'is ended by our own ring timer when the carrier says nothing': 'ring-timer',
-  'is dialed again after a throttled try, which proves that nothing rang': 'throttled-dial',
-  'is never dialed twice after an ambiguous try; not found, its binding is closed': 'ambiguous-dial',
+  'that lasts 10 s is COMPLETED, is billed 10 s, and sends its webhook once': 'completed-10-seconds',
+  'that lasts 4 hours ends at 14,400 s and is billed to the second': 'completed-4-hours',
+  'with money for 100 s is hung up then and billed exactly that': 'balance-exhausted',
+  'without callbacks is IN_PROGRESS by its stream and ends by the carrier’s record': 'no-callbacks',
+  'without further callbacks is final within five minutes, with an estimate': 'carrier-lost',
+  'is ended by our own ring timer without a callback': 'ring-timer',
+  'is dialed again after a throttled attempt, which placed no call': 'throttled-dial',
+  'is not dialed again after an ambiguous attempt; its binding is closed when no call is found': 'ambiguous-dial',
   'is CANCELLED / operator_cancel when an operator cancels it in the Temporal UI while it rings': 'operator-cancel',
-  'is billed from the stream by the carrier’s duration, and its first act is the carrier’s time limit': 'inbound',
-  'for money holds nothing, dials nothing and has no document': 'refused',
-  'that could not be reserved in time is voided, buried and never dialed': 'expired',
+  'is billed by the carrier’s duration from the start of its stream, and is limited at the carrier first': 'inbound',
+  'for its balance holds nothing, dials nothing and has no document': 'refused',
+  'because its reservation was too late is voided, gets a tombstone and is not dialed': 'expired',
 };
 
 afterEach(async () => {
   await recordHistory(harness, RECORDED);
-  // However a call ends: its place is given back, once.
+  // Every call releases its concurrency slot once, however it ends.
   expect(await lastLease(harness)).toEqual({ taken: 0, released: true });
 });
 
-/** The carrier ends the call, as it does after a hang-up of ours. */
+/** The carrier ends the call after the service has hung up. */
 function endWhenHungUp(call: TestCall, durationSeconds: () => number): void {
   harness.carrier.onHangUp = async () => {
     harness.carrier.onHangUp = undefined;
@@ -45,8 +47,8 @@ function endWhenHungUp(call: TestCall, durationSeconds: () => number): void {
   };
 }
 
-describe('a call that is answered', () => {
-  it('of 10 s is COMPLETED, billed 10 s, and its webhook arrives once', async () => {
+describe('an answered call', () => {
+  it('that lasts 10 s is COMPLETED, is billed 10 s, and sends its webhook once', async () => {
     const receiver = await startReceiver();
     const { answer, call } = await placeCall(harness, { webhookUrl: receiver.url });
     expect(answer).toEqual({ outcome: 'granted' });
@@ -86,7 +88,7 @@ describe('a call that is answered', () => {
     await receiver.close();
   });
 
-  it('of 10 minutes is held in three windows, limited at the carrier, and ended at its maximum duration', async () => {
+  it('that lasts 10 minutes is held in three windows, limited at the carrier, and ended at its maximum duration', async () => {
     const { call } = await placeCall(harness, { maxDurationSeconds: 600 });
     endWhenHungUp(call, () => 600);
     await call.sleep(1_000);
@@ -97,7 +99,7 @@ describe('a call that is answered', () => {
     expect(harness.carrier.hungUp).toEqual([SID]);
   });
 
-  it('of 4 hours ends at 14,400 s, billed to the second', async () => {
+  it('that lasts 4 hours ends at 14,400 s and is billed to the second', async () => {
     const { call } = await placeCall(harness, { maxDurationSeconds: 14_400 });
     endWhenHungUp(call, () => 14_400);
     await call.answer();
@@ -106,7 +108,7 @@ describe('a call that is answered', () => {
     expect(harness.carrier.limits).toEqual([240, 960, 3_840, 14_400]);
   });
 
-  it.each([60, 61, 100, 1_234])('with money for %i s is hung up there and bills exactly that', async (seconds) => {
+  it.each([60, 61, 100, 1_234])('with money for %i s is hung up then and billed exactly that', async (seconds) => {
     const { call } = await placeCall(harness, { seconds, maxDurationSeconds: 14_400 });
     const answeredAt = await call.now();
     let hungUpAt = 0;
@@ -114,7 +116,7 @@ describe('a call that is answered', () => {
       harness.carrier.onHangUp = undefined;
       hungUpAt = await call.now();
       await call.endStream('carrier_stop');
-      // The carrier counts a little more than was paid for: the hang-up takes its time.
+      // The carrier counts one second more than was paid for, because hanging up takes time.
       await call.end('completed', { durationSeconds: seconds + 1 });
     };
     await call.answer();
@@ -129,7 +131,7 @@ describe('a call that is answered', () => {
   });
 
   it.each(['agent_hangup', 'silence', 'voicemail'] as const)(
-    'ends with the media server’s reason: %s',
+    'ends with the end reason of the media server: %s',
     async (reason) => {
       const { call } = await placeCall(harness);
       await call.answer();
@@ -141,7 +143,7 @@ describe('a call that is answered', () => {
     },
   );
 
-  it('is FAILED / media_failed and free when our audio broke before the agent was heard', async () => {
+  it('is FAILED / media_failed and free if its audio failed before the agent was heard', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
     await call.startStream();
@@ -151,7 +153,7 @@ describe('a call that is answered', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
   });
 
-  it('whose callbacks never come is IN_PROGRESS by its stream and ended by asking the carrier', async () => {
+  it('without callbacks is IN_PROGRESS by its stream and ends by the carrier’s record', async () => {
     const { call } = await placeCall(harness);
     await call.startStream();
     await call.sleep(9_000);
@@ -167,7 +169,7 @@ describe('a call that is answered', () => {
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', billedSeconds: 9 });
   });
 
-  it('whose media signals were lost takes them from what the media server stored', async () => {
+  it('with lost media signals uses the result that the media server stored', async () => {
     const { call } = await placeCall(harness);
     const at = new Date(await call.now());
     const stream = { callId: call.callId, streamId: sidOf('MZ', 9), carrierSid: SID, engine: 'test', startedAt: at };
@@ -187,7 +189,7 @@ describe('a call that is answered', () => {
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup', billedSeconds: 4 });
   });
 
-  it('waits for a result that is still on its way to the database when the stream ends', async () => {
+  it('waits for a result that is not stored yet when the stream ends', async () => {
     const { call } = await placeCall(harness);
     const at = await call.now();
     await call.answer();
@@ -205,7 +207,7 @@ describe('a call that is answered', () => {
     expect(await call.stored()).toMatchObject({ summary: 'They spoke.' });
   });
 
-  it('that the carrier never speaks of again is final within five minutes, with an estimate', async () => {
+  it('without further callbacks is final within five minutes, with an estimate', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
     await call.startStream();
@@ -218,14 +220,14 @@ describe('a call that is answered', () => {
   });
 });
 
-describe('a call that is not answered', () => {
+describe('an unanswered call', () => {
   it.each([
     ['busy', {}, 'busy'],
     ['no-answer', {}, 'no_answer'],
     ['failed', { sipCode: 503 }, 'carrier_failed'],
     ['busy', { sipCode: 603 }, 'rejected'],
     ['failed', { sipCode: 404 }, 'invalid_number'],
-  ] as const)('%s %p is FAILED / and costs nothing', async (status, more, endReason) => {
+  ] as const)('that ends as %s %p is FAILED and free', async (status, more, endReason) => {
     const receiver = await startReceiver();
     const { call } = await placeCall(harness, { webhookUrl: receiver.url });
     await call.end(status, more);
@@ -237,7 +239,7 @@ describe('a call that is not answered', () => {
     await receiver.close();
   });
 
-  it('is ended by our own ring timer when the carrier says nothing', async () => {
+  it('is ended by our own ring timer without a callback', async () => {
     const { call } = await placeCall(harness, { ringTimeoutSeconds: 20 });
     harness.carrier.onHangUp = () => call.end('canceled');
     const before = await call.now();
@@ -248,7 +250,7 @@ describe('a call that is not answered', () => {
   });
 
   it.each(['invalid_number', 'rejected', 'carrier_failed'] as const)(
-    'refused at the dial is FAILED / %s',
+    'that the carrier rejects at the dial is FAILED / %s',
     async (endReason) => {
       harness.carrier.outcomes = [{ outcome: 'refused', endReason }];
       const { call } = await placeCall(harness);
@@ -257,7 +259,7 @@ describe('a call that is not answered', () => {
     },
   );
 
-  it('is dialed again after a throttled try, which proves that nothing rang', async () => {
+  it('is dialed again after a throttled attempt, which placed no call', async () => {
     harness.carrier.outcomes = [{ outcome: 'throttled' }, { outcome: 'throttled' }];
     const { call } = await placeCall(harness);
     await call.sleep(5_000);
@@ -266,14 +268,14 @@ describe('a call that is not answered', () => {
     expect(harness.carrier.dials).toBe(3);
   });
 
-  it('is FAILED / carrier_unreachable after a third throttled try', async () => {
+  it('is FAILED / carrier_unreachable after a third throttled attempt', async () => {
     harness.carrier.outcomes = [{ outcome: 'throttled' }, { outcome: 'unreachable' }, { outcome: 'throttled' }];
     const { call } = await placeCall(harness);
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'carrier_unreachable' });
     expect(harness.carrier.dials).toBe(3);
   });
 
-  it('is never dialed twice after an ambiguous try; not found, its binding is closed', async () => {
+  it('is not dialed again after an ambiguous attempt; its binding is closed when no call is found', async () => {
     harness.carrier.outcomes = [{ outcome: 'ambiguous' }];
     const { call } = await placeCall(harness);
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'carrier_unreachable', billedSeconds: 0 });
@@ -281,7 +283,7 @@ describe('a call that is not answered', () => {
     expect(await harness.database.carrierBindings.findById(call.callId).lean()).toMatchObject({ closed: true });
   });
 
-  it('goes on with the call that an ambiguous try is found to have placed', async () => {
+  it('continues with the call that an ambiguous attempt placed', async () => {
     harness.carrier.outcomes = [{ outcome: 'ambiguous' }];
     harness.carrier.placed = [{ carrierSid: sidOf('CA', 2), status: 'queued' }];
     const { call } = await placeCall(harness);
@@ -311,7 +313,7 @@ describe('a cancelled call', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
   });
 
-  it('is COMPLETED and billed when it was answered before', async () => {
+  it('is COMPLETED and billed if it was answered before', async () => {
     const { call } = await placeCall(harness);
     endWhenHungUp(call, () => 5);
     await call.answer();
@@ -323,7 +325,7 @@ describe('a cancelled call', () => {
 });
 
 describe('an inbound call', () => {
-  it('is billed from the stream by the carrier’s duration, and its first act is the carrier’s time limit', async () => {
+  it('is billed by the carrier’s duration from the start of its stream, and is limited at the carrier first', async () => {
     const { call } = await placeCall(harness, { direction: 'inbound' });
     await call.startStream();
     await call.sleep(7_000);
@@ -334,18 +336,18 @@ describe('an inbound call', () => {
     expect(harness.carrier.dials).toBe(0);
   });
 
-  it('whose caller leaves before the stream is CANCELLED and free', async () => {
+  it('is CANCELLED and free if the caller hangs up before the stream', async () => {
     const { call } = await placeCall(harness, { direction: 'inbound' });
     await call.end('completed', { durationSeconds: 1 });
     expect(await call.result()).toMatchObject({ status: 'CANCELLED', endReason: 'caller_hangup', billedSeconds: 0 });
   });
 
-  it('without stream and callback in 30 s is asked for, then CANCELLED', async () => {
+  it('is fetched from the carrier after 30 s without stream and callback, then CANCELLED', async () => {
     const { call } = await placeCall(harness, { direction: 'inbound' });
     expect(await call.result()).toMatchObject({ status: 'CANCELLED', endReason: 'caller_hangup', billedSeconds: 0 });
   });
 
-  it('that is still on the line without a stream after 30 s is hung up: FAILED / media_failed', async () => {
+  it('is hung up as FAILED / media_failed if it continues without a stream after 30 s', async () => {
     const { call } = await placeCall(harness, { direction: 'inbound' });
     harness.carrier.record = { carrierSid: SID, status: 'in-progress', startedAt: await call.now() };
     harness.carrier.onHangUp = () => call.end('completed', { durationSeconds: 31 });
@@ -354,8 +356,8 @@ describe('an inbound call', () => {
   });
 });
 
-describe('a call that is refused', () => {
-  it('for money holds nothing, dials nothing and has no document', async () => {
+describe('a rejected call', () => {
+  it('for its balance holds nothing, dials nothing and has no document', async () => {
     const { answer, call } = await placeCall(harness, { seconds: 59 });
     expect(answer).toEqual({ outcome: 'refused', code: 'INSUFFICIENT_BALANCE' });
     expect(await call.result()).toEqual({ reservation: answer });
@@ -364,7 +366,7 @@ describe('a call that is refused', () => {
     expect(harness.carrier.dials).toBe(0);
   });
 
-  it('for the concurrency limit says limit and current and gives back what it took', async () => {
+  it('for the concurrency limit reports limit and current and releases its hold', async () => {
     const { answer, call } = await placeCall(harness, { concurrentCalls: 0 });
     expect(answer).toEqual({ outcome: 'refused', code: 'CONCURRENCY_LIMIT_EXCEEDED', limit: 0, current: 0 });
     await call.result();
@@ -372,14 +374,14 @@ describe('a call that is refused', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0 });
   });
 
-  it('for the day’s spending limit says so, also when no place is free', async () => {
+  it('for the daily spending limit reports that limit even if no slot is free', async () => {
     const { answer, call } = await placeCall(harness, { concurrentCalls: 0, dailySpendCapMicros: 149_999 });
     expect(answer).toEqual({ outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' });
     await call.result();
     expect(await call.balance()).toMatchObject({ heldMicros: 0 });
   });
 
-  it('that could not be reserved in time is voided, buried and never dialed', async () => {
+  it('because its reservation was too late is voided, gets a tombstone and is not dialed', async () => {
     const { answer, call } = await placeCall(harness, { answerWithinMs: 1 });
     expect(answer).toEqual({ outcome: 'expired' });
     await call.result();

@@ -20,19 +20,18 @@ beforeEach(async () => {
 });
 
 const RECORDED = {
-  'waits for its turn as IDLE with the reason, then rings, and the wait costs its history nothing': 'paced',
-  'that waits for more than a minute is FAILED / expired: nothing dialed, the hold voided, the webhook sent':
-    'paced-expired',
-  'cancelled by the API while it waits is CANCELLED and never dialed': 'paced-cancelled',
+  'waits for a dial slot as IDLE with the reason, then rings, and the wait adds nothing to its history': 'paced',
+  'is FAILED / expired after a minute of waiting: not dialed, its hold voided, its webhook sent': 'paced-expired',
+  'is CANCELLED and not dialed when the API cancels it while it waits': 'paced-cancelled',
 };
 
 afterEach(async () => {
   await recordHistory(harness, RECORDED);
-  // However a call ends: its place is given back, once.
+  // Every call releases its concurrency slot once, however it ends.
   expect(await lastLease(harness)).toEqual({ taken: 0, released: true });
 });
 
-/** Takes the carrier account's slots of the next seconds. */
+/** Takes all dial slots of the carrier account for the next seconds. */
 async function occupy(seconds: number): Promise<void> {
   const nextSlotAt = (await harness.environment.currentTimeMs()) + seconds * 1_000;
   const { carrierAccountId: _id } = harness.config.carriers.live;
@@ -43,19 +42,20 @@ async function detailsOf(call: TestCall): Promise<string> {
   return harness.environment.client.workflow.getHandle(call.callId).query<string>('details');
 }
 
-/** Waits, in real time, for what the worker does without time passing. */
-async function eventually(look: () => Promise<unknown>): Promise<void> {
-  for (const giveUpAt = Date.now() + 10_000; !(await look());) {
-    if (Date.now() > giveUpAt) throw new Error('It did not come to be within 10 s.');
+/** Waits in real time for work that the worker does without the test's clock moving. */
+async function eventually(condition: () => Promise<unknown>): Promise<void> {
+  for (const giveUpAt = Date.now() + 10_000; !(await condition());) {
+    if (Date.now() > giveUpAt) throw new Error('The condition did not become true within 10 s.');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
 /**
- * Activities take real time while the server's clock leaps, so those that a busy machine has not run yet may have to wait
- * for their next try: the clock is moved on a little for each second that nothing came.
+ * Waits until the carrier has received this many dials. Activities take real time, while the test's clock jumps. On a
+ * busy machine, an activity that is late waits for its next attempt. So this advances the clock a little for each
+ * second without a dial.
  */
-async function dialed(
+async function waitForDials(
   times: number,
   call: TestCall,
   isOver: () => Promise<unknown> = () => Promise.resolve(false),
@@ -72,8 +72,8 @@ async function dialed(
 }
 
 /**
- * That the dials had one slot per second. What is recorded is when a dial was carried out, which a busy machine delays by
- * more or less; but none is ever before its slot, and the slots begin at the first order.
+ * Asserts that the carrier account used one dial slot per second, beginning with the first request. On a busy machine a
+ * dial may come later than its slot, but never earlier.
  */
 function expectOnePerSecond(since: number): void {
   const sorted = dialedAt.toSorted((a, b) => a - b);
@@ -82,18 +82,18 @@ function expectOnePerSecond(since: number): void {
 
 const isWaiting = (call: TestCall) => harness.database.calls.exists({ _id: call.callId, status: 'IDLE' });
 
-describe('a call on a carrier account that takes one call per second', () => {
-  it('is dialed at once, and was RINGING all the time, when nobody else dials', async () => {
+describe('a call on a carrier account that accepts one call per second', () => {
+  it('is dialed at once and stays RINGING if there are no other calls', async () => {
     const { answer, call } = await placeCall(harness, { paced: true });
     expect(answer).toEqual({ outcome: 'granted' });
-    await dialed(1, call);
+    await waitForDials(1, call);
     expect(await call.stored()).toMatchObject({ status: 'RINGING' });
     await call.end('busy');
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'busy' });
     expect(dialedAt).toHaveLength(1);
   });
 
-  it('waits for its turn as IDLE with the reason, then rings, and the wait costs its history nothing', async () => {
+  it('waits for a dial slot as IDLE with the reason, then rings, and the wait adds nothing to its history', async () => {
     await occupy(20);
     const placedAt = await harness.environment.currentTimeMs();
     const { answer, call } = await placeCall(harness, { paced: true });
@@ -104,7 +104,7 @@ describe('a call on a carrier account that takes one call per second', () => {
     await call.sleep(10_000);
     expect(harness.carrier.dials).toBe(0);
     await call.sleep(12_000);
-    await dialed(1, call);
+    await waitForDials(1, call);
     expect((dialedAt[0] ?? 0) - placedAt).toBeGreaterThanOrEqual(19_000);
     const ringing = await call.stored();
     expect(ringing).toMatchObject({ status: 'RINGING' });
@@ -119,7 +119,7 @@ describe('a call on a carrier account that takes one call per second', () => {
     expect(events?.length).toBeLessThanOrEqual(50);
   });
 
-  it('that waits for more than a minute is FAILED / expired: nothing dialed, the hold voided, the webhook sent', async () => {
+  it('is FAILED / expired after a minute of waiting: not dialed, its hold voided, its webhook sent', async () => {
     await occupy(300);
     const receiver = await startReceiver();
     const placedAt = await harness.environment.currentTimeMs();
@@ -135,46 +135,52 @@ describe('a call on a carrier account that takes one call per second', () => {
     await receiver.close();
   });
 
-  it.each(['the API', 'an operator'])('cancelled by %s while it waits is CANCELLED and never dialed', async (who) => {
-    await occupy(30);
-    const { call } = await placeCall(harness, { paced: true });
-    await eventually(() => isWaiting(call));
-    await call.sleep(5_000);
-    if (who === 'the API') await harness.gateway.hangUp(call.callId, { cause: 'api_hangup' });
-    else await harness.environment.client.workflow.getHandle(call.callId).cancel();
-    const endReason = who === 'the API' ? 'api_hangup' : 'operator_cancel';
-    expect(await call.result()).toMatchObject({ status: 'CANCELLED', endReason, billedSeconds: 0 });
-    expect(await call.stored()).toMatchObject({ status: 'CANCELLED' });
-    await call.sleep(60_000);
-    expect(harness.carrier.dials).toBe(0);
-    expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
-  });
+  it.each(['the API', 'an operator'])(
+    'is CANCELLED and not dialed when %s cancels it while it waits',
+    async (canceller) => {
+      await occupy(30);
+      const { call } = await placeCall(harness, { paced: true });
+      await eventually(() => isWaiting(call));
+      await call.sleep(5_000);
+      if (canceller === 'the API') await harness.gateway.hangUp(call.callId, { cause: 'api_hangup' });
+      else await harness.environment.client.workflow.getHandle(call.callId).cancel();
+      const endReason = canceller === 'the API' ? 'api_hangup' : 'operator_cancel';
+      expect(await call.result()).toMatchObject({ status: 'CANCELLED', endReason, billedSeconds: 0 });
+      expect(await call.stored()).toMatchObject({ status: 'CANCELLED' });
+      await call.sleep(60_000);
+      expect(harness.carrier.dials).toBe(0);
+      expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
+    },
+  );
 
-  it('takes a slot for every try, all within one minute of waiting', async () => {
-    let call = await triedThrice();
+  it('uses a slot for each attempt, all within one minute of waiting', async () => {
+    let call = await callWithThreeAttempts();
     for (let calls = 1; dialedAt.length < 3 && calls < 5; calls += 1) {
-      // On a busy machine a try may come too late for its slot: it counts, and the carrier is not asked.
+      // On a busy machine an attempt may come too late for its slot. The attempt counts, but the carrier is not called.
       expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'carrier_unreachable' });
-      call = await triedThrice();
+      call = await callWithThreeAttempts();
     }
     expect(dialedAt).toHaveLength(3);
     await call.end('busy');
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'busy' });
   });
 
-  /** A call whose first two tries the carrier turns away; resolves when the third was made, or none follows. */
-  async function triedThrice(): Promise<TestCall> {
+  /**
+   * Places a call whose first two attempts the carrier throttles. Resolves after the third attempt, or when it is clear
+   * that there is none.
+   */
+  async function callWithThreeAttempts(): Promise<TestCall> {
     dialedAt = [];
     harness.carrier.outcomes = [{ outcome: 'throttled' }, { outcome: 'throttled' }];
     const placedAt = await harness.environment.currentTimeMs();
     const { call } = await placeCall(harness, { paced: true });
     await call.sleep(10_000);
-    await dialed(3, call, () => harness.database.calls.exists({ _id: call.callId, status: 'FAILED' }));
+    await waitForDials(3, call, () => harness.database.calls.exists({ _id: call.callId, status: 'FAILED' }));
     expectOnePerSecond(placedAt);
     return call;
   }
 
-  it('is one of many, which are dialed one per second, whosever they are', async () => {
+  it('is dialed among calls of several accounts, one per second', async () => {
     const placedAt = await harness.environment.currentTimeMs();
     const first = await placeCall(harness, { paced: true });
     const calls = [first.call];
@@ -184,7 +190,7 @@ describe('a call on a carrier account that takes one call per second', () => {
     const other = (await placeCall(harness, { paced: true })).call;
     calls.push(other);
     await first.call.sleep(15_000);
-    await dialed(5, first.call);
+    await waitForDials(5, first.call);
     expectOnePerSecond(placedAt);
     for (const call of calls) {
       await call.end('busy');

@@ -16,7 +16,7 @@ afterAll(async () => {
   await harness.stop();
 });
 
-/** A call of 7 s whose webhook was taken; the receiver answers what is sent again with these statuses. */
+/** Runs a call of 7 s whose webhook is delivered. The receiver responds to redeliveries with `statuses`. */
 async function completedCall(statuses: number[] = []) {
   const receiver = await startReceiver([200, ...statuses]);
   closing.push(() => receiver.close());
@@ -32,7 +32,7 @@ async function completedCall(statuses: number[] = []) {
 const runOf = (workflowId: string) => harness.environment.client.workflow.getHandle(workflowId);
 
 describe('a redelivery', () => {
-  it('sends the same bytes again, and again after a refusal', async () => {
+  it('sends the same bytes again, and retries after an error status', async () => {
     const { callId, receiver } = await completedCall([503]);
     const redelivery = await createWebhookDeliveries(harness.database).beginRedelivery(callId, 0);
     await harness.gateway.redeliver({ callId, redelivery });
@@ -51,17 +51,17 @@ describe('a redelivery', () => {
 });
 
 describe('an erasure', () => {
-  it('removes at once what is there, and five minutes later what came meanwhile', async () => {
+  it('removes stored data at once, and data that arrives meanwhile after five minutes', async () => {
     const call = await completedCall();
     const { callId } = call;
     await harness.gateway.erase(callId);
     await until(
       async () => (await harness.database.calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null,
     );
-    // A media process that is late with its last words is refused.
+    // A result that a media process sends after the erasure is rejected.
     await call.endStream();
     expect(await harness.results.find(callId)).toBeNull();
-    // One that had asked a moment before the erasure is not.
+    // A process that checked the call just before the erasure can still write its result.
     const { collection } = harness.database.conversationResults;
     await collection.insertOne({ _id: callId as never, summary: 'They spoke.' });
     const workflowId = eraseWorkflowId(callId);

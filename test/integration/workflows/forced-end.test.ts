@@ -9,9 +9,9 @@ beforeAll(async () => {
   harness = await startHarness();
 }, 120_000);
 afterAll(() => harness.stop());
-afterEach(() => recordHistory(harness, { 'does not keep a call that ends meanwhile': 'ended-before-extension' }));
+afterEach(() => recordHistory(harness, { 'does not delay the end of a call': 'ended-before-extension' }));
 
-/** A call that is answered, with this much money and time. */
+/** Places a call with the given balance and limits, and answers it. */
 async function answered(options: {
   seconds?: number;
   maxDurationSeconds?: number;
@@ -24,7 +24,7 @@ async function answered(options: {
   return call;
 }
 
-/** Waits, in real time, for what the worker writes without time passing. */
+/** Waits in real time until the worker has written this field; the test's clock need not move. */
 async function eventually(call: TestCall, field: 'status' | 'endsAfterSeconds', value: unknown): Promise<void> {
   for (const giveUpAt = Date.now() + 10_000; ;) {
     const stored = await harness.database.calls.findById(call.callId).lean();
@@ -50,8 +50,8 @@ async function hangUp(call: TestCall, durationSeconds: number): Promise<void> {
   expect(await call.balance()).toMatchObject({ heldMicros: 0 });
 }
 
-describe('the end that will be forced is shown in time for a notice of 20 s', () => {
-  it.each([60, 61, 100, 239])('when there is money for %i s', async (seconds) => {
+describe('the forced end of a call is shown in time for a notice of 20 s', () => {
+  it.each([60, 61, 100, 239])('if there is money for %i s', async (seconds) => {
     const call = await answered({ seconds });
     expect(await shownEnd(call)).toBeUndefined();
     await call.sleep(31_000);
@@ -61,7 +61,7 @@ describe('the end that will be forced is shown in time for a notice of 20 s', ()
     await hangUp(call, 46);
   });
 
-  it('from the answer on, when the duration limit lies within the first window', async () => {
+  it('from the answer on, if the duration limit is within the first window', async () => {
     const call = await answered({ maxDurationSeconds: 45 });
     expect(await shownEnd(call)).toBe(45);
     await hangUp(call, 5);
@@ -76,7 +76,7 @@ describe('the end that will be forced is shown in time for a notice of 20 s', ()
     await hangUp(call, 226);
   });
 
-  it('when the spending limit of the day leaves 100 s, which the operator’s page and the owner’s entries tell', async () => {
+  it('if the daily spending limit leaves 100 s, with the reason in the Temporal UI and the account’s entries', async () => {
     const call = await answered({ dailySpendCapMicros: 100 * 2_500 });
     await call.sleep(31_000);
     await eventually(call, 'endsAfterSeconds', 100);
@@ -99,7 +99,7 @@ describe('the end that will be forced is shown in time for a notice of 20 s', ()
     });
   });
 
-  it('and is taken back when money comes before the window is held', async () => {
+  it('and is withdrawn if money arrives before the window is held', async () => {
     const call = await answered({ seconds: 60 });
     await call.sleep(31_000);
     await eventually(call, 'endsAfterSeconds', 60);
@@ -116,8 +116,8 @@ describe('the end that will be forced is shown in time for a notice of 20 s', ()
   });
 });
 
-describe('looking at the balance ahead of a window', () => {
-  it('holds nothing before 15 s before the end of the last', async () => {
+describe('the balance check before a window', () => {
+  it('holds nothing earlier than 15 s before the end of the previous window', async () => {
     const call = await answered({});
     await call.sleep(44_000);
     expect(await call.balance()).toMatchObject({ heldMicros: 60 * 2_500 });
@@ -126,7 +126,7 @@ describe('looking at the balance ahead of a window', () => {
     await hangUp(call, 46);
   });
 
-  it('does not keep a call that ends meanwhile', async () => {
+  it('does not delay the end of a call', async () => {
     const call = await answered({});
     await call.sleep(35_000);
     const before = await call.now();

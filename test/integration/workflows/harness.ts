@@ -14,7 +14,7 @@ import { parseConfig } from '../../../src/platform/config/config.js';
 import type { Direction, MediaEndReason } from '../../../src/kernel/call-state.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../../src/platform/temporal/search-attributes.js';
-import type { ReconnectAnswer } from '../../../src/kernel/resumption.js';
+import type { ReconnectDecision } from '../../../src/kernel/resumption.js';
 import type { CallInput, CallResult } from '../../../src/kernel/call-signals.js';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
@@ -29,7 +29,7 @@ export const PHONE_NUMBER = '+12025550177';
 export const INSTRUCTION = 'Ask for the canary sentence about the purple elephant.';
 export const SID = sidOf('CA', 1);
 
-/** A carrier that does as the test says and remembers what it was asked, at the edge where Twilio would be. */
+/** A carrier in place of the Twilio adapter. It responds as the test configures and records the requests. */
 export class ScriptedCarrier implements CarrierApi {
   readonly kind = 'simulator';
   readonly capabilities = { canChangeTimeLimit: true };
@@ -39,7 +39,7 @@ export class ScriptedCarrier implements CarrierApi {
   readonly limits: number[] = [];
   outcomes: DialOutcome[] = [];
   record: CarrierCall | undefined;
-  away = false;
+  isUnavailable = false;
   placed: CarrierCall[] = [];
   onHangUp: (() => Promise<void>) | undefined;
 
@@ -59,7 +59,7 @@ export class ScriptedCarrier implements CarrierApi {
     this.limits.push(seconds);
   }
   async fetch(): Promise<CarrierCall | undefined> {
-    if (this.away) throw new Error('the carrier is away');
+    if (this.isUnavailable) throw new Error('the carrier is unavailable');
     return this.record;
   }
   async findPlaced(): Promise<CarrierCall[]> {
@@ -70,15 +70,15 @@ export class ScriptedCarrier implements CarrierApi {
 export type Harness = Awaited<ReturnType<typeof startHarness>>;
 
 /**
- * The real workflow and activities on a real database and a Temporal server whose clock the test moves, or with
- * `realTime` on the development server.
+ * Runs the real workflow and activities on a real database and a Temporal test server whose clock the test controls.
+ * With `realTime`, it uses the development server instead.
  */
 export async function startHarness(
   options: {
     realTime?: boolean;
     env?: NodeJS.ProcessEnv;
     runtime?: RuntimeOptions;
-    /** By default the workflows as they are built. */
+    /** The workflows to run; by default, the built ones. */
     workflowBundle?: { code: string };
   } = {},
 ) {
@@ -94,9 +94,10 @@ export async function startHarness(
   });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const carrier = new ScriptedCarrier();
-  // As a worker does: time leaps while the first dial waits for the numbering plans to load.
+  // Loads the numbering plans first, as a worker does. Otherwise the test's clock would jump ahead while the first dial
+  // waits for them.
   const dialGate = createCallGate({ config, database });
-  await dialGate.warm();
+  await dialGate.loadNumberingPlans();
   const worker = await Worker.create({
     connection: environment.nativeConnection,
     taskQueue: config.temporal.taskQueue,
@@ -155,20 +156,26 @@ export interface TestCall {
   answer(): Promise<void>;
   startStream(): Promise<void>;
   endStream(reason?: MediaEndReason, played?: boolean): Promise<void>;
-  /** As the route after a stream asks; `after` is the number of the lost stream. */
-  reconnect(after: number, facts?: { startedAt?: number; agentAudioPlayed?: boolean }): Promise<ReconnectAnswer>;
+  /**
+   * Requests the next stream, as the API does when the carrier reports the end of a stream. `after` is the number of
+   * the stream that ended.
+   */
+  reconnect(after: number, facts?: { startedAt?: number; agentAudioPlayed?: boolean }): Promise<ReconnectDecision>;
   end(
     status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled',
     more?: { durationSeconds?: number; sipCode?: number },
   ): Promise<void>;
   result(): Promise<CallResult>;
-  /** When the workflow closed, by the server's clock, which leaps ahead once nothing is left to wait for. */
+  /**
+   * Returns when the workflow closed, by the test server's clock. That clock jumps ahead while workflows only wait for
+   * timers.
+   */
   closedAt(): Promise<number>;
   stored(): ReturnType<Database['calls']['findById']>;
   balance(): ReturnType<Ledger['balance']>;
 }
 
-/** Makes an account with this much money and a call of it, and starts the call's workflow. */
+/** Creates an account with this balance and a call of it, and starts the call's workflow. */
 export async function placeCall(
   harness: Harness,
   options: Partial<CallInput> & {
@@ -176,9 +183,9 @@ export async function placeCall(
     webhookUrl?: string;
     concurrentCalls?: number;
     dailySpendCapMicros?: number;
-    /** Price of a second as the request froze it; absent: the default, as in old requests. */
+    /** The price per second in the stored request. Old requests have none; then the default price applies. */
     microsPerSecond?: number;
-    /** Of an account that is there already. */
+    /** The id of an existing account, if the call must not get a new one. */
     accountId?: string;
   } = {},
 ) {
@@ -195,10 +202,10 @@ export async function placeCall(
   if (dailySpendCapMicros !== undefined) await accounts.setLimits(account._id, { dailySpendCapMicros });
   const direction: Direction = input.direction ?? 'outbound';
   const callId = input.callId ?? `call_${ulid()}`;
-  const moneyAt = ledgerAccountId(account._id, input.mode ?? 'live');
+  const ledgerId = ledgerAccountId(account._id, input.mode ?? 'live');
   if (seconds > 0)
     await harness.ledger.topUp({
-      ledgerAccountId: moneyAt,
+      ledgerAccountId: ledgerId,
       paymentId: 'p1',
       amountMicros: seconds * (microsPerSecond ?? 2_500),
     });
@@ -296,19 +303,21 @@ export async function placeCall(
     },
     result: () => environment.client.workflow.getHandle<(input: CallInput) => Promise<CallResult>>(callId).result(),
     stored: () => database.calls.findById(callId).lean() as never,
-    balance: () => harness.ledger.balance(moneyAt),
+    balance: () => harness.ledger.balance(ledgerId),
   };
   harness.lastCallId = callId;
   return { answer, call };
 }
 
-/** How many places the account of the last call has taken, and whether that call gave its own back. */
+/**
+ * Returns how many concurrency slots the account of the last call uses, and whether that call has released its slot.
+ */
 export async function lastLease({ database, lastCallId }: Harness): Promise<{ taken: number; released: boolean }> {
   const document = await database.leases.findOne({ [`leases.${lastCallId}`]: { $exists: true } }).lean();
   return { taken: document?.count ?? Number.NaN, released: document?.leases[lastCallId]?.releasedAt !== undefined };
 }
 
-/** A receiver of webhooks on loopback that answers with the statuses it is given, then 200. */
+/** A webhook receiver on loopback that responds with `statuses`, then with 200. */
 export async function startReceiver(statuses: number[] = []) {
   const bodies: string[] = [];
   const headers: IncomingMessage['headers'][] = [];

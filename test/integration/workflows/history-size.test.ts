@@ -28,7 +28,7 @@ async function historyOf(call: TestCall) {
 }
 
 describe('the history of a call', () => {
-  it('of 10 s stays within 50 events and 8 kB', async () => {
+  it('has at most 50 events and 8 kB for 10 s', async () => {
     const { call } = await placeCall(harness, { webhookUrl: receiver.url });
     await call.sleep(2_000);
     await call.answer();
@@ -43,7 +43,7 @@ describe('the history of a call', () => {
     expect(bytes).toBeLessThanOrEqual(8_000);
   });
 
-  it('of 4 hours stays within 100 events', async () => {
+  it('has at most 100 events for 4 hours', async () => {
     const { call } = await placeCall(harness, { maxDurationSeconds: 14_400, webhookUrl: receiver.url });
     harness.carrier.onHangUp = async () => {
       harness.carrier.onHangUp = undefined;
@@ -58,7 +58,7 @@ describe('the history of a call', () => {
     expect(events).toBeLessThanOrEqual(100);
   });
 
-  it('holds no phone number, instruction, webhook address or spoken word', async () => {
+  it('has no phone number, instruction, webhook URL or spoken text', async () => {
     const { call } = await placeCall(harness, { webhookUrl: receiver.url });
     await call.answer();
     await call.startStream();

@@ -9,7 +9,7 @@ beforeEach(() => {
   harness.carrier.limits.length = 0;
 });
 
-/** The carrier ends the call when it is hung up, and counts a second more than was paid for. */
+/** The carrier ends the call after the service has hung up, and counts one second more than was paid for. */
 function endWhenHungUp(call: TestCall, seconds: number): void {
   harness.carrier.onHangUp = async () => {
     harness.carrier.onHangUp = undefined;
@@ -18,14 +18,14 @@ function endWhenHungUp(call: TestCall, seconds: number): void {
   };
 }
 
-describe('a call at a rate of its own', () => {
+describe('a call with its own rate', () => {
   it.each([
     [833, 100, [100]],
     [40_000, 61, [61]],
     [40_000, 1_234, [240, 960, 1_234]],
     [1_000_000, 300, [240, 300]],
   ])(
-    'of %d micro-USD a second lasts as long as its money: %d s, as the carrier is told',
+    'of %d micro-USD per second lasts %d s, as long as its money, with the same limits at the carrier',
     async (rate, seconds, limits) => {
       const { call } = await placeCall(harness, { microsPerSecond: rate, seconds, maxDurationSeconds: 14_400 });
       const answeredAt = await call.now();
@@ -44,13 +44,13 @@ describe('a call at a rate of its own', () => {
         microsPerSecond: rate,
         durationSeconds: seconds,
         costMicros: seconds * rate,
-        // Foretold, and then decided.
+        // The call announced this end in advance, and it ended then.
         endsAfterSeconds: seconds,
       });
     },
   );
 
-  it('is refused with money for 59 s, and after four hours has cost them exactly', async () => {
+  it('is rejected with money for 59 s, and costs exactly four hours after four hours', async () => {
     const microsPerSecond = 3_333;
     const short = await placeCall(harness, { microsPerSecond, seconds: 59 });
     expect(short.answer).toEqual({ outcome: 'refused', code: 'INSUFFICIENT_BALANCE' });

@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { createLeases } from '../../../src/billing/leases.js';
 import { PHONE_NUMBER, startReceiver } from './harness.js';
-import { ended, keyed, MONEY, startReconciling, until, type Reconciling } from './reconcile-harness.js';
+import { ended, byKey, MONEY, startReconciling, until, type Reconciling } from './reconcile-harness.js';
 import { newSid } from '../../support/sids.js';
 
 const HOUR_MS = 3_600_000;
@@ -15,12 +15,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack.stop());
 beforeEach(() => {
-  Object.assign(stack.carrier, { outcomes: [], record: undefined, away: false });
+  Object.assign(stack.carrier, { outcomes: [], record: undefined, isUnavailable: false });
   stack.carrier.hungUp.length = 0;
 });
 
 describe('reconciliation of a hold without an ending', () => {
-  /** A hold of 60 s that stands since five hours, of a call that no workflow knows. */
+  /** Creates a hold of 60 s, five hours ago, for a call that has no workflow. */
   async function orphan(options: { carrierSid?: string } = {}) {
     const { accountId, money } = await stack.newAccount();
     const callId = `call_${ulid()}`;
@@ -47,23 +47,23 @@ describe('reconciliation of a hold without an ending', () => {
       microsPerSecond: 2_500,
     });
     await stack.ledger.sweep(money);
-    await stack.entries.updateOne(keyed(`H${callId}~0`), { $set: { at } });
+    await stack.entries.updateOne(byKey(`H${callId}~0`), { $set: { at } });
     if (options.carrierSid) await stack.bindings.bind(callId, options.carrierSid, stack.carrier);
     return { callId, money };
   }
 
-  it.each(['x\\..\\..\\Keys', 'CA1'])('voids one whose stored identifier no carrier has: %s', async (carrierSid) => {
+  it.each(['x\\..\\..\\Keys', 'CA1'])('voids it if the stored carrier id is invalid: %s', async (carrierSid) => {
     const { callId, money } = await orphan();
     const byId = { _id: callId as never };
     await stack.database.callRequests.collection.updateOne(byId, { $set: { carrierSid, direction: 'inbound' } });
     await stack.database.carrierBindings.collection.insertOne({ ...byId, carrierSid, boundAt: new Date() });
-    stack.carrier.away = true;
+    stack.carrier.isUnavailable = true;
     expect((await stack.round()).endedCalls).toBe(1);
     expect(await stack.ledger.balance(money)).toMatchObject({ heldMicros: 0, billedMicros: 0 });
     expect(stack.carrier.hungUp).toEqual([]);
   });
 
-  it('voids it when no call was ever placed, and shuts out a late one', async () => {
+  it('voids it if no call was placed, and blocks a late one', async () => {
     const { callId, money } = await orphan();
     expect((await stack.round()).endedCalls).toBe(1);
     expect(await stack.ledger.balance(money)).toMatchObject({
@@ -76,12 +76,12 @@ describe('reconciliation of a hold without an ending', () => {
     expect(await stack.ledger.frozen(money)).toBeNull();
   });
 
-  it('says so while the carrier cannot be asked, without freezing, and settles it by the carrier’s word later', async () => {
+  it('reports it while the carrier is unavailable, without a freeze, and settles it by the carrier’s record later', async () => {
     const sid = newSid('CA');
     const { callId, money } = await orphan({ carrierSid: sid });
-    stack.carrier.away = true;
+    stack.carrier.isUnavailable = true;
     await stack.round();
-    stack.carrier.away = false;
+    stack.carrier.isUnavailable = false;
     expect((await stack.openFindings(money)).map(({ kind }) => kind)).toEqual(['hold_overdue']);
     expect(await stack.ledger.frozen(money)).toBeNull();
     expect(await stack.ledger.balance(money)).toMatchObject({ heldMicros: 150_000 });
@@ -97,10 +97,10 @@ describe('reconciliation of a hold without an ending', () => {
 });
 
 describe('reconciliation of a terminated workflow', () => {
-  it('hangs up, bills the carrier’s seconds, frees the place, ends as COMPLETED and sends the webhook', async () => {
+  it('hangs up, bills the carrier’s seconds, releases the slot, ends as COMPLETED and sends the webhook', async () => {
     const receiver = await startReceiver();
     const call = await stack.ringingCall({ webhookUrl: receiver.url });
-    await call.talk();
+    await call.reportAnswer();
     await call.terminate();
     stack.carrier.record = { carrierSid: call.sid, status: 'in-progress' };
     expect((await stack.round()).releasedLeases).toBe(1);
@@ -125,7 +125,7 @@ describe('reconciliation of a terminated workflow', () => {
 
   it('bills no more than was held', async () => {
     const call = await stack.ringingCall();
-    await call.talk();
+    await call.reportAnswer();
     await call.terminate();
     stack.carrier.record = ended(call.sid, { durationSeconds: 75 });
     await stack.round();
@@ -134,7 +134,7 @@ describe('reconciliation of a terminated workflow', () => {
     expect(await stack.openFindings(call.money)).toEqual([]);
   });
 
-  it('ends as FAILED / internal_error, unbilled, when nobody answered', async () => {
+  it('ends as FAILED / internal_error, unbilled, if the call was not answered', async () => {
     const call = await stack.ringingCall();
     await call.terminate();
     stack.carrier.record = ended(call.sid, { status: 'no-answer' });
@@ -150,14 +150,14 @@ describe('reconciliation of a terminated workflow', () => {
 });
 
 describe('reconciliation of leases', () => {
-  it('gives back a place whose workflow is not there, and one held longer than its call can last', async () => {
+  it('releases a slot without a workflow, and one held longer than its call can last', async () => {
     const leases = createLeases(stack.database);
     const { accountId } = await stack.newAccount();
     const callId = `call_${ulid()}`;
     await leases.acquire({ accountId, mode: 'live', callId, limit: 1 });
     const long = await stack.ringingCall();
     const old = new Date(Date.now() - 2 * HOUR_MS);
-    await stack.database.leases.collection.updateOne(keyed(`${long.accountId}~live`), {
+    await stack.database.leases.collection.updateOne(byKey(`${long.accountId}~live`), {
       $set: { [`leases.${long.callId}.acquiredAt`]: old },
     });
     const young = await stack.ringingCall();
@@ -174,7 +174,7 @@ describe('reconciliation of leases', () => {
 describe('reconciliation of an estimated bill', () => {
   async function estimatedCall(input: Parameters<typeof stack.ringingCall>[0] = {}) {
     const call = await stack.ringingCall(input);
-    await call.talk();
+    await call.reportAnswer();
     await sleep(1_200);
     await call.hangUp();
     await call.result();
@@ -183,7 +183,7 @@ describe('reconciliation of an estimated bill', () => {
     return { ...call, billedMicros };
   }
 
-  it('gives back what the carrier did not count, once, as an entry with a reason; the settlement stands', async () => {
+  it('returns what the carrier did not count, once, as an entry with a reason, and keeps the settlement', async () => {
     const call = await estimatedCall();
     stack.carrier.record = ended(call.sid, {});
     delete stack.carrier.record.durationSeconds;
@@ -193,30 +193,30 @@ describe('reconciliation of an estimated bill', () => {
     expect(await call.balance()).toMatchObject({ billedMicros: 2_500, availableMicros: MONEY - 2_500 });
     expect((await stack.round()).correctedBills).toBe(0);
     await stack.ledger.sweep(call.money);
-    const correction = await stack.entries.findOne(keyed(`C${call.callId}~1`));
+    const correction = await stack.entries.findOne(byKey(`C${call.callId}~1`));
     expect(correction).toMatchObject({ type: 'correction', amountMicros: call.billedMicros - 2_500 });
     expect(correction?.['reason']).toMatch(/carrier/);
-    const settlement = await stack.entries.findOne(keyed(`S${call.callId}`));
+    const settlement = await stack.entries.findOne(byKey(`S${call.callId}`));
     expect(settlement).toMatchObject({ billedMicros: call.billedMicros, estimated: true });
     expect(await call.stored()).toMatchObject({ costMicros: call.billedMicros });
     expect(await stack.openFindings(call.money)).toEqual([]);
   });
 
-  it('gives back by the rate of the call', async () => {
+  it('returns money at the rate of the call', async () => {
     const rate = 833;
     const call = await estimatedCall({ microsPerSecond: rate });
     stack.carrier.record = ended(call.sid, { durationSeconds: 1 });
     expect((await stack.round()).correctedBills).toBe(1);
     expect(await call.balance()).toMatchObject({ billedMicros: rate, availableMicros: 36_000 * rate - rate });
     await stack.ledger.sweep(call.money);
-    expect(await stack.entries.findOne(keyed(`C${call.callId}~1`))).toMatchObject({
+    expect(await stack.entries.findOne(byKey(`C${call.callId}~1`))).toMatchObject({
       amountMicros: call.billedMicros - rate,
       creditedSeconds: call.billedMicros / rate - 1,
     });
     expect(await stack.openFindings(call.money)).toEqual([]);
   });
 
-  it('writes off what the carrier counted beyond it', async () => {
+  it('writes off what the carrier counted beyond the estimate', async () => {
     const call = await estimatedCall();
     stack.carrier.record = ended(call.sid, { durationSeconds: 30 });
     expect((await stack.round()).correctedBills).toBe(0);

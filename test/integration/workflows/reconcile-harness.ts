@@ -11,24 +11,24 @@ import { createFindings } from '../../../src/calls/reconciliation/findings.js';
 import { placeCall, startHarness } from './harness.js';
 import { newSid } from '../../support/sids.js';
 
-/** What an account of these tests has to begin with. */
+/** The balance with which each account of these tests begins. */
 export const MONEY = 36_000 * 2_500;
 
-export const keyed = (key: string) => ({ _id: key as never });
+export const byKey = (key: string) => ({ _id: key as never });
 
-/** A carrier's record of a call that is over. */
+/** Returns the carrier's record of an ended call. */
 export function ended(sid: string, more: Partial<CarrierCall> = {}): CarrierCall {
   return { carrierSid: sid, status: 'completed', endedAt: Date.now(), ...more };
 }
 
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 50_000; Date.now() < deadline; await sleep(50)) if (await holds()) return;
-  throw new Error('it did not come to that in time');
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 50_000; Date.now() < deadline; await sleep(50)) if (await condition()) return;
+  throw new Error('the condition did not become true in time');
 }
 
 export type Reconciling = Awaited<ReturnType<typeof startReconciling>>;
 
-/** The harness in real time, whose reconciler compares records of any age. */
+/** Starts the harness in real time. Its reconciliation compares records of any age. */
 export async function startReconciling(options: { runtime?: RuntimeOptions; workflowBundle?: { code: string } } = {}) {
   const env = { TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS, RECONCILE_GRACE_SECONDS: '0' };
   const harness = await startHarness({ realTime: true, env, ...options });
@@ -36,7 +36,7 @@ export async function startReconciling(options: { runtime?: RuntimeOptions; work
   const bindings = createCarrierBindings(database);
   const findings = createFindings(database);
 
-  /** A call that rings at the carrier, under a carrier id of its own. */
+  /** Places a call that rings at the carrier and has its own carrier id. */
   async function ringingCall(input: Partial<CallInput> & { webhookUrl?: string; microsPerSecond?: number } = {}) {
     carrier.outcomes.push({ outcome: 'accepted', carrierSid: newSid('CA') });
     const { call } = await placeCall(harness, input);
@@ -47,7 +47,7 @@ export async function startReconciling(options: { runtime?: RuntimeOptions; work
       ...call,
       sid,
       money: ledgerAccountId(accountId, 'live'),
-      async talk(): Promise<void> {
+      async reportAnswer(): Promise<void> {
         await gateway.signalCarrier(
           callId,
           { carrierSid: sid, kind: 'answered', at: Date.now() },
@@ -55,7 +55,7 @@ export async function startReconciling(options: { runtime?: RuntimeOptions; work
         );
         await until(async () => (await database.calls.exists({ _id: callId, status: 'IN_PROGRESS' })) !== null);
       },
-      /** The carrier says that it is over. */
+      /** The carrier reports that the call has ended. */
       async hangUp(durationSeconds?: number): Promise<void> {
         const end = { carrierSid: sid, kind: 'ended' as const, at: Date.now(), status: 'completed' as const };
         const more = durationSeconds === undefined ? {} : { durationSeconds };
@@ -72,10 +72,10 @@ export async function startReconciling(options: { runtime?: RuntimeOptions; work
     ringingCall,
     entries: database.ledgerEntries.collection,
 
-    /** The workflow of the rounds that `round` runs. */
+    /** The workflow id of the rounds that `round` runs. */
     roundId: `${RECONCILE_SCHEDULE_ID}-${harness.config.temporal.taskQueue}-now`,
 
-    /** One round, with everything that was put off brought forward. */
+    /** Runs one round of reconciliation, including the checks that it postpones. */
     async round() {
       await database.reconciliationChecks.updateMany({}, { $set: { dueAt: new Date(0) } });
       return reconcileNow(harness.config, 60_000);
@@ -93,10 +93,10 @@ export async function startReconciling(options: { runtime?: RuntimeOptions; work
       return { accountId: _id, money };
     },
 
-    /** A call of 7 s that ended as it should. */
+    /** Runs a regular call of 7 s. */
     async completedCall(input: Parameters<typeof ringingCall>[0] = {}) {
       const call = await ringingCall(input);
-      await call.talk();
+      await call.reportAnswer();
       await call.hangUp(7);
       await call.result();
       return call;

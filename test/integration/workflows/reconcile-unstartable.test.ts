@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => stack.stop());
 
-it('a webhook that cannot be taken up keeps no other from it, nor the steps behind it from their work', async () => {
+it('a webhook whose delivery cannot start blocks neither other webhooks nor the steps after it', async () => {
   const { database, environment } = stack;
   const { accountId, money } = await stack.newAccount();
   const callIds = [UNSTARTABLE, newCallId(), newCallId()];

@@ -16,12 +16,12 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** A call of 7 s whose receiver has answered with some of these statuses when the call's workflow is terminated. */
+/** Runs a call of 7 s and terminates its workflow after the receiver has responded with some of `statuses`. */
 async function terminatedInDelivery(statuses: number[], attempts: number) {
   const receiver = await startReceiver(statuses);
   closing.push(() => receiver.close());
   const call = await stack.ringingCall({ webhookUrl: receiver.url });
-  await call.talk();
+  await call.reportAnswer();
   await call.hangUp(7);
   const rows = () => createWebhookAttempts(stack.database).list(call.callId);
   const outcomes = async () => (await rows()).map(({ number, outcome }) => `${number} ${String(outcome)}`);
@@ -35,8 +35,8 @@ const notifyRun = (callId: string) => stack.environment.client.workflow.getHandl
 const isOver = async (callId: string) =>
   (await stack.database.reconciliationChecks.findById(`webhook:${callId}`)) === null;
 
-describe('reconciliation of a call that was terminated while its webhook was being delivered', () => {
-  it('makes the attempts that are left, each the same bytes, until one is taken', async () => {
+describe('reconciliation of a call that was terminated during the delivery of its webhook', () => {
+  it('makes the remaining attempts with the same bytes until one is accepted', async () => {
     const call = await terminatedInDelivery([500, 503], 2);
     const { callId, receiver } = call;
     expect(await stack.round()).toMatchObject({ endedCalls: 0, newFindings: 0 });
@@ -46,7 +46,7 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     expect(await call.outcomes()).toEqual(['1 failed', '2 failed', '3 delivered']);
     expect(receiver.bodies).toHaveLength(3);
     expect(new Set(receiver.bodies).size).toBe(1);
-    // Its wait of five seconds was kept: a row is written before its POST and after the wait.
+    // The wait of five seconds was kept: the sender writes an attempt's row after the wait and before the POST.
     const [, second, third] = await call.rows();
     expect(Number(third?.startedAt) - Number(second?.finishedAt)).toBeGreaterThanOrEqual(5_000);
 
@@ -54,7 +54,7 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     await recordRun(stack, stack.roundId, 'reconcile-nothing-to-do');
     expect(await isOver(callId)).toBe(true);
     expect(receiver.bodies).toHaveLength(3);
-    // The call and its bill are as its own workflow left them.
+    // The call and its bill are unchanged.
     expect(await call.stored()).toEqual(call.before);
     expect(await stack.openFindings(call.money)).toEqual([]);
   }, 60_000);
@@ -62,7 +62,7 @@ describe('reconciliation of a call that was terminated while its webhook was bei
   it('never makes a fifth attempt', async () => {
     const call = await terminatedInDelivery([500, 500, 500, 500, 500], 1);
     const { callId, receiver } = call;
-    // The second and the third were made long ago, so that the fourth is due.
+    // The second and third attempts were made long ago, so the fourth is due.
     const attempts = createWebhookAttempts(stack.database);
     const past = new Date(Date.now() - 60_000);
     for (const number of [2, 3]) {
@@ -79,8 +79,8 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     expect(receiver.bodies).toHaveLength(posted + 1);
   }, 60_000);
 
-  it('is taken up again when the workflow that took over was terminated, too', async () => {
-    // The fourth attempt waits 30 s: time enough to terminate the workflow that waits for it.
+  it('resumes again if the resuming workflow was terminated, too', async () => {
+    // The sender waits 30 s before the fourth attempt. In this time the test terminates the waiting workflow.
     const call = await terminatedInDelivery([500, 500, 500], 3);
     await stack.round();
     await notifyRun(call.callId).terminate('a test');
@@ -89,14 +89,14 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     expect(await call.outcomes()).toEqual(['1 failed', '2 failed', '3 failed', '4 delivered']);
   }, 120_000);
 
-  it('tells what was said, though the result had not been collected yet', async () => {
+  it('sends a result that was stored after the termination', async () => {
     const receiver = await startReceiver();
     closing.push(() => receiver.close());
     const call = await stack.ringingCall({ webhookUrl: receiver.url });
     const { callId, sid } = call;
-    await call.talk();
+    await call.reportAnswer();
     const at = Date.now();
-    // The stream began and nobody told its end, so the workflow waits for the result after it has settled.
+    // No process reported the end of the stream, so after the settlement the workflow still waits for the result.
     await stack.gateway.signalMedia(callId, { kind: 'started', at, carrierSid: sid }, `${callId}:started`);
     await call.hangUp(7);
     await until(async () => (await stack.database.calls.exists({ _id: callId, status: 'COMPLETED' })) !== null);
@@ -117,8 +117,13 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     });
     await stack.round();
     await until(async () => receiver.bodies.length === 1);
-    const told = { call_id: callId, duration_seconds: 7, summary: 'They spoke.', transcription: 'agent: Hello.' };
-    expect(JSON.parse(receiver.bodies[0] ?? '')).toMatchObject(told);
+    const expectedPayload = {
+      call_id: callId,
+      duration_seconds: 7,
+      summary: 'They spoke.',
+      transcription: 'agent: Hello.',
+    };
+    expect(JSON.parse(receiver.bodies[0] ?? '')).toMatchObject(expectedPayload);
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 17_500 });
   }, 60_000);
 });
@@ -128,7 +133,7 @@ describe('reconciliation of a webhook that its own workflow delivers', () => {
     const receiver = await startReceiver([500, 500]);
     closing.push(() => receiver.close());
     const call = await stack.ringingCall({ webhookUrl: receiver.url });
-    await call.talk();
+    await call.reportAnswer();
     await call.hangUp(7);
     await until(async () => receiver.bodies.length === 2);
     await stack.round();

@@ -5,7 +5,7 @@ import { parseConfig } from '../../../src/platform/config/config.js';
 import { createPorts } from '../../../src/dev/processes/free-port.js';
 import { createLeases } from '../../../src/billing/leases.js';
 import { runAdmin } from '../cli/support/run-cli.js';
-import { keyed, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
+import { byKey, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
 
 let stack: Reconciling;
 let metricsAddress: string;
@@ -22,16 +22,16 @@ afterAll(async () => {
   await ports.release();
 });
 
-describe('reconciliation of records that agree', () => {
-  it('finds nothing and freezes nobody while hundreds of operations and calls go on', async () => {
+describe('reconciliation of consistent records', () => {
+  it('finds and freezes nothing while hundreds of operations and calls run', async () => {
     const accounts = await Promise.all([stack.newAccount(), stack.newAccount(), stack.newAccount()]);
-    // A reservation has a second to be made, so the calls are there before the burst; they end in the midst of it.
-    const ringing = [];
-    for (let i = 0; i < 4; i++) ringing.push(await stack.ringingCall());
-    let over = false;
+    // A reservation must be decided within one second. So these calls start before the burst and end during it.
+    const ringingCalls = [];
+    for (let i = 0; i < 4; i++) ringingCalls.push(await stack.ringingCall());
+    let isOver = false;
     const rounds = (async () => {
       const found: number[] = [];
-      while (!over || found.length < 2) found.push((await stack.round()).newFindings);
+      while (!isOver || found.length < 2) found.push((await stack.round()).newFindings);
       return found;
     })();
     const moves = accounts.flatMap(({ money }) =>
@@ -45,14 +45,14 @@ describe('reconciliation of records that agree', () => {
         }
       }),
     );
-    const calls = ringing.map(async (call) => {
-      await call.talk();
+    const calls = ringingCalls.map(async (call) => {
+      await call.reportAnswer();
       await call.hangUp(7);
       await call.result();
       return call;
     });
     const [ended] = await Promise.all([Promise.all(calls), ...moves]).finally(async () => {
-      over = true;
+      isOver = true;
       await rounds;
     });
     expect(new Set(await rounds)).toEqual(new Set([0]));
@@ -72,14 +72,14 @@ describe('reconciliation of damaged records', () => {
   it('finds a lost entry once, freezes its account and repairs nothing', async () => {
     const { money, accountId } = await stack.newAccount();
     await stack.ledger.sweep(money);
-    await stack.entries.deleteOne(keyed(`T${accountId}~live~p1`));
-    const talking = {
+    await stack.entries.deleteOne(byKey(`T${accountId}~live~p1`));
+    const runningCall = {
       ledgerAccountId: money,
       callId: `call_${ulid()}`,
       maxDurationSeconds: 600,
       microsPerSecond: 2_500,
     };
-    await stack.ledger.hold({ ...talking, window: 0 });
+    await stack.ledger.hold({ ...runningCall, window: 0 });
     const before = await stack.ledger.audit(money);
     expect((await stack.round()).newFindings).toBe(1);
     const lost = {
@@ -93,19 +93,19 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.openFindings(money)).toEqual([lost]);
     expect(await stack.ledger.audit(money)).toEqual(before);
 
-    const another = { ...talking, callId: `call_${ulid()}`, window: 0 };
-    expect(await stack.ledger.hold(another)).toMatchObject({ grantedSeconds: 0, refusal: 'ACCOUNT_FROZEN' });
-    expect(await stack.ledger.hold({ ...talking, window: 1 })).toMatchObject({ grantedSeconds: 180 });
+    const newCall = { ...runningCall, callId: `call_${ulid()}`, window: 0 };
+    expect(await stack.ledger.hold(newCall)).toMatchObject({ grantedSeconds: 0, refusal: 'ACCOUNT_FROZEN' });
+    expect(await stack.ledger.hold({ ...runningCall, window: 1 })).toMatchObject({ grantedSeconds: 180 });
 
     const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
     expect(metrics).toMatch(/callwright_reconciliation_findings\{[^}]*kind="account_unbalanced"[^}]*\} [1-9]/);
     expect(metrics).toMatch(/callwright_reconciliation_open_findings(\{[^}]*\})? [1-9]/);
   });
 
-  it('finds an altered balance, and again only when it is off by another amount after an operator has closed it', async () => {
+  it('finds a changed balance, and after an operator closed it only another difference', async () => {
     const { money } = await stack.newAccount();
     const alter = (availableMicros: number) =>
-      stack.database.ledgerAccounts.collection.updateOne(keyed(money), { $inc: { availableMicros } });
+      stack.database.ledgerAccounts.collection.updateOne(byKey(money), { $inc: { availableMicros } });
     await alter(1);
     await stack.round();
     expect(await stack.openFindings(money)).toMatchObject([
@@ -123,35 +123,35 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.openFindings(money)).toHaveLength(1);
   });
 
-  it('finds an altered counter of the day’s spending', async () => {
+  it('finds a changed counter of the daily spending', async () => {
     const { money } = await stack.newAccount();
-    await stack.database.ledgerAccounts.collection.updateOne(keyed(money), { $inc: { spentMicros: 1 } });
+    await stack.database.ledgerAccounts.collection.updateOne(byKey(money), { $inc: { spentMicros: 1 } });
     await stack.round();
     expect(await stack.openFindings(money)).toMatchObject([
       { kind: 'account_unbalanced', expected: { spendingOfDay: 'as its operations' } },
     ]);
   });
 
-  it('finds a count of places that is not that of the places, and leaves both and the account’s calls as they are', async () => {
+  it('finds a wrong count of slots, and changes neither the count nor the account’s calls', async () => {
     const leases = createLeases(stack.database);
     const { accountId, money } = await stack.newAccount();
     const acquire = (limit: number) => leases.acquire({ accountId, mode: 'live', callId: `call_${ulid()}`, limit });
     await acquire(5);
     await stack.database.leases.updateOne({ _id: `${accountId}~live` }, { $inc: { count: 2 } });
-    // Its place would be given back first: no workflow has that call.
-    const places = await leases.placesOf({ accountId, mode: 'live' });
+    // This call has no workflow, so reconciliation will release its slot before it compares the count.
+    const places = await leases.slotsOf({ accountId, mode: 'live' });
     expect(places).toMatchObject({ count: 3, taken: [{ accountId, mode: 'live' }] });
     expect((await stack.round()).newFindings).toBe(1);
     const miscounted = { kind: 'places_miscounted', expected: { count: 1 }, actual: { count: 3 } };
     expect(await stack.openFindings(money)).toEqual([miscounted]);
     expect((await stack.round()).newFindings).toBe(0);
-    // The round gave back the place of a call without a workflow, which takes one off the count, no more.
-    expect(await leases.placesOf({ accountId, mode: 'live' })).toMatchObject({ count: 2, taken: [] });
+    // The round released the slot of the call without a workflow. That reduces the count by exactly one.
+    expect(await leases.slotsOf({ accountId, mode: 'live' })).toMatchObject({ count: 2, taken: [] });
     expect(await stack.ledger.frozen(money)).toBeNull();
     expect(await acquire(2)).toEqual({ granted: false, limit: 2, current: 2 });
   });
 
-  it('finds a call that was settled at another price than it was asked for at', async () => {
+  it('finds a call that was settled at another price than that of its request', async () => {
     const right = await stack.completedCall({ microsPerSecond: 40_000 });
     const wrong = await stack.completedCall();
     await stack.database.callRequests.updateOne({ _id: wrong.callId }, { $set: { microsPerSecond: 40_000 } });
@@ -163,10 +163,10 @@ describe('reconciliation of damaged records', () => {
     ]);
   });
 
-  it('finds an altered settlement and an altered bill, each side as it is', async () => {
+  it('finds a changed settlement and a changed bill, with the values of both sides', async () => {
     const call = await stack.completedCall();
     await stack.ledger.sweep(call.money);
-    await stack.entries.updateOne(keyed(`S${call.callId}`), { $set: { billedMicros: 20_000 } });
+    await stack.entries.updateOne(byKey(`S${call.callId}`), { $set: { billedMicros: 20_000 } });
     const other = await stack.completedCall();
     await stack.database.calls.updateOne({ _id: other.callId }, { $set: { costMicros: 1 } });
     await stack.round();
@@ -186,12 +186,12 @@ describe('reconciliation of damaged records', () => {
     expect(await other.stored()).toMatchObject({ costMicros: 1 });
   });
 
-  it('finds a bill on a call that nobody was charged for, and a final call without a settlement', async () => {
+  it('finds a bill on an uncharged call, and a final call without a settlement', async () => {
     const billed = await stack.completedCall();
     await stack.database.calls.updateOne({ _id: billed.callId }, { $set: { status: 'FAILED' } });
     const unsettled = await stack.completedCall();
     await stack.ledger.sweep(unsettled.money);
-    await stack.entries.deleteOne(keyed(`S${unsettled.callId}`));
+    await stack.entries.deleteOne(byKey(`S${unsettled.callId}`));
     await stack.round();
     expect(await stack.openFindings(billed.money)).toMatchObject([
       { kind: 'bill_mismatch', expected: { status: 'COMPLETED' }, actual: { status: 'FAILED' } },
@@ -211,13 +211,13 @@ describe('operators', () => {
       TEMPORAL_TASK_QUEUE: stack.config.temporal.taskQueue,
     });
 
-  it('run a round, see what is open, and close it with a reason and a credit, which gives the account free', async () => {
+  it('run a round, list open findings, and resolve one with a reason and a credit, which lifts the freeze', async () => {
     for (const { _id } of await stack.findings.list()) {
       await stack.findings.resolve({ id: _id, by: 'test', reason: 'of other tests' });
     }
     expect(await cli('reconcile')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Everything adds up.') as string,
+      stdout: expect.stringContaining('No open findings.') as string,
     });
 
     const call = await stack.completedCall();
@@ -245,7 +245,7 @@ describe('operators', () => {
 });
 
 describe('the schedule', () => {
-  it('starts a round each minute, never two at once, and is made only once', async () => {
+  it('starts a round each minute, never two at once, and is created once', async () => {
     const { temporal } = stack.config;
     const config = parseConfig({ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_TASK_QUEUE: `none-${randomUUID()}` });
     await scheduleReconciliation(config);

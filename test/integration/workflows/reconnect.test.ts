@@ -9,7 +9,7 @@ beforeAll(async () => {
   harness = await startHarness();
 }, 120_000);
 afterAll(() => harness.stop());
-afterEach(() => recordHistory(harness, { 'goes on, is billed once and sends one webhook': 'reconnected' }));
+afterEach(() => recordHistory(harness, { 'continues, is billed once and sends one webhook': 'reconnected' }));
 
 async function eventsOf(callId: string): Promise<string[]> {
   const { events } = await harness.environment.client.workflow.getHandle(callId).fetchHistory();
@@ -17,7 +17,7 @@ async function eventsOf(callId: string): Promise<string[]> {
 }
 
 describe('a call that lost its stream', () => {
-  it('goes on, is billed once and sends one webhook', async () => {
+  it('continues, is billed once and sends one webhook', async () => {
     const receiver = await startReceiver();
     const { call } = await placeCall(harness, { webhookUrl: receiver.url });
     await call.answer();
@@ -33,7 +33,7 @@ describe('a call that lost its stream', () => {
     await receiver.close();
   });
 
-  it('gives a repeated request the same answer, and no stream after the third', async () => {
+  it('gets the same response to a repeated request, and no stream after the third', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
     await call.startStream();
@@ -48,13 +48,13 @@ describe('a call that lost its stream', () => {
     expect(
       (await eventsOf(call.callId)).filter((key) => key.startsWith('workflowExecutionUpdateCompleted')),
     ).toHaveLength(
-      // The reservation's is one of them.
+      // One of the five updates is the reservation.
       5,
     );
     expect(await call.reconnect(4)).toEqual({ decision: 'hang_up', why: 'over' });
   });
 
-  it('is free when no stream ever let the agent be heard', async () => {
+  it('is free if the agent was not heard in any stream', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
     for (const after of [0, 1, 2, 3]) await call.reconnect(after, { agentAudioPlayed: false });
@@ -63,13 +63,15 @@ describe('a call that lost its stream', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
   });
 
-  it('is hung up when its end was asked for, and when another call of the carrier asks', async () => {
+  it('is hung up if its end was requested, or if another carrier call requests the stream', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
     await call.startStream();
-    const stranger = { carrierSid: `CA${'9'.repeat(32)}`, at: await call.now(), agentAudioPlayed: true };
+    const otherCarrierCall = { carrierSid: `CA${'9'.repeat(32)}`, at: await call.now(), agentAudioPlayed: true };
     const over = { decision: 'hang_up', why: 'over' };
-    expect(await harness.gateway.reconnect(call.callId, stranger, 'stranger', Date.now() + 15_000)).toEqual(over);
+    expect(await harness.gateway.reconnect(call.callId, otherCarrierCall, 'stranger', Date.now() + 15_000)).toEqual(
+      over,
+    );
     harness.carrier.onHangUp = async () => {
       harness.carrier.onHangUp = undefined;
       expect(await call.reconnect(0)).toEqual(over);
@@ -80,7 +82,7 @@ describe('a call that lost its stream', () => {
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'api_hangup', billedSeconds: 4 });
   });
 
-  it('is hung up when nobody knows it', async () => {
+  it('is hung up if it is unknown', async () => {
     const request = { carrierSid: SID, at: 0, agentAudioPlayed: false };
     const answer = await harness.gateway.reconnect(
       'call_00000000000000000000000000',
@@ -91,7 +93,7 @@ describe('a call that lost its stream', () => {
     expect(answer).toEqual({ decision: 'hang_up', why: 'over' });
   });
 
-  it('of an inbound caller counts as streamed by what was stored, though nobody signalled the start', async () => {
+  it('counts as streamed for an inbound caller by the stored start, even without a start signal', async () => {
     const { call } = await placeCall(harness, { direction: 'inbound' });
     expect(await call.reconnect(0, { startedAt: await call.now() })).toEqual({ decision: 'stream', resumption: 1 });
     await call.sleep(6_000);
@@ -101,9 +103,9 @@ describe('a call that lost its stream', () => {
   });
 });
 
-describe('a call whose last stream nobody ended', () => {
-  /** What a media process that was killed has left. */
-  async function checkpointed(callId: string, at: number, agentAudioPlayed: boolean): Promise<void> {
+describe('a call whose last stream did not end properly', () => {
+  /** Stores the checkpoint that a killed media process leaves. */
+  async function storeCheckpoint(callId: string, at: number, agentAudioPlayed: boolean): Promise<void> {
     const key = { callId, streamId: sidOf('MZ', 1), carrierSid: SID, engine: 'test', startedAt: new Date(at) };
     await harness.results.begin(key);
     const turns = [{ speaker: 'agent' as const, text: 'Hello canary.', startMs: 0, endMs: 900 }];
@@ -116,12 +118,12 @@ describe('a call whose last stream nobody ended', () => {
     });
   }
 
-  it('is billed as the carrier says, with what was checkpointed, when the agent was heard', async () => {
+  it('is billed by the carrier’s duration, with the checkpointed result, if the agent was heard', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
-    await checkpointed(call.callId, await call.now(), true);
+    await storeCheckpoint(call.callId, await call.now(), true);
     const recordings = createRecordings(harness.database);
-    // Nobody closes it.
+    // This recording is never closed, as when its process was killed.
     recordings
       .open({ callId: call.callId, stream: 0, offsetMs: 0 }, Promise.resolve(true))
       .write(Buffer.alloc(100_000));
@@ -135,22 +137,23 @@ describe('a call whose last stream nobody ended', () => {
       usage: { units: { input_tokens: 7 }, costMicros: 12 },
       hasRecording: true,
     });
-    // Three chunks of 32,000 bytes were full, each a sample of two bytes in the file.
+    // Three chunks of 32,000 bytes were complete. Each byte becomes a sample of two bytes in the file, after a header
+    // of 44 bytes.
     expect((await recordings.read(call.callId))?.bytes).toBe(44 + 192_000);
   });
 
-  it('is FAILED / media_failed and free when the agent was not heard', async () => {
+  it('is FAILED / media_failed and free if the agent was not heard', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
-    await checkpointed(call.callId, await call.now(), false);
+    await storeCheckpoint(call.callId, await call.now(), false);
     await call.sleep(5_000);
     await call.end('completed', { durationSeconds: 5 });
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'media_failed', billedSeconds: 0 });
   });
 });
 
-describe('a recording that takes longer to store than the end of the call waits', () => {
-  it('is in the webhook all the same: the call waits for the word that it is stored', async () => {
+describe('a recording that is stored later than the end of the call', () => {
+  it('is still in the webhook, because the call waits for the signal that it is stored', async () => {
     const receiver = await startReceiver();
     const { call } = await placeCall(harness, { webhookUrl: receiver.url });
     await call.answer();

@@ -5,7 +5,10 @@ import type { Harness } from './harness.js';
 
 const FOLDER = path.resolve(__dirname, '../../histories');
 
-/** Histories that a change of the workflow's code must still be able to replay: runs that were under way when it came. */
+/**
+ * Reads the saved histories. Changed workflow code must still be able to replay them, because such runs may be in
+ * progress.
+ */
 export async function readHistories() {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.json')).sort();
   return Promise.all(
@@ -16,17 +19,17 @@ export async function readHistories() {
   );
 }
 
-/** Saves a history under a name; done once for each kind of run, and again only when old runs are all over. */
+/** Saves a history. This is done once for each kind of workflow run, and again only when all old runs have ended. */
 async function saveHistory(harness: Pick<Harness, 'environment'>, workflowId: string, name: string): Promise<void> {
   const history = await harness.environment.client.workflow.getHandle(workflowId).fetchHistory();
-  // Who ran it and where is no part of the story, and names a machine.
-  const anonymous = (key: string, value: unknown) =>
+  // Leaves out the worker's identity, which contains the name of a machine and is irrelevant to the replay.
+  const anonymize = (key: string, value: unknown) =>
     key === 'identity' ? 'worker' : key === 'stackTrace' ? '' : value;
-  const json = JSON.stringify(JSON.parse(historyToJSON(history)), anonymous, 1);
+  const json = JSON.stringify(JSON.parse(historyToJSON(history)), anonymize, 1);
   await writeFile(path.join(FOLDER, `${name}.json`), `${json}\n`);
 }
 
-/** With RECORD_HISTORIES=1, saves the history of a workflow's last run anew. */
+/** With RECORD_HISTORIES=1, saves the history of a workflow's last run again. */
 export async function recordRun(
   harness: Pick<Harness, 'environment'>,
   workflowId: string,
@@ -36,8 +39,8 @@ export async function recordRun(
 }
 
 /**
- * With RECORD_HISTORIES=1, saves the history of the test's last call anew.
- * @param names of histories, by the ends of test names
+ * With RECORD_HISTORIES=1, saves the history of the last call of the test again.
+ * @param names the names of histories, by how the names of their tests end
  */
 export async function recordHistory(harness: Harness, names: Readonly<Record<string, string>>): Promise<void> {
   const title = Object.keys(names).find((each) => expect.getState().currentTestName?.endsWith(each));

@@ -4,10 +4,10 @@ import { placeCall, startHarness, type Harness } from './harness.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-describe.each<[days: string, gone: readonly string[]]>([
+describe.each<[days: string, deleted: readonly string[]]>([
   ['30', ['old']],
   ['0', []],
-])('a round of reconciliation with a retention of %s days', (days, gone) => {
+])('a round of reconciliation with a retention of %s days', (days, deleted) => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -16,8 +16,11 @@ describe.each<[days: string, gone: readonly string[]]>([
   }, 120_000);
   afterAll(() => harness.stop());
 
-  /** A final call with a recording of this age; `killed`: nobody closed it. */
-  async function recorded(ageMs: number, killed = false): Promise<string> {
+  /**
+   * Stores an ended call with a recording of this age. With `killed`, the recording stays open, as a killed process
+   * leaves it.
+   */
+  async function recordedCall(ageMs: number, killed = false): Promise<string> {
     const { database } = harness;
     const { call } = await placeCall(harness);
     await call.end('busy');
@@ -36,14 +39,14 @@ describe.each<[days: string, gone: readonly string[]]>([
     return callId;
   }
 
-  it(`deletes ${gone.length === 0 ? 'nothing' : 'what is older, with every byte of it, and says so of the call'}`, async () => {
+  it(`deletes ${deleted.length === 0 ? 'nothing' : 'older recordings completely, and updates their calls'}`, async () => {
     const recordings = createRecordings(harness.database);
     const chunks = harness.database.connection.collection('recordings.chunks');
-    const ids = { old: await recorded(31 * DAY_MS), young: await recorded(29 * DAY_MS) };
+    const ids = { old: await recordedCall(31 * DAY_MS), young: await recordedCall(29 * DAY_MS) };
     const round = await reconcileNow(harness.config, 60_000);
-    expect(round.deletedRecordings).toBe(gone.length);
+    expect(round.deletedRecordings).toBe(deleted.length);
     for (const [name, callId] of Object.entries(ids)) {
-      const kept = !gone.includes(name);
+      const kept = !deleted.includes(name);
       expect((await recordings.read(callId)) !== null).toBe(kept);
       expect(await chunks.countDocuments({ files_id: callId })).toBe(kept ? 3 : 0);
       const call = await harness.database.calls.findById(callId).lean();
@@ -52,12 +55,12 @@ describe.each<[days: string, gone: readonly string[]]>([
     expect((await reconcileNow(harness.config, 60_000)).deletedRecordings).toBe(0);
   }, 120_000);
 
-  it('finishes what a process that died has left unnoticed, and leaves alone what may still be written', async () => {
+  it('closes recordings that a dead process left open, and keeps those that may still be written', async () => {
     const recordings = createRecordings(harness.database);
-    const [left, running] = [await recorded(7 * 60 * 60_000, true), await recorded(60_000, true)];
+    const [abandoned, running] = [await recordedCall(7 * 60 * 60_000, true), await recordedCall(60_000, true)];
     await reconcileNow(harness.config, 60_000);
-    // Each byte that is stored is a sample of two bytes in the file.
-    expect((await recordings.read(left))?.bytes).toBe(44 + 2 * (32_000 * 2 + 10));
+    // Each stored byte becomes a sample of two bytes in the file, after a header of 44 bytes.
+    expect((await recordings.read(abandoned))?.bytes).toBe(44 + 2 * (32_000 * 2 + 10));
     expect(await recordings.read(running)).toBeNull();
   }, 120_000);
 });

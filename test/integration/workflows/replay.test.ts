@@ -7,7 +7,7 @@ import { readHistories } from './recorded-histories.js';
 const BUNDLE = path.resolve(__dirname, '../../../dist/workers/workflow-bundle.js');
 
 beforeAll(() => {
-  // The core prints each failed replay as a warning, and the second test wants them.
+  // Temporal's core prints each failed replay as a warning. The last test expects failures, so warnings are off.
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: 'OFF', forward: {} } },
@@ -26,13 +26,13 @@ async function replay(code: string) {
 }
 
 describe('saved histories', () => {
-  it('replay on today’s workflow code', async () => {
+  it('replay on the current workflow code', async () => {
     const outcomes = await replay(await readFile(BUNDLE, 'utf8'));
     expect(Object.keys(outcomes).length).toBeGreaterThanOrEqual(8);
     expect(new Set(Object.values(outcomes))).toEqual(new Set(['ok']));
   });
 
-  it('are of every kind of workflow', async () => {
+  it('cover every kind of workflow', async () => {
     const types = (await readHistories()).map(
       ({ history }) => history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name,
     );
@@ -46,7 +46,7 @@ describe('saved histories', () => {
     ['notify-third-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
     ['redeliver-second-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
     ['erased', 'await (0, activity_proxies_js_1.eraseCall)(input)'],
-  ])('fail to replay on code that waits once more, so this guard can fail: %s', async (name, statement) => {
+  ])('fail to replay on code with an additional wait, so this guard can fail: %s', async (name, statement) => {
     const code = await readFile(BUNDLE, 'utf8');
     expect(code).toContain(statement);
     const outcomes = await replay(code.replaceAll(statement, `await (0, workflow_1.sleep)(1); ${statement}`));

@@ -8,11 +8,11 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => harness.stop());
 afterEach(async () => {
-  await recordHistory(harness, { 'goes on window after window, and is billed to its end': 'transferred' });
+  await recordHistory(harness, { 'continues window after window and is billed to its end': 'transferred' });
   expect(await lastLease(harness)).toEqual({ taken: 0, released: true });
 });
 
-/** A call that its agent puts through after 20 s of talk. */
+/** Runs a call that its agent transfers after 20 s. */
 async function transferredCall(options: { maxDurationSeconds?: number } = {}) {
   const { call } = await placeCall(harness, options);
   await call.answer();
@@ -22,8 +22,8 @@ async function transferredCall(options: { maxDurationSeconds?: number } = {}) {
   return call;
 }
 
-describe('a call that its agent has transferred', () => {
-  it('goes on window after window, and is billed to its end', async () => {
+describe('a transferred call', () => {
+  it('continues window after window and is billed to its end', async () => {
     harness.carrier.limits.length = 0;
     const call = await transferredCall();
     await call.sleep(280_000);
@@ -35,7 +35,7 @@ describe('a call that its agent has transferred', () => {
     expect(await call.stored()).toMatchObject({ durationSeconds: 300, summary: 'They spoke.' });
   });
 
-  it('still ends at its maximum duration', async () => {
+  it('ends at its maximum duration', async () => {
     const call = await transferredCall({ maxDurationSeconds: 120 });
     harness.carrier.onHangUp = async () => {
       harness.carrier.onHangUp = undefined;

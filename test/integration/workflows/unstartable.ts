@@ -1,9 +1,9 @@
 import { ApplicationFailure, type WorkflowInterceptors } from '@temporalio/workflow';
 
-/** The webhook of no call with such an id can be taken up. */
+/** A call id whose webhook workflow cannot be started. */
 export const UNSTARTABLE = `call_${'0'.repeat(26)}`;
 
-/** Loaded beside the workflows: what the server would refuse is refused before it is asked. */
+/** Loaded together with the workflows: makes the start of this webhook workflow fail, as the server would. */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
     {

@@ -4,7 +4,7 @@ import { createServerClock } from '../../../src/platform/mongo/server-clock.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import type { Service } from '../../support/http/harness.js';
 
-/** The parts of an API process that agree with workflows on which calls go ahead. */
+/** Creates those parts of an API process by which the process and the workflows agree on which calls go ahead. */
 export function decisionsOf({ database, gateway }: Pick<Service, 'database' | 'gateway'>) {
   const logger = createLogger({ role: 'test', level: 'silent' });
   const projection = createCallProjection(database);

@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
 import { eventually } from '../../support/http/harness.js';
 
-/** A request whose last bytes are not sent yet, on a connection of its own. */
+/** A request on a separate connection whose last bytes have not been sent yet. */
 export interface HeldBack {
-  /** What was answered so far. */
+  /** Returns the response so far. */
   answer(): string;
   isClosed(): boolean;
-  /** Sends the rest. @returns the status of the answer */
+  /** Sends the last bytes. @returns the status of the response */
   finish(): Promise<number>;
   drop(): void;
 }
 
-/** Sends as many copies of a request, each but for its last 10 bytes. */
+/** Sends `count` requests, each without its last 10 bytes. */
 export function holdBack(port: number, count: number, bytesOf: (index: number) => Buffer): Promise<HeldBack[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => holdBackOne(port, bytesOf(index))));
 }
@@ -35,8 +35,11 @@ function holdBackOne(port: number, bytes: Buffer): Promise<HeldBack> {
   });
 }
 
-/** Whether a request was answered with 503, or a rejected call, and its connection closed, before it was complete. */
-export function madeRoom(held: HeldBack): boolean {
-  const refused = /^HTTP\/1\.1 (503 [^]*\r\nConnection: close\r\n|200 [^]*\r\nConnection: close\r\n[^]*<Reject )/i;
-  return held.isClosed() && refused.test(held.answer());
+/**
+ * Returns whether a request was rejected (503, or TwiML with <Reject>) and its connection closed before the request was
+ * complete.
+ */
+export function wasEvicted(held: HeldBack): boolean {
+  const rejection = /^HTTP\/1\.1 (503 [^]*\r\nConnection: close\r\n|200 [^]*\r\nConnection: close\r\n[^]*<Reject )/i;
+  return held.isClosed() && rejection.test(held.answer());
 }

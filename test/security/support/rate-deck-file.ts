@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A rate deck in a file of its own, removed by `remove`. */
+/** Writes a rate deck to a new file, which `remove` deletes. */
 export function createRateDeckFile(csv: string) {
   const folder = mkdtempSync(join(tmpdir(), 'callwright-rates-'));
   const path = join(folder, 'rates.csv');

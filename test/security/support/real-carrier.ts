@@ -2,7 +2,7 @@
 export const CARRIER_SID = 'AC00000000000000000000000000000001';
 export const CARRIER_TOKEN = '11111111111111111111111111111111';
 
-/** Settings by which the service takes what listens on loopback, if anything does, for a real carrier. */
+/** Settings that make the service treat a process on loopback as a real carrier. The process need not exist. */
 export const REAL_CARRIER = {
   ALLOW_INSECURE_DEVELOPMENT: 'true',
   CARRIER: 'twilio',

@@ -1,22 +1,22 @@
 import type { Role } from '../../../src/kernel/access.js';
 import type { Mode } from '../../../src/kernel/ids.js';
 
-/** Who asks. */
+/** The sender of a request. */
 export interface Actor {
   name: string;
-  kind: 'nobody' | 'badKey' | 'key' | 'member' | 'endedSession' | 'carrier' | 'payment';
-  /** Of the key, of the carrier's account, or the one that a member names. */
+  kind: 'anonymous' | 'badKey' | 'key' | 'member' | 'endedSession' | 'carrier' | 'payment';
+  /** The mode of the key, of the carrier's account, or of the `mode` parameter that a member sends. */
   mode?: Mode;
   role?: Role;
-  /** A member whose e-mail address is not verified. */
+  /** If true, the member has not verified the e-mail address. */
   unverified?: true;
-  /** Says that it comes from a page of our own. */
+  /** If true, the headers of the request say that it comes from a page of the portal. */
   ownOrigin?: true;
-  /** Asks about things of an account that is not its own. */
-  stranger?: true;
+  /** If true, the request refers to objects of another account. */
+  ofOtherAccount?: true;
 }
 
-/** What the path names: in which mode it lives; `account` is one thing for both modes. */
+/** The object that a path identifies, and the object's mode. */
 export interface Target {
   kind: 'call' | 'delivery' | 'key' | 'agent' | 'number' | 'member' | 'invitation';
   mode: Mode;
@@ -24,13 +24,13 @@ export interface Target {
 
 export type Verdict = 'admitted' | 401 | 403 | 404;
 
-/** Who gets in at all. Whoever is not named in a row is refused with its last entry. */
-const DOORS = {
-  anybody: { in: ['nobody', 'badKey', 'key', 'member', 'endedSession', 'carrier', 'payment'], otherwise: 401 },
+/** The actors that pass authentication. All other actors get the status in `otherwise`. */
+const ACCESS = {
+  anybody: { in: ['anonymous', 'badKey', 'key', 'member', 'endedSession', 'carrier', 'payment'], otherwise: 401 },
   key: { in: ['key'], otherwise: 401 },
   keyOrMember: { in: ['key', 'member'], otherwise: 401 },
   member: { in: ['member'], otherwise: 401 },
-  // Whoever comes from a page of our own.
+  // Any request that comes from a page of the portal passes.
   ownPage: { in: [], page: true, otherwise: 403 },
   keyOrCarrier: { in: ['key', 'carrier'], otherwise: 401 },
   carrier: { in: ['carrier'], otherwise: 403 },
@@ -38,13 +38,13 @@ const DOORS = {
 } as const satisfies Record<string, { in: readonly Actor['kind'][]; page?: true; otherwise: 401 | 403 }>;
 
 interface Rule {
-  door: keyof typeof DOORS;
-  /** A member needs a page of our own for what is no mere read. */
+  access: keyof typeof ACCESS;
+  /** If true, the operation only reads, so a member's request need not come from a page of the portal. */
   isRead?: true;
-  /** Of members who may; absent: nobody is a member here. */
+  /** The roles whose members may use the operation; absent if the role does not matter. */
   roles?: readonly Role[];
   onlyVerified?: true;
-  /** What a test key may not: anything here, or anything to a live agent. */
+  /** The restriction for test keys: they get a 403 for the whole operation, or only if the agent is a live one. */
   noTestKey?: 'at all' | 'on live agents';
 }
 
@@ -52,61 +52,64 @@ const EVERYBODY: readonly Role[] = ['owner', 'developer', 'viewer'];
 const DEVELOPERS: readonly Role[] = ['owner', 'developer'];
 const OWNERS: readonly Role[] = ['owner'];
 
-/** What each group of operations demands, written down here and not taken from the contracts, which are what is tested. */
+/**
+ * The access rule of each operation. The rules are written down here again, because the contracts themselves are under
+ * test.
+ */
 const GROUPS: readonly [rule: Rule, operations: string][] = [
   [
-    { door: 'anybody', isRead: true },
+    { access: 'anybody', isRead: true },
     'readSignUpOptions checkLiveness checkReadiness readInterface readDocs readDocsFile',
   ],
-  [{ door: 'key', isRead: true }, 'readOrPlaceCall'],
-  [{ door: 'key' }, 'placeCall'],
-  [{ door: 'keyOrCarrier' }, 'receiveCall'],
+  [{ access: 'key', isRead: true }, 'readOrPlaceCall'],
+  [{ access: 'key' }, 'placeCall'],
+  [{ access: 'keyOrCarrier' }, 'receiveCall'],
   [
-    { door: 'carrier' },
+    { access: 'carrier' },
     'answerOutboundCall reportOutboundStatus reportAnsweredBy reportTransferStatus reportInboundStatus continueAfterStream',
   ],
-  [{ door: 'payment' }, 'receivePayment'],
-  [{ door: 'ownPage' }, 'signUp logIn requestPasswordReset resetPassword verifyEmail acceptInvitation'],
+  [{ access: 'payment' }, 'receivePayment'],
+  [{ access: 'ownPage' }, 'signUp logIn requestPasswordReset resetPassword verifyEmail acceptInvitation'],
   [
-    { door: 'keyOrMember', isRead: true, roles: EVERYBODY },
+    { access: 'keyOrMember', isRead: true, roles: EVERYBODY },
     'listCalls readCall watchCall readTranscript readRecording listWebhookDeliveries readWebhookDelivery ' +
       'listFailingWebhooks readWebhookSigning listAgents readAgent listPhoneNumbers readPhoneNumber readAccount ' +
       'listVoices listLanguages readBalance readLedger readUsage',
   ],
-  [{ door: 'keyOrMember', isRead: true, roles: DEVELOPERS }, 'listApiKeys readAuditLog'],
-  [{ door: 'keyOrMember', roles: DEVELOPERS }, 'createCall cancelCall eraseCall redeliverWebhook createAgent'],
-  [{ door: 'keyOrMember', roles: DEVELOPERS, noTestKey: 'on live agents' }, 'updateAgent archiveAgent'],
+  [{ access: 'keyOrMember', isRead: true, roles: DEVELOPERS }, 'listApiKeys readAuditLog'],
+  [{ access: 'keyOrMember', roles: DEVELOPERS }, 'createCall cancelCall eraseCall redeliverWebhook createAgent'],
+  [{ access: 'keyOrMember', roles: DEVELOPERS, noTestKey: 'on live agents' }, 'updateAgent archiveAgent'],
   [
-    { door: 'keyOrMember', roles: DEVELOPERS, noTestKey: 'at all' },
+    { access: 'keyOrMember', roles: DEVELOPERS, noTestKey: 'at all' },
     'addPhoneNumber updatePhoneNumber removePhoneNumber',
   ],
-  [{ door: 'keyOrMember', roles: OWNERS }, 'createApiKey updateApiKey revokeApiKey'],
+  [{ access: 'keyOrMember', roles: OWNERS }, 'createApiKey updateApiKey revokeApiKey'],
   [
-    { door: 'keyOrMember', roles: OWNERS, noTestKey: 'at all' },
+    { access: 'keyOrMember', roles: OWNERS, noTestKey: 'at all' },
     'rotateWebhookSigning turnOffWebhookSigning updateAccount',
   ],
-  [{ door: 'member', isRead: true, roles: EVERYBODY }, 'readSession listMembers'],
-  [{ door: 'member', roles: EVERYBODY }, 'sendVerificationEmail logOut logOutEverywhere changePassword'],
-  [{ door: 'member', isRead: true, roles: OWNERS }, 'listInvitations'],
-  [{ door: 'member', roles: OWNERS }, 'updateMember removeMember withdrawInvitation'],
-  [{ door: 'member', roles: OWNERS, onlyVerified: true }, 'inviteMember'],
+  [{ access: 'member', isRead: true, roles: EVERYBODY }, 'readSession listMembers'],
+  [{ access: 'member', roles: EVERYBODY }, 'sendVerificationEmail logOut logOutEverywhere changePassword'],
+  [{ access: 'member', isRead: true, roles: OWNERS }, 'listInvitations'],
+  [{ access: 'member', roles: OWNERS }, 'updateMember removeMember withdrawInvitation'],
+  [{ access: 'member', roles: OWNERS, onlyVerified: true }, 'inviteMember'],
 ];
 
 const RULES = new Map(GROUPS.flatMap(([rule, operations]) => operations.split(' ').map((id) => [id, rule] as const)));
 
-/** Every operation that has a rule. */
-export const RULED: readonly string[] = [...RULES.keys()];
+/** The names of all operations that have a rule. */
+export const OPERATIONS_WITH_RULES: readonly string[] = [...RULES.keys()];
 
-/** Things of one mode; numbers, members and invitations belong to the account. */
-const OF_A_MODE: readonly Target['kind'][] = ['call', 'delivery', 'key'];
+/** Kinds of objects that have a mode. Numbers, members and invitations belong to the whole account. */
+const KINDS_WITH_MODE: readonly Target['kind'][] = ['call', 'delivery', 'key'];
 
-/** What a request must come to. @throws Error for an operation without a rule */
-export function verdictOf(id: string, actor: Actor, target?: Target): Verdict {
+/** Returns the expected result of a request. @throws Error for an operation without a rule */
+export function expectedVerdict(id: string, actor: Actor, target?: Target): Verdict {
   const rule = RULES.get(id);
-  if (rule === undefined) throw new Error(`${id}: there is no rule who may; add it to GROUPS.`);
-  const door: { in: readonly Actor['kind'][]; page?: true; otherwise: 401 | 403 } = DOORS[rule.door];
-  const isIn = door.in.includes(actor.kind) || (door.page === true && actor.ownOrigin === true);
-  if (!isIn) return door.otherwise;
+  if (rule === undefined) throw new Error(`${id}: there is no access rule; add it to GROUPS.`);
+  const access: { in: readonly Actor['kind'][]; page?: true; otherwise: 401 | 403 } = ACCESS[rule.access];
+  const isIn = access.in.includes(actor.kind) || (access.page === true && actor.ownOrigin === true);
+  if (!isIn) return access.otherwise;
 
   if (actor.kind === 'member' && rule.roles !== undefined) {
     if (rule.isRead !== true && actor.ownOrigin !== true) return 403;
@@ -116,10 +119,10 @@ export function verdictOf(id: string, actor: Actor, target?: Target): Verdict {
   const isTestKey = actor.kind === 'key' && actor.mode === 'test';
   if (isTestKey && rule.noTestKey === 'at all') return 403;
 
-  // The carrier is told 200 of unknown calls, too.
+  // The carrier gets 200 for a call that does not exist, too.
   if (target === undefined || actor.kind === 'carrier') return 'admitted';
-  if (actor.stranger) return 404;
-  if (OF_A_MODE.includes(target.kind) && target.mode !== actor.mode) return 404;
+  if (actor.ofOtherAccount) return 404;
+  if (KINDS_WITH_MODE.includes(target.kind) && target.mode !== actor.mode) return 404;
   if (target.kind === 'agent' && target.mode === 'test' && actor.mode === 'live') return 404;
   if (isTestKey && rule.noTestKey === 'on live agents' && target.mode === 'live') return 403;
   return 'admitted';

@@ -3,7 +3,7 @@ import { createCallGateway } from '../../../src/calls/gateway.js';
 import { createSimulator } from '../../../src/telephony/simulator/server.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
 import { createEngines } from '../../../src/voice/engines/engines.js';
-import type { ToolAnswer } from '../../../src/voice/engines/port.js';
+import type { ToolResult } from '../../../src/voice/engines/port.js';
 import { createPorts } from '../../../src/dev/processes/free-port.js';
 import type { AgentDocument } from '../../../src/agents/model.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
@@ -12,7 +12,7 @@ import { eventually, startService, type Customer } from '../../support/http/harn
 import { createScriptedEngine, type ScriptedCall } from '../../integration/voice/support/scripted-engine';
 import { CARRIER_SID, CARRIER_TOKEN, REAL_CARRIER } from './real-carrier';
 
-/** One call in the carrier's books. */
+/** A call as the simulated carrier has recorded it. */
 export interface CarrierCall {
   sid: string;
   to: string;
@@ -24,8 +24,9 @@ export interface CarrierCall {
 export type TelephoneStack = Awaited<ReturnType<typeof startTelephoneStack>>;
 
 /**
- * The API, a worker, a media server and the simulated carrier, with an engine that does what the test says.
- * @param options.carrier `twilio`: the service takes the simulated carrier, which speaks the same interface, for a real one
+ * Starts the API, a worker, a media server and the simulated carrier, with an engine that the test controls.
+ * @param options.carrier with `twilio`, the service treats the simulated carrier, which has Twilio's interface, as a
+ *   real one
  */
 export async function startTelephoneStack(
   options: { carrier?: 'twilio' | 'simulator'; env?: Record<string, string> } = {},
@@ -57,36 +58,39 @@ export async function startTelephoneStack(
   const { config, database } = service;
   const gateway = await createCallGateway({ config });
   const engine = createScriptedEngine();
-  const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
+  const engines = createEngines({ defaultEngine: engine.factory, testEngine: engine.factory });
   const media = createCallMediaServer({ config, database, gateway, engines, logger });
   await media.listen();
 
-  async function books<T>(path: string): Promise<T> {
+  async function readSimulator<T>(path: string): Promise<T> {
     return (await (await fetch(`${carrierUrl}/simulator${path}`)).json()) as T;
   }
 
   return {
     service,
 
-    /** Places a call of the customer's agent, which may do these things; resolves when its engine may speak. */
-    async talk(customer: Customer, to: string, abilities: Partial<AgentDocument> = {}) {
+    /** Places a call of the customer's agent, which gets these abilities. Resolves when the call's engine can speak. */
+    async placeCall(customer: Customer, to: string, abilities: Partial<AgentDocument> = {}) {
       const { _id: agentId } = customer.agent;
       await database.agents.updateOne({ _id: agentId }, abilities);
       const answer = await service.place(customer.liveKey, { to_phone_number: to, agent_id: agentId });
-      if (answer.status !== 200) throw new Error(`The call was refused: ${answer.text}`);
+      if (answer.status !== 200) throw new Error(`The call was rejected: ${answer.text}`);
       const callId = String(answer.json['call_id']);
       return { callId, ...(await this.engineOf(callId)) };
     },
 
     async engineOf(callId: string) {
       const scripted: ScriptedCall = await eventually(async () => engine.calls.get(callId));
-      const use = (name: string, given: Record<string, unknown>): Promise<ToolAnswer> =>
-        scripted.sink.tool({ name, arguments: given });
+      const use = (name: string, given: Record<string, unknown>): Promise<ToolResult> =>
+        scripted.sink.runTool({ name, arguments: given });
       return { scripted, use, transfer: (number: string) => use('transfer_call', { number }) };
     },
 
-    /** A call rings at the customer's number; resolves when its engine may speak. */
-    async arrive(customer: Customer): Promise<string> {
+    /**
+     * Makes the carrier receive a call to the customer's number. Resolves with the call's id when the service has
+     * stored the call.
+     */
+    async receiveCall(customer: Customer): Promise<string> {
       await fetch(`${carrierUrl}/simulator/inbound`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -98,22 +102,22 @@ export async function startTelephoneStack(
       return call._id;
     },
 
-    ended(callId: string): Promise<CallDocument> {
+    waitForEnd(callId: string): Promise<CallDocument> {
       return eventually(async () => {
         const call = await database.calls.findById(callId).lean<CallDocument>();
         return call?.endTime !== undefined && call;
       });
     },
 
-    /** Every call that the carrier was asked for. */
-    async carried(): Promise<CarrierCall[]> {
-      const { calls } = await books<{ calls: { sid: string }[] }>('/calls');
-      return Promise.all(calls.map(({ sid }) => books<CarrierCall>(`/calls/${sid}`)));
+    /** Returns every call that the carrier was asked to place. */
+    async carrierCalls(): Promise<CarrierCall[]> {
+      const { calls } = await readSimulator<{ calls: { sid: string }[] }>('/calls');
+      return Promise.all(calls.map(({ sid }) => readSimulator<CarrierCall>(`/calls/${sid}`)));
     },
 
     async carrierCall(callId: string): Promise<CarrierCall> {
       const binding = await database.carrierBindings.findById(callId).lean();
-      return books(`/calls/${binding?.carrierSid}`);
+      return readSimulator(`/calls/${binding?.carrierSid}`);
     },
 
     async close(): Promise<void> {

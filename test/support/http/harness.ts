@@ -25,8 +25,11 @@ import { runWorker } from '../../../workers/worker.js';
 export const PUBLIC_BASE_URL = 'https://calls.test';
 export const STREAM_URL = 'wss://stream.test/audio';
 
-/** A port without a carrier: a dial fails at once with proof that no call was placed, and the call ends. */
-const NOBODY = 'http://127.0.0.1:9';
+/**
+ * A port at which no carrier listens. A dial fails at once, in a way that proves that no call was placed, and the call
+ * ends.
+ */
+const CLOSED_PORT = 'http://127.0.0.1:9';
 
 export interface Customer {
   account: AccountDocument;
@@ -39,7 +42,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed body of a JSON response; otherwise empty. */
+  /** The parsed body of a JSON response; an empty object for any other response. */
   json: Record<string, unknown>;
 }
 
@@ -47,12 +50,12 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the real application on a free port, with its own database and task queue on the shared servers.
- * @param options.leastTimeMs minimum deadline of requests, because the machine is shared. 10 s by default; 0 for tests
- *   that expect a 503
+ * @param options.minDeadlineMs the minimum deadline of requests: 10 s by default, because other tests use the machine;
+ *   0 for tests that expect a 503
  * @param options.worker false for tests that start no call
- * @param options.adapt changes the configuration where no variable can, such as the live carrier
+ * @param options.adapt changes parts of the configuration that no environment variable sets, such as the live carrier
  * @param options.carriers factories of carriers by kind; by default all
- * @param options.passwords slower hashes, for tests of what waits for them
+ * @param options.passwords replaces password hashing, for tests of requests that wait for hashes
  * @param options.onLog receives each log line; LOG_LEVEL is `silent` by default
  */
 export async function startService(
@@ -60,14 +63,14 @@ export async function startService(
     env?: Record<string, string>;
     worker?: boolean;
     connections?: Partial<ConnectionLimits>;
-    leastTimeMs?: number;
+    minDeadlineMs?: number;
     adapt?: (config: Config) => Config;
     carriers?: Readonly<Record<string, CarrierFactory>>;
     passwords?: Passwords;
     onLog?: (line: string) => void;
   } = {},
 ) {
-  const { leastTimeMs = 10_000, onLog, passwords } = options;
+  const { minDeadlineMs = 10_000, onLog, passwords } = options;
   const id = randomUUID();
   const parsed = parseConfig({
     NODE_ENV: 'test',
@@ -79,8 +82,8 @@ export async function startService(
     MONGODB_URI: `${process.env.TEST_MONGODB_URI}/http_${id}`,
     TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
     TEMPORAL_TASK_QUEUE: `http-${id}`,
-    SIMULATOR_URL: NOBODY,
-    ANSWER_WITHIN_MS: String(Math.max(1_700, leastTimeMs)),
+    SIMULATOR_URL: CLOSED_PORT,
+    ANSWER_WITHIN_MS: String(Math.max(1_700, minDeadlineMs)),
     ...options.env,
   });
   const destination = onLog === undefined ? {} : { destination: { write: onLog } };
@@ -92,7 +95,7 @@ export async function startService(
   const given = options.carriers && { carriers: createCarriers({ config, factories: options.carriers }) };
   const gateway = await createCallGateway({ config });
   const server = createApiServer(
-    { config, database, gateway, logger, leastTimeMs, ...given, ...(passwords && { passwords }) },
+    { config, database, gateway, logger, minDeadlineMs, ...given, ...(passwords && { passwords }) },
     options.connections,
   );
   const { port } = await server.listen();
@@ -105,7 +108,7 @@ export async function startService(
   const own = options.worker === false ? undefined : startWorker();
   const baseUrl = `http://127.0.0.1:${port}`;
 
-  /** Creates a customer with an agent, both keys and, by default, 10 USD of live balance. */
+  /** Creates a customer with an agent, a live key and a test key. The live balance is 10 USD by default. */
   async function customer(balanceMicros = 10_000_000): Promise<Customer> {
     const account = await createAccounts(database).create({ name: 'Test', plan: 'growth' });
     if (balanceMicros > 0) {
@@ -144,7 +147,7 @@ export async function startService(
     }
   }
 
-  /** POST /outbound_call with a JSON body. */
+  /** Sends POST /outbound_call with a JSON body. */
   function place(key: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     return request('/outbound_call', {
       method: 'POST',
@@ -154,7 +157,10 @@ export async function startService(
     });
   }
 
-  /** Places a first call, which has to wait for loading code and opening connections, so that tests need not. */
+  /**
+   * Places a first call, so that later ones are fast. The first call waits while code is loaded and connections are
+   * opened.
+   */
   async function warmUp(): Promise<string> {
     const { account, testKey } = await customer(0);
     const body = { to_phone_number: '+12025550100', instruction: 'Hello.' };
@@ -179,7 +185,7 @@ export async function startService(
 
     place,
 
-    /** Sends a form signed like one from the carrier account of a mode. */
+    /** Sends a form with the signature of the carrier account that belongs to the mode. */
     carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<Answer> {
       const { carrierAccountId, authToken } = config.carriers[mode];
       const params: SignedParams = { AccountSid: carrierAccountId, ...form };
@@ -191,19 +197,21 @@ export async function startService(
       });
     },
 
-    /** Number of stored call requests. A request is stored before its workflow starts. */
-    callsAskedFor(): Promise<number> {
+    /** Returns the number of stored call requests. The API stores a request before it starts the request's workflow. */
+    countCallRequests(): Promise<number> {
       return database.callRequests.countDocuments({ accountId: { $ne: warmUpAccount } });
     },
 
-    /** Number of this service's workflows that match a visibility query. Visibility lags behind. */
+    /**
+     * Returns how many workflows of this service match a visibility query. A change is visible only after some time.
+     */
     countWorkflows(query: string): Promise<number> {
       return withClient(async (client) => {
         return (await client.workflow.count(`TaskQueue = "${config.temporal.taskQueue}" AND ${query}`)).count;
       });
     },
 
-    /** Number of signals in a call's history. */
+    /** Returns the number of signals in a call's history. */
     countSignals(callId: string): Promise<number> {
       return withClient(async (client) => {
         const { events } = await client.workflow.getHandle(callId).fetchHistory();
@@ -211,7 +219,7 @@ export async function startService(
       });
     },
 
-    /** Terminates a call's run, as an operator does in the Temporal UI. */
+    /** Terminates the running workflow of a call, as an operator does in the Temporal UI. */
     async terminate(callId: string): Promise<void> {
       await withClient((client) => client.workflow.getHandle(callId).terminate('test'));
     },
@@ -239,7 +247,7 @@ async function answerOf(response: Response): Promise<Answer> {
   };
 }
 
-/** Polls until `look` returns something truthy, by default for at most 50 s. */
+/** Calls `look` again and again until it returns something truthy, by default for at most 50 s. */
 export async function eventually<T>(look: () => Promise<T | undefined | null | false>, withinMs = 50_000): Promise<T> {
   for (const giveUpAt = Date.now() + withinMs; ;) {
     const found = await look();
@@ -249,7 +257,7 @@ export async function eventually<T>(look: () => Promise<T | undefined | null | f
   }
 }
 
-/** Asserts an error response: status, error code, message and the X-Request-Id header. */
+/** Asserts that a response is an error with this status, code and message, and that it has an X-Request-Id header. */
 export function expectError(answer: Answer, status: number, code: string, message?: RegExp): void {
   expect({ status: answer.status, code: answer.json['error_code'] }).toEqual({ status, code });
   expect(answer.json['success']).toBe(false);

@@ -6,9 +6,9 @@ import type { CallDocument } from '../../../src/calls/call-model.js';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Requests to the management API with a key, and ended calls. */
+/** Functions that send requests to the management API with a key, and that store ended calls. */
 export function managementOf(service: Service) {
-  function ask(method: Method, path: string, key: string, body?: unknown): Promise<Answer> {
+  function send(method: Method, path: string, key: string, body?: unknown): Promise<Answer> {
     return service.request(path, {
       method,
       key,
@@ -17,12 +17,12 @@ export function managementOf(service: Service) {
   }
 
   return {
-    get: (path: string, key: string) => ask('GET', path, key),
-    post: (path: string, key: string, body?: unknown) => ask('POST', path, key, body),
-    patch: (path: string, key: string, body: unknown) => ask('PATCH', path, key, body),
-    delete: (path: string, key: string) => ask('DELETE', path, key),
+    get: (path: string, key: string) => send('GET', path, key),
+    post: (path: string, key: string, body?: unknown) => send('POST', path, key, body),
+    patch: (path: string, key: string, body: unknown) => send('PATCH', path, key, body),
+    delete: (path: string, key: string) => send('DELETE', path, key),
 
-    /** Stores an ended call, as its workflow would have. @returns its id */
+    /** Stores an ended call in the form in which its workflow would store it. @returns the call's id */
     async endedCall(
       customer: Customer,
       change: Partial<CallDocument> & { mode?: Mode; webhookUrl?: string } = {},
@@ -73,13 +73,13 @@ export function managementOf(service: Service) {
   };
 }
 
-export interface ListAnswer {
+export interface ListResponse {
   data: Record<string, unknown>[];
   has_more: boolean;
   next_cursor?: string;
 }
 
-export function listOf({ status, json }: Answer): ListAnswer {
+export function listOf({ status, json }: Answer): ListResponse {
   expect(status).toBe(200);
-  return json as unknown as ListAnswer;
+  return json as unknown as ListResponse;
 }

@@ -3,7 +3,7 @@ import { PUBLIC_BASE_URL, type Answer, type Service } from './harness.js';
 
 export const PASSWORD = 'correct horse battery';
 
-/** A browser on a page of the portal: it keeps the session cookie and sends Sec-Fetch-Site. */
+/** A browser on a page of the portal. It stores the session cookie and sends Sec-Fetch-Site. */
 export function createBrowser(service: Service) {
   let cookie = '';
   const browser = {
@@ -51,7 +51,7 @@ export function createBrowser(service: Service) {
 
 export type Browser = ReturnType<typeof createBrowser>;
 
-/** Invites a new member with a role to the owner's account and accepts the invitation. */
+/** Invites a new member with this role to the owner's account. Accepts the invitation as the member. */
 export async function memberOf(service: Service, owner: Browser, role: 'owner' | 'developer' | 'viewer') {
   const email = `${randomUUID()}@example.com`;
   const { json } = await owner.post('/portal/invitations', { email, role });
@@ -65,8 +65,8 @@ export async function memberOf(service: Service, owner: Browser, role: 'owner' |
   return { browser: member, email, userId: String((joined.json['member'] as { user_id: string }).user_id) };
 }
 
-/** Resets the rate limits: tests create more accounts from one IP address than is allowed. */
-export async function forgetLimits(service: Service): Promise<void> {
+/** Resets the rate limits, because tests create more accounts from one IP address than the limits allow. */
+export async function resetRateLimits(service: Service): Promise<void> {
   await service.database.rateLimits.deleteMany({});
 }
 

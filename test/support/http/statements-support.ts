@@ -43,7 +43,7 @@ export function sumOf(entries: readonly Entry[]): Record<string, number> {
   return Object.fromEntries(AMOUNTS.map((name) => [name, entries.reduce((sum, entry) => sum + entry[name], 0)]));
 }
 
-/** Helpers for tests of statements: bill calls in the service's ledger and read its statements. */
+/** Functions that bill calls in the service's ledger and read its statements. */
 export function statementsOf(service: Service) {
   const ledger = createLedger(service.database);
   const get = (path: string, key: string, headers: Record<string, string> = {}) =>
@@ -53,7 +53,7 @@ export function statementsOf(service: Service) {
     ledger,
     get,
 
-    /** Bills a call with one hold window in the ledger. @returns its id */
+    /** Bills a call in the ledger. The call has one hold window. @returns the call's id */
     async billCall(customer: Customer, seconds: number, mode: Mode = 'live', microsPerSecond = 2_500): Promise<string> {
       const [id, callId] = [idOf(customer, mode), newCallId()];
       await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60, microsPerSecond });
@@ -61,14 +61,14 @@ export function statementsOf(service: Service) {
       return callId;
     },
 
-    /** Stores a minimal read model with the call's agent. */
+    /** Stores a minimal read model of the call, which names the call's agent. */
     async nameAgent(customer: Customer, callId: string, agentId: string): Promise<void> {
       const { _id: accountId } = customer.account;
       const call = { _id: callId as never, accountId, mode: 'live', agentId, createdAt: new Date() };
       await service.database.calls.collection.insertOne(call);
     },
 
-    /** Reads all entries, page by page. */
+    /** Reads all entries of the statement, page by page. */
     async readAll(key: string, query = '', limit = 100): Promise<Entry[]> {
       const entries: Entry[] = [];
       for (let cursor = ''; ;) {

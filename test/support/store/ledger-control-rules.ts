@@ -6,8 +6,8 @@ const DAY = 86_400_000;
 const MIDNIGHT = Date.UTC(2027, 0, 31);
 
 /**
- * Tests of corrections, freezes, the daily limit and invalid input that a ledger must pass on every storage.
- * @param SECOND price of a second, in micro-USD
+ * Tests of corrections, freezes, the daily limit and invalid input. A ledger must pass them on every storage.
+ * @param SECOND the price of a second, in micro-USD
  */
 export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND = 2_500): void {
   let now = MIDNIGHT;
@@ -37,7 +37,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
   };
 
   describe('corrections', () => {
-    it('give back once, however often they are asked for, and the audit counts them', async () => {
+    it('return money once for repeated requests, and the audit includes them', async () => {
       const id = await accountWith(100);
       const callId = await settledCall(id, 30);
       await Promise.all(Array.from({ length: 5 }, () => correct(id, callId, 1, 10)));
@@ -53,7 +53,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await ledger.audit(id)).toMatchObject({ balanced: true, operationCount: 6 });
     });
 
-    it('refuse another amount for a number, gaps, calls that are not settled, and more than was billed', async () => {
+    it('are rejected for a changed amount, a skipped number, an unsettled call and more than the bill', async () => {
       const id = await accountWith(100);
       const callId = await settledCall(id, 30);
       await correct(id, callId, 1, 10);
@@ -65,7 +65,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       await expectUnmoved(id, before);
     });
 
-    it('leave a number to the reference that has it', async () => {
+    it('keep the reference of the first request with the same number', async () => {
       const id = await accountWith(100);
       const callId = await settledCall(id, 30);
       const correction = { ledgerAccountId: id, callId, number: 1, amountMicros: SECOND, reason: 'x' };
@@ -78,7 +78,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       await expectUnmoved(id, before);
     });
 
-    it.each([0, -1, 0.5, Number.NaN, Infinity, 2 ** 53])('refuse %d micro-USD', async (amountMicros) => {
+    it.each([0, -1, 0.5, Number.NaN, Infinity, 2 ** 53])('are rejected for %d micro-USD', async (amountMicros) => {
       const id = await accountWith(100);
       const callId = await settledCall(id, 30);
       const before = await ledger.balance(id);
@@ -87,12 +87,12 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       await expectUnmoved(id, before);
     });
 
-    it.each([0, -1, 1.5, Number.NaN])('refuse the number %d', async (number) => {
+    it.each([0, -1, 1.5, Number.NaN])('are rejected for the number %d', async (number) => {
       const id = await accountWith(100);
       await expect(correct(id, await settledCall(id, 30), number, 1)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
     });
 
-    it.each(['', '  ', 'x'.repeat(301)])('refuse the reason "%s"', async (reason) => {
+    it.each(['', '  ', 'x'.repeat(301)])('are rejected for the reason "%s"', async (reason) => {
       const id = await accountWith(100);
       await expect(correct(id, await settledCall(id, 30), 1, 1, reason)).rejects.toMatchObject({
         code: 'MISSING_PARAMS',
@@ -101,7 +101,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
   });
 
   describe('a freeze', () => {
-    it('refuses first holds and lets calls that run go on, be extended and be billed', async () => {
+    it('rejects first holds, but running calls continue, are extended and are billed', async () => {
       const id = await accountWith(1_000);
       const running = { ledgerAccountId: id, callId: newCallId(), maxDurationSeconds: 600, microsPerSecond: SECOND };
       await ledger.hold({ ...running, window: 0 });
@@ -126,8 +126,8 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await ledger.audit(id)).toMatchObject({ balanced: true });
     });
 
-    it('needs an account and a reason', async () => {
-      await expect(ledger.freeze(newLedgerAccountId(), 'x')).rejects.toThrow(/no ledger account/);
+    it('requires an account and a reason', async () => {
+      await expect(ledger.freeze(newLedgerAccountId(), 'x')).rejects.toThrow(/ledger account .* does not exist/);
       await expect(ledger.freeze(await accountWith(1), ' ')).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
     });
   });
@@ -143,7 +143,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
         dailySpendCapMicros: capSeconds * SECOND,
       });
 
-    it('counts what is held and billed, and gives room back for what was held and not billed', async () => {
+    it('counts held and billed money, and releases what was held but not billed', async () => {
       const id = await accountWith(10_000);
       const [one, other] = [newCallId(), newCallId()];
       expect(await hold(id, one, 0, 100)).toMatchObject({ grantedSeconds: 60 });
@@ -157,14 +157,14 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await ledger.audit(id)).toMatchObject({ balanced: true });
     });
 
-    it('grants exactly as many of 40 calls at once as it covers', async () => {
+    it('grants exactly as many of 40 concurrent calls as it covers', async () => {
       const id = await accountWith(10_000);
       const answers = await Promise.all(Array.from({ length: 40 }, () => hold(id, newCallId(), 0, 7 * 60 + 59)));
       expect(answers.filter(({ grantedSeconds }) => grantedSeconds === 60)).toHaveLength(7);
       expect(answers.filter(({ refusal }) => refusal === 'SPEND_LIMIT_EXCEEDED')).toHaveLength(33);
     });
 
-    it('clips an extension like missing money does, refuses the next, and each says which of the two it was', async () => {
+    it('shortens an extension like a low balance, rejects the next one, and reports which applied', async () => {
       const id = await accountWith(10_000);
       const callId = newCallId();
       await hold(id, callId, 0, 100);
@@ -194,7 +194,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       });
     });
 
-    it('begins anew at midnight UTC; what was held before it stays with the day before', async () => {
+    it('starts again at midnight UTC; earlier holds count for the day before', async () => {
       const id = await accountWith(10_000);
       now = MIDNIGHT + DAY - 1;
       const late = newCallId();
@@ -202,7 +202,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
       now = MIDNIGHT + DAY;
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ grantedSeconds: 60 });
-      // The hold that this call releases was yesterday's, so it does not count for today's limit.
+      // The settlement releases a hold of yesterday. So it does not change the spending of today.
       await ledger.settle({ ledgerAccountId: id, callId: late, billedSeconds: 1 });
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
       expect(await ledger.audit(id)).toMatchObject({ balanced: true });
@@ -210,7 +210,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await ledger.audit(id)).toMatchObject({ balanced: true });
     });
 
-    it('never goes back to a day that is over, whatever a clock says', async () => {
+    it('never returns to a past day, even if a clock is late', async () => {
       const id = await accountWith(10_000);
       now = MIDNIGHT + DAY;
       await hold(id, newCallId(), 0, 60);
@@ -218,13 +218,13 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
     });
 
-    it('tells of the limit rather than of the balance when both are too small, and of the balance alone', async () => {
+    it('is reported before the balance if both are too small', async () => {
       const id = await accountWith(59);
       expect(await hold(id, newCallId(), 0, 59)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'INSUFFICIENT_BALANCE' });
     });
 
-    it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses to be %d', async (dailySpendCapMicros) => {
+    it.each([-1, 0.5, Number.NaN, 2 ** 53])('cannot be %d', async (dailySpendCapMicros) => {
       const id = await accountWith(100);
       const request = {
         ledgerAccountId: id,
@@ -239,8 +239,8 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
     });
   });
 
-  describe('bad input', () => {
-    it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53])('of %d seconds or windows moves nothing', async (bad) => {
+  describe('invalid input', () => {
+    it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53])('of %d seconds or windows changes nothing', async (bad) => {
       const id = await accountWith(1_000);
       const callId = newCallId();
       const request = { ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: SECOND };
@@ -253,7 +253,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       await expectUnmoved(id, before);
     });
 
-    it('of an unknown account is refused by every operation and makes none', async () => {
+    it('with an unknown account is rejected by every operation and creates no account', async () => {
       const id = newLedgerAccountId();
       const call = { ledgerAccountId: id, callId: newCallId() };
       const payment = { ledgerAccountId: id, paymentId: 'p1', amountMicros: 1 };
@@ -266,11 +266,11 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
         () => ledger.audit(id),
         () => ledger.frozen(id),
       ];
-      for (const attempt of attempts) await expect(attempt()).rejects.toThrow(/no ledger account/);
+      for (const attempt of attempts) await expect(attempt()).rejects.toThrow(/ledger account .* does not exist/);
       expect(await ledger.accounts(id.replace('~live#0', ''))).toEqual([]);
     });
 
-    it('of a call id that is none, or of an account id that is none, is refused', async () => {
+    it('with an invalid call id or account id is rejected', async () => {
       const id = await accountWith(100);
       const call = { ledgerAccountId: id, callId: 'call_$x.y' };
       await expect(
@@ -281,7 +281,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       await expect(ledger.topUp(payment)).rejects.toThrow(RangeError);
     });
 
-    it.each([1, 2 ** 31])('of a known payment with another amount (%d) moves nothing', async (amountMicros) => {
+    it.each([1, 2 ** 31])('with another amount (%d) for a known payment changes nothing', async (amountMicros) => {
       const id = await accountWith(100);
       const before = await ledger.balance(id);
       const payment = { ledgerAccountId: id, paymentId: 'p1', amountMicros };

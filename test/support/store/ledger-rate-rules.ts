@@ -6,7 +6,7 @@ import { newCallId, newLedgerAccountId } from './test-database.js';
 
 const RUNS = 40;
 
-/** Tests of calls with different prices that a ledger must pass on every storage. */
+/** Tests of calls with different prices. A ledger must pass them on every storage. */
 export function describeLedgerRates(getLedger: () => Ledger): void {
   async function accountWith(amountMicros: number): Promise<string> {
     const id = newLedgerAccountId();
@@ -26,7 +26,7 @@ export function describeLedgerRates(getLedger: () => Ledger): void {
   };
 
   describe('calls of one account at different rates', () => {
-    it('are each held, extended and billed at their own', async () => {
+    it('are held, extended and billed at their own rates', async () => {
       const id = await accountWith(100_000_000);
       const [cheap, dear] = [newCall(id, 833), newCall(id, 40_000)];
       await Promise.all([cheap, dear].map((call) => getLedger().hold({ ...call, window: 0 })));
@@ -47,7 +47,7 @@ export function describeLedgerRates(getLedger: () => Ledger): void {
       await expectBalance(id, { heldMicros: 0, billedMicros: 61 * 40_000 + 240 * 833 });
     });
 
-    it('keep the rate of their first window, whatever a later caller says', async () => {
+    it('keep the rate of their first window, even if a later request has another', async () => {
       const id = await accountWith(100_000_000);
       const call = newCall(id, 40_000);
       await getLedger().hold({ ...call, window: 0 });
@@ -61,7 +61,7 @@ export function describeLedgerRates(getLedger: () => Ledger): void {
       expect(await getLedger().settle({ ...call, billedSeconds: 100 })).toMatchObject({ billedMicros: 4_000_000 });
     });
 
-    it('are refused, or granted in part, by what a second of theirs costs', async () => {
+    it('are rejected or granted in part according to their rate', async () => {
       const id = await accountWith(60 * 40_000 - 1);
       expect(await getLedger().hold({ ...newCall(id, 40_000), window: 0 })).toMatchObject({
         grantedSeconds: 0,
@@ -69,12 +69,13 @@ export function describeLedgerRates(getLedger: () => Ledger): void {
       });
       const call = newCall(id, 39_999);
       expect(await getLedger().hold({ ...call, window: 0 })).toMatchObject({ grantedSeconds: 60 });
-      // 59 micro-USD are left: less than one second of this call, but 59 s of a call at 1 micro-USD per second.
+      // 59 micro-USD are left. They pay for less than one second of this call, although they would pay for 59 s at 1
+      // micro-USD per second.
       expect(await getLedger().hold({ ...call, window: 1 })).toMatchObject({ grantedSeconds: 0, heldSeconds: 60 });
       await expectBalance(id, { availableMicros: 59, heldMicros: 60 * 39_999 });
     });
 
-    it.each([0, -1, 0.5, Number.NaN, MAX_MICROS_PER_SECOND + 1])('have no rate of %d', async (microsPerSecond) => {
+    it.each([0, -1, 0.5, Number.NaN, MAX_MICROS_PER_SECOND + 1])('cannot have the rate %d', async (microsPerSecond) => {
       const id = await accountWith(100_000_000);
       const call = newCall(id, microsPerSecond);
       await expect(getLedger().hold({ ...call, window: 0 })).rejects.toThrow(RangeError);
@@ -82,7 +83,7 @@ export function describeLedgerRates(getLedger: () => Ledger): void {
     });
   });
 
-  it('neither loses nor makes a micro-USD, and bills whole seconds only, at any rate, balance, end and credit', async () => {
+  it('loses and creates no micro-USD and bills whole seconds, for any rate, balance, duration and credit', async () => {
     const script = fc.record({
       rate: fc.oneof(fc.constantFrom(1, 833, 2_500, MAX_MICROS_PER_SECOND), fc.integer({ min: 1, max: 50_000 })),
       funds: fc.integer({ min: 1, max: 20_000 * 2_500 }),

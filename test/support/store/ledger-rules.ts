@@ -1,12 +1,12 @@
 import { HOLD_WINDOW_SECONDS } from '../../../src/kernel/hold-windows.js';
-import { LedgerBusyError, type HoldAnswer, type Ledger } from '../../../src/billing/ledger/ledger.js';
+import { LedgerBusyError, type HoldResult, type Ledger } from '../../../src/billing/ledger/ledger.js';
 import { newCallId, newLedgerAccountId } from './test-database.js';
 
 const FOUR_HOURS = 14_400;
 
 /**
  * Tests that a ledger must pass on every storage.
- * @param SECOND price of a second, in micro-USD
+ * @param SECOND the price of a second, in micro-USD
  */
 export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
   async function accountWith(seconds: number): Promise<string> {
@@ -22,8 +22,8 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
   const settle = (ledgerAccountId: string, callId: string, billedSeconds: number) =>
     getLedger().settle({ ledgerAccountId, callId, billedSeconds });
 
-  async function holdAll(id: string, callId: string, maxDurationSeconds = FOUR_HOURS): Promise<HoldAnswer[]> {
-    const answers: HoldAnswer[] = [];
+  async function holdAll(id: string, callId: string, maxDurationSeconds = FOUR_HOURS): Promise<HoldResult[]> {
+    const answers: HoldResult[] = [];
     for (let window = 0; window < HOLD_WINDOW_SECONDS.length; window++) {
       const answer = await hold(id, callId, window, maxDurationSeconds);
       answers.push(answer);
@@ -41,11 +41,11 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
     expect(await getLedger().audit(id)).toMatchObject({ balanced: true });
   }
 
-  describe('windows', () => {
+  describe('hold windows', () => {
     it.each([
-      ['59 s: refused, a first window is whole or nothing', 59, [[0, 0, true]]],
+      ['59 s: rejected, because a first window is granted completely or not at all', 59, [[0, 0, true]]],
       [
-        '60 s: the first window, and nothing after it',
+        '60 s: the first window only',
         60,
         [
           [60, 60, false],
@@ -53,7 +53,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
         ],
       ],
       [
-        '61 s: one second more',
+        '61 s: one more second',
         61,
         [
           [60, 60, false],
@@ -61,7 +61,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
         ],
       ],
       [
-        '100 s: the rest of 40 s is the last',
+        '100 s: the rest of 40 s as the last window',
         100,
         [
           [60, 60, false],
@@ -89,7 +89,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
           [10_560, 14_400, true],
         ],
       ],
-    ])('holds with a balance for %s', async (_name, seconds, expected) => {
+    ])('are granted with a balance for %s', async (_name, seconds, expected) => {
       const id = await accountWith(seconds);
       const answers = await holdAll(id, newCallId());
       expect(answers.map((a) => [a.grantedSeconds, a.heldSeconds, a.last])).toEqual(expected);
@@ -97,14 +97,14 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: seconds - held, held, billed: 0 });
     });
 
-    it('does not sell parts of a second', async () => {
+    it('never include a part of a second', async () => {
       const id = await accountWith(0);
       await credit(id, 60 * SECOND + 3 * SECOND - 1);
       const answers = await holdAll(id, newCallId());
       expect(answers.map((a) => a.grantedSeconds)).toEqual([60, 2]);
     });
 
-    it('clips windows after the first to the maximum duration, and never the first', async () => {
+    it('are shortened to the maximum duration, except the first', async () => {
       const id = await accountWith(10_000);
       const ten = await holdAll(id, newCallId(), 600);
       expect(ten.map((a) => [a.grantedSeconds, a.last])).toEqual([
@@ -119,7 +119,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       ]);
     });
 
-    it('gives the same answer on every repeat, also when the balance has changed', async () => {
+    it('get the same answer on every repeat, even after the balance has changed', async () => {
       const id = await accountWith(100);
       const callId = newCallId();
       const first = await holdAll(id, callId);
@@ -132,13 +132,13 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       expect(await hold(poor, refused, 0)).toMatchObject({ grantedSeconds: 0 });
     });
 
-    it('asks to come again when the window before is not decided', async () => {
+    it('must be requested again later if the previous window is undecided', async () => {
       const id = await accountWith(1_000);
       await expect(hold(id, newCallId(), 1)).rejects.toBeInstanceOf(LedgerBusyError);
       await expectBalance(id, { available: 1_000, held: 0, billed: 0 });
     });
 
-    it('takes other sizes of windows', async () => {
+    it('can have other sizes', async () => {
       const id = await accountWith(100);
       const callId = newCallId();
       const p = { ledgerAccountId: id, callId, maxDurationSeconds: 600, microsPerSecond: SECOND, windows: [2, 5] };
@@ -148,7 +148,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 94, held: 0, billed: 6 });
     });
 
-    it('refuses figures that are not whole', async () => {
+    it('are rejected for invalid numbers and ids', async () => {
       const id = await accountWith(100);
       await expect(hold(id, newCallId(), 0.5)).rejects.toThrow(RangeError);
       await expect(hold(id, newCallId(), 5)).rejects.toThrow(RangeError);
@@ -158,8 +158,8 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
     });
   });
 
-  describe('the end of a call', () => {
-    it('bills to the second and gives the rest back', async () => {
+  describe('the settlement of a call', () => {
+    it('bills to the second and releases the rest', async () => {
       const id = await accountWith(1_000);
       const callId = newCallId();
       await holdAll(id, callId, 600);
@@ -171,7 +171,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 927, held: 0, billed: 73 });
     });
 
-    it.each([101, 1_000_000_000_000])('bills at most what is held (%d s asked)', async (asked) => {
+    it.each([101, 1_000_000_000_000])('bills at most what is held (%d s requested)', async (asked) => {
       const id = await accountWith(100);
       const callId = newCallId();
       await holdAll(id, callId);
@@ -179,7 +179,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 0, held: 0, billed: 100 });
     });
 
-    it('lets the first settlement stand, whatever a later one asks', async () => {
+    it('is final, even if a later one asks for something else', async () => {
       const id = await accountWith(100);
       const callId = newCallId();
       await hold(id, callId, 0);
@@ -191,7 +191,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 90, held: 0, billed: 10 });
     });
 
-    it('voids: everything held comes back', async () => {
+    it('releases everything if it bills nothing', async () => {
       const id = await accountWith(100);
       const callId = newCallId();
       await holdAll(id, callId);
@@ -199,7 +199,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 100, held: 0, billed: 0 });
     });
 
-    it('refuses a hold that arrives after the void, first window or later', async () => {
+    it('blocks later holds, of the first window or an extension', async () => {
       const id = await accountWith(1_000);
       const never = newCallId();
       await settle(id, never, 0);
@@ -211,7 +211,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 990, held: 0, billed: 10 });
     });
 
-    it('never leaks an extension that races with the settlement', async () => {
+    it('leaves no hold behind when an extension races with it', async () => {
       const id = await accountWith(100_000);
       const calls = Array.from({ length: 20 }, newCallId);
       await Promise.all(calls.map((callId) => hold(id, callId, 0)));
@@ -223,39 +223,39 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 100_000 - 140, held: 0, billed: 140 });
     });
 
-    it("keeps one account's operations from another", async () => {
+    it('is possible only in the account of the call', async () => {
       const [owner, stranger] = [await accountWith(100), await accountWith(100)];
       const callId = newCallId();
       await hold(owner, callId, 0);
-      await expect(settle(stranger, callId, 10)).rejects.toThrow(/another ledger account/);
+      await expect(settle(stranger, callId, 10)).rejects.toThrow(/does not belong to ledger account/);
       await expectBalance(stranger, { available: 100, held: 0, billed: 0 });
     });
   });
 
   describe('top-ups', () => {
-    it('credits a payment once when it is told 20 times at once', async () => {
+    it('credit a payment once when it is reported 20 times at once', async () => {
       const id = await accountWith(0);
       await Promise.all(Array.from({ length: 20 }, () => credit(id, 1_000_000, 'pi_1')));
       expect(await getLedger().balance(id)).toMatchObject({ availableMicros: 1_000_000, creditedMicros: 1_000_000 });
     });
 
-    it('refuses the same payment with another amount', async () => {
+    it('are rejected for a known payment with another amount', async () => {
       const id = await accountWith(0);
       await credit(id, 1_000_000, 'pi_1');
       await expect(credit(id, 2_000_000, 'pi_1')).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
     });
 
-    it.each([0, -1, 0.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1])('refuses %d micro-USD', async (amount) => {
+    it.each([0, -1, 0.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1])('are rejected for %d micro-USD', async (amount) => {
       const id = await accountWith(0);
       await expect(credit(id, amount)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
     });
 
-    it.each(['', 'a.b', '$x', 'a~b', 'x'.repeat(129)])('refuses the payment id "%s"', async (paymentId) => {
+    it.each(['', 'a.b', '$x', 'a~b', 'x'.repeat(129)])('are rejected for the payment id "%s"', async (paymentId) => {
       const id = await accountWith(0);
       await expect(credit(id, 1, paymentId)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
     });
 
-    it('stays exact across 2^31 and up to 1e15 micro-USD, and refuses what would not be', async () => {
+    it('stay exact across 2^31 and up to 1e15 micro-USD, and are rejected beyond exact numbers', async () => {
       const id = await accountWith(0);
       await credit(id, 2 ** 31 - 1, 'a');
       await credit(id, 1, 'b');
@@ -270,7 +270,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
     });
   });
 
-  describe('sweeping', () => {
+  describe('the sweep of old markers', () => {
     it('changes no answer and no amount', async () => {
       const id = await accountWith(1_000);
       const callId = newCallId();
@@ -286,7 +286,7 @@ export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
       await expectBalance(id, { available: 900, held: 0, billed: 100 });
     });
 
-    it('may come at any moment between concurrent operations, and audits stay exact meanwhile', async () => {
+    it('can run between concurrent operations, and audits stay exact', async () => {
       const id = await accountWith(6_000);
       const calls = Array.from({ length: 40 }, newCallId);
       const work = calls.map(async (callId, i) => {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AccountUpdate, LedgerSession, LedgerStorage } from '../../../src/billing/ledger/storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../../../src/billing/ledger/model.js';
 
-/** Schedules an operation on the storage. */
+/** Decides when an operation on the storage runs, and runs it. */
 export type Execute = <T>(name: string, key: string, operation: () => T) => Promise<T>;
 
 export interface LedgerCells {
@@ -10,7 +10,9 @@ export interface LedgerCells {
   entries: Map<string, LedgerEntryDocument>;
 }
 
-/** A storage in memory, atomic per document only; every operation yields to others first. */
+/**
+ * A storage in memory. Only an operation on one document is atomic. Every operation first lets other operations run.
+ */
 export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
   const cells: LedgerCells = { accounts: new Map(), entries: new Map() };
   const session = sessionOn(cells, async (_name, _key, operation) => {
@@ -20,10 +22,10 @@ export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
   return { ...cells, consistently: (work) => work(session) };
 }
 
-/** Changes an update just before it is executed; used to test mutants. */
+/** Changes an update right before it is executed. Mutants of the ledger use this. */
 export type UpdateChange = (update: AccountUpdate, account: LedgerAccountDocument) => AccountUpdate;
 
-/** A session in which every operation is one atomic step, scheduled by `execute`. */
+/** Creates a session in which every operation is one atomic step, which `execute` schedules. */
 export function sessionOn(
   { accounts, entries }: LedgerCells,
   execute: Execute,
@@ -55,7 +57,7 @@ export function sessionOn(
         else if (account) account.frozen ??= freeze;
       }),
     async *entriesBefore(id, epoch) {
-      // Reads two pages, as a cursor would: entries inserted in between may or may not be seen.
+      // Reads two pages, as a cursor does. So an entry that is inserted in between may or may not be found.
       const pages = [(key: string) => key < 'M', (key: string) => key >= 'M'];
       for (const isOnPage of pages) {
         yield* await execute('entriesBefore', id, () =>
@@ -76,7 +78,7 @@ function copy<T extends object>(document: T | undefined): T | null {
   return document ? { ...document } : null;
 }
 
-/** Copies an account. Single markers are immutable and need no copy. */
+/** Copies an account. Its markers need no copy, because they never change. */
 function copyOf(account: LedgerAccountDocument | undefined, keys: readonly string[] | 'all') {
   if (!account) return null;
   if (keys === 'all') return { ...account, markers: { ...account.markers } };

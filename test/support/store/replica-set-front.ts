@@ -10,7 +10,7 @@ const OP_MSG = 2013;
 const HEADER_BYTES = 16;
 const COMMANDS_OF_THE_DRIVER = ['hello', 'ismaster', 'isMaster', 'ping', 'endSessions'];
 
-/** A received command, with the operation time of its response. */
+/** A command that the proxy has received, with the operation time of the response. */
 export interface SeenCommand {
   name: string;
   collection: string;
@@ -21,9 +21,10 @@ export interface SeenCommand {
 export type ReplicaSetFront = Awaited<ReturnType<typeof startReplicaSetFront>>;
 
 /**
- * A proxy that makes a single MongoDB server look like a replica set with one member. It forwards all messages, adds a
- * member's fields to the responses (the set, and the times for causal consistency), and records the commands. So tests
- * can check the commands that we send to a replica set, but not its behavior in a failover.
+ * A proxy that makes a single MongoDB server look like a replica set with one member. It forwards all messages and
+ * records the commands. It adds to the responses what such a member sends: the name of the set, and the times for
+ * causal consistency. Tests can check which commands the service sends to a replica set, but not what happens in a
+ * failover.
  */
 export async function startReplicaSetFront(serverUri: string) {
   const server = new URL(serverUri);
@@ -34,7 +35,7 @@ export async function startReplicaSetFront(serverUri: string) {
 
   function accept(client: Socket): void {
     const upstream = connect(Number(server.port), server.hostname);
-    const asked = new Map<number, Document>();
+    const pending = new Map<number, Document>();
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -48,19 +49,19 @@ export async function startReplicaSetFront(serverUri: string) {
     }
     onMessages(client, (message) => {
       const command = commandOf(message);
-      if (command) asked.set(message.readInt32LE(4), command);
+      if (command) pending.set(message.readInt32LE(4), command);
       upstream.write(message);
     });
     onMessages(upstream, (message) => {
       const responseTo = message.readInt32LE(8);
-      const command = asked.get(responseTo);
-      asked.delete(responseTo);
+      const command = pending.get(responseTo);
+      pending.delete(responseTo);
       client.write(withAnswer(message, (answer) => answered(command, answer)));
     });
   }
 
   function answered(command: Document | undefined, answer: Document): Document {
-    // A real replica set sets the time itself.
+    // The proxy keeps an operation time that the server has set, because the server may be a real replica set.
     const told = answer['operationTime'] as mongo.BSON.Timestamp | undefined;
     const now = told ?? mongo.BSON.Timestamp.fromBits(++time, 1_700_000_000);
     const name = Object.keys(command ?? {})[0] ?? '';
@@ -80,7 +81,10 @@ export async function startReplicaSetFront(serverUri: string) {
 
   return {
     uri: `mongodb://${address}`,
-    /** Received commands in the order of their responses, without those that the driver sends by itself. */
+    /**
+     * The received commands in the order of their responses, except commands that the driver sends without a request of
+     * the service.
+     */
     commands,
     async close(): Promise<void> {
       for (const socket of sockets) socket.destroy();
@@ -89,7 +93,7 @@ export async function startReplicaSetFront(serverUri: string) {
   };
 }
 
-/** Calls `handle` with each complete message of the wire protocol. */
+/** Calls `handle` with each complete message of MongoDB's wire protocol. */
 function onMessages(socket: Socket, handle: (message: Buffer) => void): void {
   let pending = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
@@ -107,7 +111,7 @@ function commandOf(message: Buffer): Document | undefined {
   return at === undefined ? undefined : BSON.deserialize(documentAt(message, at), { promoteLongs: false });
 }
 
-/** Replaces the body of a message, preserving the BSON types of its values. */
+/** Replaces the body of a message. The BSON types of the values stay the same. */
 function withAnswer(message: Buffer, change: (answer: Document) => Document): Buffer {
   const at = bodyOffset(message);
   if (at === undefined) return message;
@@ -118,16 +122,17 @@ function withAnswer(message: Buffer, change: (answer: Document) => Document): Bu
   return whole;
 }
 
-/** Offset of a message's document, which is the command or the response. */
+/** Returns at which offset the document of a message begins. The document is the command or the response. */
 function bodyOffset(message: Buffer): number | undefined {
   switch (message.readInt32LE(12)) {
     case OP_MSG:
-      // After the flags comes the kind of the first section: 0 is the body.
+      // After the flags comes the kind of the first section. Kind 0 is the body.
       return message[HEADER_BYTES + 4] === 0 ? HEADER_BYTES + 5 : undefined;
     case OP_REPLY:
       return HEADER_BYTES + 20;
     case OP_QUERY:
-      // After the flags: the collection's name with its terminating zero, the numbers to skip and to return.
+      // After the flags come the collection's name with a final zero, and the numbers of documents to skip and to
+      // return.
       return message.indexOf(0, HEADER_BYTES + 4) + 9;
     default:
       return undefined;

@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
-import { CarrierRequestRefused } from '../../../src/telephony/errors.js';
+import { UnsafeCarrierRequest } from '../../../src/telephony/errors.js';
 import type { CallInstruction } from '../../../src/telephony/callbacks.js';
 import type { CarrierFactory } from '../../../src/telephony/carriers.js';
 import type { CarrierApi, CarrierCall, DialOutcome } from '../../../src/telephony/port.js';
@@ -8,7 +8,7 @@ import { TEST_CONTRACT } from './routes';
 
 const TIMEOUT_MS = 5_000;
 
-/** A call in this carrier's API. */
+/** A call as this carrier's API returns it. */
 export interface TestCall {
   id: string;
   from: string;
@@ -28,14 +28,14 @@ export type Action =
   | { do: 'hang_up' }
   | { do: 'decline' };
 
-/** Last path segment of a stream URL, an HMAC that only the account can compute. */
+/** Returns the last path segment of a stream URL: an HMAC that needs the account's secret. */
 export function streamToken(secret: string, streamUrl: string): string {
   return createHmac('sha256', secret).update(streamUrl).digest('base64url');
 }
 
 /**
- * Creates a carrier that differs from Twilio wherever the port allows.
- * @param publicKey Ed25519 key of its signatures
+ * Creates a carrier that differs from Twilio wherever the interface of carriers allows it.
+ * @param publicKey the Ed25519 key that verifies the carrier's signatures
  */
 export function createTestCarrierFactory(publicKey: string): CarrierFactory {
   const key = createPublicKey(publicKey);
@@ -70,7 +70,7 @@ function actionsOf(
 ): Action[] {
   switch (instruction.kind) {
     case 'stream': {
-      const { callId, resumption: attempt = 0 } = instruction;
+      const { callId, streamNumber: attempt = 0 } = instruction;
       const url = `${p.streamUrl}/${callId}`;
       const after = `${p.callUrl(callId)}/next?stream=${attempt}`;
       return [{ do: 'connect', url: `${url}/${streamToken(p.secret, url)}`, attempt, after }];
@@ -81,7 +81,7 @@ function actionsOf(
       return [{ do: 'call', number, show, max_seconds: timeLimitSeconds, events, after }];
     }
     case 'apology':
-      return [{ do: 'say', text: instruction.words }, { do: 'hang_up' }];
+      return [{ do: 'say', text: instruction.text }, { do: 'hang_up' }];
     case 'hang_up':
       return [{ do: 'hang_up' }];
     case 'reject':
@@ -116,7 +116,7 @@ function createTestApi({ account, publicBaseUrl }: Parameters<CarrierFactory>[0]
   }
 
   function known(carrierSid: string): string {
-    if (!isCallId(carrierSid)) throw new CarrierRequestRefused();
+    if (!isCallId(carrierSid)) throw new UnsafeCarrierRequest();
     return `/${carrierSid}`;
   }
 
@@ -141,7 +141,7 @@ function createTestApi({ account, publicBaseUrl }: Parameters<CarrierFactory>[0]
       if (!answer.ok && answer.status !== 404) throw new Error(`The carrier answered ${answer.status}.`);
     },
     async limitTo() {
-      throw new CarrierRequestRefused();
+      throw new UnsafeCarrierRequest();
     },
     async fetch(carrierSid) {
       const answer = await ask('GET', known(carrierSid));

@@ -1,16 +1,19 @@
 import { MAX_MEDIA_BYTES, ProtocolViolation, type MediaCodec, type MediaEvent } from '../../../src/telephony/media.js';
 
-/** Message number and time in ms, 32 bits each. */
+/** The message number and the time in ms, with 32 bits each. */
 const HEADER_BYTES = 8;
 
-/** Maximum messages held back while earlier ones are missing; beyond it, the missing ones are skipped. */
+/**
+ * The maximum number of messages that wait for a missing earlier one. If more arrive, the codec skips the missing
+ * messages.
+ */
 const MOST_HELD = 16;
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * Codec of the test carrier: audio is binary, the rest JSON. Messages are numbered and may arrive out of order; they
- * are held until the earlier ones have arrived.
+ * The codec of the test carrier. Audio is binary; all other messages are JSON. Messages are numbered and may arrive out
+ * of order, so the codec holds a message until all earlier ones have arrived.
  */
 export function createTestCodec(): MediaCodec {
   const held = new Map<number, MediaEvent>();
@@ -44,7 +47,7 @@ function controlOf(data: Buffer): { number: number; event: MediaEvent } {
   try {
     message = JSON.parse(data.toString('utf8'));
   } catch {
-    throw new ProtocolViolation(1007, 'not JSON');
+    throw new ProtocolViolation(1007, 'the message must be JSON');
   }
   if (typeof message !== 'object' || message === null) throw new ProtocolViolation(1007, 'not an object');
   const fields = message as Record<string, unknown>;
@@ -61,7 +64,7 @@ function eventOf(fields: Record<string, unknown>): MediaEvent {
         streamId: text(fields['stream'], UUID),
         carrierSid: text(fields['call'], UUID),
         isTelephoneAudio: fields['audio'] === 'ulaw/8000',
-        resumption: Number(fields['attempt'] ?? 0),
+        streamNumber: Number(fields['attempt'] ?? 0),
       };
     case 'key':
       return { event: 'dtmf', digit: text(fields['key'], /^[0-9*#]$/) };
@@ -80,7 +83,7 @@ function text(value: unknown, pattern: RegExp): string {
   return value;
 }
 
-/** Encodes an event as the carrier sends it. */
+/** Encodes an event in the form in which the carrier sends it. */
 export function encode(number: number, event: MediaEvent): { data: Buffer; isBinary: boolean } {
   if (event.event === 'media') {
     const header = Buffer.alloc(HEADER_BYTES);
@@ -99,7 +102,7 @@ function wordsOf(event: Exclude<MediaEvent, { event: 'media' }>): object {
         call: event.carrierSid,
         stream: event.streamId,
         audio: event.isTelephoneAudio ? 'ulaw/8000' : 'opus/48000',
-        attempt: event.resumption,
+        attempt: event.streamNumber,
       };
     case 'dtmf':
       return { t: 'key', key: event.digit };

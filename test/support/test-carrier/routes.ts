@@ -41,11 +41,11 @@ const ofCall = { ...request, params: z.object({ call_id: z.string() }) };
 const testCarrierRoutes = {
   answerTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/answer' }),
   continueTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/next' }),
-  tellOfTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/events' }),
+  reportTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/events' }),
   receiveTestCall: defineRoute({ ...request, path: '/carriers/test/calls' }),
 };
 
-/** Callbacks in JSON, on routes of this carrier. */
+/** The routes of this carrier, which receive its callbacks in JSON. */
 export const TEST_CONTRACT: CarrierContract = {
   createRoutes(deps) {
     const { events, instructions } = deps;
@@ -60,44 +60,49 @@ export const TEST_CONTRACT: CarrierContract = {
     return bindRoutes(testCarrierRoutes, {
       async answerTestCall({ ctx, params }) {
         const { ref, carrier } = await verified(ctx);
-        return sent(carrier.render(await instructions.answered(params.call_id, ref, gate.terms(ctx))));
+        return sent(
+          carrier.render(await instructions.answerOutboundCall(params.call_id, ref, gate.responseContext(ctx))),
+        );
       },
 
       async continueTestCall({ ctx, params }) {
         const { ref, carrier, notice } = await verified(ctx);
         const { other_side: otherSide } = notice;
         const ended = {
-          after: Number(ctx.query['stream'] ?? 0),
+          streamNumber: Number(ctx.query['stream'] ?? 0),
           ...(otherSide === undefined ? {} : { transferConnected: otherSide === 'answered' }),
         };
-        const terms = gate.termsOfLostStream(ctx);
-        return sent(carrier.render(await instructions.streamEnded(params.call_id, ref, ended, terms)));
+        const context = gate.lostStreamContext(ctx);
+        return sent(carrier.render(await instructions.continueAfterStream(params.call_id, ref, ended, context)));
       },
 
-      async tellOfTestCall({ ctx, params: { call_id: callId } }) {
+      async reportTestCall({ ctx, params: { call_id: callId } }) {
         const { ref, notice } = await verified(ctx);
         if (notice.listener !== undefined) {
           const who = notice.listener === 'person' ? ('human' as const) : ('voicemail' as const);
-          return gate.acknowledge(ctx, events.answeredBy(callId, ref, who));
+          return gate.acknowledge(ctx, events.recordAnsweredBy(callId, ref, who));
         }
-        if (notice.other_side === 'answered') return gate.acknowledge(ctx, events.transferAnswered(callId, ref));
-        return gate.acknowledge(ctx, events.statusOf(callId, ref, reportOf(notice)));
+        if (notice.other_side === 'answered') return gate.acknowledge(ctx, events.recordTransferAnswer(callId, ref));
+        return gate.acknowledge(ctx, events.handleStatus(callId, ref, reportOf(notice)));
       },
 
       async receiveTestCall({ ctx }) {
         let admitted: VerifiedRequest | undefined;
-        const bringer = async () => {
+        const identifySender = async () => {
           admitted = await gate.admit(ctx);
           return { mode: admitted.mode };
         };
         const decide = async (forwarder: Forwarder, deadline: number) => {
           const { mode, carrier, request: told } = admitted as VerifiedRequest;
           const { call: carrierSid, from = '', to = '', agent_id: agentId } = noticeOf(told.body);
-          const wording = { notOwn: 'The call is not yours.', ofAnotherCall: 'The call is another one.' };
-          const call = { mode, carrier, carrierSid, forwarder, from, to, agentId, wording };
-          return carrier.render(await instructions.arrived(call, deadline));
+          const errorMessages = {
+            notOwnCall: 'The call is not yours.',
+            belongsToAnotherCall: 'The call is another one.',
+          };
+          const call = { mode, carrier, carrierSid, forwarder, from, to, agentId, errorMessages };
+          return carrier.render(await instructions.receiveCall(call, deadline));
         };
-        return sent(await gate.arrival(ctx, { bringer, decide }));
+        return sent(await gate.decideInboundCall(ctx, { identifySender, decide }));
       },
     });
   },

@@ -9,7 +9,7 @@ import type { Notice } from './routes';
 const RINGS_MS = 100;
 const FRAME_MS = 20;
 
-interface Asked {
+interface DialRequest {
   to: string;
   from: string;
   answer: string;
@@ -20,9 +20,9 @@ interface Asked {
 /** Starts the test carrier's server on loopback: its REST API, its signed callbacks and its media streams. */
 export async function startTestCarrierServer(p: { accountId: string; secret: string; port: number }) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const calls = new Map<string, { call: TestCall; asked: Asked; socket?: WebSocket; notices: number }>();
-  /** Bytes of audio received per call. */
-  const heard = new Map<string, number>();
+  const calls = new Map<string, { call: TestCall; request: DialRequest; socket?: WebSocket; notices: number }>();
+  /** How many bytes of audio the carrier has received in each call. */
+  const receivedBytes = new Map<string, number>();
   const timers = new Set<NodeJS.Timeout>();
   let closed = false;
 
@@ -52,11 +52,11 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     return answer.ok && text !== '' ? (JSON.parse(text) as { actions: Action[] }).actions : [{ do: 'hang_up' }];
   }
 
-  async function tell(id: string, state: NonNullable<Notice['state']>): Promise<void> {
+  async function reportState(id: string, state: NonNullable<Notice['state']>): Promise<void> {
     const entry = calls.get(id)!;
-    const { call, asked } = entry;
+    const { call, request } = entry;
     const end = state === 'over' ? { outcome: call.outcome ?? 'completed', seconds: secondsOf(call) } : {};
-    await post(asked.events, { call: id, state, n: entry.notices++, at: Date.now(), ...end });
+    await post(request.events, { call: id, state, n: entry.notices++, at: Date.now(), ...end });
   }
 
   async function end(id: string, outcome: NonNullable<TestCall['outcome']>): Promise<void> {
@@ -64,16 +64,16 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     if (entry.call.state === 'over') return;
     Object.assign(entry.call, { state: 'over', outcome, ended_ms: Date.now() });
     entry.socket?.close(1000);
-    await tell(id, 'over');
+    await reportState(id, 'over');
   }
 
   async function answer(id: string): Promise<void> {
-    const { call, asked } = calls.get(id)!;
+    const { call, request } = calls.get(id)!;
     if (call.state !== 'ringing') return;
     Object.assign(call, { state: 'talking', answered_ms: Date.now() });
     later(call.max_seconds * 1_000, () => end(id, 'completed'));
-    await tell(id, 'talking');
-    await follow(id, await post(asked.answer, { call: id }));
+    await reportState(id, 'talking');
+    await follow(id, await post(request.answer, { call: id }));
   }
 
   async function follow(id: string, [action]: Action[]): Promise<void> {
@@ -81,7 +81,7 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     await end(id, 'completed');
   }
 
-  /** Opens a media stream in which messages arrive in swapped pairs. */
+  /** Opens a media stream in which two neighboring messages always arrive in the wrong order. */
   function stream(id: string, { url, attempt, after }: Extract<Action, { do: 'connect' }>): void {
     const socket = new WebSocket(url);
     const entry = calls.get(id)!;
@@ -102,14 +102,14 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     let ms = 0;
     let frames: NodeJS.Timeout | undefined;
     socket.on('open', () => {
-      say({ event: 'start', carrierSid: id, streamId: randomUUID(), isTelephoneAudio: true, resumption: attempt });
+      say({ event: 'start', carrierSid: id, streamId: randomUUID(), isTelephoneAudio: true, streamNumber: attempt });
       frames = setInterval(() => {
         say({ event: 'media', mulaw: Buffer.alloc(160, 0xff), timestampMs: ms });
         ms += FRAME_MS;
       }, FRAME_MS);
     });
     socket.on('message', (data: Buffer, isBinary) => {
-      if (isBinary) heard.set(id, (heard.get(id) ?? 0) + data.length);
+      if (isBinary) receivedBytes.set(id, (receivedBytes.get(id) ?? 0) + data.length);
       else {
         const message = JSON.parse(data.toString('utf8')) as { t: string; tag?: string };
         if (message.t === 'tag') say({ event: 'mark', name: message.tag ?? '' });
@@ -123,15 +123,15 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     });
   }
 
-  function place(asked: Asked): TestCall {
+  function place(request: DialRequest): TestCall {
     const id = randomUUID();
-    const { from, to, max_seconds } = asked;
+    const { from, to, max_seconds } = request;
     const call: TestCall = { id, from, to, state: 'queued', created_ms: Date.now(), max_seconds };
-    calls.set(id, { call, asked, notices: 0 });
+    calls.set(id, { call, request, notices: 0 });
     later(RINGS_MS / 2, async () => {
       if (call.state !== 'queued') return;
       call.state = 'ringing';
-      await tell(id, 'ringing');
+      await reportState(id, 'ringing');
     });
     later(RINGS_MS * 2, () => answer(id));
     return call;
@@ -146,7 +146,7 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     if (request.headers.authorization !== `Bearer ${p.secret}`) return void reply(401, {});
     const [, id = '', order] = /^\/v1\/calls\/([^/]+)(\/end)?$/.exec(pathname) ?? [];
     if (pathname === '/v1/calls' && request.method === 'POST') {
-      return void reply(202, place(JSON.parse(Buffer.concat(chunks).toString('utf8')) as Asked));
+      return void reply(202, place(JSON.parse(Buffer.concat(chunks).toString('utf8')) as DialRequest));
     }
     if (pathname === '/v1/calls') {
       const found = [...calls.values()].map(({ call }) => call);
@@ -169,7 +169,7 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     signed,
     calls: () => [...calls.values()].map(({ call }) => call),
-    heard: (id: string) => heard.get(id) ?? 0,
+    receivedBytes: (id: string) => receivedBytes.get(id) ?? 0,
     async close(): Promise<void> {
       closed = true;
       for (const timer of timers) clearTimeout(timer);

@@ -28,7 +28,7 @@ export async function findMongodb(options: FindOptions & { dataFolder: string })
   }
   if (writer === 'mongod') {
     throw new Error(
-      `${options.dataFolder} was written by mongod, which is gone. Put it on PATH again, or reset the data.`,
+      `${options.dataFolder} was written by mongod, which was not found. Put mongod on PATH again, or run npm run reset.`,
     );
   }
   return { kind: 'embedded', ...(await buildEmbeddedMongo({ ...options, folder })) };
@@ -40,7 +40,7 @@ function writerOf(dataFolder: string): MongodbProgram['kind'] | undefined {
   return undefined;
 }
 
-/** A hash of the replacement's source, so that it is rebuilt when the source changes. */
+/** Returns a hash of the embedded replacement's source, so that it is rebuilt when the source changes. */
 async function sourceVersion(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of ['pom.xml', 'EmbeddedMongo.java']) {

@@ -5,7 +5,7 @@ import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
 import type { FindOptions } from '../find-options.js';
 
-/** A version of the 8.0 series, which production uses. */
+/** A version of the 8.0 series, the one used in production. */
 const VERSION = '8.0.13';
 
 const PROGRAM = `
@@ -24,7 +24,7 @@ export async function downloadMongod(
   const { downloads, env, report, signal } = options;
   const earlier = await findDownloaded(downloads);
   if (earlier !== undefined) return earlier;
-  // Do not retry the download at each start on a machine where the replacement had to be built.
+  // If the replacement had to be built on this machine, do not retry the download at each start.
   if (existsSync(options.unlessBuilt)) return undefined;
   report('no mongod on PATH; trying the official download');
   const downloaded = await tryDownload({

@@ -5,7 +5,7 @@ import type { MongodbProgram } from './find-mongodb.js';
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** The embedded server blocks a thread per write until the commit, so many connections need many threads. */
+/** The embedded server blocks one thread per write until the commit. So many connections need many threads. */
 const CONNECTION_THREADS = 64;
 
 export interface MongodbOptions {
@@ -32,8 +32,8 @@ export async function startMongodb(options: MongodbOptions): Promise<ServerProce
 }
 
 /**
- * The connection string of a database. `journal=true` makes a standalone mongod confirm a write only when it is on
- * disk.
+ * Returns the connection string of a database. With `journal=true`, a standalone mongod confirms a write only when the
+ * write is on disk.
  */
 export function mongodbUri(program: MongodbProgram, port: number, database: string): string {
   const server = `mongodb://127.0.0.1:${port}/${database}`;

@@ -7,7 +7,7 @@ import { runCommand } from '../../processes/run-command.js';
 import type { FindOptions } from '../find-options.js';
 import { downloadTemporal } from './temporal-download.js';
 
-/** The last version that `go install` can build; contains Server 1.29.1 and UI 2.42.1. */
+/** The last version that `go install` can build. It contains Server 1.29.1 and UI 2.42.1. */
 const VERSION = '1.5.1';
 const BUILD_TIMEOUT_MS = 1_800_000;
 const ADVICE =

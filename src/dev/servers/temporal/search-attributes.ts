@@ -9,7 +9,7 @@ const { INDEXED_VALUE_TYPE_KEYWORD } = temporal.api.enums.v1.IndexedValueType;
 
 /**
  * Registers our search attributes with the configured Temporal server, because calls fail without them. If this is not
- * permitted (Temporal Cloud has its own procedure), reports the error and lets the start continue.
+ * permitted (as in Temporal Cloud, which has a different procedure), reports the error and lets the start continue.
  */
 export async function registerSearchAttributes(p: { env: NodeJS.ProcessEnv; report: Report }): Promise<void> {
   const { address, namespace, tls, apiKey } = parseConfig(p.env).temporal;

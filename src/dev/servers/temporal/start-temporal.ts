@@ -6,7 +6,7 @@ import { probePort, startReady, type ServerProcess } from '../server-process.js'
 const READY_TIMEOUT_MS = 60_000;
 const NAMESPACE = 'default';
 /**
- * Temporal's HTTP API cannot be turned off. It is not used, so it only accepts a host name that no web page can have.
+ * Temporal's HTTP API cannot be turned off. Nothing uses it, so it accepts only a host name that no web page can have.
  */
 const NO_HOST = 'nobody.invalid';
 
@@ -14,7 +14,7 @@ export interface TemporalOptions {
   /** Path of the Temporal CLI. */
   file: string;
   port: number;
-  /** Absent: no web UI. */
+  /** Absent: the server has no web UI. */
   ui?: UiAddress;
   /** Absent: all data is lost when the server stops. */
   dataFile?: string;
@@ -38,7 +38,7 @@ export async function startTemporal(options: TemporalOptions): Promise<ServerPro
     name: 'Temporal',
     command: { file: options.file, args, env: options.env },
     probe: async () => {
-      // Probe the port first: a client that finds no server would keep reconnecting forever.
+      // Probe the port first, because a client that finds no server would keep reconnecting forever.
       await probePort(port);
       await probeTemporal(`127.0.0.1:${port}`);
     },

@@ -5,7 +5,7 @@ import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
 import type { FindOptions } from '../find-options.js';
 
-/** The library only downloads as part of starting a server, so start one and stop it at once. */
+/** Program that downloads Temporal. The library downloads only when it starts a server, so start one and stop it. */
 const PROGRAM = `
 const { TestWorkflowEnvironment } = require('@temporalio/testing');
 const executable = { type: 'cached-download', downloadDir: process.argv[1], ttl: '10 years' };

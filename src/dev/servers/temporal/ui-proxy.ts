@@ -1,7 +1,8 @@
-import { createServer, request as send, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as send, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { isLoopbackHost } from '../../../platform/config/addresses.js';
+import { createHttpServer } from '../../../platform/http/server/http-server.js';
 
 export interface UiProxy {
   close: () => Promise<void>;
@@ -13,16 +14,16 @@ export interface UiAddress {
 }
 
 const CONNECTIONS = 100;
-/** Headers that belong to a single connection and are not forwarded. */
+/** Headers that are not forwarded, because they belong to a single connection. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
 /**
- * Proxies Temporal's web UI and only accepts loopback host names and requests from the UI's own pages. The UI itself
- * accepts any host and origin, so with DNS rebinding a web page could read and end every workflow.
+ * Starts a proxy for Temporal's web UI. It accepts only loopback host names and requests from the UI's pages. The UI
+ * itself accepts any host and origin, so by DNS rebinding a web page could read and end every workflow.
  * @param ui the address of the UI itself
  */
 export async function startUiProxy(port: number, ui: UiAddress): Promise<UiProxy> {
-  const server = createServer((request, response) => {
+  const server = createHttpServer({}, (request, response) => {
     if (!isAdmitted(request)) {
       response.writeHead(403, { connection: 'close' }).end();
       return;
@@ -46,7 +47,9 @@ export async function startUiProxy(port: number, ui: UiAddress): Promise<UiProxy
   };
 }
 
-/** Other sites may link to the UI, but their scripts, forms and images must not access it. */
+/**
+ * Whether to forward a request. Other sites may link to the UI, but their scripts, forms and images must not access it.
+ */
 function isAdmitted({ headers, url = '' }: IncomingMessage): boolean {
   const { host = '', origin } = headers;
   if (!url.startsWith('/') || !isLoopbackHost(host)) return false;

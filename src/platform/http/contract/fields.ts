@@ -15,19 +15,19 @@ export const MAX_LENGTHS = {
 export const MAX_JSON_DEPTH = 32;
 
 /**
- * Maximum members of one list or object in a request, and of all together, because validation is slow on each member
- * and reports lengths only afterwards. No field takes more than 20 members, but unknown fields need room, too.
+ * Maximum members of one list or object in a request, and of all together. Validation is slow for each member and
+ * checks lengths only afterwards. No field takes more than 20 members, but a request may have unknown fields, too.
  */
 export const MAX_JSON_MEMBERS = { ofOne: 256, ofAll: 4_096 } as const;
 
-/** Lone surrogates and NUL: no real text contains them, and databases and carriers treat them differently. */
+/** Lone surrogates and NUL. No real text contains them, and databases and carriers treat them differently. */
 const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 
-/** The same for the OpenAPI document, in the common subset of all regular expression dialects. */
+/** The same rule for the OpenAPI document, in syntax that all regular expression dialects have. */
 const USABLE_TEXT = '^[^\\x00]*$';
 export const NOT_BLANK = '^[\\s\\uFEFF]*[^\\s\\uFEFF\\x00][^\\x00]*$';
 
-/** Bounds the length in characters, for validation and for the OpenAPI document. */
+/** Limits the length in characters, for validation and for the OpenAPI document. */
 export function ofLength(schema: z.ZodString, { min = 0, max }: { min?: number; max: number }, fault: string) {
   return schema
     .refine((value) => {
@@ -43,7 +43,10 @@ export function text(field: string, maxLength: number) {
     error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`),
   });
   return ofLength(string, { max: maxLength }, `${field} must have at most ${maxLength} characters.`)
-    .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
+    .refine(
+      (value) => !UNUSABLE_CHARACTERS.test(value),
+      `${field} must not contain control characters or invalid Unicode.`,
+    )
     .meta({ pattern: USABLE_TEXT });
 }
 
@@ -54,7 +57,7 @@ export function fullText(field: string, maxLength: number) {
     .meta({ pattern: NOT_BLANK });
 }
 
-/** @param hint text appended to the error message for a wrong format */
+/** A phone number to call. @param hint text appended to the error message for a wrong format */
 export function toPhoneNumber(hint = '') {
   return z
     .string({
@@ -63,9 +66,9 @@ export function toPhoneNumber(hint = '') {
     })
     .regex(
       E164_PATTERN,
-      `to_phone_number must be in E.164 form: a plus, a digit 1 to 9, then 1 to 14 more digits.${hint}`,
+      `to_phone_number must be in E.164 format: a plus, a digit 1 to 9, then 1 to 14 more digits.${hint}`,
     )
-    .meta({ description: 'Number to call, in E.164 form.', examples: ['+12025550100'] });
+    .meta({ description: 'Number to call, in E.164 format.', examples: ['+12025550100'] });
 }
 
 export const agentId = text('agent_id', 255).meta({
@@ -75,11 +78,11 @@ export const agentId = text('agent_id', 255).meta({
 
 export const callId = z.string().meta({
   description:
-    'Identifier of an existing call. When it is present, all else in the request is ignored, no call is made and the status of that call is returned.',
+    'Identifier of an existing call. If it is present, all other parameters are ignored, no call is placed, and the status of that call is returned.',
   examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
 });
 
-/** Pattern of an http or https URL; `urlFault` checks the rest. */
+/** Pattern of an http or https URL. `urlFault` checks everything else. */
 export const HTTP_URL = '^[hH][tT][tT][pP][sS]?://[^\\s]+$';
 
 export const webhookUrl = text('webhook_url', MAX_LENGTHS.webhookUrl).meta({
@@ -99,27 +102,30 @@ export const modeParameter = z
   .optional()
   .meta({
     description:
-      'With a session: which mode is asked about, test unless said otherwise. With an API key it is the key’s mode, and another one is refused.',
+      'With a login session: the mode of the request, test by default. With an API key it must be the mode of the key.',
     examples: ['test'],
   });
 
 type Scalar = string | number | boolean | null;
 
 /**
- * A string that contains a JSON object, such as input_parameters and output_parameters. Also limited in bytes: an LLM
- * reads it for every reply, and counts a character of a rare script as up to four tokens.
+ * A string that contains a JSON object, such as input_parameters and output_parameters. Its length in bytes is limited,
+ * too, because an LLM reads it for every reply, and a rare character is up to four tokens.
  */
 export function jsonObjectText(field: string, scalarsOnly: boolean) {
-  const whole = `${field} must be a string holding a JSON object`;
+  const whole = `${field} must be a JSON object encoded as a string`;
   const kind = scalarsOnly ? `${whole} whose values are null, boolean, number or string` : whole;
   const string = z.string({
     error: (issue) =>
-      typeof issue.input === 'object' ? `${kind}; an object was given, encode it as a string.` : `${kind}.`,
+      typeof issue.input === 'object' ? `${kind}; an object was given: encode it as a string.` : `${kind}.`,
   });
   const max = MAX_LENGTHS.parameters;
   return ofLength(string, { max }, `${field} must have at most ${max} characters.`)
     .refine((value) => byteCount(value) <= max, `${field} must have at most ${max} bytes in UTF-8.`)
-    .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
+    .refine(
+      (value) => !UNUSABLE_CHARACTERS.test(value),
+      `${field} must not contain control characters or invalid Unicode.`,
+    )
     .refine((value) => isJsonObject(value, scalarsOnly), `${kind}.`)
     .meta({
       format: 'json-object',

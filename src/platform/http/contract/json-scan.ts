@@ -1,9 +1,9 @@
-/** The result of one pass over the characters of a JSON text. */
+/** The result of scanning a JSON text. */
 export interface JsonScan {
   depth: number;
   /** Keys that occur more than once in the outermost object. */
   repeatedKeys: ReadonlySet<string>;
-  /** Members of all lists and objects together. */
+  /** Number of members of all lists and objects together. */
   members: number;
   /** The list or object with the most members, and the outermost field that contains it. */
   largest: { members: number; isList: boolean; field?: string };
@@ -16,8 +16,8 @@ interface Container {
 }
 
 /**
- * Scans a JSON text in linear time before it is parsed: parsers overflow the stack on deep nesting and silently keep
- * the last of two equal keys, and validation costs far more per member than this scan.
+ * Scans a JSON text in linear time before it is parsed. Parsers overflow the stack on deep nesting and silently use the
+ * last of two equal keys, and validation costs far more per member than this scan.
  */
 export function scanJson(json: string): JsonScan {
   const open: Container[] = [];
@@ -41,7 +41,7 @@ export function scanJson(json: string): JsonScan {
       i = end;
     }
   }
-  // Truncated text also fails to parse.
+  // A truncated text also fails to parse, so no error is needed here.
   return scan;
 }
 
@@ -49,7 +49,7 @@ function countComma(container: Container | undefined): void {
   if (container) container.commas += 1;
 }
 
-/** Counts an empty container as having one member. */
+/** Ends a list or object. An empty one counts as having one member. */
 function close(container: Container | undefined, scan: JsonScan): void {
   if (container === undefined) return;
   const { commas, ...what } = container;
@@ -58,7 +58,7 @@ function close(container: Container | undefined, scan: JsonScan): void {
   if (members > scan.largest.members) scan.largest = { members, ...what };
 }
 
-/** Index of the closing quote, or the length of the text if there is none. */
+/** Returns the index of the closing quote, or the length of the text if there is none. */
 function endOfString(json: string, start: number): number {
   for (let i = start + 1; i < json.length; i++) {
     if (json[i] === '\\') i++;
@@ -73,7 +73,7 @@ function isFollowedByColon(json: string, end: number): boolean {
   return json[i] === ':';
 }
 
-/** The key as the parser reads it, so that an escaped spelling does not hide a duplicate. */
+/** Returns the key as the parser reads it. Otherwise a duplicate could be hidden by writing it with escapes. */
 function unescaped(literal: string): string {
   if (!literal.includes('\\')) return literal.slice(1, -1);
   try {

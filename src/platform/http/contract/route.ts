@@ -10,16 +10,16 @@ import type { ErrorCode } from '../../../kernel/errors.js';
 export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
 
 /**
- * The kind of object that a route changes, which decides whether a test key may use it:
- * - `mode`: objects of the caller's mode, such as calls and API keys. Any key.
+ * The kind of object that a route changes. It decides whether a test key may use the route:
+ * - `mode`: objects of the caller's mode, such as calls and API keys. Any key may use the route.
  * - `agent`: the agent in the path. A test key may change test agents only.
- * - `account`: objects that live calls depend on as well, such as phone numbers. No test key.
- * - `self`: the caller's own session, password or membership.
+ * - `account`: objects that live calls also depend on, such as phone numbers. A test key may not use the route.
+ * - `self`: the member's own session, password or membership. Only portal sessions may use the route, no API key.
  */
 export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
-/** Kind of costly request: per account and mode, a few of each kind run at once, and further ones wait. */
-export type RouteLoad = 'detail' | 'list' | 'export' | 'recording';
+/** Kind of request: per account and mode, a few of each kind run at once, and further ones wait. */
+export type RouteLoad = 'read' | 'change' | 'detail' | 'list' | 'export' | 'recording';
 
 type Examples = Readonly<Record<string, unknown>>;
 
@@ -28,25 +28,28 @@ export type Route = Operation &
   ({ method: 'get'; changes?: RouteChanges } | { method: 'post' | 'patch' | 'delete'; changes: RouteChanges });
 
 interface Operation {
-  /** With parameters in braces, as in the OpenAPI document. */
+  /** The path with parameters in braces, as in the OpenAPI document. */
   path: string;
   tag: string;
   summary: string;
   description?: string;
   auth: RouteAuth;
-  /** Members' roles that may use it; by default all roles may read, and all except viewers may write. */
+  /** Members' roles that may use the route. By default all roles may read, and all except viewers may write. */
   roles?: readonly Role[];
   /** Only for members with a verified e-mail address. */
   verified?: true;
-  /** The account's requests of this kind are queued; a list requested as CSV counts as `export`. */
+  /**
+   * Kind of queue for the account's requests to this route. A list requested as CSV counts as `export`. Default:
+   * `change` if the route changes something, otherwise `read`.
+   */
   load?: RouteLoad;
-  /** Not written to the audit log although it changes something. */
+  /** True if the audit log contains no entry for this route, although it changes something. */
   unaudited?: true;
-  /** Has a separate limit, so that it does not count towards the daily limit of changes. */
+  /** True if the route has a separate limit. Its requests then do not count towards the daily limit of changes. */
   bounded?: true;
   /**
-   * The handler reads query, headers and body itself, because their meaning or signature decides what is checked first.
-   * The schemas then only document the route.
+   * True if the handler reads query, headers and body, because their meaning or signature decides what is checked
+   * first. The schemas then only document the route.
    */
   readsItself?: true;
   params?: z.ZodObject;
@@ -56,7 +59,10 @@ interface Operation {
     contentType: string;
     schema: z.ZodObject | z.ZodUnion;
     examples: Examples;
-    /** The handler reads the body after its own check, whose error takes precedence over validation errors. */
+    /**
+     * True if the handler reads the body after a check. The error of that check then takes precedence over validation
+     * errors.
+     */
     onDemand?: true;
   };
   success: {
@@ -68,7 +74,7 @@ interface Operation {
     alternatives?: Readonly<Record<string, { schema: z.ZodType; examples: Examples }>>;
     headers?: Readonly<Record<string, string>>;
   };
-  /** Error codes of this route; `errorCodesOf` adds the common ones. */
+  /** Error codes of this route only. `errorCodesOf` adds the common ones. */
   errors: readonly ErrorCode[];
 }
 
@@ -130,8 +136,8 @@ export function errorCodesOf(route: Route): ErrorCode[] {
 
 /** Rate limit headers of responses to API keys. */
 export const rateLimitHeaders = {
-  RateLimit: 'What is left of the API key’s requests and the seconds until they are full again.',
-  'RateLimit-Policy': 'Requests the API key may make in a window of seconds.',
+  RateLimit: 'Remaining requests of the API key and the seconds until the limit resets.',
+  'RateLimit-Policy': 'Requests that the API key may make per window, in seconds.',
 };
 
 /** A JSON response. */

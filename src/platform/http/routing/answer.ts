@@ -5,12 +5,12 @@ import type { ApiContext } from '../context.js';
 import { sendStaticFile, type StaticFile } from '../static-file.js';
 
 interface AnswerOptions {
-  /** 200 unless given. */
+  /** HTTP status; 200 by default. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
   /** Id of the changed object, for the audit log, if the path does not contain it. */
   target?: string;
-  /** Nothing had to change: no entry in the audit log. */
+  /** True if nothing had to change. Then the audit log contains no entry. */
   unchanged?: boolean;
 }
 
@@ -37,12 +37,12 @@ export class Content<Type extends string, Body extends Piece> {
   ) {}
 }
 
-/** @param body the success body, or an error object with its status in the options */
+/** Builds a JSON response. @param body the success body, or an error object with its status in the options */
 export function answer<Body>(body: Body | ErrorObject, options: AnswerOptions): Answer<Body> {
   return new Answer(body, options);
 }
 
-/** @param options.length bytes of the body, if known for a stream */
+/** Builds a response of another type. @param options.length bytes of the body, if known for a stream */
 export function content<const Type extends string, Body extends Piece>(
   type: Type,
   body: Body,
@@ -85,7 +85,7 @@ function requireDeclared(route: Route, body: unknown, status = 200): void {
   const schema = status === 200 ? route.success.schema : ErrorObject;
   const result = schema.safeParse(body);
   if (result.success) return;
-  // Include paths and codes only, because messages may repeat the data.
+  // Include only paths and codes, because the messages may contain the data.
   const faults = result.error.issues.map(({ path, code }) => `${path.join('.')} (${code})`).join(', ');
-  throw new Error(`The answer to ${route.method} ${route.path} is not what its contract says: ${faults}`);
+  throw new Error(`The response of ${route.method} ${route.path} does not match its contract: ${faults}`);
 }

@@ -24,8 +24,8 @@ type InputOf<R> = R extends { readsItself: true }
         : unknown);
 
 /**
- * A handler's argument: the parts of the request that its contract declares, validated. `ctx` is for deadlines, limits
- * and cookies; handlers return the response instead of writing to it.
+ * A handler's argument: the parts of the request that its contract declares, validated. Handlers use `ctx` for
+ * deadlines, limits and cookies, and return the response instead of writing to `ctx`.
  */
 type HandlerRequest<R extends Route, P extends Principals = object> = { ctx: ApiContext } & PrincipalOf<R, P> &
   ParamsOf<R> &

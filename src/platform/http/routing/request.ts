@@ -24,8 +24,10 @@ export async function readRequest(ctx: ApiContext, route: Route): Promise<Reques
   if (route.query) parts.query = queryOf(route.query, ctx);
   if (route.body) {
     const schema = route.body.schema as z.ZodObject;
-    if (route.body.onDemand) parts.readBody = () => bodyOf(schema, ctx);
-    else parts.body = await bodyOf(schema, ctx);
+    const read = () => bodyOf(schema, ctx);
+    // While a slow body arrives, do not occupy a slot that others wait for.
+    if (route.body.onDemand) parts.readBody = () => ctx.state.releaseSlotDuring?.(read) ?? read();
+    else parts.body = await read();
   }
   if (route.headers) parts.headers = validated(route.headers, headersOf(ctx, route.headers));
   return parts;

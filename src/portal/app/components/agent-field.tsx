@@ -9,7 +9,7 @@ import { CheckField, SelectField, TextArea, TextField } from './fields';
 export function AgentField(p: {
   name: Exclude<AgentFieldName, 'tools'>;
   form: ReturnType<typeof useForm<AgentForm>>;
-  /** Replaces the hint of the definition. */
+  /** Hint to show instead of the one in the field's definition. */
   hint?: ComponentChildren;
   rows?: number;
   placeholder?: string;

@@ -9,7 +9,7 @@ const HEIGHT = 180;
 const LEFT = 8;
 const BOTTOM = 22;
 
-/** Renders a bar chart. The numbers are in the table below each chart. */
+/** Renders a bar chart. A table below each chart contains the numbers. */
 export function BarChart({ bars, title }: { bars: readonly Bar[]; title: string }) {
   const width = 720;
   const most = Math.max(...bars.map(({ value }) => value), 0);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A modal dialog. The browser traps the focus and closes it on Escape. */
+/** A modal dialog. The browser keeps the focus inside and closes the dialog on Escape. */
 export function Dialog(p: { title: string; onClose: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();

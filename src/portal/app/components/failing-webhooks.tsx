@@ -6,9 +6,12 @@ import { useData } from '../use-data';
 import { Failure } from './feedback';
 import { Time } from './values';
 
-/** Polls while an endpoint is failing, for at most ten minutes, so that the notice disappears after a success. */
+/**
+ * Polling interval while an endpoint is failing, for at most ten minutes, so that the notice disappears after a
+ * success.
+ */
 const READ_EVERY_MS = 15_000;
-const MOST_READS = 40;
+const MAX_READS = 40;
 
 /** Lists failing webhook endpoints; renders nothing if there are none. `only` limits it to one endpoint. */
 export function FailingWebhooks({ only }: { only?: string }) {
@@ -22,7 +25,7 @@ export function FailingWebhooks({ only }: { only?: string }) {
     if (!readsAgain) return undefined;
     let reads = 0;
     const reading = setInterval(() => {
-      if (reads++ < MOST_READS) failing.reload();
+      if (reads++ < MAX_READS) failing.reload();
     }, READ_EVERY_MS);
     return () => clearInterval(reading);
   }, [readsAgain]);
@@ -31,13 +34,13 @@ export function FailingWebhooks({ only }: { only?: string }) {
   if (!isFailing) return null;
   return (
     <section class="notice notice-bad" aria-label="Failing webhooks">
-      <h2>{shown.length === 1 ? 'A receiver takes no webhooks' : `${shown.length} receivers take no webhooks`}</h2>
+      <h2>{shown.length === 1 ? 'A webhook endpoint is failing' : `${shown.length} webhook endpoints are failing`}</h2>
       {shown.map((each) => (
         <Receiver key={each.url} of={each} />
       ))}
       <p>
-        <a href="/portal/webhooks?state=failed">See the failed deliveries</a>. This notice goes when the next one is
-        accepted.
+        <a href="/portal/webhooks?state=failed">View failed deliveries</a>. This notice disappears after the next
+        successful delivery.
       </p>
     </section>
   );
@@ -47,13 +50,13 @@ function Receiver({ of: failing }: { of: FailingWebhook }) {
   const { failed_deliveries: count } = failing;
   return (
     <p>
-      <strong class="breakable">{failing.url}</strong>: {count < 100 ? count : '100 or more'} events given up since{' '}
+      <strong class="breakable">{failing.url}</strong>: {count < 100 ? count : '100 or more'} failed events since{' '}
       <Time at={failing.since} />
       {failing.last_delivered_at === undefined ? (
-        ', and none accepted before'
+        ', no successful delivery before'
       ) : (
         <>
-          , after the last success at <Time at={failing.last_delivered_at} />
+          , last successful delivery at <Time at={failing.last_delivered_at} />
         </>
       )}
       . Last error: {errorOf(failing)}, <a href={`/portal/calls/${failing.last_call_id}`}>in this call</a>.
@@ -62,6 +65,6 @@ function Receiver({ of: failing }: { of: FailingWebhook }) {
 }
 
 function errorOf({ last_error: error, last_http_status: status }: FailingWebhook): string {
-  if (status !== undefined && (error === 'status' || error === 'redirect')) return `status ${status}`;
-  return error === 'timeout' ? 'no answer within 5 seconds' : words(error ?? 'unknown');
+  if (status !== undefined && (error === 'status' || error === 'redirect')) return `HTTP status ${status}`;
+  return error === 'timeout' ? 'no response within 5 seconds' : words(error ?? 'unknown');
 }

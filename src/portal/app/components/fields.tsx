@@ -58,7 +58,7 @@ export function TextField(
         <input
           {...attributes}
           name={p.name}
-          // Preact's types require a literal; all our types are text inputs.
+          // Preact's types require a literal here. All our types are text inputs.
           type={(p.type ?? 'text') as 'text'}
           value={p.value}
           autocomplete={p.autocomplete ?? 'off'}

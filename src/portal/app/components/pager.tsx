@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PageOf } from '../types';
 
 /**
- * Tracks the page of a cursor-paged list: forward with the response's cursor, back through earlier cursors. A new `key`
- * (another filter or mode) starts at the first page.
+ * Keeps track of the page of a cursor-paged list: forward with the response's cursor, back through earlier cursors. A
+ * new `key` (another filter or mode) goes back to the first page.
  */
 export function useCursor(key: string) {
   const [trail, setTrail] = useState<readonly string[]>([]);
@@ -26,7 +26,7 @@ export function Pager({ of: list, cursor }: { of: PageOf<unknown>; cursor: Retur
     </button>
   );
   return (
-    <nav class="pager" aria-label="Pages of the list">
+    <nav class="pager" aria-label="Pagination">
       {step('Newer', cursor.page > 1 ? cursor.back : undefined)}
       <span class="quiet">Page {cursor.page}</span>
       {step('Older', next === undefined ? undefined : () => cursor.forward(next))}
@@ -42,7 +42,7 @@ export function Table({
 }: {
   label: string;
   head: readonly string[];
-  /** Titles of the columns with numbers; their cells have the class `number`. */
+  /** Titles of the columns that contain numbers. Their cells have the class `number`. */
   numeric?: readonly string[];
   children: ComponentChildren;
 }) {
@@ -52,7 +52,7 @@ export function Table({
         <thead>
           <tr>
             {head.map((title) =>
-              // A column of buttons has no title; screen readers would announce an empty heading.
+              // A column of buttons has no title, and screen readers would announce an empty heading.
               title === '' ? (
                 <td key={title} />
               ) : (

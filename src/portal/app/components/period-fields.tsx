@@ -11,7 +11,7 @@ export function PeriodFields({ period, onChange }: { period: Period; onChange: (
   return (
     <>
       <TextField label="From" name="from" type="date" value={period.from} onChange={(from) => onChange({ from })} />
-      <TextField label="Until" name="to" type="date" value={period.to} onChange={(to) => onChange({ to })} />
+      <TextField label="To" name="to" type="date" value={period.to} onChange={(to) => onChange({ to })} />
     </>
   );
 }

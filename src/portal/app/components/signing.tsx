@@ -5,7 +5,7 @@ import { useData } from '../use-data';
 import { Failure, Loaded } from './feedback';
 import { Secret, Time } from './values';
 
-/** Settings for signing webhooks by the Standard Webhooks scheme; off by default. */
+/** Settings for signing webhooks by the Standard Webhooks scheme. Signing is off by default. */
 export function Signing() {
   const { api, session } = usePortal();
   const isOwner = session?.member.role === 'owner';
@@ -26,22 +26,22 @@ export function Signing() {
   };
 
   return (
-    <section class="card" aria-label="Signing">
-      <h2>Signing</h2>
+    <section class="card" aria-label="Webhook signing">
+      <h2>Webhook signing</h2>
       <Failure>{failure}</Failure>
-      {secret === undefined ? null : <Secret value={secret} what="This is the signing secret." />}
+      {secret === undefined ? null : <Secret value={secret} what="Your signing secret." />}
       <Loaded of={signing}>
         {(state) =>
           state.enabled ? (
             <>
-              <p>Webhooks are signed by the Standard Webhooks scheme, with each of these secrets:</p>
+              <p>Webhooks are signed with each of these secrets, as Standard Webhooks describes:</p>
               <ul>
                 {state.secrets.map((secret) => (
                   <li key={secret.created_at}>
-                    made <Time at={secret.created_at} />
+                    created <Time at={secret.created_at} />
                     {secret.expires_at === undefined ? null : (
                       <>
-                        , in force until <Time at={secret.expires_at} />
+                        , valid until <Time at={secret.expires_at} />
                       </>
                     )}
                   </li>
@@ -50,7 +50,7 @@ export function Signing() {
               {isOwner ? (
                 <div class="actions">
                   <button type="button" class="button" onClick={() => act(api.post('/webhook_signing/rotate'))}>
-                    New secret
+                    Rotate secret
                   </button>
                   <button type="button" class="button" onClick={() => act(api.delete('/webhook_signing'))}>
                     Turn signing off
@@ -60,7 +60,7 @@ export function Signing() {
             </>
           ) : (
             <>
-              <p>Webhooks are not signed. With signing, your server can tell that they come from here.</p>
+              <p>Webhooks are not signed. Sign them so that your server can verify where they come from.</p>
               {isOwner ? (
                 <button type="button" class="button" onClick={() => act(api.post('/webhook_signing/rotate'))}>
                   Turn signing on

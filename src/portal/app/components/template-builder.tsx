@@ -10,13 +10,13 @@ interface Key {
 }
 
 const KINDS: readonly { value: Kind; label: string }[] = [
-  { value: 'text', label: 'Words or digits' },
+  { value: 'text', label: 'Text' },
   { value: 'yes-no', label: 'Yes or no' },
-  { value: 'number', label: 'A number' },
-  { value: 'choices', label: 'One of a list' },
+  { value: 'number', label: 'Number' },
+  { value: 'choices', label: 'One of several choices' },
 ];
 
-/** Edits the template of the data to extract, a JSON object encoded as a string, row by row. */
+/** Edits the template of the data to extract, row by row. The template is a JSON object encoded as a string. */
 export function TemplateBuilder(p: { value: string; error: string | undefined; onChange: (json: string) => void }) {
   const [keys, setKeys] = useState<Key[]>(() => keysOf(p.value));
 
@@ -34,13 +34,13 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
         <div class="template-row" key={index}>
           <input
             name={index === 0 ? 'output_parameters' : `output_parameters_${index}`}
-            aria-label={`Name of value ${index + 1}`}
+            aria-label={`Name of field ${index + 1}`}
             placeholder="appointment_confirmed"
             value={key.name}
             onInput={(event) => edit(index, { name: event.currentTarget.value })}
           />
           <select
-            aria-label={`Kind of value ${index + 1}`}
+            aria-label={`Type of field ${index + 1}`}
             value={key.kind}
             onChange={(event) => edit(index, { kind: event.currentTarget.value as Kind })}
           >
@@ -52,7 +52,7 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
           </select>
           {key.kind === 'choices' ? (
             <input
-              aria-label={`Choices of value ${index + 1}`}
+              aria-label={`Choices of field ${index + 1}`}
               placeholder="small|medium|large"
               value={key.choices}
               onInput={(event) => edit(index, { choices: event.currentTarget.value })}
@@ -61,7 +61,7 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
           <button
             type="button"
             class="button button-small"
-            aria-label={`Remove value ${index + 1}`}
+            aria-label={`Remove field ${index + 1}`}
             onClick={() => change(keys.filter((_, at) => at !== index))}
           >
             Remove
@@ -73,9 +73,9 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
         class="button button-small"
         onClick={() => change([...keys, { name: '', kind: 'text', choices: '' }])}
       >
-        Add a value
+        Add field
       </button>
-      <p class="hint">The agent asks for each of these; what nobody said comes back as null.</p>
+      <p class="hint">The agent collects each field. A field that was not mentioned in the call is returned as null.</p>
       {p.error === undefined ? null : <p class="field-error">{p.error}</p>}
     </fieldset>
   );

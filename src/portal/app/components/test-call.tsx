@@ -9,15 +9,15 @@ import { Failure } from './feedback';
 import { SubmitButton, TextField } from './fields';
 import { Status } from './values';
 
-/** Useful numbers of the simulated carrier. */
+/** Numbers of the simulated carrier that are useful for tests. */
 const SCRIPTS = [
-  ['+12025550111', 'answers the demo agent’s questions'],
-  ['+12025550100', 'talks, says goodbye, hangs up'],
+  ['+12025550111', 'answers the questions of the demo agent'],
+  ['+12025550100', 'talks, says goodbye and hangs up'],
   ['+12025550101', 'is busy'],
   ['+12025550105', 'is a voicemail'],
 ] as const;
 
-/** Places a call and shows its progress live. */
+/** Places a call and shows its progress as it happens. */
 export function TestCall({ agentId }: { agentId: string }) {
   const { api, mode } = usePortal();
   const [callId, setCallId] = useState<string>();
@@ -35,7 +35,7 @@ export function TestCall({ agentId }: { agentId: string }) {
           label="Number to call"
           type="tel"
           hint={
-            mode === 'test' ? 'In test mode a simulated person answers.' : 'A real phone rings, and the call is billed.'
+            mode === 'test' ? 'In test mode, a simulated person answers.' : 'A real phone rings and the call is billed.'
           }
           {...form.field('to_phone_number')}
         />
@@ -51,7 +51,7 @@ export function TestCall({ agentId }: { agentId: string }) {
             ))}
           </ul>
         ) : null}
-        <SubmitButton busy={form.busy}>{mode === 'test' ? 'Place a test call' : 'Place the call'}</SubmitButton>
+        <SubmitButton busy={form.busy}>{mode === 'test' ? 'Place test call' : 'Place call'}</SubmitButton>
       </form>
       {callId === undefined ? null : <Progress key={callId} callId={callId} />}
     </section>
@@ -72,9 +72,7 @@ function Progress({ callId }: { callId: string }) {
         {cost === undefined ? '' : ` · ${usd(cost)}`}
       </p>
       {summary === undefined ? null : <p>{summary}</p>}
-      <a href={`/portal/calls/${callId}`}>
-        {isFinalStatus(call.data.status) ? 'See the whole call' : 'Watch the call'}
-      </a>
+      <a href={`/portal/calls/${callId}`}>{isFinalStatus(call.data.status) ? 'View call' : 'Follow call'}</a>
     </div>
   );
 }

@@ -3,11 +3,11 @@ import { TextField } from './fields';
 
 type Changes = Readonly<Record<string, string | null>>;
 
-/** Edits the secret headers of a tool. Stored ones can be replaced and removed, but not read. */
+/** Edits the secret headers of a tool. Stored headers can be replaced and removed, but not read. */
 export function ToolHeaders(p: {
   /** Names of stored headers. */
   names: readonly string[];
-  /** Whether stored headers stay unless changed. They are lost if the tool's name or server changes. */
+  /** Whether stored headers stay unless the user changes them. They are lost if the tool's name or server changes. */
   kept: boolean;
   /** Values to store by header name; null removes a header. */
   changes: Changes;
@@ -30,7 +30,7 @@ export function ToolHeaders(p: {
     <fieldset class="template">
       <legend>Secret headers</legend>
       <p class="hint">
-        Such as Authorization. They go to the server of this URL only and are shown to nobody; give them again when the
+        Such as Authorization. They are sent only to the server of this URL and never shown. Enter them again when the
         tool gets another name or its URL leads to another server.
       </p>
       {[...names, ...fresh].map((each) => {
@@ -81,20 +81,14 @@ export function ToolHeaders(p: {
         class="secret-header"
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
-          // Enter would submit the form without the header.
+          // The default action of Enter would submit the form without the header.
           event.preventDefault();
           add();
         }}
       >
-        <TextField
-          label="New secret header"
-          name="header name"
-          placeholder="Authorization"
-          value={name}
-          onChange={setName}
-        />
+        <TextField label="Header name" name="header name" placeholder="Authorization" value={name} onChange={setName} />
         <button type="button" class="button button-small" onClick={add}>
-          Add the header
+          Add header
         </button>
       </div>
       {p.error === undefined ? null : (

@@ -28,14 +28,14 @@ export function ToolParameters(p: {
 
   return (
     <fieldset class="template">
-      <legend>Arguments</legend>
+      <legend>Parameters</legend>
       {asSchema ? (
         <TextArea
           label="JSON Schema"
           name={p.name}
           rows={8}
           monospace
-          hint="Of type object; without references, patterns and formats."
+          hint="Of type object, without references, patterns and formats."
           value={p.value}
           error={p.error}
           onChange={p.onChange}
@@ -65,11 +65,11 @@ export function ToolParameters(p: {
             class="button button-small"
             onClick={() => change([...rows, { name: '', type: 'string', description: '', required: true }])}
           >
-            Add an argument
+            Add parameter
           </button>
         )}
         {asSchema && listed === undefined ? (
-          <span class="quiet">This schema says more than a list can.</span>
+          <span class="quiet">This schema is too complex for the list editor.</span>
         ) : (
           <button type="button" class="button button-small" onClick={turn}>
             {asSchema ? 'Edit as a list' : 'Edit as JSON Schema'}
@@ -90,13 +90,13 @@ function ParameterRow(p: {
   return (
     <div class="template-row">
       <input
-        aria-label={`Name of argument ${number}`}
+        aria-label={`Name of parameter ${number}`}
         placeholder="order_number"
         value={row.name}
         onInput={(event) => p.onChange({ name: event.currentTarget.value })}
       />
       <select
-        aria-label={`Type of argument ${number}`}
+        aria-label={`Type of parameter ${number}`}
         value={row.type}
         onChange={(event) => p.onChange({ type: event.currentTarget.value as ToolParameter['type'] })}
       >
@@ -108,8 +108,8 @@ function ParameterRow(p: {
       </select>
       <input
         class="long"
-        aria-label={`Description of argument ${number}`}
-        placeholder="What it is, for the model"
+        aria-label={`Description of parameter ${number}`}
+        placeholder="Description for the model"
         value={row.description}
         onInput={(event) => p.onChange({ description: event.currentTarget.value })}
       />
@@ -121,7 +121,7 @@ function ParameterRow(p: {
         />{' '}
         Required
       </label>
-      <button type="button" class="button button-small" aria-label={`Remove argument ${number}`} onClick={p.onRemove}>
+      <button type="button" class="button button-small" aria-label={`Remove parameter ${number}`} onClick={p.onRemove}>
         Remove
       </button>
     </div>

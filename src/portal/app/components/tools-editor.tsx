@@ -22,7 +22,7 @@ const NO_ARGUMENTS = '{"type":"object","properties":{}}';
 
 /**
  * Converts stored tools to form values.
- * @param before the tools as submitted; each keeps its key, so that it stays expanded
+ * @param before the submitted tools, whose keys are kept, so that they stay expanded
  */
 export function editedTools(tools: readonly Tool[] = [], before: readonly EditedTool[] = []): EditedTool[] {
   return tools.map((tool, index) => {
@@ -35,13 +35,13 @@ export function editedTools(tools: readonly Tool[] = [], before: readonly Edited
 export function givenTool(tool: EditedTool) {
   const { key: _key, header_names: names = [], stored: _stored, headers = {}, ...fields } = tool;
   if (keepsHeaders(tool)) return Object.keys(headers).length === 0 ? fields : { ...fields, headers };
-  // Send lost headers with empty values: the service rejects them by name, so that none disappears unnoticed.
+  // Send lost headers with empty values. The service rejects those by name, so that no header disappears unnoticed.
   const again = { ...Object.fromEntries(names.map((name) => [name, ''])), ...headers };
   const given = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== null));
   return Object.keys(given).length === 0 ? fields : { ...fields, headers: given };
 }
 
-/** Whether a tool keeps its stored headers: only with its stored name and the origin of its stored URL. */
+/** Whether a tool keeps its stored headers. It does while its name and the origin of its URL are the stored ones. */
 function keepsHeaders({ name, url, stored }: EditedTool): boolean {
   return stored !== undefined && name === stored.name && originOf(url) === originOf(stored.url);
 }
@@ -53,12 +53,12 @@ function originOf(url: string): string {
 /** Edits the HTTP tools of an agent. */
 export function ToolsEditor(p: {
   tools: readonly EditedTool[];
-  /** Error messages of the server, by `tools` or `tools.<index>.<field>`. */
+  /** Error messages of the server. The key is `tools` or `tools.<index>.<field>`. */
   errors: Readonly<Record<string, string>>;
   onChange: (tools: EditedTool[]) => void;
 }) {
   const { tools, errors } = p;
-  const isToldInside = Object.keys(errors).some((name) => name.startsWith('tools.'));
+  const isShownInTool = Object.keys(errors).some((name) => name.startsWith('tools.'));
   const add = () => {
     const fresh = { name: '', description: '', method: 'GET' as const, url: '', parameters: NO_ARGUMENTS };
     p.onChange([...tools, { ...fresh, key: `new ${Date.now()}` }]);
@@ -67,8 +67,8 @@ export function ToolsEditor(p: {
     <fieldset class="template">
       <legend>{AGENT_FIELDS.tools.form.label}</legend>
       <p class="hint">
-        Requests it may make to your servers during a call, when its instruction says so. The model reads the answer; it
-        never sees the URL. A server has 10 seconds.
+        HTTP requests that the agent can make to your servers during a call. The model reads the response but never sees
+        the URL. Requests time out after 10 seconds.
       </p>
       {tools.map((tool, index) => (
         <ToolFields
@@ -80,16 +80,16 @@ export function ToolsEditor(p: {
           onRemove={() => p.onChange(tools.filter((each) => each !== tool))}
         />
       ))}
-      {errors['tools'] === undefined || isToldInside ? null : (
+      {errors['tools'] === undefined || isShownInTool ? null : (
         <p class="field-error" role="alert">
           {errors['tools']}
         </p>
       )}
       {tools.length >= AGENT_FIELDS.tools.max ? (
-        <p class="quiet">These are as many as an agent can have.</p>
+        <p class="quiet">An agent can have no more tools.</p>
       ) : (
         <button type="button" class="button button-small" onClick={add}>
-          Add a tool
+          Add tool
         </button>
       )}
     </fieldset>
@@ -106,7 +106,7 @@ function ToolFields(p: {
   const { tool, index, errors } = p;
   const place = `tools.${index}`;
   const isFaulty = Object.keys(errors).some((name) => name.startsWith(`${place}.`));
-  // Expand new tools, and rejected ones, whose error would otherwise be hidden.
+  // Expand new tools, and also rejected ones, because their error would otherwise be hidden.
   const [open, setOpen] = useState(tool.name === '');
   useEffect(() => {
     if (isFaulty) setOpen(true);
@@ -125,11 +125,16 @@ function ToolFields(p: {
         <strong>{title}</strong>{' '}
         <span class="quiet breakable">{tool.url === '' ? '' : `${tool.method} ${webhookEndpoint(tool.url)}`}</span>
       </summary>
-      <TextField label="Tool name" hint="Small letters, digits and _, like find_slot." {...field('name')} />
-      <TextArea label="When to use it" rows={2} hint="In words for the model." {...field('description')} />
+      <TextField label="Tool name" hint="Lowercase letters, digits and _, like find_slot." {...field('name')} />
+      <TextArea
+        label="When to use it"
+        rows={2}
+        hint="Tells the model when to use the tool."
+        {...field('description')}
+      />
       <SelectField
         label="Method"
-        hint="GET has the arguments in the query, POST in a JSON body."
+        hint="GET sends the parameters in the query, POST in a JSON body."
         options={METHODS}
         {...field('method')}
       />

@@ -50,7 +50,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
-/** Shows text with a copy button; long lines scroll. */
+/** Shows text with a copy button. Long lines scroll. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div class="code">
@@ -67,7 +67,7 @@ export function Secret({ value, what }: { value: string; what: string }) {
   return (
     <div class="notice notice-good" role="status">
       <p>
-        <strong>{what}</strong> It is shown only now: keep it in a safe place.
+        <strong>{what}</strong> It is shown only once. Store it in a safe place.
       </p>
       <Code text={value} label={what} />
     </div>

@@ -5,7 +5,7 @@ import { Failure } from './feedback';
 import { Table } from './pager';
 import { Status, Time } from './values';
 
-/** Polling interval and maximum duration after a redelivery. */
+/** Polling interval after a redelivery, and how long to poll. */
 const READ_EVERY_MS = 1_000;
 const WAIT_MS = 70_000;
 
@@ -19,7 +19,7 @@ export function WebhookAttempts(p: {
   const { api } = usePortal();
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
-  /** Number of the last attempt before a redelivery; undefined while not waiting for one. */
+  /** Number of the last attempt before a redelivery; undefined when the page is not waiting for a redelivery. */
   const [sentAfter, setSentAfter] = useState<number>();
   const last = p.attempts.at(-1);
   const isWaiting = sentAfter !== undefined && ((last?.number ?? 0) <= sentAfter || last?.outcome === undefined);
@@ -48,11 +48,15 @@ export function WebhookAttempts(p: {
   }
 
   if (p.attempts.length === 0) {
-    return <p class="quiet">{p.final ? 'No webhook was asked for.' : 'It is sent when the call has ended.'}</p>;
+    return (
+      <p class="quiet">
+        {p.final ? 'No webhook URL was set for this call.' : 'The webhook is sent when the call has ended.'}
+      </p>
+    );
   }
   return (
     <>
-      <Table label="Webhook attempts" head={['Sent', 'Outcome', 'Answer', 'Time', 'Body']} numeric={['Time']}>
+      <Table label="Webhook attempts" head={['Sent', 'Outcome', 'Response', 'Duration', 'Body']} numeric={['Duration']}>
         {p.attempts.map((attempt) => (
           <tr key={`${attempt.redelivery} ${attempt.number}`}>
             <td>

@@ -2,11 +2,11 @@ import { useLocation } from 'preact-iso';
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
-import { useEntrance } from '../use-entrance';
+import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
 
-/** Target page of an invitation link. */
+/** The page that an invitation link opens. */
 export function AcceptInvitation() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();
@@ -15,13 +15,13 @@ export function AcceptInvitation() {
     await api.post('/portal/accept-invitation', values);
     await refresh();
   });
-  useEntrance('Join');
+  useLogInRedirect('Join');
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
-      <h1>Join an account</h1>
+      <h1>Accept invitation</h1>
       <Failure>{form.failure}</Failure>
-      <TextField label="Invitation" hint="The token you were given." {...form.field('token')} />
+      <TextField label="Invitation" hint="The token from your invitation." {...form.field('token')} />
       <TextField label="Your name" autocomplete="name" {...form.field('name')} />
       <TextField
         label="Password"
@@ -30,7 +30,7 @@ export function AcceptInvitation() {
         hint="At least 12 characters."
         {...form.field('password')}
       />
-      <SubmitButton busy={form.busy}>Join</SubmitButton>
+      <SubmitButton busy={form.busy}>Accept invitation</SubmitButton>
     </form>
   );
 }

@@ -10,7 +10,7 @@ import { Confirm } from '../components/dialog';
 import { FailingWebhooks } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton } from '../components/fields';
-import { LiveCopy } from '../components/live-copy';
+import { CopyToLive } from '../components/copy-to-live';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
 import { editedTools, ToolsEditor } from '../components/tools-editor';
@@ -39,7 +39,7 @@ export function AgentEditor() {
   if (agent.state === 'loading') return <Page title="Agent">…</Page>;
   return (
     <Page
-      title={agent.data?.name ?? (id === 'new' ? 'New agent' : 'Agent')}
+      title={agent.data?.name ?? (id === 'new' ? 'Create agent' : 'Agent')}
       actions={agent.data === undefined ? null : <Actions agent={agent.data} />}
     >
       {agent.data?.webhook_url === undefined ? null : (
@@ -77,11 +77,11 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
     setSaved(false);
     const body = requestOf(values, agent);
     if (agent === undefined) {
-      const made = await api.post<Agent>('/agents', body);
-      route(`/portal/agents/${made.agent_id}`, true);
+      const created = await api.post<Agent>('/agents', body);
+      route(`/portal/agents/${created.agent_id}`, true);
     } else {
       const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
-      // Entered secrets are stored now and not shown again.
+      // The secrets that the user entered are stored now and not shown again.
       form.set({ tools: editedTools(tools, values.tools) });
       setSaved(true);
     }
@@ -96,7 +96,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       {agent === undefined && mode === 'test' ? (
-        <p class="quiet">Made in test mode, it is a test agent: live calls cannot use it.</p>
+        <p class="quiet">You are in test mode, so this becomes a test agent. Live calls cannot use it.</p>
       ) : null}
       <Failure>{form.failure}</Failure>
       <AgentField name="name" form={form} />
@@ -106,7 +106,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         rows={9}
         hint={
           <>
-            What the agent does and how. The first sentence opens the call. <code>{'{{name}}'}</code> stands for an
+            What the agent does and how. The call opens with the first sentence. <code>{'{{name}}'}</code> inserts an
             input parameter of the request.
           </>
         }
@@ -115,7 +115,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         name="engine"
         form={form}
         options={[
-          { value: '', label: `The service’s: ${choices.defaultEngine}` },
+          { value: '', label: `Default (${choices.defaultEngine})` },
           ...engines.map((value) => ({ value, label: value })),
         ]}
       />
@@ -144,7 +144,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
           name="phone_number"
           form={form}
           options={[
-            { value: '', label: 'The account’s first number' },
+            { value: '', label: 'First number of the account' },
             ...choices.numbers.map(({ phone_number: value }) => ({ value, label: value })),
           ]}
         />
@@ -153,7 +153,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
       <AgentField name="ring_timeout_seconds" form={form} />
       <AgentField name="webhook_url" form={form} placeholder="https://example.com/call-completed" />
       <div class="actions">
-        <SubmitButton busy={form.busy}>{agent === undefined ? 'Make the agent' : 'Save'}</SubmitButton>
+        <SubmitButton busy={form.busy}>{agent === undefined ? 'Create agent' : 'Save'}</SubmitButton>
         <span role="status">{saved ? 'Saved.' : ''}</span>
       </div>
     </form>
@@ -164,7 +164,7 @@ function Actions({ agent }: { agent: Agent }) {
   return (
     <>
       <TestBadge of={agent} />
-      {agent.mode === 'test' ? <LiveCopy agent={agent} /> : null}
+      {agent.mode === 'test' ? <CopyToLive agent={agent} /> : null}
       <Archive agent={agent} />
     </>
   );
@@ -184,7 +184,7 @@ function Archive({ agent }: { agent: Agent }) {
       {asking ? (
         <Confirm
           title={`Archive ${agent.name}?`}
-          text="No new call can use it. Its calls stay as they are."
+          text="New calls can no longer use this agent. Existing calls are not affected."
           action="Archive"
           onConfirm={() =>
             api.delete(`/agents/${agent.agent_id}`).then(

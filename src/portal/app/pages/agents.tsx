@@ -15,7 +15,7 @@ export function Agents() {
   );
   const create = (
     <a class="button button-main" href="/portal/agents/new">
-      New agent
+      Create agent
     </a>
   );
   return (
@@ -23,11 +23,11 @@ export function Agents() {
       <Loaded
         of={agents}
         isEmpty={(list) => list.data.length === 0}
-        empty="An agent is what talks on your calls: an instruction, a voice, a language. Make the first one."
+        empty="No agents yet. An agent speaks on your calls: it has an instruction, a voice and a language. Create your first one."
       >
         {(list) => (
           <>
-            <Table label="Agents" head={['Name', 'Voice', 'Language', 'Agent id', 'Changed']}>
+            <Table label="Agents" head={['Name', 'Voice', 'Language', 'Agent ID', 'Last changed']}>
               {list.data.map((agent) => (
                 <tr key={agent.agent_id}>
                   <td>

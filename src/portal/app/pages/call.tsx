@@ -11,7 +11,7 @@ import { Page } from '../layout';
 import { usePortal } from '../session';
 import { isFinalStatus } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
-import { Talk } from './call-talk';
+import { Conversation } from './call-conversation';
 
 export function Call() {
   const { api, mode } = usePortal();
@@ -50,14 +50,14 @@ function Actions({ call, reload }: { call: CallView; reload: () => void }) {
           target="_blank"
           rel="noreferrer"
         >
-          Workflow in Temporal
+          View workflow in Temporal
         </a>
       )}
       {asking ? (
         <Confirm
           title="Erase this call?"
-          text="Numbers, instruction, parameters, summary, transcript, recording and the stored webhook are removed for good. Status, times and cost stay."
-          action="Erase for good"
+          text="Phone numbers, instruction, parameters, summary, transcript, recording and stored webhook are deleted permanently. Status, times and cost are kept."
+          action="Erase permanently"
           onConfirm={() => act('erase')}
           onClose={() => setAsking(false)}
         />
@@ -80,12 +80,12 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
       <div class="columns">
         <section class="card" aria-label="Conversation">
           <h2>Conversation</h2>
-          <Talk call={call} />
+          <Conversation call={call} />
         </section>
         <div>
           <section class="card" aria-label="Extracted data">
             <h2>Extracted data</h2>
-            <Data json={call.output_parameters} none="The agent had nothing to extract." />
+            <Data json={call.output_parameters} none="No data was extracted." />
           </section>
           <section class="card" aria-label="Timeline">
             <h2>Timeline</h2>
@@ -139,7 +139,7 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
 function Facts({ call }: { call: CallView }) {
   return (
     <dl class="facts">
-      <dt>Call id</dt>
+      <dt>Call ID</dt>
       <dd>
         <code>{call.call_id}</code> <Copy text={call.call_id} />
       </dd>
@@ -169,11 +169,11 @@ function Facts({ call }: { call: CallView }) {
       <dd>
         {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
         {call.cost === undefined ? '' : ` · ${usd(call.cost)}`}
-        <span class="quiet"> at {usd(call.price_per_minute)} a minute</span>
+        <span class="quiet"> at {usd(call.price_per_minute)} per minute</span>
       </dd>
       {call.external_call_id === '' ? null : (
         <>
-          <dt>External id</dt>
+          <dt>External ID</dt>
           <dd>{call.external_call_id}</dd>
         </>
       )}
@@ -200,7 +200,7 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
   );
 }
 
-/** Shows a JSON object, encoded as a string, as rows. */
+/** Shows a JSON object, which is encoded as a string, as rows. */
 export function Data({ json, none }: { json: string | undefined; none: string }) {
   const entries = entriesOf(json);
   if (entries.length === 0) return <p class="quiet">{none}</p>;
@@ -209,7 +209,7 @@ export function Data({ json, none }: { json: string | undefined; none: string })
       {entries.map(([name, value]) => (
         <>
           <dt>{name}</dt>
-          <dd>{value === null ? <span class="quiet">not said</span> : textOf(value)}</dd>
+          <dd>{value === null ? <span class="quiet">not mentioned</span> : textOf(value)}</dd>
         </>
       ))}
     </dl>

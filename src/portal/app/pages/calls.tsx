@@ -68,13 +68,13 @@ export function Calls() {
           onChange={(direction) => setFilters({ direction })}
         />
         <TextField
-          label="Agent id"
+          label="Agent ID"
           name="agent_id"
           value={filters.agent_id}
           onChange={(agent_id) => setFilters({ agent_id })}
         />
         <TextField
-          label="External id"
+          label="External ID"
           name="external_call_id"
           value={filters.external_call_id}
           onChange={(external_call_id) => setFilters({ external_call_id })}
@@ -86,7 +86,7 @@ export function Calls() {
         isEmpty={(list) => list.data.length === 0}
         empty={
           <>
-            No calls here. <a href="/portal">Place a test call</a>, or loosen the filters.
+            No calls found. <a href="/portal">Place a test call</a> or change the filters.
           </>
         }
       >
@@ -94,8 +94,8 @@ export function Calls() {
           <>
             <Table
               label="Calls"
-              head={['Created', 'Status', 'Direction', 'From', 'To', 'Agent', 'Length', 'Cost']}
-              numeric={['Length', 'Cost']}
+              head={['Created', 'Status', 'Direction', 'From', 'To', 'Agent', 'Duration', 'Cost']}
+              numeric={['Duration', 'Cost']}
             >
               {list.data.map((call) => (
                 <Row key={call.call_id} call={call} />

@@ -20,7 +20,7 @@ export function ForgotPassword() {
     return (
       <section class="card" role="status">
         <h1>Check your e-mail</h1>
-        <p>If {sentTo} has an account, we sent it a link to choose a new password. The link is valid for 30 minutes.</p>
+        <p>If {sentTo} has an account, we sent a link to choose a new password. The link is valid for 30 minutes.</p>
         <a href="/portal/log-in">Back to log in</a>
       </section>
     );
@@ -29,7 +29,7 @@ export function ForgotPassword() {
     return (
       <section class="card">
         <h1>Forgot password?</h1>
-        <p>This service sends no e-mail. Ask its operator for a link to choose a new password.</p>
+        <p>This service does not send e-mail. Ask its operator for a link to choose a new password.</p>
         <a href="/portal/log-in">Back to log in</a>
       </section>
     );
@@ -37,7 +37,7 @@ export function ForgotPassword() {
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Forgot password?</h1>
-      <p class="quiet">Enter your e-mail address and we send you a link to choose a new password.</p>
+      <p class="quiet">Enter your e-mail address and we will send you a link to choose a new password.</p>
       <Failure>{form.failure}</Failure>
       <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
       <SubmitButton busy={form.busy}>Send link</SubmitButton>

@@ -19,9 +19,9 @@ export function Keys() {
 
   return (
     <Page title="API keys">
-      <NewKey key={mode} onMade={keys.reload} />
+      <NewKey key={mode} onCreated={keys.reload} />
       <Failure>{failure}</Failure>
-      <Loaded of={keys} isEmpty={(list) => list.data.length === 0} empty={`There is no ${mode} key yet.`}>
+      <Loaded of={keys} isEmpty={(list) => list.data.length === 0} empty={`No ${mode} keys yet.`}>
         {(list) => (
           <Table label="API keys" head={['Name', 'Key', 'State', 'Last used', 'Expires', '']}>
             {list.data.map((key) => (
@@ -61,8 +61,8 @@ export function Keys() {
       {revoking === undefined ? null : (
         <Confirm
           title={`Revoke ${revoking.name}?`}
-          text="Requests with it are refused from now on. Running calls go on."
-          action="Revoke for good"
+          text="Requests with this key will be rejected immediately. Calls in progress continue."
+          action="Revoke key"
           onConfirm={() =>
             api.delete(`/api_keys/${revoking.key_id}`).then(keys.reload, (error: Error) => setFailure(error.message))
           }
@@ -73,24 +73,29 @@ export function Keys() {
   );
 }
 
-function NewKey({ onMade }: { onMade: () => void }) {
+function NewKey({ onCreated }: { onCreated: () => void }) {
   const { api, mode } = usePortal();
   const [secret, setSecret] = useState<string>();
   const form = useForm({ name: '', expires_at: '' }, async ({ name, expires_at }) => {
     const expiry = expires_at === '' ? {} : { expires_at: new Date(expires_at).toISOString() };
-    const made = await api.post<{ secret: string }>('/api_keys', { name, ...expiry });
-    setSecret(made.secret);
+    const created = await api.post<{ secret: string }>('/api_keys', { name, ...expiry });
+    setSecret(created.secret);
     form.set({ name: '', expires_at: '' });
-    onMade();
+    onCreated();
   });
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
-      <h2>New {mode} key</h2>
+      <h2>Create {mode} key</h2>
       <Failure>{form.failure}</Failure>
-      {secret === undefined ? null : <Secret value={secret} what="This is the key." />}
-      <TextField label="Name" hint="What it is for, like “backend”." {...form.field('name')} />
-      <TextField label="Expires" type="date" hint="Empty: it does not." {...form.field('expires_at')} />
-      <SubmitButton busy={form.busy}>Make the key</SubmitButton>
+      {secret === undefined ? null : <Secret value={secret} what="Your API key." />}
+      <TextField label="Name" hint="What the key is used for, like “backend”." {...form.field('name')} />
+      <TextField
+        label="Expires"
+        type="date"
+        hint="Leave empty for a key that does not expire."
+        {...form.field('expires_at')}
+      />
+      <SubmitButton busy={form.busy}>Create key</SubmitButton>
     </form>
   );
 }

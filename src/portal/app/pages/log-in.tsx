@@ -2,7 +2,7 @@ import { useLocation } from 'preact-iso';
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
-import { useEntrance } from '../use-entrance';
+import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
 
@@ -14,14 +14,14 @@ export function LogIn() {
     await api.post('/portal/log-in', values);
     await refresh();
   });
-  useEntrance('Log in', destination(query['to']));
+  useLogInRedirect('Log in', destination(query['to']));
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Log in to Callwright</h1>
       {options?.sign_up === 'open' ? (
         <p class="quiet">
-          New here? <a href="/portal/sign-up">Make an account</a>
+          New here? <a href="/portal/sign-up">Create account</a>
         </p>
       ) : null}
       <Failure>{form.failure}</Failure>

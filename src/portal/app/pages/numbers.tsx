@@ -37,7 +37,7 @@ export function Numbers() {
           <>
             <section class="card" aria-label="Inbound agent">
               <AgentChoice
-                label="Agent that takes calls to numbers without one of their own"
+                label="Agent for calls to numbers without their own agent"
                 value={account.inbound_agent_id}
                 none="No agent"
                 agents={agents}
@@ -45,9 +45,9 @@ export function Numbers() {
               />
             </section>
             {numbers.length === 0 ? (
-              <p class="empty">This account has no number. Calls are placed from the service’s own.</p>
+              <p class="empty">No phone numbers yet. Calls are placed from the default number of the service.</p>
             ) : (
-              <Table label="Phone numbers" head={['Number', 'Taken by', 'Since', '']}>
+              <Table label="Phone numbers" head={['Number', 'Agent', 'Added', '']}>
                 {numbers.map((number) => (
                   <tr key={number.phone_number}>
                     <td>{number.phone_number}</td>
@@ -56,7 +56,7 @@ export function Numbers() {
                         label={`Agent of ${number.phone_number}`}
                         hidden
                         value={number.agent_id}
-                        none="The account’s inbound agent"
+                        none="Inbound agent of the account"
                         agents={agents}
                         onChange={(agent_id) =>
                           act(api.patch(`/phone_numbers/${encodeURIComponent(number.phone_number)}`, { agent_id }))
@@ -128,10 +128,10 @@ function AddNumber({ onAdded }: { onAdded: () => void }) {
   });
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
-      <h2>Add a number</h2>
+      <h2>Add number</h2>
       <Failure>{form.failure}</Failure>
       <TextField label="Number" type="tel" placeholder="+12025550142" {...form.field('phone_number')} />
-      <SubmitButton busy={form.busy}>Add</SubmitButton>
+      <SubmitButton busy={form.busy}>Add number</SubmitButton>
     </form>
   );
 }

@@ -7,7 +7,7 @@ import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
-/** Target page of a password reset link. */
+/** The page that a password reset link opens. */
 export function ResetPassword() {
   const { api, forget } = usePortal();
   const token = useLinkToken();
@@ -25,11 +25,11 @@ export function ResetPassword() {
     return (
       <section class="card" role="status">
         <h1>Password changed</h1>
-        <p>You are logged out everywhere. Log in with your new password.</p>
+        <p>You have been logged out on all devices. Log in with your new password.</p>
         {activeKeys === 0 ? null : (
           <p>
-            API keys that you made and that go on working: {activeKeys}. If somebody else knew the old password, revoke
-            those that you do not know.
+            API keys you created that are still active: {activeKeys}. If somebody else knew the old password, revoke the
+            keys that you do not recognize.
           </p>
         )}
         <a class="button button-main" href="/portal/log-in">
@@ -50,13 +50,13 @@ export function ResetPassword() {
         {...form.field('new_password')}
       />
       <CheckField
-        label="Revoke the API keys that I made"
-        hint="Somebody who knew the old password may have made some. What uses them stops working at once."
+        label="Revoke the API keys that I created"
+        hint="Somebody who knew the old password may have created keys. Applications that use them stop working immediately."
         {...form.field('revoke_api_keys')}
       />
       <SubmitButton busy={form.busy}>Change password</SubmitButton>
       <p />
-      <a href="/portal/forgot-password">Send a new link</a>
+      <a href="/portal/forgot-password">Request a new link</a>
     </form>
   );
 }

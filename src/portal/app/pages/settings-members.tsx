@@ -11,9 +11,9 @@ import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
 const ROLES = [
-  { value: 'owner', label: 'Owner: everything' },
-  { value: 'developer', label: 'Developer: all but members, keys and the account' },
-  { value: 'viewer', label: 'Viewer: reads' },
+  { value: 'owner', label: 'Owner: full access' },
+  { value: 'developer', label: 'Developer: everything except members, keys and the account' },
+  { value: 'viewer', label: 'Viewer: read only' },
 ];
 
 /** Lists members and pending invitations. */
@@ -36,8 +36,8 @@ export function Members() {
 
   const changeRole = ({ user_id: id }: Member, to: string) => act(api.patch(`/portal/members/${id}`, { role: to }));
   /**
-   * Asks for confirmation before demoting an owner, because that revokes keys. Until then the list shows the current
-   * role.
+   * Asks for confirmation before an owner loses that role, because that revokes keys. Until then the list shows the
+   * current role.
    */
   const askOrChange = (member: Member, chosen: HTMLSelectElement) => {
     const role = chosen.value;
@@ -106,7 +106,7 @@ export function Members() {
                   <button
                     type="button"
                     class="button button-small"
-                    aria-label={`Withdraw the invitation of ${invitation.email}`}
+                    aria-label={`Withdraw the invitation for ${invitation.email}`}
                     onClick={() => act(api.delete(`/portal/invitations/${invitation.invitation_id}`))}
                   >
                     Withdraw
@@ -122,10 +122,10 @@ export function Members() {
           title={
             ending.role === undefined
               ? `Remove ${ending.member.email}?`
-              : `Make ${ending.member.email} a ${ending.role}?`
+              : `Change the role of ${ending.member.email} to ${ending.role}?`
           }
-          text="The API keys that they made stop working at once, and what uses them with these. Make keys of your own for it first. Whoever saw other keys or the webhook secret still knows them: renew those yourself."
-          action={ending.role === undefined ? 'Remove for good' : 'Change the role'}
+          text="The API keys that they created stop working immediately. Create replacement keys for your applications first. They may still know other keys and the webhook signing secret, so rotate those too."
+          action={ending.role === undefined ? 'Remove member' : 'Change role'}
           onConfirm={async () => {
             if (ending.role === undefined) act(api.delete(`/portal/members/${ending.member.user_id}`));
             else changeRole(ending.member, ending.role);
@@ -143,9 +143,9 @@ function Invite({ onInvited }: { onInvited: () => void }) {
   const [token, setToken] = useState<string>();
   const [sentTo, setSentTo] = useState<string>();
   const form = useForm({ email: '', role: 'developer' }, async (values) => {
-    const made = await api.post<{ token?: string }>('/portal/invitations', values);
-    setToken(made.token);
-    setSentTo(made.token === undefined ? values.email : undefined);
+    const created = await api.post<{ token?: string }>('/portal/invitations', values);
+    setToken(created.token);
+    setSentTo(created.token === undefined ? values.email : undefined);
     form.set({ email: '' });
     onInvited();
   });
@@ -156,14 +156,14 @@ function Invite({ onInvited }: { onInvited: () => void }) {
       {token === undefined ? null : (
         <Secret
           value={`${location.origin}/portal/accept-invitation#token=${token}`}
-          what="Send this link to the person."
+          what="Send this link to the person you invite."
         />
       )}
       <div class="columns">
-        <TextField label="E-mail of somebody to invite" type="email" {...form.field('email')} />
-        <SelectField label="As" options={ROLES} {...form.field('role')} />
+        <TextField label="E-mail" type="email" {...form.field('email')} />
+        <SelectField label="Role" options={ROLES} {...form.field('role')} />
       </div>
-      <SubmitButton busy={form.busy}>Invite</SubmitButton>{' '}
+      <SubmitButton busy={form.busy}>Send invitation</SubmitButton>{' '}
       <span role="status">{sentTo === undefined ? '' : `Invitation sent to ${sentTo}.`}</span>
     </form>
   );

@@ -22,10 +22,10 @@ export function Settings() {
       <div class="columns">
         <Account />
         <Password />
-        <Look />
+        <Appearance />
       </div>
       <Members />
-      {role === 'viewer' ? null : <Changes />}
+      {role === 'viewer' ? null : <AuditLog />}
     </Page>
   );
 }
@@ -43,13 +43,14 @@ function Account() {
       <Failure>{form.failure}</Failure>
       <TextField label="Account name" autocomplete="organization" {...form.field('name')} />
       <dl class="facts">
-        <dt>Account id</dt>
+        <dt>Account ID</dt>
         <dd>
           <code>{account?.account_id}</code>
         </dd>
         <dt>Plan</dt>
         <dd>
-          {account?.plan}: {account?.concurrent_calls} calls at once, {account?.requests_per_minute} requests a minute
+          {account?.plan}: {account?.concurrent_calls} concurrent calls, {account?.requests_per_minute} requests per
+          minute
         </dd>
       </dl>
       <p />
@@ -69,7 +70,7 @@ function Password() {
     setChanged(true);
   });
 
-  async function leaveEverywhere(): Promise<void> {
+  async function logOutEverywhere(): Promise<void> {
     await api.post('/portal/log-out-everywhere');
     forget();
     route('/portal/log-in');
@@ -89,18 +90,18 @@ function Password() {
         label="New password"
         type="password"
         autocomplete="new-password"
-        hint="At least 12 characters. Ends your other sessions and invitations."
+        hint="At least 12 characters. Logs out your other sessions and withdraws your invitations."
         {...form.field('new_password')}
       />
       <CheckField
-        label="Revoke the API keys that I made"
-        hint="What uses them stops working at once."
+        label="Revoke the API keys that I created"
+        hint="Applications that use them stop working immediately."
         {...form.field('revoke_api_keys')}
       />
       <div class="actions">
-        <SubmitButton busy={form.busy}>Change the password</SubmitButton>
-        <button type="button" class="button" onClick={() => void leaveEverywhere()}>
-          Log out everywhere
+        <SubmitButton busy={form.busy}>Change password</SubmitButton>
+        <button type="button" class="button" onClick={() => void logOutEverywhere()}>
+          Log out on all devices
         </button>
         <span role="status">{changed ? 'Changed.' : ''}</span>
       </div>
@@ -109,18 +110,18 @@ function Password() {
 }
 
 const THEMES = [
-  { value: '', label: 'As the system' },
+  { value: '', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];
 
-function Look() {
+function Appearance() {
   const [theme, setTheme] = useState(chosenTheme());
   return (
-    <section class="card" aria-label="Look">
-      <h2>Look</h2>
+    <section class="card" aria-label="Appearance">
+      <h2>Appearance</h2>
       <SelectField
-        label="Colours"
+        label="Theme"
         name="theme"
         value={theme}
         options={THEMES}
@@ -133,7 +134,7 @@ function Look() {
   );
 }
 
-function Changes() {
+function AuditLog() {
   const { api } = usePortal();
   const cursor = useCursor('audit');
   const log = useData(cursor.cursor ?? '', (signal) =>
@@ -141,11 +142,11 @@ function Changes() {
   );
   return (
     <section class="card" aria-label="Audit log">
-      <h2>Who changed what</h2>
-      <Loaded of={log} isEmpty={(list) => list.data.length === 0} empty="Nothing was changed yet.">
+      <h2>Audit log</h2>
+      <Loaded of={log} isEmpty={(list) => list.data.length === 0} empty="No changes yet.">
         {(list) => (
           <>
-            <Table label="Changes" head={['When', 'Who', 'What', 'Of']}>
+            <Table label="Audit log entries" head={['Time', 'Actor', 'Action', 'Target']}>
               {list.data.map((entry) => (
                 <tr key={entry.id}>
                   <td>

@@ -1,7 +1,7 @@
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
-import { useEntrance } from '../use-entrance';
+import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
 
@@ -12,13 +12,17 @@ export function SignUp() {
     await api.post('/portal/sign-up', values);
     await refresh();
   });
-  useEntrance('Sign up', session?.member.email_verified === false ? '/portal/check-email' : '/portal');
+  useLogInRedirect('Sign up', session?.member.email_verified === false ? '/portal/check-email' : '/portal');
 
   if (options !== undefined && options.sign_up !== 'open') {
     return (
       <section class="card">
         <h1>Sign-up is closed</h1>
-        <p>{options.sign_up === 'invite' ? 'Ask a member to invite you.' : 'Ask the operator of this service.'}</p>
+        <p>
+          {options.sign_up === 'invite'
+            ? 'Ask a member of the account to invite you.'
+            : 'Ask the operator of this service.'}
+        </p>
         <a href="/portal/log-in">Back to log in</a>
       </section>
     );
@@ -26,9 +30,9 @@ export function SignUp() {
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
-      <h1>Make an account</h1>
+      <h1>Create your account</h1>
       <p class="quiet">
-        You have one? <a href="/portal/log-in">Log in</a>
+        Already have an account? <a href="/portal/log-in">Log in</a>
       </p>
       <Failure>{form.failure}</Failure>
       <TextField label="Account name" autocomplete="organization" {...form.field('account_name')} />
@@ -41,7 +45,7 @@ export function SignUp() {
         hint="At least 12 characters."
         {...form.field('password')}
       />
-      <SubmitButton busy={form.busy}>Make the account</SubmitButton>
+      <SubmitButton busy={form.busy}>Create account</SubmitButton>
     </form>
   );
 }

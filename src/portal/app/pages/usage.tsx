@@ -24,12 +24,12 @@ export function Usage() {
       title="Usage"
       actions={
         <>
-          <CsvLink path="/usage" query={filters} name="usage.csv" label="Usage as CSV" />
+          <CsvLink path="/usage" query={filters} name="usage.csv" label="Export usage (CSV)" />
           <CsvLink
             path="/ledger"
             query={{ from: filters.from, to: filters.to }}
             name="ledger.csv"
-            label="Ledger as CSV"
+            label="Export ledger (CSV)"
           />
         </>
       }
@@ -39,16 +39,16 @@ export function Usage() {
           <dl class="card facts">
             <dt>Available</dt>
             <dd>{usd(data.available)}</dd>
-            <dt>Held for running calls</dt>
+            <dt>Held for calls in progress</dt>
             <dd>{usd(data.held)}</dd>
-            <dt>Billed so far</dt>
+            <dt>Total billed</dt>
             <dd>{usd(data.billed)}</dd>
           </dl>
         )}
       </Loaded>
       <div class="filters">
         <SelectField
-          label="By"
+          label="Group by"
           name="group_by"
           value={filters.group_by}
           options={[
@@ -62,7 +62,7 @@ export function Usage() {
       <Loaded
         of={usage}
         isEmpty={(data) => data.data.length === 0}
-        empty="No call was billed in this period. Without dates, the last 30 days are shown."
+        empty="No calls were billed in this period. Without dates, the last 30 days are shown."
       >
         {(data) => <Figures usage={data} />}
       </Loaded>
@@ -78,7 +78,7 @@ function Figures({ usage }: { usage: UsageAnswer }) {
       <div class="card">
         <BarChart bars={bars} title={`Cost by ${usage.group_by}`} />
       </div>
-      <div class="table-wrap" tabIndex={0} role="region" aria-label="Usage figures">
+      <div class="table-wrap" tabIndex={0} role="region" aria-label="Usage">
         <table>
           <thead>
             <tr>
@@ -87,7 +87,7 @@ function Figures({ usage }: { usage: UsageAnswer }) {
                 Calls
               </th>
               <th scope="col" class="number">
-                Time
+                Duration
               </th>
               <th scope="col" class="number">
                 Cost

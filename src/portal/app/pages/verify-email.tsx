@@ -8,8 +8,8 @@ import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
 /**
- * Target page of a verification link. The link alone is not enough: verifying also needs the session or the password of
- * the sign-up, so that the owner of an address cannot verify an account that someone else created with it.
+ * The page that a verification link opens. Verifying also needs the session or the password of the sign-up. Otherwise
+ * the owner of an address could verify an account that someone else created with it.
  */
 export function VerifyEmail() {
   const { api, session, refresh } = usePortal();
@@ -20,7 +20,7 @@ export function VerifyEmail() {
     try {
       await api.post('/portal/verify-email', { token, ...(asksPassword ? { password } : {}) });
     } catch (error) {
-      // The session belongs to another sign-up.
+      // The browser's session belongs to another sign-up, so ask for the password.
       if (error instanceof ApiError && 'password' in error.fields) setAsksPassword(true);
       throw error;
     }
@@ -33,7 +33,7 @@ export function VerifyEmail() {
     return (
       <section class="card" role="status">
         <h1>E-mail verified</h1>
-        <p>Your account has its full limits now.</p>
+        <p>Your account now has its full limits.</p>
         <a class="button button-main" href={session === undefined ? '/portal/log-in' : '/portal'}>
           {session === undefined ? 'Log in' : 'Continue'}
         </a>
@@ -44,7 +44,7 @@ export function VerifyEmail() {
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Verify your e-mail address</h1>
       <p class="quiet">
-        Only go on if you signed up for Callwright yourself.
+        Continue only if you signed up for Callwright yourself.
         {asksPassword ? ' Enter the password that you signed up with.' : ''}
       </p>
       <Failure>{form.failure}</Failure>

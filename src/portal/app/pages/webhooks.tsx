@@ -39,13 +39,13 @@ export function Webhooks() {
       <Loaded
         of={deliveries}
         isEmpty={(list) => list.data.length === 0}
-        empty="No webhook was sent. Name a webhook_url in a request, or on an agent."
+        empty="No webhooks yet. Set webhook_url in a request or on an agent."
       >
         {(list) => (
           <>
             <Table
               label="Webhook deliveries"
-              head={['Event', 'State', 'Attempts', 'To', 'Last attempt']}
+              head={['Event', 'State', 'Attempts', 'URL', 'Last attempt']}
               numeric={['Attempts']}
             >
               {list.data.map((delivery) => (

@@ -1,6 +1,6 @@
-import { addLog, noteError, type CallRecord } from '../call-record.js';
+import { addLog, logCallError, type CallRecord } from '../call-record.js';
 import { callFormFields } from '../callbacks.js';
-import type { CallbackClient, WebhookAnswer } from '../webhook-client.js';
+import type { CustomerClient, WebhookResponse } from '../webhook-client.js';
 import { InstructionError, type TwimlSource, type WebhookTarget } from './source.js';
 import { parseTwiml, type TwimlElement } from './twiml.js';
 
@@ -9,11 +9,11 @@ const WEBHOOK_TIMEOUTS = { connectTimeout: 5_000, readTimeout: 15_000, totalTime
 
 interface FetchDeps {
   call: CallRecord;
-  webhooks: CallbackClient;
+  webhooks: CustomerClient;
 }
 
 /**
- * Fetches and parses the TwiML of a source, or of its fallback after an error, and logs each request and response.
+ * Fetches and parses TwiML from a source, or after an error from the source's fallback. Logs each request and response.
  * @returns the verbs
  * @throws InstructionError
  */
@@ -22,27 +22,27 @@ export async function fetchInstructions(deps: FetchDeps, source: TwimlSource): P
   if (source.kind === 'inline') return parse(call, source.twiml);
   const { target, fallback, extra = {} } = source;
   try {
-    return parse(call, bodyOf(await ask(deps, target, 'twiml', extra)));
+    return parse(call, requireBody(await sendRequest(deps, target, 'twiml', extra)));
   } catch (error) {
     if (!(error instanceof InstructionError) || fallback === undefined) throw error;
-    noteError(call, error.code, error.message);
+    logCallError(call, error.code, error.message);
     const fields = { ...extra, ErrorCode: String(error.code), ErrorUrl: target.url };
-    return parse(call, bodyOf(await ask(deps, fallback, 'fallback', fields)));
+    return parse(call, requireBody(await sendRequest(deps, fallback, 'fallback', fields)));
   }
 }
 
-async function ask(
+async function sendRequest(
   { call, webhooks }: FetchDeps,
   target: WebhookTarget,
   purpose: 'twiml' | 'fallback',
   extra: Record<string, string>,
-): Promise<WebhookAnswer> {
+): Promise<WebhookResponse> {
   const params = { ...callFormFields(call), ...extra };
   const at = new Date().toISOString();
   const webhook = { ...target, ...WEBHOOK_TIMEOUTS, params, authToken: call.account.authToken };
-  let answer = await webhooks.send(webhook);
+  let response = await webhooks.send(webhook);
   // Retry once if the connection could not be established.
-  if (!answer.ok && answer.cause === 'ct') answer = await webhooks.send(webhook);
+  if (!response.ok && response.cause === 'ct') response = await webhooks.send(webhook);
   addLog(call.requests, {
     at,
     purpose,
@@ -50,21 +50,25 @@ async function ask(
     url: target.url,
     params,
     attempt: 1,
-    ms: answer.ms,
-    ...(answer.ok ? { status: answer.status, body: answer.body.slice(0, 4_000) } : { error: answer.error }),
+    ms: response.ms,
+    ...(response.ok ? { status: response.status, body: response.body.slice(0, 4_000) } : { error: response.error }),
   });
-  return answer;
+  return response;
 }
 
 /** @throws InstructionError */
-function bodyOf(answer: WebhookAnswer): string {
-  if (!answer.ok) throw new InstructionError(answer.cause === 'ct' ? 11205 : 11200, `No answer: ${answer.error}.`);
-  if (answer.status >= 300) throw new InstructionError(11200, `The answer was ${answer.status}.`);
-  if (answer.contentType === '') throw new InstructionError(11200, 'The answer has no content type.');
-  if (!/^(text|application)\/xml\b/i.test(answer.contentType)) {
-    throw new InstructionError(12300, `The content type ${answer.contentType} is not XML.`);
+function requireBody(response: WebhookResponse): string {
+  if (!response.ok)
+    throw new InstructionError(response.cause === 'ct' ? 11205 : 11200, `No response: ${response.error}.`);
+  if (response.status >= 300) throw new InstructionError(11200, `The response has status ${response.status}, not 2xx.`);
+  if (response.contentType === '') throw new InstructionError(11200, 'The response has no content type.');
+  if (!/^(text|application)\/xml\b/i.test(response.contentType)) {
+    throw new InstructionError(
+      12300,
+      `The response has content type ${response.contentType}, not text/xml or application/xml.`,
+    );
   }
-  return answer.body;
+  return response.body;
 }
 
 /** @throws InstructionError */
@@ -73,6 +77,6 @@ function parse(call: CallRecord, xml: string): TwimlElement[] {
   try {
     return parseTwiml(xml);
   } catch (error) {
-    throw new InstructionError(12100, error instanceof Error ? error.message : 'The document cannot be read.');
+    throw new InstructionError(12100, error instanceof Error ? error.message : 'The TwiML cannot be parsed.');
   }
 }

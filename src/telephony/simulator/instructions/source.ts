@@ -1,22 +1,22 @@
-/** The destination of a carrier request. */
+/** The URL and method of a request that the carrier sends. */
 export interface WebhookTarget {
   url: string;
   method: 'GET' | 'POST';
 }
 
-/** The source of a call's instructions. */
+/** Where the carrier gets a call's instructions. */
 export type TwimlSource =
-  /** `extra`: form fields in addition to the carrier's own. */
+  /** `extra`: form fields to send in addition to those that the carrier always sends. */
   | { kind: 'url'; target: WebhookTarget; fallback?: WebhookTarget; extra?: Record<string, string> }
   | { kind: 'inline'; twiml: string };
 
 /**
- * `done`: the last verb has run or a verb hung up; `rejected`: rejected before the answer; `failed`: no usable
- * instructions.
+ * How instructions ended. `done`: the last verb has run, or a verb hung up. `rejected`: the call was rejected before
+ * the answer. `failed`: there were no usable instructions.
  */
 export type TwimlEnd = 'done' | 'rejected' | 'failed';
 
-/** The TwiML could not be fetched or parsed; `code` is Twilio's error code. */
+/** Thrown when TwiML could not be fetched or parsed. `code` is Twilio's error code. */
 export class InstructionError extends Error {
   constructor(
     readonly code: number,

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { noteError, type CallRecord, type DialLog } from '../call-record.js';
-import type { CallbackClient } from '../webhook-client.js';
+import { logCallError, type CallRecord, type DialLog } from '../call-record.js';
+import type { CustomerClient } from '../webhook-client.js';
 import { fetchInstructions } from './fetch-instructions.js';
 import { InstructionError, type TwimlEnd, type TwimlSource } from './source.js';
 import type { TwimlElement } from './twiml.js';
@@ -8,8 +8,9 @@ import { nextSource, readVerb, type DialVerb, type Instruction, type StreamReque
 
 export interface TwimlRunner {
   /**
-   * Executes the instructions to their end, following redirects.
-   * @param signal aborts them because the call is over or was redirected; the promise then rejects with its reason
+   * Executes the instructions of a source to their end, and follows redirects.
+   * @param signal aborts the instructions when the call is over or was redirected; the promise then rejects with its
+   * reason
    */
   run(source: TwimlSource, signal: AbortSignal): Promise<TwimlEnd>;
 }
@@ -20,8 +21,8 @@ const MAX_DOCUMENTS = 100;
 
 export function createTwimlRunner(deps: {
   call: CallRecord;
-  webhooks: CallbackClient;
-  /** Called before the first verb that requires an answered call. */
+  webhooks: CustomerClient;
+  /** Called before the first verb that needs an answered call. */
   answer(): void;
   stream(request: StreamRequest, signal: AbortSignal): Promise<void>;
   dial(request: DialVerb, signal: AbortSignal): Promise<DialLog>;
@@ -50,12 +51,12 @@ export function createTwimlRunner(deps: {
     }
   }
 
-  /** Executes the verbs of one document until one of them ends it. */
+  /** Executes the verbs of one document until there are none left, or one of them continues with another document. */
   async function runDocument(source: TwimlSource, signal: AbortSignal): Promise<Step> {
     const verbs: TwimlElement[] = await fetchInstructions(deps, source);
     for (const verb of verbs) {
       signal.throwIfAborted();
-      // An unknown verb answers the call, too.
+      // An unknown verb also answers the call.
       if (verb.name !== 'Reject') deps.answer();
       const step = await perform(readVerb(verb, source), source, signal);
       if (step !== undefined) return step;
@@ -71,7 +72,7 @@ export function createTwimlRunner(deps: {
       if ('end' in step) return step.end;
       source = step.next;
     }
-    throw new InstructionError(12100, 'The call was redirected without end.');
+    throw new InstructionError(12100, `The call was redirected more than ${MAX_DOCUMENTS} times.`);
   }
 
   return {
@@ -81,14 +82,14 @@ export function createTwimlRunner(deps: {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof InstructionError)) throw error;
-        noteError(call, error.code, error.message);
+        logCallError(call, error.code, error.message);
         return 'failed';
       }
     },
   };
 }
 
-/** The step after a finished verb: its `action` if it has one, otherwise the next verb. */
+/** Decides what follows a finished verb: the document at the verb's `action` if it has one, otherwise the next verb. */
 function stepAfter(
   { action }: Extract<Instruction, { kind: 'stream' | 'dial' }>,
   source: TwimlSource,

@@ -6,7 +6,7 @@ export interface TwimlElement {
   text: string;
 }
 
-/** The TwiML document is invalid; reported as Twilio's error 12100. */
+/** Thrown when a TwiML document is invalid. The carrier reports it as Twilio's error 12100. */
 export class TwimlError extends Error {
   override readonly name = 'TwimlError';
 }
@@ -87,7 +87,7 @@ function tagAt(xml: string, at: number): Token {
   return { kind: 'opening', name, attributes: xml.slice(from, isEmpty ? last - 1 : last), isEmpty, end: last + 1 };
 }
 
-/** Index of the bracket that closes a tag; quoted attribute values may contain brackets. */
+/** Returns the index of the bracket that closes a tag. Quoted attribute values may contain brackets. */
 function closingBracket(xml: string, from: number): number {
   let at = from;
   while (xml[at] !== '>') {
@@ -98,7 +98,7 @@ function closingBracket(xml: string, from: number): number {
   return at;
 }
 
-/** Index after the next occurrence of `mark`. @throws TwimlError when there is none */
+/** Returns the index after the next occurrence of `mark`. @throws TwimlError when there is none */
 function endOf(xml: string, mark: string, from: number): number {
   const at = xml.indexOf(mark, from);
   if (at === -1) throw new TwimlError('The document is not well-formed XML.');

@@ -11,9 +11,9 @@ export interface StreamRequest {
 export interface DialVerb {
   number: string;
   ringSeconds: number;
-  /** The two parties are disconnected after this time. */
+  /** Seconds after which the two parties are disconnected. */
   limitSeconds: number;
-  /** Receives a callback when the number answers. */
+  /** Where to send a callback when the number answers. */
   onAnswer?: WebhookTarget;
 }
 
@@ -23,7 +23,7 @@ export interface NextUrl {
   method: string | undefined;
 }
 
-/** A parsed verb. `action`: the URL of the instructions that follow it, if the verb has one. */
+/** A parsed verb. `action`: the URL of the instructions to follow afterwards, if the verb has one. */
 export type Instruction =
   | { kind: 'stream'; request: StreamRequest; action?: NextUrl }
   | { kind: 'dial'; request: DialVerb; action?: NextUrl }
@@ -34,12 +34,12 @@ export type Instruction =
 
 const MAX_SECONDS = 14_400;
 const DIAL_RING_SECONDS = 30;
-/** Simulated speaking time of `<Say>`. The text is not synthesized: the call contains only scripted audio. */
+/** Simulated time to speak one character of `<Say>`. The text is not synthesized; a call has scripted audio only. */
 const MS_PER_CHARACTER = 60;
 
 /**
  * Parses one verb.
- * @param source of the document; relative URLs are resolved against it
+ * @param source where the document came from; relative URLs are resolved against it
  * @throws InstructionError
  */
 export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
@@ -51,7 +51,7 @@ export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
     case 'Say':
       return { kind: 'wait', ms: verb.text.trim().length * MS_PER_CHARACTER };
     case 'Pause':
-      return { kind: 'wait', ms: secondsOf(verb, 'length', 1) * 1_000 };
+      return { kind: 'wait', ms: readSeconds(verb, 'length', 1) * 1_000 };
     case 'Redirect':
       return { kind: 'redirect', to: { url: verb.text.trim(), method: verb.attributes['method'] } };
     case 'Hangup':
@@ -59,18 +59,18 @@ export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
     case 'Reject':
       return { kind: 'reject' };
     default:
-      throw new InstructionError(12100, `<${verb.name}> is not a verb this carrier knows.`);
+      throw new InstructionError(12100, `<${verb.name}> is not a supported verb.`);
   }
 }
 
 /**
- * The source at a verb's URL.
- * @param source of the document that contains the verb
- * @param extra form fields to send along
+ * Builds the source for a URL in a verb.
+ * @param source where the document that contains the verb came from
+ * @param extra form fields to send with the request
  * @throws InstructionError
  */
 export function nextSource(next: NextUrl, source: TwimlSource, extra?: Record<string, string>): TwimlSource {
-  return { kind: 'url', target: targetOf(next, source), ...(extra === undefined ? {} : { extra }) };
+  return { kind: 'url', target: resolveTarget(next, source), ...(extra === undefined ? {} : { extra }) };
 }
 
 function readStream(verb: TwimlElement): StreamRequest {
@@ -94,8 +94,8 @@ function readDial(verb: TwimlElement, source: TwimlSource): DialVerb {
   if (number === '') throw new InstructionError(12100, '<Dial> needs a number.');
   return {
     number,
-    ringSeconds: secondsOf(verb, 'timeout', DIAL_RING_SECONDS),
-    limitSeconds: secondsOf(verb, 'timeLimit', MAX_SECONDS),
+    ringSeconds: readSeconds(verb, 'timeout', DIAL_RING_SECONDS),
+    limitSeconds: readSeconds(verb, 'timeLimit', MAX_SECONDS),
     ...answerCallback(numbers[0], source),
   };
 }
@@ -105,29 +105,29 @@ function readAction(verb: TwimlElement): { action?: NextUrl } {
   return action === undefined ? {} : { action: { url: action, method } };
 }
 
-/** The callback that `<Number>` requests for the `answered` event. The simulator ignores the other events. */
+/** Returns the callback that `<Number>` requests for the `answered` event. The simulator ignores its other events. */
 function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'onAnswer'> {
   const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
   if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};
-  return { onAnswer: targetOf({ url: statusCallback, method: statusCallbackMethod }, source) };
+  return { onAnswer: resolveTarget({ url: statusCallback, method: statusCallbackMethod }, source) };
 }
 
-function targetOf({ url, method }: NextUrl, source: TwimlSource): WebhookTarget {
+function resolveTarget({ url, method }: NextUrl, source: TwimlSource): WebhookTarget {
   const base = source.kind === 'url' ? source.target.url : undefined;
   try {
     return { url: absolute(url, base), method: method?.toUpperCase() === 'GET' ? 'GET' : 'POST' };
   } catch {
-    throw new InstructionError(12100, 'A verb names a URL that is none.');
+    throw new InstructionError(12100, `The URL of a verb is invalid: ${url}.`);
   }
 }
 
-/** Keeps an absolute URL unchanged, because its exact text is signed. */
+/** Resolves a URL. Keeps an absolute URL unchanged, because its exact text is signed. */
 function absolute(url: string, base: string | undefined): string {
   const resolved = new URL(url === '' ? (base ?? '') : url, base);
   return /^https?:\/\//i.test(url) ? url : resolved.toString();
 }
 
-function secondsOf(verb: TwimlElement, attribute: string, standard: number): number {
+function readSeconds(verb: TwimlElement, attribute: string, standard: number): number {
   const seconds = Number(verb.attributes[attribute] ?? standard);
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, MAX_SECONDS) : standard;
 }

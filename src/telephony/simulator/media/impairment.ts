@@ -1,11 +1,11 @@
 import type { StreamFaults } from '../scenario.js';
 
 /**
- * Simulated packet loss and jitter of one call. The random sequence is the same in every run, so faults are
+ * Simulates packet loss and jitter for one call. The random sequence is the same in every run, so that faults are
  * reproducible.
  */
 export interface Impairment {
-  losesFrame(): boolean;
+  isFrameLost(): boolean;
   /** Delay of the next frame in ms. */
   delayMs(): number;
 }
@@ -16,7 +16,7 @@ export function createImpairment({ lossPercent, jitterMs }: StreamFaults): Impai
   const losses = createRandom(SEED);
   const delays = createRandom(SEED + 1);
   return {
-    losesFrame: () => lossPercent > 0 && losses() * 100 < lossPercent,
+    isFrameLost: () => lossPercent > 0 && losses() * 100 < lossPercent,
     delayMs: () => (jitterMs > 0 ? delays() * jitterMs : 0),
   };
 }

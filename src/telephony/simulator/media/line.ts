@@ -1,61 +1,61 @@
 import { FRAME_BYTES } from '../../../voice/audio/frame.js';
 import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
-import type { FarEnd } from '../far-ends/port.js';
+import type { RemoteParty } from '../remote-parties/port.js';
 import type { Ticker } from './ticker.js';
 
-/** Receives the events of a line; implemented by a media stream. */
+/** Receives the events of an audio line; implemented by a media stream. */
 export interface LineListener {
-  /** 20 ms of the remote party's audio. */
+  /** Receives 20 ms of the remote party's audio. */
   frame(frame: Uint8Array): void;
   /** The remote party pressed a DTMF key. */
   digit(digit: string): void;
-  /** The audio queued before the mark was played or cleared. */
+  /** The audio queued before this mark was played or cleared. */
   mark(name: string): void;
 }
 
-/** The audio line to the remote party while the call is answered. It plays and records in real time. */
+/** The audio connection to the remote party of an answered call. It plays and records in real time. */
 export interface Line {
   open(): void;
   close(): void;
   /** @returns a function that detaches the listener and discards the audio that is still queued */
   attach(listener: LineListener): () => void;
-  /** Queues mu-law audio; false when the buffer is full. */
+  /** Queues mu-law audio. Returns false when the buffer is full. */
   play(mulaw: Uint8Array): boolean;
   mark(name: string): void;
   clear(): void;
-  press(digit: string): void;
+  pressDigit(digit: string): void;
   /**
-   * Connects the remote party with another one instead of playing queued audio. @returns a function that disconnects
-   * them
+   * Connects the remote party with another one. Queued audio is not played meanwhile. @returns a function that
+   * disconnects them
    */
-  bridge(other: FarEnd): () => void;
-  /** The audio that the remote party has heard, as mu-law, limited to the first ten minutes. */
-  heard(): Buffer;
+  bridge(other: RemoteParty): () => void;
+  /** Returns the audio that the remote party has heard, as mu-law, at most the first ten minutes. */
+  recordedAudio(): Buffer;
   /** Discards the recording and stops recording. */
-  forget(): void;
+  discardRecording(): void;
 }
 
 type Item = { mark: string } | { audio: Uint8Array; at: number };
 
 const MAX_QUEUED_BYTES = 600 * 8_000;
-const MAX_HEARD_BYTES = 600 * 8_000;
+const MAX_RECORDED_BYTES = 600 * 8_000;
 
 export function createLine(deps: {
-  farEnd: FarEnd;
+  remoteParty: RemoteParty;
   ticker: Ticker;
   /** Whether the next frame to the remote party is lost. */
-  losesFrame(): boolean;
+  isFrameLost(): boolean;
 }): Line {
   const queue: Item[] = [];
-  const heard: Uint8Array[] = [];
+  const recorded: Uint8Array[] = [];
   const silence = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
   let queuedBytes = 0;
-  let heardBytes = 0;
+  let recordedBytes = 0;
   let listener: LineListener | undefined;
-  let other: FarEnd | undefined;
+  let other: RemoteParty | undefined;
   let stop: (() => void) | undefined;
 
-  /** Returns the marks at the head of the queue, which have no audio left before them. */
+  /** Reports the marks at the start of the queue, which have no audio before them. */
   function echoMarks(): void {
     for (let head = queue[0]; head !== undefined && 'mark' in head; head = queue[0]) {
       queue.shift();
@@ -63,7 +63,7 @@ export function createLine(deps: {
     }
   }
 
-  /** The next 20 ms to play. A frame ends at a mark, so that no mark returns before its audio is played. */
+  /** Returns the next 20 ms to play. A frame ends at a mark, so that no mark is reported before its audio is played. */
   function nextFrame(): Uint8Array | undefined {
     echoMarks();
     if (queue.length === 0) return undefined;
@@ -81,26 +81,26 @@ export function createLine(deps: {
   }
 
   function tick(): void {
-    const playing = other === undefined ? received(nextFrame()) : other.speak();
-    if (heardBytes < MAX_HEARD_BYTES) {
-      heard.push(playing ?? silence);
-      heardBytes += FRAME_BYTES;
+    const playing = other === undefined ? withPacketLoss(nextFrame()) : other.nextFrame();
+    if (recordedBytes < MAX_RECORDED_BYTES) {
+      recorded.push(playing ?? silence);
+      recordedBytes += FRAME_BYTES;
     }
-    deps.farEnd.hear(playing);
-    const said = deps.farEnd.speak();
-    other?.hear(said);
+    deps.remoteParty.receiveFrame(playing);
+    const said = deps.remoteParty.nextFrame();
+    other?.receiveFrame(said);
     listener?.frame(said ?? silence);
   }
 
-  function received(frame: Uint8Array | undefined): Uint8Array | undefined {
-    return frame !== undefined && deps.losesFrame() ? silence : frame;
+  function withPacketLoss(frame: Uint8Array | undefined): Uint8Array | undefined {
+    return frame !== undefined && deps.isFrameLost() ? silence : frame;
   }
 
   function clear(): void {
     const marks = queue.filter((item) => 'mark' in item);
     queue.length = 0;
     queuedBytes = 0;
-    deps.farEnd.cleared();
+    deps.remoteParty.playbackCleared();
     for (const item of marks) listener?.mark(item.mark);
   }
 
@@ -112,7 +112,7 @@ export function createLine(deps: {
       stop?.();
       stop = undefined;
       listener = undefined;
-      deps.farEnd.close();
+      deps.remoteParty.close();
     },
     attach(next) {
       listener = next;
@@ -134,7 +134,7 @@ export function createLine(deps: {
       echoMarks();
     },
     clear,
-    press: (digit) => listener?.digit(digit),
+    pressDigit: (digit) => listener?.digit(digit),
     bridge(party) {
       other = party;
       return () => {
@@ -142,10 +142,10 @@ export function createLine(deps: {
         party.close();
       };
     },
-    heard: () => Buffer.concat(heard),
-    forget() {
-      heard.length = 0;
-      heardBytes = MAX_HEARD_BYTES;
+    recordedAudio: () => Buffer.concat(recorded),
+    discardRecording() {
+      recorded.length = 0;
+      recordedBytes = MAX_RECORDED_BYTES;
     },
   };
 }

@@ -4,10 +4,10 @@ import type { Scenario } from '../scenario.js';
 
 /** The answering machine detection that a create request asks for. */
 export interface DetectionPlan {
-  /** `answer`: report who answered; `messageEnd`: report a machine only when its greeting is over. */
+  /** `answer`: report as soon as the result is known. `messageEnd`: report a machine only when its greeting is over. */
   until: 'answer' | 'messageEnd';
   timeoutSeconds: number;
-  /** The callback target while the call continues; without it the call waits for the detection. */
+  /** Where to send the result while the call continues. Without it, the call waits for the detection. */
   target?: WebhookTarget;
 }
 
@@ -20,14 +20,14 @@ const RESULT: Record<Scenario['answeredBy'], CarrierAnsweredBy> = {
 };
 
 export interface SimulatedDetection {
-  /** To be called when the remote party is a machine and its greeting is over. */
+  /** Call this when the remote party is a machine and its greeting is over. */
   beeped(): void;
 }
 
 export type DetectionTimer = 'detected' | 'detectionTimeout';
 
 /**
- * Simulates detection on an answered call and reports one result.
+ * Simulates the detection on an answered call and reports one result.
  * @param deps.after runs an action after a number of ms, unless the call has ended by then
  */
 export function detectMachine(deps: {
@@ -40,20 +40,20 @@ export function detectMachine(deps: {
   const { plan, answeredBy } = deps;
   const startedAt = performance.now();
   const waitsForBeep = plan.until === 'messageEnd' && answeredBy === 'machine';
-  let told = false;
+  let isReported = false;
 
-  function tell(result: CarrierAnsweredBy): void {
-    if (told) return;
-    told = true;
+  function report(result: CarrierAnsweredBy): void {
+    if (isReported) return;
+    isReported = true;
     deps.onResult(result, Math.round(performance.now() - startedAt));
   }
 
   const detectedMs = DETECTED_AFTER[answeredBy] * 1_000 * deps.timeScale;
-  if (!waitsForBeep) deps.after('detected', detectedMs, () => tell(RESULT[answeredBy]));
-  deps.after('detectionTimeout', plan.timeoutSeconds * 1_000, () => tell('unknown'));
+  if (!waitsForBeep) deps.after('detected', detectedMs, () => report(RESULT[answeredBy]));
+  deps.after('detectionTimeout', plan.timeoutSeconds * 1_000, () => report('unknown'));
   return {
     beeped() {
-      if (waitsForBeep) tell('machine_end_beep');
+      if (waitsForBeep) report('machine_end_beep');
     },
   };
 }

@@ -1,4 +1,4 @@
-import { addLog, newSid, noteError, type CallRecord, type StreamLog } from '../call-record.js';
+import { addLog, newSid, logCallError, type CallRecord, type StreamLog } from '../call-record.js';
 import type { StreamRequest } from '../instructions/verbs.js';
 import type { StreamFaults } from '../scenario.js';
 import { createTimers } from '../timers.js';
@@ -19,39 +19,39 @@ export interface StreamDeps {
   line: Line;
   faults: StreamFaults;
   impairment: Impairment;
-  /** Multiplies scripted waits. */
+  /** Factor for the waiting times in scripts. */
   timeScale: number;
   signal: AbortSignal;
 }
 
 /**
- * Runs a bidirectional media stream to the customer's server; the simulated carrier is the websocket's client. Resolves
- * when the stream is over, no matter which side ended it. Failures are recorded in the call's log.
- * @param deps.signal aborts the stream because the call ended or was redirected: sends `stop`, then closes the socket
+ * Runs a bidirectional media stream to the customer's server. The simulated carrier is the client of the websocket.
+ * Resolves when the stream is over, whichever side ended it. The call's log contains failures.
+ * @param deps.signal aborts the stream when the call ended or was redirected: sends `stop`, then closes the socket
  */
 export async function runMediaStream(deps: StreamDeps, request: StreamRequest): Promise<void> {
   const { call, signal } = deps;
-  const fault = faultOfUrl(request.url);
+  const fault = findUrlFault(request.url);
   if (fault !== undefined) {
-    noteError(call, fault.code, fault.message);
+    logCallError(call, fault.code, fault.message);
     return;
   }
   if (signal.aborted) return;
   const log = newStreamLog(request.url);
   addLog(call.streams, log);
-  await new Promise<void>((finish) => carryStream(deps, request, log, finish));
+  await new Promise<void>((finish) => runStreamSocket(deps, request, log, finish));
 }
 
 /** Applies the actions of `advanceStream` to the socket and its timers. */
-function carryStream(deps: StreamDeps, request: StreamRequest, log: StreamLog, finish: () => void): void {
+function runStreamSocket(deps: StreamDeps, request: StreamRequest, log: StreamLog, finish: () => void): void {
   const { call, signal } = deps;
-  const plan = breakOf(deps);
+  const plan = planBreak(deps);
   const timers = createTimers<StreamTimer>();
-  const socket = openStreamSocket({ ...deps, log, request }, happen);
-  const drop = () => happen({ type: 'dropped', isOpen: socket.isOpen() });
+  const socket = openStreamSocket({ ...deps, log, request }, applyEvent);
+  const dropStream = () => applyEvent({ type: 'dropped', isOpen: socket.isOpen() });
   let progress: StreamProgress = { isBrokenOff: false };
 
-  function happen(event: SimulatedStreamEvent): void {
+  function applyEvent(event: SimulatedStreamEvent): void {
     const [next, actions] = advanceStream(progress, event, plan);
     progress = next;
     if (next.end !== undefined) log.end = next.end;
@@ -61,15 +61,15 @@ function carryStream(deps: StreamDeps, request: StreamRequest, log: StreamLog, f
   function perform(action: SimulatedStreamAction): void {
     switch (action.do) {
       case 'setTimer':
-        return timers.set(action.timer, action.ms, () => happen(action.event));
+        return timers.set(action.timer, action.ms, () => applyEvent(action.event));
       case 'clearTimers':
         return timers.clear();
-      case 'noteError':
-        return noteError(call, action.code, action.message);
+      case 'logError':
+        return logCallError(call, action.code, action.message);
       case 'close':
         return socket.close(action.code);
       case 'forgetCall':
-        return signal.removeEventListener('abort', drop);
+        return signal.removeEventListener('abort', dropStream);
       case 'finish':
         return finish();
       default:
@@ -77,11 +77,11 @@ function carryStream(deps: StreamDeps, request: StreamRequest, log: StreamLog, f
     }
   }
 
-  signal.addEventListener('abort', drop, { once: true });
+  signal.addEventListener('abort', dropStream, { once: true });
 }
 
-/** How the scenario breaks off the latest stream of the call, if it does. */
-function breakOf({ call, faults: { breakOff }, timeScale }: StreamDeps): StreamBreak | undefined {
+/** Returns how the scenario breaks off the latest stream of the call. Undefined if it does not. */
+function planBreak({ call, faults: { breakOff }, timeScale }: StreamDeps): StreamBreak | undefined {
   if (breakOff === undefined || call.streams.length > breakOff.times) return undefined;
   return {
     how: breakOff.how,
@@ -109,7 +109,7 @@ function newStreamLog(url: string): StreamLog {
  * Twilio only streams to `wss` URLs without a query string. The simulator also accepts plain `ws` for loopback
  * addresses and for host names without a dot, which only a container network resolves.
  */
-function faultOfUrl(text: string): { code: number; message: string } | undefined {
+function findUrlFault(text: string): { code: number; message: string } | undefined {
   let url: URL;
   try {
     url = new URL(text);

@@ -1,12 +1,12 @@
 /** The state of a media stream. */
 export interface StreamProgress {
-  /** The carrier has broken the stream off: nothing more is sent or expected. */
+  /** True when the carrier has broken the stream off. Then nothing more is sent or expected. */
   isBrokenOff: boolean;
-  /** Why the stream ended. The first reason is kept, unless the carrier breaks the stream off. */
+  /** Why the stream ended. The first reason stays, unless the carrier breaks the stream off. */
   end?: string;
 }
 
-/** How and when the carrier breaks off a stream, in ms after it opened. */
+/** How the carrier breaks off a stream, and how many ms after the stream opened. */
 export interface StreamBreak {
   how: 'reset' | 'silence';
   afterMs: number;
@@ -17,13 +17,13 @@ export interface StreamBreak {
 export type SimulatedStreamEvent =
   | { type: 'opened' }
   | { type: 'breakDue' }
-  /** The carrier stops waiting for a stream that it broke off. */
+  /** The carrier stops waiting for the end of a stream that it broke off. */
   | { type: 'givenUp' }
   | { type: 'messageRejected' }
-  | { type: 'upgradeRefused'; status: number }
+  | { type: 'upgradeRejected'; status: number }
   | { type: 'failed'; code: string | undefined; message: string }
   | { type: 'closed'; code: number }
-  /** The call is over or was redirected. */
+  /** The call ended or was redirected. */
   | { type: 'dropped'; isOpen: boolean }
   /** The customer did not close the socket in time. */
   | { type: 'closeTimedOut' };
@@ -37,12 +37,12 @@ export type SimulatedStreamAction =
   | { do: 'terminate' }
   /** Resets the TCP connection without closing the websocket. */
   | { do: 'reset' }
-  /** Stops reading, so pings go unanswered. The connection stays open. */
+  /** Stops reading, so that the carrier does not answer pings. The connection stays open. */
   | { do: 'pause' }
-  | { do: 'noteError'; code: number; message: string }
+  | { do: 'logError'; code: number; message: string }
   | { do: 'setTimer'; timer: StreamTimer; ms: number; event: SimulatedStreamEvent }
   | { do: 'clearTimers' }
-  /** The socket is closed, so the end of the call no longer matters. */
+  /** Stops listening for the end of the call, because the socket is closed. */
   | { do: 'forgetCall' }
   /** The carrier continues with the next verb. */
   | { do: 'finish' };
@@ -71,22 +71,22 @@ export function advanceStream(stream: StreamProgress, event: SimulatedStreamEven
       return [
         withEnd(stream, 'protocol error'),
         [
-          { do: 'noteError', code: 31924, message },
+          { do: 'logError', code: 31924, message },
           { do: 'close', code: 1_002 },
         ],
       ];
     }
-    case 'upgradeRefused': {
-      const message = `The upgrade was answered with ${event.status}.`;
+    case 'upgradeRejected': {
+      const message = `The WebSocket upgrade was rejected with status ${event.status}.`;
       return [
-        { ...stream, end: `refused with ${event.status}` },
-        [{ do: 'noteError', code: 31920, message }, { do: 'terminate' }],
+        { ...stream, end: `rejected with ${event.status}` },
+        [{ do: 'logError', code: 31920, message }, { do: 'terminate' }],
       ];
     }
     case 'failed':
       return stream.end === undefined ? fail(stream, event) : [stream, []];
     case 'closed':
-      // A broken-off stream ends with `givenUp` instead.
+      // A stream that was broken off ends with `givenUp` instead.
       if (stream.isBrokenOff) return [stream, []];
       return [
         withEnd(stream, `closed by the customer (${event.code})`),
@@ -120,14 +120,14 @@ function breakOff({ how, goOnAfterMs }: StreamBreak): Outcome {
 }
 
 function fail(stream: StreamProgress, { code, message }: Extract<SimulatedStreamEvent, { type: 'failed' }>): Outcome {
-  const text = `The stream broke: ${code ?? message}`;
+  const text = `The stream failed: ${code ?? message}`;
   return [
     { ...stream, end: code ?? 'error' },
-    [{ do: 'noteError', code: code === 'ECONNREFUSED' ? 31902 : 31901, message: text }],
+    [{ do: 'logError', code: code === 'ECONNREFUSED' ? 31902 : 31901, message: text }],
   ];
 }
 
-/** Sends `stop` only if the socket is open. */
+/** Ends a stream whose call ended. Sends `stop` only if the socket is open. */
 function drop(stream: StreamProgress, isOpen: boolean): Outcome {
   const dropped = withEnd(stream, 'call over');
   const first: SimulatedStreamAction[] = [{ do: 'detach' }, { do: 'clearTimers' }];

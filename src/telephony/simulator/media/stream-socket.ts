@@ -28,11 +28,11 @@ export interface StreamSocket {
 
 /**
  * Connects to the customer's server.
- * @param happen receives the events of the socket
+ * @param onEvent receives the events of the socket
  */
 export function openStreamSocket(
   deps: { call: CallRecord; line: Line; impairment: Impairment; log: StreamLog; request: StreamRequest },
-  happen: (event: SimulatedStreamEvent) => void,
+  onEvent: (event: SimulatedStreamEvent) => void,
 ): StreamSocket {
   const { call, line, log, request } = deps;
   const socket = connect(call, request.url);
@@ -44,16 +44,16 @@ export function openStreamSocket(
   socket.on('upgrade', (response) => {
     connection = response.socket;
   });
-  socket.on('open', () => happen({ type: 'opened' }));
+  socket.on('open', () => onEvent({ type: 'opened' }));
   socket.on('message', (data, isBinary) => {
-    if (isBinary || !receiveMessage(line, log, data as Buffer)) happen({ type: 'messageRejected' });
+    if (isBinary || !receiveMessage(line, log, data as Buffer)) onEvent({ type: 'messageRejected' });
   });
   socket.on('unexpected-response', (_, response) => {
     response.resume();
-    happen({ type: 'upgradeRefused', status: response.statusCode ?? 0 });
+    onEvent({ type: 'upgradeRejected', status: response.statusCode ?? 0 });
   });
-  socket.on('error', ({ code, message }: NodeJS.ErrnoException) => happen({ type: 'failed', code, message }));
-  socket.on('close', (code) => happen({ type: 'closed', code }));
+  socket.on('error', ({ code, message }: NodeJS.ErrnoException) => onEvent({ type: 'failed', code, message }));
+  socket.on('close', (code) => onEvent({ type: 'closed', code }));
 
   return {
     isOpen: () => socket.readyState === WebSocket.OPEN,

@@ -1,13 +1,13 @@
 import { WebSocket } from 'ws';
 import { FRAME_MS } from '../../../voice/audio/frame.js';
-import { addLog, noteError, type CallRecord, type StreamLog } from '../call-record.js';
+import { addLog, logCallError, type CallRecord, type StreamLog } from '../call-record.js';
 import type { Impairment } from './impairment.js';
 import type { Line, LineListener } from './line.js';
 
-/** With more unsent bytes than this, the customer's server is too slow and audio is discarded, as Twilio does. */
+/** With more unsent bytes than this, the customer's server is too slow. Then audio is discarded, as Twilio does. */
 const MAX_UNSENT_BYTES = 65_536;
 
-/** The carrier's sending side of one media stream. */
+/** Sends the carrier's messages of one media stream. */
 export interface StreamWire extends LineListener {
   start(): void;
   /** Sends `stop` after all delayed messages. */
@@ -49,14 +49,15 @@ export function createStreamWire(deps: {
       });
     },
     frame(frame) {
-      // Count lost and discarded frames too, because the audio timestamps continue.
+      // Count lost and discarded frames, too, because the audio timestamps continue.
       const number = ++chunk;
-      if (impairment.losesFrame()) {
+      if (impairment.isFrameLost()) {
         log.framesLost++;
         return;
       }
       if (socket.bufferedAmount > MAX_UNSENT_BYTES) {
-        if (log.framesDiscarded++ === 0) noteError(call, 31930, 'The customer does not keep up; audio is discarded.');
+        if (log.framesDiscarded++ === 0)
+          logCallError(call, 31930, 'The customer reads too slowly; audio is discarded.');
         return;
       }
       log.framesSent++;
@@ -92,7 +93,7 @@ export function createStreamWire(deps: {
   };
 }
 
-/** Delays each text by its own delay without changing their order. */
+/** Delays each message by a separate time without changing their order. */
 function createDelayLine(impairment: Impairment, send: (text: string) => void) {
   const waiting: string[] = [];
   let lastDueAt = 0;
@@ -117,7 +118,7 @@ function createDelayLine(impairment: Impairment, send: (text: string) => void) {
 }
 
 /**
- * Handles one message of the customer's server.
+ * Handles one message that the customer's server sent over the media stream.
  * @returns false when the message violates the protocol
  */
 export function receiveMessage(line: Line, log: StreamLog, data: Buffer): boolean {

@@ -6,12 +6,12 @@ const MAX_FRAMES_AT_ONCE = 50;
 export interface Ticker {
   /**
    * Calls `onFrame` once per 20 ms of real time.
-   * @returns a function that unsubscribes it
+   * @returns a function that stops the calls
    */
   add(onFrame: () => void): () => void;
 }
 
-/** One clock for all lines, because separate timers per call would drift apart. */
+/** One timer for all audio lines, because separate timers per call would drift apart. */
 export function createTicker(): Ticker {
   const listeners = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
@@ -42,7 +42,7 @@ export function createTicker(): Ticker {
         framesDone = 0;
         schedule();
       }
-      // Without listeners the clock stops at its next frame.
+      // When no listeners are left, the timer stops at its next frame.
       return () => void listeners.delete(onFrame);
     },
   };

@@ -1,4 +1,4 @@
-import { toResource, type CallRecord } from '../call-record.js';
+import { toTwilioResource, type CallRecord } from '../call-record.js';
 import { REST_ERRORS } from './rest-errors.js';
 
 const DEFAULT_PAGE_SIZE = 50;
@@ -6,7 +6,7 @@ const MAX_PAGE_SIZE = 1_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Renders one page of calls, newest first, with the relative links that the carrier's clients follow.
+ * Builds one page of calls, newest first, with the relative links that the carrier's clients follow.
  * @param path of the request, without its query
  * @throws RestError when a query parameter is invalid
  */
@@ -27,7 +27,7 @@ export function listCarrierCalls(calls: CallRecord[], path: string, query: URLSe
   const last = shown.at(-1);
   const more = last !== undefined && start + shown.length < found.length;
   return {
-    calls: shown.map(toResource),
+    calls: shown.map(toTwilioResource),
     page,
     page_size: pageSize,
     start,
@@ -40,8 +40,8 @@ export function listCarrierCalls(calls: CallRecord[], path: string, query: URLSe
 }
 
 /**
- * A page token contains the last call of the previous page, so that calls placed in the meantime do not shift the
- * pages.
+ * Returns the index of the page's first call. A page token contains the last call of the previous page, so that calls
+ * placed meanwhile do not shift the pages.
  */
 function firstOfPage(found: CallRecord[], token: string | null, offset: number): number {
   if (token === null) return offset;
@@ -63,8 +63,8 @@ function matches(call: CallRecord, query: URLSearchParams): boolean {
 }
 
 /**
- * `StartTime` matches a whole UTC day; `StartTime<` and `StartTime>` are inclusive. Times are compared in whole
- * seconds.
+ * Whether a time matches a filter. `StartTime` matches a whole UTC day; `StartTime<` and `StartTime>` include the given
+ * time. Times are compared in whole seconds.
  */
 function within(query: URLSearchParams, key: string, at: number | undefined): boolean {
   const day = moment(query, key);

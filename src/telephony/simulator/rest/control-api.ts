@@ -9,15 +9,15 @@ import type { Faults } from '../faults.js';
 import type { Scenarios } from '../scenario.js';
 
 /** A response of the control API. */
-export interface ControlAnswer {
+export interface ControlResponse {
   status: number;
   contentType: string;
   body: string | Buffer;
 }
 
-/** The API with which demos and tests control the simulated carrier; available on loopback only. */
+/** The API by which demos and tests control the simulated carrier. Available on loopback addresses only. */
 export interface ControlApi {
-  handle(request: { method: string; url: URL; contentType: string; body: string }): ControlAnswer;
+  handle(request: { method: string; url: URL; contentType: string; body: string }): ControlResponse;
 }
 
 const httpUrl = z.url({ protocol: /^https?$/ });
@@ -27,7 +27,7 @@ const inboundRequest = z.strictObject({
   from: z.string().min(1),
   forwarded_from: z.string().min(1).optional(),
   agent_id: z.string().optional(),
-  /** Voice webhook URL of the called number; defaults to the service's own route. */
+  /** Voice webhook URL of the called number. Default: the service's route. */
   url: httpUrl.optional(),
   fallback_url: httpUrl.optional(),
   /** The caller's scenario: its two digits or its name. */
@@ -44,15 +44,18 @@ export function createControlApi(deps: {
   faults: Faults;
   scenarios: Scenarios;
 }): ControlApi {
-  function inbound(body: unknown): ControlAnswer {
+  function inbound(body: unknown): ControlResponse {
     const parsed = inboundRequest.safeParse(body);
     if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
     const { to, from, forwarded_from: forwardedFrom, mode, agent_id: agentId } = parsed.data;
     const account = deps.accounts[mode];
-    if (account.kind !== 'simulator') return json(400, { error: `The ${mode} carrier is not the simulated one.` });
+    if (account.kind !== 'simulator') return json(400, { error: `The ${mode} carrier is not the simulated carrier.` });
     const scenario = deps.scenarios.find(parsed.data.script);
-    if (scenario === undefined) return json(400, { error: `There is no scenario ${parsed.data.script}.` });
-    const call = deps.exchange.arrive(
+    if (scenario === undefined)
+      return json(400, {
+        error: `script must be the two digits or the name of a scenario, not ${parsed.data.script}.`,
+      });
+    const call = deps.exchange.startInbound(
       { account, to, from, ...(forwardedFrom === undefined ? {} : { forwardedFrom }) },
       {
         source: {
@@ -63,7 +66,7 @@ export function createControlApi(deps: {
             ? {}
             : { fallback: { url: parsed.data.fallback_url, method: 'POST' as const } }),
         },
-        // A number's own status callback only reports `completed`.
+        // The status callback of a number, as opposed to one of a call, only reports `completed`.
         callbacks: { url: `${deps.publicBaseUrl}/carrier/status`, method: 'POST', events: ['completed'] },
         ringSeconds: 60,
       },
@@ -72,39 +75,40 @@ export function createControlApi(deps: {
     return json(201, summary(call));
   }
 
-  function inject(body: unknown): ControlAnswer {
+  function inject(body: unknown): ControlResponse {
     const parsed = faultRequest.safeParse(body);
     if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
     const { fault, count } = parsed.data;
     if (deps.faults.inject(fault, count)) return json(200, { pending: deps.faults.pending() });
     const names = deps.scenarios.all().map(({ name }) => name);
-    return json(400, { error: `There is no fault ${fault}. A fault is a scenario: ${names.join(', ')}.` });
+    return json(400, { error: `fault must be one of these scenarios: ${names.join(', ')}.` });
   }
 
-  function read(pathname: string): ControlAnswer {
-    if (pathname === '/simulator/calls') return json(200, { calls: deps.exchange.all().map(summary) });
+  function read(pathname: string): ControlResponse {
+    if (pathname === '/simulator/calls') return json(200, { calls: deps.exchange.list().map(summary) });
     const [, sid, heard] = /^\/simulator\/calls\/(CA[0-9a-f]{32})(\/heard\.wav)?$/.exec(pathname) ?? [];
     const live = sid === undefined ? undefined : deps.exchange.find(sid);
-    if (live === undefined) return json(404, { error: 'There is no such call or page.' });
-    if (heard !== undefined) return { status: 200, contentType: 'audio/wav', body: wav(live.line.heard()) };
+    if (live === undefined) return json(404, { error: 'Call or path not found.' });
+    if (heard !== undefined) return { status: 200, contentType: 'audio/wav', body: wav(live.line.recordedAudio()) };
     return json(200, detail(live.call));
   }
 
   return {
     handle({ method, url, contentType, body }) {
       if (method === 'GET') return read(url.pathname);
-      if (method !== 'POST') return json(405, { error: 'Only GET and POST are understood.' });
-      // Browsers do not send this content type to another origin without a preflight request.
-      if (!/^application\/json\b/.test(contentType)) return json(415, { error: 'Send application/json.' });
+      if (method !== 'POST') return json(405, { error: 'The method must be GET or POST.' });
+      // Browsers send this content type to another origin only after a preflight request, which is not answered.
+      if (!/^application\/json\b/.test(contentType))
+        return json(415, { error: 'The content type must be application/json.' });
       const parsed = parseJson(body);
       if (url.pathname === '/simulator/inbound') return inbound(parsed);
       if (url.pathname === '/simulator/faults') return inject(parsed);
-      return json(404, { error: 'There is no such page.' });
+      return json(404, { error: 'Path not found.' });
     },
   };
 }
 
-function json(status: number, body: unknown): ControlAnswer {
+function json(status: number, body: unknown): ControlResponse {
   return { status, contentType: 'application/json', body: JSON.stringify(body) };
 }
 

@@ -49,7 +49,9 @@ export function readCreateRequest(account: CarrierAccount, form: URLSearchParams
   return { facts, plan };
 }
 
-/** The source of the instructions in an update or create request; undefined when it has none. @throws RestError */
+/**
+ * Returns the source of the instructions in an update or create request; undefined when it has none. @throws RestError
+ */
 export function readSource(form: URLSearchParams): TwimlSource | undefined {
   const url = form.get('Url');
   const twiml = form.get('Twiml');
@@ -66,7 +68,7 @@ export function readSource(form: URLSearchParams): TwimlSource | undefined {
   return { kind: 'inline', twiml };
 }
 
-/** In seconds. @throws RestError */
+/** Returns the time limit in seconds. @throws RestError */
 export function readTimeLimit(form: URLSearchParams): number | undefined {
   return wholeNumber(form, 'TimeLimit', () => REST_ERRORS.invalidParameter('TimeLimit'), 86_400);
 }
@@ -95,7 +97,7 @@ function readSubscription(form: URLSearchParams): CallPlan['callbacks'] {
   };
 }
 
-/** Answering machine detection. @throws RestError */
+/** Reads the parameters of answering machine detection. @throws RestError */
 function readDetection(form: URLSearchParams): { detection?: DetectionPlan } {
   const mode = form.get('MachineDetection');
   if (!mode || mode === 'none') return {};
@@ -113,7 +115,7 @@ function readDetection(form: URLSearchParams): { detection?: DetectionPlan } {
   };
 }
 
-/** Rejects asynchronous detection without a callback URL. @throws RestError */
+/** Returns the callback for asynchronous detection; rejects a request without a callback URL. @throws RestError */
 function asyncTarget(form: URLSearchParams, url: string | null): WebhookTarget {
   const fault = () => REST_ERRORS.invalidParameter('AsyncAmdStatusCallback');
   if (!url) throw fault();

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { listCarrierCalls } from './call-list.js';
 import { isOver } from '../call-progress.js';
-import { toResource } from '../call-record.js';
+import { toTwilioResource } from '../call-record.js';
 import { readCreateRequest, readSource, readTimeLimit } from './create-request.js';
 import type { Exchange } from '../exchange.js';
 import type { Faults } from '../faults.js';
@@ -12,18 +12,18 @@ import { REST_ERRORS, RestError } from './rest-errors.js';
 
 export interface RestRequest {
   method: string;
-  /** Unmodified path and query. */
+  /** The URL of the request, whose path and query are unchanged. */
   url: URL;
   authorization: string | undefined;
   body: string;
 }
 
 /** `drop`: close the connection without a response. */
-export type RestAnswer = { status: number; body: string } | 'drop';
+export type RestResponse = { status: number; body: string } | 'drop';
 
 /** The carrier's REST API for calls: create, fetch, update, list, delete. */
 export interface RestApi {
-  handle(request: RestRequest): Promise<RestAnswer>;
+  handle(request: RestRequest): Promise<RestResponse>;
 }
 
 const CALLS_PATH = /^\/2010-04-01\/Accounts\/([^/]+)\/Calls(?:\/([^/]+))?\.json$/;
@@ -34,9 +34,9 @@ export function createRestApi(deps: {
   faults: Faults;
   timeScale: number;
 }): RestApi {
-  const json = (status: number, body: unknown): RestAnswer => ({ status, body: JSON.stringify(body) });
+  const json = (status: number, body: unknown): RestResponse => ({ status, body: JSON.stringify(body) });
 
-  async function create(account: CarrierAccount, form: URLSearchParams): Promise<RestAnswer> {
+  async function create(account: CarrierAccount, form: URLSearchParams): Promise<RestResponse> {
     const { facts, plan } = readCreateRequest(account, form);
     const { scenario, fault } = deps.faults.onCreate(facts.to, form.get('Url') ?? form.get('Twiml') ?? '');
     switch (fault?.fault) {
@@ -50,11 +50,11 @@ export function createRestApi(deps: {
       default:
         break;
     }
-    const resource = toResource(deps.exchange.place(facts, plan, scenario));
+    const resource = toTwilioResource(deps.exchange.placeOutbound(facts, plan, scenario));
     return fault?.fault === 'dropAnswer' ? 'drop' : json(201, resource);
   }
 
-  function update(live: LiveCall, form: URLSearchParams): RestAnswer {
+  function update(live: LiveCall, form: URLSearchParams): RestResponse {
     const { call } = live;
     const status = form.get('Status');
     const source = readSource(form);
@@ -62,14 +62,14 @@ export function createRestApi(deps: {
     if (status !== null && status !== 'completed' && status !== 'canceled') throw REST_ERRORS.invalidStatus();
     if (form.get('Url') && form.get('Twiml')) throw REST_ERRORS.invalidParameter('Twiml');
     if (isOver(call) || (source !== undefined && call.answeredAt === undefined)) throw REST_ERRORS.notInProgress();
-    if (timeLimit !== undefined) live.limitTo(timeLimit);
+    if (timeLimit !== undefined) live.setTimeLimit(timeLimit);
     if (source !== undefined) live.redirect(source);
-    // `canceled` does not affect an answered call.
+    // Setting `canceled` has no effect on an answered call.
     if (status === 'completed' || (status === 'canceled' && call.answeredAt === undefined)) live.hangUp();
-    return json(200, toResource(call));
+    return json(200, toTwilioResource(call));
   }
 
-  async function route(request: RestRequest): Promise<RestAnswer> {
+  async function route(request: RestRequest): Promise<RestResponse> {
     const account = authenticate(deps.accounts, request.authorization);
     const { pathname, searchParams } = request.url;
     const [, carrierAccountId, sid] = CALLS_PATH.exec(pathname) ?? [];
@@ -77,14 +77,14 @@ export function createRestApi(deps: {
     if (sid === undefined) {
       if (request.method === 'POST') return create(account, new URLSearchParams(request.body));
       if (request.method !== 'GET') throw REST_ERRORS.methodNotAllowed();
-      return json(200, listCarrierCalls(deps.exchange.ofAccount(account.carrierAccountId), pathname, searchParams));
+      return json(200, listCarrierCalls(deps.exchange.listOfAccount(account.carrierAccountId), pathname, searchParams));
     }
     const live = deps.exchange.find(sid);
     if (live === undefined || live.call.account.carrierAccountId !== account.carrierAccountId)
       throw REST_ERRORS.notFound(pathname);
     switch (request.method) {
       case 'GET':
-        return json(200, toResource(live.call));
+        return json(200, toTwilioResource(live.call));
       case 'POST':
         return update(live, new URLSearchParams(request.body));
       case 'DELETE':

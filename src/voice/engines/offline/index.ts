@@ -1,17 +1,17 @@
 import { createSynthesizer, type FliteVoice } from '../../audio/flite.js';
 import type { Grammar } from '../../audio/grammar.js';
-import { createRecogniser } from '../../audio/recogniser.js';
-import { createEngineOfTalk } from '../engine-of-talk.js';
+import { createGrammarStt } from '../../audio/grammar-stt.js';
+import { createSessionEngine } from '../session-engine.js';
 import type { EngineFactory } from '../port.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
-import { voiceNamed } from '../voices.js';
-import { startScriptedDialogue } from './dialogue.js';
-import { DIALOGUE_TIMING, type DialogueTiming } from './dialogue-settings.js';
-import { FIRST_LINES } from './lines.js';
-import { createSpokenLines } from './spoken-lines.js';
+import { findVoice } from '../voices.js';
+import { startOfflineSession } from './session.js';
+import { OFFLINE_TIMINGS, type OfflineTimings } from './session-setup.js';
+import { FIRST_PHRASES } from './phrases.js';
+import { createSpeechCache } from './speech-cache.js';
 
-/** Stored with every result, so that a demo call is not mistaken for a conversation with an LLM. */
+/** The engine's name in every stored result, so that a demo call is not mistaken for a conversation with an LLM. */
 export const OFFLINE_ENGINE = 'offline-demo';
 
 /**
@@ -22,13 +22,13 @@ export const OFFLINE_ENGINE = 'offline-demo';
  * @param options.recordsEvents whether each result includes the session's events
  */
 export function createOfflineEngine(
-  options: { timing?: Partial<DialogueTiming>; report?: (error: Error) => void; recordsEvents?: boolean } = {},
+  options: { timing?: Partial<OfflineTimings>; report?: (error: Error) => void; recordsEvents?: boolean } = {},
 ): EngineFactory {
-  const timing = { ...DIALOGUE_TIMING, ...options.timing };
+  const timing = { ...OFFLINE_TIMINGS, ...options.timing };
   const report = options.report ?? (() => undefined);
   const synthesizer = createSynthesizer();
-  const recogniser = createRecogniser();
-  const speak = createSpokenLines(synthesizer);
+  const grammarStt = createGrammarStt();
+  const speak = createSpeechCache(synthesizer);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
 
   return {
@@ -36,36 +36,36 @@ export function createOfflineEngine(
 
     async warm() {
       newDetector ??= await loadVoiceActivity();
-      await Promise.all([synthesizer.warm(), recogniser.warm()]);
-      const { flite } = voiceNamed('');
-      await Promise.all(FIRST_LINES.map((line) => speak(line, flite)));
+      await Promise.all([synthesizer.warm(), grammarStt.warm()]);
+      const { flite } = findVoice('');
+      await Promise.all(FIRST_PHRASES.map((line) => speak(line, flite)));
     },
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
       const turnTaking = createTurnTaking(newDetector());
       const around = { timing, turnTaking, recordsEvents: options.recordsEvents ?? false, report };
-      return createEngineOfTalk({
+      return createSessionEngine({
         name: OFFLINE_ENGINE,
         capabilities: { freeForm: false, dtmf: true },
         turnTaking,
-        begin(call, sink) {
-          const of = call.askedBy;
+        startSession(call, sink) {
+          const owner = call.requestOwner;
           const deps = {
             ...around,
-            speak: (text: string, voice: FliteVoice) => speak(text, voice, of),
-            recogniser: {
-              ...recogniser,
-              recognise: (mulaw: Uint8Array, grammar: Grammar) => recogniser.recognise(mulaw, grammar, of),
+            speak: (text: string, voice: FliteVoice) => speak(text, voice, owner),
+            stt: {
+              ...grammarStt,
+              recognize: (mulaw: Uint8Array, grammar: Grammar) => grammarStt.recognize(mulaw, grammar, owner),
             },
           };
-          return startScriptedDialogue(deps, call, sink);
+          return startOfflineSession(deps, call, sink);
         },
       });
     },
 
     async close() {
-      await Promise.all([synthesizer.close(), recogniser.close()]);
+      await Promise.all([synthesizer.close(), grammarStt.close()]);
     },
   };
 }

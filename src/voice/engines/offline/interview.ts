@@ -1,9 +1,9 @@
 import type { ParameterValues } from '../port.js';
-import { createAnswering } from './answering.js';
-import { ALL_ANSWERED, CANNOT_LISTEN, LINE_BROKE, NOT_UNDERSTOOD, YES_OR_NO_BY_KEY } from './lines.js';
-import { yesNoOfKey } from './questions.js';
+import { createAnswerCollector } from './answer-collector.js';
+import { ALL_ANSWERED, CANNOT_LISTEN, LINE_BROKE, NOT_UNDERSTOOD, YES_OR_NO_BY_KEY } from './phrases.js';
+import { yesNoOfDigit } from './questions.js';
 import type { Question } from './questions.js';
-import { asking, type Script, type ScriptedReply } from './script.js';
+import { askQuestion, type Script, type ScriptedReply } from './script.js';
 
 const NOTHING_LEFT: ScriptedReply = { parts: [ALL_ANSWERED], over: 'agent' };
 
@@ -13,71 +13,71 @@ const NOTHING_LEFT: ScriptedReply = { parts: [ALL_ANSWERED], over: 'agent' };
  * @param known values from before a resume, null for questions left open; these are not asked again
  */
 export function createInterview(questions: readonly Question[], known: ParameterValues = {}): Script {
-  const answering = createAnswering(questions, known);
+  const answers = createAnswerCollector(questions, known);
   /** DTMF digits entered so far. */
-  let keys = '';
+  let digits = '';
 
-  const current = () => answering.open()[0];
+  const current = () => answers.openQuestions()[0];
 
   /** Asks the current question, or says goodbye if none is left. */
   function ask(...before: readonly string[]): ScriptedReply {
     const question = current();
     if (question === undefined) return { ...NOTHING_LEFT, parts: [...before, ...NOTHING_LEFT.parts] };
-    return asking(answering.wordsOf(question), ...before);
+    return askQuestion(answers.textOf(question), ...before);
   }
 
-  function endOfKeys(question: Question): ScriptedReply {
-    const entered = keys;
-    keys = '';
-    return answering.takeKeys(question, entered);
+  function takeEnteredDigits(question: Question): ScriptedReply {
+    const entered = digits;
+    digits = '';
+    return answers.takeDigits(question, entered);
   }
 
   return {
-    grammar: answering.grammar,
+    grammar: answers.grammar,
     opening: () => ask(),
     bridge: () => ask(LINE_BROKE),
     again() {
       const question = current();
-      return question === undefined ? [] : answering.wordsOf(question);
+      return question === undefined ? [] : answers.textOf(question);
     },
 
-    onHeard(heard) {
+    onTurn(heard) {
       const question = current();
-      keys = '';
+      digits = '';
       if (question === undefined) return NOTHING_LEFT;
-      if (heard.outcome === 'understood') return answering.take(question, heard.meaning);
-      const isConfirming = answering.isConfirming();
+      if (heard.outcome === 'understood') return answers.takeSpoken(question, heard.meaning);
+      const isConfirming = answers.isConfirming();
       if (heard.outcome !== 'not understood') {
-        return answering.retry(question, CANNOT_LISTEN, [isConfirming ? YES_OR_NO_BY_KEY : question.keyHint]);
+        return answers.retry(question, CANNOT_LISTEN, [isConfirming ? YES_OR_NO_BY_KEY : question.dtmfHint]);
       }
-      return answering.retry(question, NOT_UNDERSTOOD, [isConfirming ? YES_OR_NO_BY_KEY : question.hint]);
+      return answers.retry(question, NOT_UNDERSTOOD, [isConfirming ? YES_OR_NO_BY_KEY : question.hint]);
     },
 
-    onKey(key) {
+    onDigit(digit) {
       const question = current();
       if (question === undefined) return NOTHING_LEFT;
-      // A pound key alone follows an answer already taken, with its first digit or after a pause: repeat the question.
-      if (key === '*' || (key === '#' && keys === '')) {
-        keys = '';
-        return asking(answering.wordsOf(question));
+      // A pound key without digits before it belongs to an answer that already counted, so repeat the current question.
+      if (digit === '*' || (digit === '#' && digits === '')) {
+        digits = '';
+        return askQuestion(answers.textOf(question));
       }
-      if (answering.isConfirming()) return answering.confirm(question, yesNoOfKey(key));
-      if (question.kind === 'digits' && key !== '#') {
-        keys += key;
+      if (answers.isConfirming()) return answers.confirm(question, yesNoOfDigit(digit));
+      if (question.kind === 'digits' && digit !== '#') {
+        digits += digit;
         return undefined;
       }
-      if (question.kind !== 'digits') keys = key;
-      return endOfKeys(question);
+      if (question.kind !== 'digits') digits = digit;
+      return takeEnteredDigits(question);
     },
 
-    onKeysPaused() {
+    onDigitsPaused() {
       const question = current();
-      return question === undefined || keys === '' ? undefined : endOfKeys(question);
+      return question === undefined || digits === '' ? undefined : takeEnteredDigits(question);
     },
 
-    values: answering.values,
+    values: answers.values,
     upcoming() {
-      const [first, next] = answering.open();
+      const [first, next] = answers.openQuestions();
       return [...(next?.ask ?? [ALL_ANSWERED]), first?.hint ?? ALL_ANSWERED];
     },
   };

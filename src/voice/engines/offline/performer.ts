@@ -1,13 +1,13 @@
-import { speechPieces } from '../../audio/speech-pieces.js';
+import { splitSpeech } from '../../audio/speech-pieces.js';
 import { filled } from '../../session/prompt.js';
-import type { FixedLine, SessionCommand } from '../../session/reducer/commands.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
-import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
+import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
+import { SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
-import type { CallerEar, HeardTurn } from './caller-ear.js';
-import { ARE_YOU_THERE } from './lines.js';
-import type { LineToSay, Mouth } from './mouth.js';
-import { asking } from './script.js';
+import type { CallerListener, RecognizedTurn } from './caller-listener.js';
+import { ARE_YOU_THERE } from './phrases.js';
+import type { UtteranceRequest, UtterancePlayer } from './utterance-player.js';
+import { askQuestion } from './script.js';
 import type { ScriptedModel } from './scripted-model.js';
 
 type Performed = Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>;
@@ -18,89 +18,94 @@ interface PerformerDeps {
   call: EngineCall;
   introduction: readonly string[];
   sink: EngineSink;
-  mouth: Mouth;
+  player: UtterancePlayer;
   model: ScriptedModel;
-  caller: CallerEar;
-  happened: (what: SessionHappening) => void;
-  note(turn: TranscriptTurn): void;
+  caller: CallerListener;
+  dispatch: (what: SessionEventBody) => void;
+  storeTurn(turn: TranscriptTurn): void;
   /** The caller's last turn. */
-  lastTurn(): HeardTurn | undefined;
+  lastTurn(): RecognizedTurn | undefined;
   /** Synthesizes in advance a sentence that will probably be said next. */
-  makeReady: (text: string) => void;
+  synthesizeAhead: (text: string) => void;
 }
 
 const nothing = () => undefined;
 
-/** Executes session commands: speaks what the script says and acts on the line. */
+/** Executes session commands: speaks the script's replies, controls playback and ends the call. */
 export function createScriptPerformer(p: PerformerDeps): (command: Performed) => void {
-  const { sink, mouth } = p;
+  const { sink, player } = p;
 
   const performers: Performers = {
-    say: (command) => sayLine(p, command),
-    send_audio: ({ itemId }) => mouth.send(itemId),
-    end_item: ({ itemId }) => mouth.end(itemId),
+    say: (command) => sayPhrase(p, command),
+    send_audio: ({ itemId }) => player.send(itemId),
+    end_item: ({ itemId }) => player.end(itemId),
     clear: () => sink.clear(),
-    close_item: (command) => mouth.close(command),
+    close_item: (command) => player.close(command),
     request_reply: (command) => reply(p, command),
-    cancel_reply: ({ replyId }) => mouth.cancel(replyId),
-    store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
-    store_answered_by: ({ who }) => sink.answeredBy(who),
-    store_latency: (command) => sink.latency(latencyOf(command, p.lastTurn())),
+    cancel_reply: ({ replyId }) => player.cancel(replyId),
+    store_turn: ({ speaker, text, startMs, endMs }) => p.storeTurn({ speaker, text, startMs, endMs }),
+    store_answered_by: ({ who }) => sink.storeAnsweredBy(who),
+    store_latency: (command) => sink.storeLatency(latencyOf(command, p.lastTurn())),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),
-    // Not needed here: the script ignores notes, receives only final transcripts and calls no tools.
-    tell_model: nothing,
+    // The script needs none of these: it has no chat history, receives only final transcripts and calls no tools.
+    add_to_history: nothing,
     confirm_reply: nothing,
-    let_provider_answer: nothing,
+    set_auto_reply: nothing,
     run_tool: nothing,
     answer_tool: nothing,
-    hurry_recogniser: nothing,
-    forget_turn: nothing,
-    reopen_recogniser: nothing,
+    finalize_transcript: nothing,
+    discard_turn: nothing,
+    reconnect_stt: nothing,
   };
 
   return (command) => (performers[command.type] as (command: Performed) => void)(command);
 }
 
 function reply(
-  { model, mouth, sink, caller, happened, makeReady }: PerformerDeps,
+  { model, player, sink, caller, dispatch, synthesizeAhead }: PerformerDeps,
   command: CommandOf<'request_reply'>,
 ) {
   const { replyId, task } = command;
   const itemId = `${replyId}.line`;
   const { over, ...words } = model.reply(task);
-  sink.values(model.values());
-  if (over !== undefined) happened({ type: 'reply_is_last', replyId, itemId, goodbyeBy: over });
-  void mouth.say({ itemId, ...words, reply: { id: replyId, task } });
+  sink.storeValues(model.values());
+  if (over !== undefined) dispatch({ type: 'reply_is_last', replyId, itemId, goodbyeBy: over });
+  void player.say({ itemId, ...words, reply: { id: replyId, task } });
   caller.expectDigits(model.asksForDigits());
-  model.upcoming().forEach(makeReady);
+  model.upcoming().forEach(synthesizeAhead);
 }
 
-function sayLine(p: PerformerDeps, { itemId, line }: CommandOf<'say'>): void {
-  const words = wordsOf(line, p);
-  if (words !== undefined) return void p.mouth.say({ itemId, ...words });
-  return p.happened({ type: 'item_failed', itemId, part: 'voice', message: 'the voice itself is what is waited for' });
+function sayPhrase(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): void {
+  const words = wordsOf(phrase, p);
+  if (words !== undefined) return void p.player.say({ itemId, ...words });
+  return p.dispatch({
+    type: 'item_failed',
+    itemId,
+    part: 'voice',
+    message: 'no filler: it would have to wait for TTS, too',
+  });
 }
 
-type Words = Pick<LineToSay, 'parts' | 'questionAt'>;
+type Words = Pick<UtteranceRequest, 'parts' | 'questionAt'>;
 
-function wordsOf(line: FixedLine, { call, introduction, model }: PerformerDeps): Words | undefined {
+function wordsOf(phrase: FixedPhrase, { call, introduction, model }: PerformerDeps): Words | undefined {
   const { message } = call.voicemail;
-  const lines: Record<FixedLine, () => Words | undefined> = {
+  const wordsByPhrase: Record<FixedPhrase, () => Words | undefined> = {
     // No filler: a reply only ever waits for TTS, which would have to speak the filler, too.
-    one_moment: () => undefined,
-    are_you_there: () => asking(model.again(), ARE_YOU_THERE),
-    silent_goodbye: () => ({ parts: [SILENT_GOODBYE] }),
-    sorry: () => ({ parts: [SORRY] }),
+    filler: () => undefined,
+    reprompt: () => askQuestion(model.again(), ARE_YOU_THERE),
+    silence_goodbye: () => ({ parts: [SILENT_GOODBYE] }),
+    apology: () => ({ parts: [SORRY] }),
     voicemail_message: () => ({
-      parts: message === undefined ? introduction : speechPieces(filled(message, call.inputParameters)),
+      parts: message === undefined ? introduction : splitSpeech(filled(message, call.inputParameters)),
     }),
   };
-  return lines[line]();
+  return wordsByPhrase[phrase]();
 }
 
 /** Breaks down the time between the caller's last voice or digit and the first audio of the reply. */
-function latencyOf({ sinceMs, knownMs, times, atMs }: CommandOf<'store_latency'>, turn: HeardTurn | undefined) {
+function latencyOf({ sinceMs, knownMs, times, atMs }: CommandOf<'store_latency'>, turn: RecognizedTurn | undefined) {
   const voice = Math.max(0, (times.firstAudioMs ?? atMs) - times.startedMs);
   const isTurn = turn !== undefined && Math.round(turn.endMs) === sinceMs;
   const heard = isTurn

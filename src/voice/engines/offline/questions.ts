@@ -1,7 +1,7 @@
-import { spoken, UnspeakableChoice } from '../../audio/grammar.js';
+import { spoken, UnspeakableChoiceError } from '../../audio/grammar.js';
 import type { Grammar, Meaning } from '../../audio/grammar.js';
 import type { ParameterValues } from '../port.js';
-import { KEY_DIGITS, SAY_DIGIT_BY_DIGIT, SAY_DIGITS, YES_OR_NO, YES_OR_NO_BY_KEY } from './lines.js';
+import { KEY_DIGITS, SAY_DIGIT_BY_DIGIT, SAY_DIGITS, YES_OR_NO, YES_OR_NO_BY_KEY } from './phrases.js';
 
 type Value = ParameterValues[string];
 
@@ -15,12 +15,12 @@ export interface Question {
   /** Said after a spoken answer that was not understood. */
   hint: string;
   /** Hint to use the phone's keys, when speech cannot be recognized. */
-  keyHint: string;
+  dtmfHint: string;
   grammar: Grammar;
-  /** The value of a spoken answer; undefined if it is none. */
+  /** The value of a spoken answer; undefined if the words do not answer the question. */
   valueOf(meaning: Meaning): Value | undefined;
-  /** The value of DTMF digits; undefined if they are no valid answer. */
-  valueOfKeys(keys: string): Value | undefined;
+  /** The value of DTMF digits; undefined if they do not answer the question. */
+  valueOfDigits(digits: string): Value | undefined;
   /** The value as words, for the confirmation and the summary. */
   inWords(value: Value): string;
 }
@@ -37,7 +37,7 @@ const MAX_DIGITS_OF_NUMBER = 15;
  * The questions that fill a template: a boolean asks yes or no, a text like `small|medium|large` offers choices,
  * anything else asks for digits, which become a number if the default is one. Defaults are never used as answers.
  */
-export function questionsOf(template: ParameterValues): Question[] {
+export function createQuestions(template: ParameterValues): Question[] {
   return Object.entries(template).map(([key, value]) => {
     if (typeof value === 'boolean') return yesNoQuestion(key);
     const choices = typeof value === 'string' ? choicesIn(value) : [];
@@ -46,7 +46,7 @@ export function questionsOf(template: ParameterValues): Question[] {
 }
 
 /** Converts `party_size` and `partySize` to `party size`. */
-export function nameOf(key: string): string {
+export function humanizeKey(key: string): string {
   const words = key
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
@@ -56,31 +56,31 @@ export function nameOf(key: string): string {
 }
 
 function yesNoQuestion(key: string): Question {
-  const name = nameOf(key);
+  const name = humanizeKey(key);
   return {
     key,
     name,
     kind: 'yes-no',
-    ask: [`${capital(name)}?`, YES_OR_NO],
+    ask: [`${capitalize(name)}?`, YES_OR_NO],
     hint: YES_OR_NO_BY_KEY,
-    keyHint: 'Press 1 for yes or 2 for no.',
+    dtmfHint: 'Press 1 for yes or 2 for no.',
     grammar: { kind: 'yes-no' },
     valueOf: (meaning) => (meaning.kind === 'yes-no' ? meaning.value : undefined),
-    valueOfKeys: yesNoOfKey,
+    valueOfDigits: yesNoOfDigit,
     inWords: (value) => (value === true ? 'yes' : 'no'),
   };
 }
 
 /** 1 is yes, 2 is no; undefined for other keys. */
-export function yesNoOfKey(key: string): boolean | undefined {
-  return key === '1' ? true : key === '2' ? false : undefined;
+export function yesNoOfDigit(digit: string): boolean | undefined {
+  return digit === '1' ? true : digit === '2' ? false : undefined;
 }
 
 function digitsQuestion(key: string, asNumber: boolean): Question {
-  const name = nameOf(key);
-  const valueOfKeys = (keys: string) => {
-    if (!/^\d+$/.test(keys) || keys.length > (asNumber ? MAX_DIGITS_OF_NUMBER : MAX_DIGITS)) return undefined;
-    return asNumber ? Number(keys) : keys;
+  const name = humanizeKey(key);
+  const valueOfDigits = (digits: string) => {
+    if (!/^\d+$/.test(digits) || digits.length > (asNumber ? MAX_DIGITS_OF_NUMBER : MAX_DIGITS)) return undefined;
+    return asNumber ? Number(digits) : digits;
   };
   return {
     key,
@@ -88,34 +88,34 @@ function digitsQuestion(key: string, asNumber: boolean): Question {
     kind: 'digits',
     ask: [`What is your ${name}?`, SAY_DIGITS],
     hint: SAY_DIGIT_BY_DIGIT,
-    keyHint: KEY_DIGITS,
+    dtmfHint: KEY_DIGITS,
     grammar: { kind: 'digits' },
-    valueOf: (meaning) => (meaning.kind === 'digits' ? valueOfKeys(meaning.digits) : undefined),
-    valueOfKeys,
+    valueOf: (meaning) => (meaning.kind === 'digits' ? valueOfDigits(meaning.digits) : undefined),
+    valueOfDigits,
     inWords: String,
   };
 }
 
 function choiceQuestion(key: string, choices: readonly string[]): Question {
-  const name = nameOf(key);
+  const name = humanizeKey(key);
   const said = choices.map(shortened);
   const sayable = choices.filter((_, index) => isSpeakable(said[index] ?? ''));
-  const keys = said.map((choice, index) => `${index + 1} for ${choice}`).join(', ');
+  const digitHints = said.map((choice, index) => `${index + 1} for ${choice}`).join(', ');
   return {
     key,
     name,
     kind: 'choice',
     ask: [`Which ${name}: ${listed(said)}?`],
-    hint: `Please say one of them, or press ${keys}.`,
-    keyHint: `Press ${keys}.`,
+    hint: `Please say one of them, or press ${digitHints}.`,
+    dtmfHint: `Press ${digitHints}.`,
     grammar: sayable.length === 0 ? { kind: 'commands' } : { kind: 'choices', choices: sayable.map(shortened) },
     valueOf: (meaning) => (meaning.kind === 'choice' ? sayable[meaning.index] : undefined),
-    valueOfKeys: (pressed) => (/^[1-9]$/.test(pressed) ? choices[Number(pressed) - 1] : undefined),
+    valueOfDigits: (pressed) => (/^[1-9]$/.test(pressed) ? choices[Number(pressed) - 1] : undefined),
     inWords: (value) => shortened(String(value)),
   };
 }
 
-/** Splits a text into choices, at most as many as there are keys to press. */
+/** Splits a text into at most 9 choices, one for each of the phone's keys 1 to 9. */
 function choicesIn(text: string): string[] {
   const choices = text
     .split('|')
@@ -135,7 +135,7 @@ function isSpeakable(choice: string): boolean {
   try {
     return spoken(choice) !== '';
   } catch (error) {
-    if (error instanceof UnspeakableChoice) return false;
+    if (error instanceof UnspeakableChoiceError) return false;
     throw error;
   }
 }
@@ -144,6 +144,6 @@ function listed(choices: readonly string[]): string {
   return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1) ?? ''}`;
 }
 
-function capital(text: string): string {
+function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,5 +1,5 @@
 import type { Grammar } from '../../audio/grammar.js';
-import type { Recognition } from '../../audio/recogniser.js';
+import type { Recognition } from '../../audio/grammar-stt.js';
 import type { ParameterValues } from '../port.js';
 
 /** The next utterance of the agent. */
@@ -8,16 +8,16 @@ export interface ScriptedReply {
   parts: readonly string[];
   /** Index of the part that starts the question; absent if nothing is asked. */
   questionAt?: number;
-  /** Set if this ends the conversation, with the side that said goodbye: a caller who said it hangs up first. */
+  /** Which side said goodbye, if this reply ends the conversation. A caller who said goodbye may hang up first. */
   over?: 'agent' | 'caller';
 }
 
 /** The recognition result of a caller's turn; `not listened` if no words are recognized at this point. */
-export type Heard = Recognition | { outcome: 'not listened' };
+export type TurnRecognition = Recognition | { outcome: 'not listened' };
 
 /** The content of a conversation from greeting to goodbye. Pure: it does no audio and no timing. */
 export interface Script {
-  /** The grammar for the current point; undefined: recognize no words. */
+  /** The grammar for what the caller may say now; undefined if no words are to be recognized. */
   grammar(): Grammar | undefined;
   /** The first utterance after the introduction. */
   opening(): ScriptedReply;
@@ -25,11 +25,11 @@ export interface Script {
   again(): readonly string[];
   /** The bridging sentence after a resume. */
   bridge(): ScriptedReply;
-  onHeard(heard: Heard): ScriptedReply;
+  onTurn(heard: TurnRecognition): ScriptedReply;
   /** @returns undefined if more DTMF digits may follow */
-  onKey(key: string): ScriptedReply | undefined;
+  onDigit(digit: string): ScriptedReply | undefined;
   /** Called when no digit has followed for some time. */
-  onKeysPaused(): ScriptedReply | undefined;
+  onDigitsPaused(): ScriptedReply | undefined;
   /** The values settled so far; null for a question left open. */
   values(): ParameterValues;
   /** Sentences that will probably be said next, to synthesize in advance. */
@@ -37,6 +37,6 @@ export interface Script {
 }
 
 /** Builds a reply that asks a question. @param before the parts to say before the question */
-export function asking(question: readonly string[], ...before: readonly string[]): ScriptedReply {
+export function askQuestion(question: readonly string[], ...before: readonly string[]): ScriptedReply {
   return { parts: [...before, ...question], questionAt: before.length };
 }

@@ -1,39 +1,39 @@
 import type { Grammar } from '../../audio/grammar.js';
 import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import type { ReplyTask } from '../../session/reducer/kinds.js';
-import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
-import type { LineOver } from './mouth.js';
-import { asking, type Heard, type Script, type ScriptedReply } from './script.js';
+import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './phrases.js';
+import type { UtteranceOutcome } from './utterance-player.js';
+import { askQuestion, type TurnRecognition, type Script, type ScriptedReply } from './script.js';
 
 /** A question interrupted before this much of it has played counts as not heard. */
 const QUESTION_HEARD_MS = 1_000;
 /** With at least this many seconds left, the notice says "twenty seconds". */
 const ABOUT_TWENTY_SECONDS = 14;
 const BEFORE_INTRODUCTION: Grammar = { kind: 'commands' };
-/** Used instead of an answer to a question that the caller has not heard. */
-const REPEAT: Heard = { outcome: 'understood', text: '', meaning: { kind: 'command', command: 'repeat' } };
+/** Replaces an answer to a question that the caller has not heard, so that the question is repeated. */
+const REPEAT: TurnRecognition = { outcome: 'understood', text: '', meaning: { kind: 'command', command: 'repeat' } };
 
 export type ScriptedModel = ReturnType<typeof createScriptedModel>;
 
 /** Takes the place of an LLM: keeps track of the caller's last input and asks the script for replies. */
 export function createScriptedModel(p: {
   script: Script;
-  /** Greeting: who speaks, and what about. */
+  /** The sentences of the greeting: who is speaking, and what the call is about. */
   introduction: readonly string[];
-  /** The session was resumed after the introduction. */
+  /** Whether the session was resumed after the introduction. */
   resumed?: boolean;
-  /** Ms from the start of the stream. */
+  /** Time in ms since the start of the stream. */
   now: () => number;
 }) {
   const { script, introduction, now } = p;
-  let heard: Heard | undefined;
+  let heard: TurnRecognition | undefined;
   /** The script's reply to the last DTMF digits. */
-  let keyed: ScriptedReply | undefined;
-  /** The introduction was heard, or is no longer needed. */
+  let digitsReply: ScriptedReply | undefined;
+  /** Whether the introduction was heard or is no longer needed. */
   let introduced = false;
-  /** The caller has heard the current question; earlier speech is no answer to it. */
+  /** Whether the caller has heard the current question. Earlier speech is not an answer to it. */
   let questionHeard = false;
-  /** The bridging sentence must still be said. */
+  /** Whether the bridging sentence must still be said. */
   let bridgeIsDue = p.resumed ?? false;
   let isBridging = false;
   const notice = createNotice(now);
@@ -41,24 +41,24 @@ export function createScriptedModel(p: {
   function answer(): ScriptedReply {
     const given = questionHeard || (heard !== undefined && isCommand(heard)) ? heard : REPEAT;
     introduced = true;
-    keyed = undefined;
-    return given === undefined ? asking(script.again()) : script.onHeard(given);
+    digitsReply = undefined;
+    return given === undefined ? askQuestion(script.again()) : script.onTurn(given);
   }
 
-  function answerToKeys(): ScriptedReply {
-    const reply = keyed ?? script.onKeysPaused() ?? asking(script.again());
-    keyed = undefined;
+  function answerDigits(): ScriptedReply {
+    const reply = digitsReply ?? script.onDigitsPaused() ?? askQuestion(script.again());
+    digitsReply = undefined;
     return reply;
   }
 
-  /** Whether to bridge: speech before the first sentence after a resume refers to a lost or half-heard question. */
-  function bridges(task: ReplyTask): boolean {
+  /** Whether to say the bridging sentence. Speech of the caller before it refers to a lost or half-heard question. */
+  function needsBridge(task: ReplyTask): boolean {
     if (task === 'resume') return true;
-    return bridgeIsDue && (task === 'go_on' || (task === 'answer' && !wantsSomethingElse(heard)));
+    return bridgeIsDue && (task === 'continue' || (task === 'answer' && !isOtherRequest(heard)));
   }
 
   function plainReply(task: ReplyTask): ScriptedReply {
-    isBridging = bridges(task);
+    isBridging = needsBridge(task);
     // Any other reply continues the conversation without the bridging sentence.
     bridgeIsDue &&= isBridging;
     if (isBridging) {
@@ -66,18 +66,18 @@ export function createScriptedModel(p: {
       return script.bridge();
     }
     if (task === 'answer') return answer();
-    if (task === 'digits') return answerToKeys();
-    return task === 'wrap_up' ? { parts: [] } : asking(script.again());
+    if (task === 'digits') return answerDigits();
+    return task === 'wrap_up' ? { parts: [] } : askQuestion(script.again());
   }
 
   function introduce(): ScriptedReply {
     const opening = script.opening();
     const before = opening.over === undefined ? [...introduction, ...notice.take()] : introduction;
-    return after(before, opening);
+    return prefixReply(before, opening);
   }
 
   return {
-    /** The current grammar; undefined: no words. Before the introduction was heard, only commands. */
+    /** The current grammar; undefined if no words are recognized. Until the introduction was heard, only commands. */
     grammar(): Grammar | undefined {
       const asked = script.grammar();
       return asked === undefined || introduced ? asked : BEFORE_INTRODUCTION;
@@ -85,23 +85,23 @@ export function createScriptedModel(p: {
     /** Whether the current question asks for digits, which people say in groups. */
     asksForDigits: () => script.grammar()?.kind === 'digits',
     /** Stores a turn of the caller, before the reply to it is requested. */
-    hears(turn: Heard): void {
+    setTurn(turn: TurnRecognition): void {
       heard = turn;
     },
-    /** The caller's last words before they hang up still count as an answer. */
-    hearsLast(turn: Heard): void {
-      if (turn.outcome === 'understood' && questionHeard) script.onHeard(turn);
+    /** Processes the caller's final turn before the hang-up, which still counts as an answer. */
+    takeFinalTurn(turn: TurnRecognition): void {
+      if (turn.outcome === 'understood' && questionHeard) script.onTurn(turn);
     },
     /**
      * Processes a DTMF digit, which counts at once, even before the question was heard.
      * @returns whether the digits form a complete answer
      */
-    key(key: string): boolean {
-      keyed = script.onKey(key);
+    onDigit(digit: string): boolean {
+      digitsReply = script.onDigit(digit);
       introduced = true;
       // A complete answer leads to the next question, which the caller has not heard yet.
-      questionHeard = keyed === undefined;
-      return keyed !== undefined;
+      questionHeard = digitsReply === undefined;
+      return digitsReply !== undefined;
     },
     endingSoon: (secondsLeft: number) => notice.endingSoon(secondsLeft),
     reply(task: ReplyTask): ScriptedReply {
@@ -111,9 +111,9 @@ export function createScriptedModel(p: {
       }
       const reply = plainReply(task);
       heard = undefined;
-      return reply.over === undefined ? after(notice.take(), reply) : reply;
+      return reply.over === undefined ? prefixReply(notice.take(), reply) : reply;
     },
-    lineOver({ task, playedMs, questionMs, complete }: LineOver): void {
+    onUtteranceEnd({ task, playedMs, questionMs, complete }: UtteranceOutcome): void {
       const isHeard = complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs;
       if (isBridging && isHeard) bridgeIsDue = false;
       if (task === 'introduce' || task === 'resume') introduced ||= isHeard;
@@ -145,7 +145,7 @@ function createNotice(now: () => number) {
   };
 }
 
-function after(before: readonly string[], { questionAt, ...reply }: ScriptedReply): ScriptedReply {
+function prefixReply(before: readonly string[], { questionAt, ...reply }: ScriptedReply): ScriptedReply {
   return {
     ...reply,
     parts: [...before, ...reply.parts],
@@ -154,11 +154,11 @@ function after(before: readonly string[], { questionAt, ...reply }: ScriptedRepl
 }
 
 /** A goodbye or a request for a person; "hello?" and "pardon?" only ask to repeat the question. */
-function wantsSomethingElse(heard: Heard | undefined): boolean {
+function isOtherRequest(heard: TurnRecognition | undefined): boolean {
   if (heard?.outcome !== 'understood' || heard.meaning.kind !== 'command') return false;
   return heard.meaning.command !== 'repeat' && heard.meaning.command !== 'hello';
 }
 
-function isCommand(heard: Heard): boolean {
+function isCommand(heard: TurnRecognition): boolean {
   return heard.outcome === 'understood' && heard.meaning.kind === 'command';
 }

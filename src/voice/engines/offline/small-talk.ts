@@ -1,5 +1,5 @@
 import type { TranscriptTurn } from '../port.js';
-import { BRIDGE, GOODBYE, REPLIES } from './lines.js';
+import { BRIDGE, GOODBYE, REPLIES } from './phrases.js';
 import type { Script, ScriptedReply } from './script.js';
 
 /**
@@ -20,10 +20,10 @@ export function createSmallTalk(earlier: readonly TranscriptTurn[] = []): Script
     opening: () => ({ parts: [] }),
     again: () => [],
     bridge: () => ({ parts: [BRIDGE] }),
-    onHeard: next,
+    onTurn: next,
     // DTMF digits count as a turn.
-    onKey: () => undefined,
-    onKeysPaused: next,
+    onDigit: () => undefined,
+    onDigitsPaused: next,
     values: () => ({}),
     upcoming: () => [],
   };

@@ -2,7 +2,7 @@ import { valueIn } from '../../session/parameter-values.js';
 import type { ParameterValues } from '../port.js';
 import type { Question } from './questions.js';
 
-/** Figures of a conversation. */
+/** Counts that the summary states: sentences spoken, caller turns heard, and the length of the call. */
 export interface Counts {
   spoken: number;
   heard: number;
@@ -12,7 +12,7 @@ export interface Counts {
 const LABEL = 'Automatic summary, not AI (offline demo engine):';
 
 /** A summary of one or two sentences from a template; it states that no AI wrote it. */
-export function summaryOf(
+export function summarizeCall(
   questions: readonly Question[],
   values: ParameterValues,
   { spoken, heard, seconds }: Counts,

@@ -1,39 +1,39 @@
 import { FRAME_MS } from '../../audio/frame.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { createVoiceTransitions } from '../../session/voice-transitions.js';
 import { ProviderError, type SpeechToText } from './ports.js';
-import { openSteadyRecogniser } from './stt/steady.js';
+import { openReconnectingStt } from './stt/reconnecting-stt.js';
 
 export type CallerSide = ReturnType<typeof listenToCaller>;
 
-/** The caller's side of the line: turns VAD transitions and STT results into session events. */
+/** Listens to the caller: turns VAD transitions and STT results into session events. */
 export function listenToCaller(p: {
   turnTaking: TurnTaking;
-  recogniser: SpeechToText;
+  stt: SpeechToText;
   language: string;
   stalledMs: number;
   now: () => number;
-  happened: (what: SessionHappening) => void;
+  dispatch: (what: SessionEventBody) => void;
   onGone(error: ProviderError): void;
 }) {
-  const { turnTaking, happened } = p;
+  const { turnTaking, dispatch } = p;
   /** The end of the last frame, on the carrier's clock. */
   let streamMs = 0;
-  const frameTaken = createVoiceTransitions({ turnTaking, now: p.now, happened: p.happened });
+  const onFrame = createVoiceTransitions({ turnTaking, now: p.now, dispatch: p.dispatch });
 
-  const stream = openSteadyRecogniser({
-    recogniser: p.recogniser,
+  const stream = openReconnectingStt({
+    stt: p.stt,
     language: p.language,
     stallError: () => new ProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
     events: {
-      onWords: (text) => happened({ type: 'words', text, streamMs }),
-      onMayEnd: (text) => happened({ type: 'turn_may_end', text, streamMs }),
-      onGoesOn: () => happened({ type: 'turn_goes_on' }),
-      onEnd: (text) => happened({ type: 'turn_ended', text, streamMs }),
-      onAlive: () => happened({ type: 'recogniser_alive' }),
-      onTrouble: () => happened({ type: 'recogniser_lost' }),
-      onReopened: () => happened({ type: 'recogniser_reopened' }),
+      onInterim: (text) => dispatch({ type: 'words', text, streamMs }),
+      onProbableEnd: (text) => dispatch({ type: 'turn_may_end', text, streamMs }),
+      onTurnContinued: () => dispatch({ type: 'turn_goes_on' }),
+      onEnd: (text) => dispatch({ type: 'turn_ended', text, streamMs }),
+      onActivity: () => dispatch({ type: 'recogniser_alive' }),
+      onReconnecting: () => dispatch({ type: 'recogniser_lost' }),
+      onReopened: () => dispatch({ type: 'recogniser_reopened' }),
       onGone: (error) => p.onGone(error),
     },
   });
@@ -44,10 +44,10 @@ export function listenToCaller(p: {
       stream.push(frame);
       streamMs = timestampMs + FRAME_MS;
       const { ended } = turnTaking.push(frame, timestampMs);
-      frameTaken(streamMs, ended !== undefined);
+      onFrame(streamMs, ended !== undefined);
     },
-    hurry: () => stream.hurry(),
-    forget: () => stream.forget(),
+    finalize: () => stream.finalize(),
+    discardTurn: () => stream.discardTurn(),
     reopen: () => stream.stalled(),
     close(): void {
       stream.close();

@@ -4,27 +4,27 @@ import type { PipelineSettings } from '../../../platform/config/engines.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
 import { concludeCall } from '../../models/conclusion.js';
-import { createEngineOfTalk } from '../engine-of-talk.js';
+import { createSessionEngine } from '../session-engine.js';
 import type { EngineFactory } from '../port.js';
-import type { SilencePatience } from '../../session/silence-patience.js';
+import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
-import { startDialogue, type DialogueDeps } from './dialogue.js';
+import { startPipelineSession, type PipelineSessionDeps } from './session.js';
 import { createChatModel } from './llm/chat-completions.js';
-import { createPreparedLines } from './prepared-lines.js';
-import { createDeepgramRecogniser } from './stt/deepgram.js';
-import { createVoice } from './tts/voice-providers.js';
+import { createPreparedPhrases } from './prepared-phrases.js';
+import { createDeepgramStt } from './stt/deepgram.js';
+import { createTts } from './tts/tts-providers.js';
 
 export const PIPELINE_ENGINE = 'pipeline';
 
-/** Below the 4 s that the stream session waits for a result. */
+/** Timeout for the summary and values after the call; below the 4 s that the stream session waits for them. */
 const CONCLUDE_WITHIN_MS = 3_500;
 const CONNECT_WITHIN_MS = 5_000;
 
 /** How long each provider may send nothing before it counts as lost, in ms. */
-export interface PipelinePatience {
-  modelMs?: number;
-  voiceMs?: number;
-  recogniserMs?: number;
+export interface PipelineTimeouts {
+  llmMs?: number;
+  ttsMs?: number;
+  sttMs?: number;
 }
 
 /** The engine that combines streaming STT, an LLM and streaming TTS, each from its own provider. */
@@ -32,17 +32,17 @@ export function createPipelineEngine(p: {
   settings: PipelineSettings;
   prices: EnginePrices;
   logger: Logger;
-  silence?: Partial<SilencePatience>;
-  patience?: PipelinePatience;
+  silence?: Partial<SilenceTimeouts>;
+  timeouts?: PipelineTimeouts;
   /** Whether each result includes the session's events. */
   recordsEvents?: boolean;
 }): EngineFactory {
-  const { settings, logger, patience = {} } = p;
+  const { settings, logger, timeouts = {} } = p;
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
-  const recogniser = createDeepgramRecogniser(settings.recogniser);
-  const model = createChatModel(settings.model, { dispatcher, ...silent(patience.modelMs) });
-  const voice = createVoice(settings.voice, { dispatcher, ...silent(patience.voiceMs) });
-  const prepared = createPreparedLines(voice);
+  const stt = createDeepgramStt(settings.stt);
+  const model = createChatModel(settings.llm, { dispatcher, ...timeoutOf(timeouts.llmMs) });
+  const voice = createTts(settings.tts, { dispatcher, ...timeoutOf(timeouts.ttsMs) });
+  const prepared = createPreparedPhrases(voice);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
 
   return {
@@ -56,27 +56,27 @@ export function createPipelineEngine(p: {
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
       const turnTaking = createTurnTaking(newDetector());
-      const deps: DialogueDeps = {
-        recogniser,
+      const deps: PipelineSessionDeps = {
+        stt,
         model,
         voice,
         turnTaking,
         prepared,
         prices: p.prices,
         recordsEvents: p.recordsEvents ?? false,
-        ...(p.silence === undefined ? {} : { patience: p.silence }),
-        ...(patience.recogniserMs === undefined ? {} : { recogniserSilentMs: patience.recogniserMs }),
+        ...(p.silence === undefined ? {} : { silence: p.silence }),
+        ...(timeouts.sttMs === undefined ? {} : { sttTimeoutMs: timeouts.sttMs }),
         conclude: (call, turns, usage) =>
-          concludeCall({ chat: settings.model, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger }),
+          concludeCall({ chat: settings.llm, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger }),
         log(callId, message, error) {
           logger.warn({ callId, engine: PIPELINE_ENGINE, ...(error === undefined ? {} : { err: error }) }, message);
         },
       };
-      return createEngineOfTalk({
+      return createSessionEngine({
         name: PIPELINE_ENGINE,
         capabilities: { freeForm: true, dtmf: true },
         turnTaking,
-        begin: (call, sink) => startDialogue(deps, call, sink),
+        startSession: (call, sink) => startPipelineSession(deps, call, sink),
       });
     },
 
@@ -87,6 +87,6 @@ export function createPipelineEngine(p: {
   };
 }
 
-function silent(ms: number | undefined): { silentMs?: number } {
-  return ms === undefined ? {} : { silentMs: ms };
+function timeoutOf(ms: number | undefined): { timeoutMs?: number } {
+  return ms === undefined ? {} : { timeoutMs: ms };
 }

@@ -1,83 +1,85 @@
-import type { FixedLine, SessionCommand } from '../../session/reducer/commands.js';
+import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
 import { filled } from '../../session/prompt.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import type { CallerSide } from './caller-side.js';
-import { phrasesOf, type Phrases } from './phrases.js';
+import { findPhrases, type Phrases } from './phrases.js';
 import { ProviderError } from './ports.js';
-import type { PreparedLine, PreparedLines } from './prepared-lines.js';
+import type { PreparedPhrase, PreparedPhrases } from './prepared-phrases.js';
 import type { Replies } from './replies.js';
 import type { Speech } from './speech.js';
-import type { Talk } from './talk.js';
-import { latencyOf } from './waiting.js';
+import type { ChatHistory } from './chat-history.js';
+import { measureLatency } from './latency.js';
 
 type Performed = Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>;
 type Performers = { [T in Performed['type']]: (command: Extract<Performed, { type: T }>) => void };
 
-const PHRASES: Record<Exclude<FixedLine, 'voicemail_message'>, keyof Phrases> = {
-  one_moment: 'oneMoment',
-  are_you_there: 'areYouThere',
-  silent_goodbye: 'silentGoodbye',
-  sorry: 'sorry',
+const PHRASES: Record<Exclude<FixedPhrase, 'voicemail_message'>, keyof Phrases> = {
+  filler: 'filler',
+  reprompt: 'reprompt',
+  silence_goodbye: 'silenceGoodbye',
+  apology: 'apology',
 };
-const PREPARED: Partial<Record<FixedLine, PreparedLine>> = {
-  one_moment: 'oneMoment',
-  silent_goodbye: 'silentGoodbye',
-  sorry: 'sorry',
+const PREPARED: Partial<Record<FixedPhrase, PreparedPhrase>> = {
+  filler: 'filler',
+  silence_goodbye: 'silenceGoodbye',
+  apology: 'apology',
 };
 
-/** Executes session commands: sends requests to the providers and acts on the line. */
+/** Executes session commands: sends requests to the providers, controls playback and ends the call. */
 export function createPerformer(p: {
   call: EngineCall;
   sink: EngineSink;
-  talk: Talk;
+  history: ChatHistory;
   speech: Speech;
   caller: CallerSide;
   replies: Replies;
-  prepared: PreparedLines;
-  note(turn: TranscriptTurn): void;
+  prepared: PreparedPhrases;
+  storeTurn(turn: TranscriptTurn): void;
   itemFailed(itemId: string, error: ProviderError): void;
 }): (command: Performed) => void {
-  const { call, sink, talk, speech, caller, replies } = p;
-  const phrases = phrasesOf(call.language);
+  const { call, sink, history, speech, caller, replies } = p;
+  const phrases = findPhrases(call.language);
 
-  const textOf = (line: FixedLine) => (line === 'voicemail_message' ? voicemailMessage(call) : phrases[PHRASES[line]]);
+  const textOf = (phrase: FixedPhrase) =>
+    phrase === 'voicemail_message' ? voicemailMessage(call) : phrases[PHRASES[phrase]];
 
-  async function sayPrepared(itemId: string, line: FixedLine): Promise<void> {
-    const prepared = PREPARED[line];
-    const audio = prepared && (await p.prepared.audioOf(prepared, call.voice, call.language));
-    if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', 'has no such line'));
-    else speech.sayPrepared(itemId, textOf(line), audio);
+  async function sayPrepared(itemId: string, phrase: FixedPhrase): Promise<void> {
+    const prepared = PREPARED[phrase];
+    const audio = prepared && (await p.prepared.getAudio(prepared, call.voice, call.language));
+    if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', 'has no audio for this phrase'));
+    else speech.sayPrepared(itemId, textOf(phrase), audio);
   }
 
   const performers: Performers = {
-    say({ itemId, line, by }) {
-      if (by === 'voice') speech.say(itemId, textOf(line));
-      else void sayPrepared(itemId, line);
+    say({ itemId, phrase, by }) {
+      if (by === 'voice') speech.say(itemId, textOf(phrase));
+      else void sayPrepared(itemId, phrase);
     },
     send_audio: ({ itemId }) => speech.send(itemId),
     end_item: ({ itemId }) => speech.end(itemId),
     clear: () => sink.clear(),
     close_item(command) {
-      // Add it whether or not it was heard: the model must know that it has asked.
-      if (command.kind === 'reprompt') talk.agent(phrases.areYouThere);
+      // Add the reprompt whether or not the caller heard it, so that the model knows that it has asked.
+      if (command.kind === 'reprompt') history.addAgent(phrases.reprompt);
       speech.close(command);
     },
-    tell_model({ from, text }) {
-      if (from === 'caller') talk.caller(text);
-      else talk.note(text);
+    add_to_history({ from, text }) {
+      if (from === 'caller') history.addCaller(text);
+      else history.addNote(text);
     },
     request_reply: (command) => replies.request(command),
     confirm_reply: () => replies.confirm(),
     cancel_reply: () => replies.cancel(),
     run_tool: (command) => void replies.runTool(command),
     answer_tool: ({ toolCallId, answer }) => replies.answer(toolCallId, answer),
-    let_provider_answer: () => undefined,
-    hurry_recogniser: () => caller.hurry(),
-    forget_turn: () => caller.forget(),
-    reopen_recogniser: () => caller.reopen(),
-    store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
-    store_answered_by: ({ who }) => sink.answeredBy(who),
-    store_latency: ({ sinceMs, knownMs, times, atMs }) => sink.latency(latencyOf({ sinceMs, knownMs }, times, atMs)),
+    set_auto_reply: () => undefined,
+    finalize_transcript: () => caller.finalize(),
+    discard_turn: () => caller.discardTurn(),
+    reconnect_stt: () => caller.reopen(),
+    store_turn: ({ speaker, text, startMs, endMs }) => p.storeTurn({ speaker, text, startMs, endMs }),
+    store_answered_by: ({ who }) => sink.storeAnsweredBy(who),
+    store_latency: ({ sinceMs, knownMs, times, atMs }) =>
+      sink.storeLatency(measureLatency({ sinceMs, knownMs }, times, atMs)),
     end: ({ reason }) => sink.end(reason),
     fail: ({ part, message }) => sink.fail(errorOf(part, message)),
   };

@@ -1,7 +1,9 @@
 /** The kind of provider at fault: STT, LLM or TTS. */
 export type ProviderPart = 'recogniser' | 'model' | 'voice';
 
-/** A provider rejected a request, disconnected, stalled or sent invalid data. The message has no keys or call text. */
+/**
+ * A provider rejected a request, disconnected, stalled or sent invalid data. The message contains no secrets or speech.
+ */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 
@@ -17,32 +19,32 @@ export class ProviderError extends Error {
 
 /** Speech to text. */
 export interface SpeechToText {
-  /** Whether the provider decides the end of a turn by meaning; otherwise VAD must confirm it by a pause. */
-  readonly decidesTurns: boolean;
-  open(language: string, events: RecogniserEvents): RecogniserStream;
+  /** Whether the provider detects the end of a turn from its meaning; otherwise VAD must confirm the end by a pause. */
+  readonly detectsEndOfTurn: boolean;
+  open(language: string, events: SttEvents): SttStream;
 }
 
-export interface RecogniserEvents {
-  /** Interim transcript of the turn so far; later ones may differ. Never empty. */
-  onWords(text: string): void;
-  /** The turn may have ended with this transcript. */
-  onMayEnd(text: string): void;
-  /** The turn has not ended after all: the caller continues. */
-  onGoesOn(): void;
+export interface SttEvents {
+  /** Reports an interim transcript of the turn so far, never empty. Later ones may differ. */
+  onInterim(text: string): void;
+  /** Reports that the turn may have ended with this transcript. */
+  onProbableEnd(text: string): void;
+  /** Reports that the turn has not ended after all, because the caller continues. */
+  onTurnContinued(): void;
   onEnd(text: string): void;
-  /** Any message that shows that the provider is alive. */
-  onAlive(): void;
+  /** Called on every message, which shows that the provider is alive. */
+  onActivity(): void;
   /** The stream has failed. Called at most once, and never after `close`. */
   onLost(error: ProviderError): void;
 }
 
-export interface RecogniserStream {
+export interface SttStream {
   /** @param frame 20 ms of 8 kHz mu-law */
   push(frame: Uint8Array): void;
   /** Requests the transcript of all audio sent so far without delay. */
-  hurry(): void;
-  /** The session ended the turn itself: discard the transcript so far. */
-  forget(): void;
+  finalize(): void;
+  /** Discards the transcript so far, because the session has ended the turn. */
+  discardTurn(): void;
   close(): void;
 }
 
@@ -66,7 +68,7 @@ export interface ChatTool {
 }
 
 export interface ModelUsage {
-  /** Without cached tokens. */
+  /** Input tokens that were not cached. */
   inputTokens: number;
   cachedInputTokens: number;
   outputTokens: number;
@@ -95,24 +97,24 @@ export interface ChatModel {
 /** Text to speech. */
 export interface TextToSpeech {
   /** Opens a stream for one utterance, and prepares what it can before the first sentence. */
-  open(voice: string, language: string, events: SpeechEvents): SpeechStream;
+  open(voice: string, language: string, events: TtsEvents): TtsStream;
 }
 
-export interface SpeechEvents {
+export interface TtsEvents {
   /** @param mulaw 8 kHz mu-law of any length */
   onAudio(mulaw: Uint8Array): void;
-  /** The text of all audio since the last call; providers without this information never call it. */
+  /** Reports the text of all audio since the last report. Providers without this information never call it. */
   onSpoken(text: string): void;
-  /** All text has arrived as audio. */
+  /** Reports that the audio of all text has arrived. */
   onDone(): void;
   /** The stream has failed. Called at most once, and never after `cancel`. */
   onLost(error: ProviderError): void;
 }
 
-export interface SpeechStream {
+export interface TtsStream {
   /** @param text one sentence or more, without markup */
   say(text: string): void;
-  /** No more text follows. */
+  /** Declares that no more text follows. */
   finish(): void;
   cancel(): void;
 }

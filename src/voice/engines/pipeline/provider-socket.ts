@@ -12,7 +12,7 @@ export interface ProviderSocket {
   /** Sends now, or when the socket opens: bytes as a binary message, objects as JSON text. */
   send(data: Uint8Array | object): void;
   /** Closes without calling `onLost`. */
-  close(lastWords?: object): void;
+  close(finalMessage?: object): void;
 }
 
 /**
@@ -24,7 +24,7 @@ export function openProviderSocket(p: {
   url: string;
   headers: Record<string, string>;
   onMessage(message: Record<string, unknown>): void;
-  /** The provider closed normally (1000). If absent, that counts as lost. */
+  /** Called when the provider closes normally (code 1000). If absent, a normal close counts as lost. */
   onClosed?(): void;
   onLost(error: ProviderError): void;
 }): ProviderSocket {
@@ -52,7 +52,7 @@ export function openProviderSocket(p: {
   socket.on('message', (data: Buffer, isBinary) => {
     if (over) return;
     const message = isBinary ? undefined : objectIn(data.toString('utf8'));
-    if (message === undefined) lose('sent a message that is no JSON object');
+    if (message === undefined) lose('sent a message that is not a JSON object');
     else p.onMessage(message);
   });
   socket.on('unexpected-response', (request, response) => {
@@ -60,12 +60,12 @@ export function openProviderSocket(p: {
     const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
     response.resume();
     request.destroy();
-    lose(`refused the connection with ${response.statusCode}`, retryAfterMs);
+    lose(`rejected the connection with status ${response.statusCode}`, retryAfterMs);
   });
   socket.on('error', (error) => lose(`connection failed: ${codeOf(error)}`));
   socket.on('close', (code) => {
     if (over) return;
-    if (code !== 1000 || p.onClosed === undefined) return lose(`closed the connection with ${code}`);
+    if (code !== 1000 || p.onClosed === undefined) return lose(`closed the connection with code ${code}`);
     over = true;
     return p.onClosed();
   });
@@ -79,12 +79,12 @@ export function openProviderSocket(p: {
         waiting.push(bytes);
         waitingBytes += bytes.length;
       }
-      if (Math.max(waitingBytes, socket.bufferedAmount) > MAX_UNSENT_BYTES) lose('does not take what it is sent');
+      if (Math.max(waitingBytes, socket.bufferedAmount) > MAX_UNSENT_BYTES) lose('does not read the data sent to it');
     },
-    close(lastWords) {
+    close(finalMessage) {
       if (over) return;
       over = true;
-      if (lastWords !== undefined && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(lastWords));
+      if (finalMessage !== undefined && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(finalMessage));
       if (socket.readyState !== WebSocket.OPEN) return socket.terminate();
       // Do not wait for the close handshake.
       socket.close(1000);

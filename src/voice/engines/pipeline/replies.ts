@@ -1,14 +1,15 @@
 import type { SessionCommand } from '../../session/reducer/commands.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
-import type { UsageMeter } from '../engine-usage.js';
-import type { EngineCall, EngineSink, ToolAnswer } from '../port.js';
+import { createModelCharges } from '../../session/model-charges.js';
+import { priceOf, type EnginePrices, type UsageMeter } from '../engine-usage.js';
+import type { EngineCall, EngineSink, ToolResult } from '../port.js';
 import type { ChatModel, ModelUsage, ProviderError, ToolRequest } from './ports.js';
-import type { PreparedLines } from './prepared-lines.js';
+import type { PreparedPhrases } from './prepared-phrases.js';
 import { startReply, type Reply } from './reply.js';
 import type { Speech } from './speech.js';
-import { callerMessage, type Talk } from './talk.js';
-import { argumentsOf, isLastTool, toolsFor } from './tools.js';
+import { callerMessage, type ChatHistory } from './chat-history.js';
+import { parseArguments, isFinalTool, listChatTools } from './tools.js';
 
 type CommandOf<T extends SessionCommand['type']> = Extract<SessionCommand, { type: T }>;
 
@@ -16,64 +17,80 @@ export type Replies = ReturnType<typeof createReplies>;
 
 /** The replies of one call, one at a time, and their tool calls. */
 export function createReplies(p: {
-  deps: { model: ChatModel; prepared: PreparedLines; log(callId: string, message: string, error?: Error): void };
+  deps: {
+    model: ChatModel;
+    prepared: PreparedPhrases;
+    prices: EnginePrices;
+    log(callId: string, message: string, error?: Error): void;
+  };
   call: EngineCall;
   sink: EngineSink;
-  talk: Talk;
+  history: ChatHistory;
   usage: UsageMeter;
   now: () => number;
   speech: Speech;
   toolRounds: ToolRounds;
-  happened: (what: SessionHappening) => void;
+  dispatch: (what: SessionEventBody) => void;
 }) {
-  const { deps, call, talk, speech, happened } = p;
-  const tools = toolsFor(call);
+  const { deps, call, history, speech, dispatch } = p;
+  const tools = listChatTools(call);
   let reply: Reply | undefined;
-  /** Resolves when the tool calls of earlier replies have finished; the next reply must know their results. */
-  let toolsCalled: Promise<unknown> = Promise.resolve();
+  /** Resolves when the tool calls of earlier replies have finished, because the next reply needs their results. */
+  let pendingTools: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
-  const answers = new Map<string, (answer: ToolAnswer) => void>();
+  const charges = createModelCharges();
+  const answers = new Map<string, (answer: ToolResult) => void>();
 
-  function callTool(replyId: string, request: ToolRequest): Promise<ToolAnswer> {
+  function callTool(replyId: string, request: ToolRequest): Promise<ToolResult> {
     const toolCallId = `tool-${++toolCalls}`;
     return new Promise((resolve) => {
       answers.set(toolCallId, resolve);
       const { name } = request;
-      happened({ type: 'tool_called', replyId, toolCallId, name, arguments: argumentsOf(request) });
+      dispatch({ type: 'tool_called', replyId, toolCallId, name, arguments: parseArguments(request) });
     });
   }
 
-  function answer(toolCallId: string, given: ToolAnswer): void {
+  function answer(toolCallId: string, given: ToolResult): void {
     answers.get(toolCallId)?.(given);
     answers.delete(toolCallId);
   }
 
-  function addUsage(counts: ModelUsage): void {
-    p.usage.add('chat_input_tokens', counts.inputTokens);
-    p.usage.add('chat_cached_input_tokens', counts.cachedInputTokens);
-    p.usage.add('chat_output_tokens', counts.outputTokens);
+  function addUsage({ inputTokens, cachedInputTokens, outputTokens }: ModelUsage): void {
+    const units = {
+      chat_input_tokens: inputTokens,
+      chat_cached_input_tokens: cachedInputTokens,
+      chat_output_tokens: outputTokens,
+    };
+    let micros = 0;
+    for (const [unit, count] of Object.entries(units)) {
+      p.usage.add(unit, count);
+      micros += count * priceOf(unit, deps.prices);
+    }
+    const count = charges.repliesFor(micros);
+    if (count > 0) dispatch({ type: 'replies_charged', count });
   }
 
   function onFailed(replyId: string, error: ProviderError): void {
-    deps.log(call.callId, 'a reply came to nothing', error);
-    happened({ type: 'reply_failed', replyId, part: error.part, message: error.message });
+    deps.log(call.callId, 'reply failed', error);
+    dispatch({ type: 'reply_failed', replyId, part: error.part, message: error.message });
   }
 
   function onDone(replyId: string): void {
     deps.prepared.prepare(call.voice, call.language);
-    happened({ type: 'reply_done', replyId });
+    dispatch({ type: 'reply_done', replyId });
   }
 
   return {
     request({ replyId, confirmed, heard }: CommandOf<'request_reply'>): void {
+      charges.replyBegun();
       const begun: Reply = startReply({
         replyId,
         model: deps.model,
         tools,
         toolRounds: p.toolRounds,
-        after: toolsCalled,
+        after: pendingTools,
         messages() {
-          const messages = talk.messages();
+          const messages = history.messages();
           return heard === undefined || begun.isConfirmed() ? messages : [...messages, callerMessage(heard)];
         },
         confirmed,
@@ -81,29 +98,29 @@ export function createReplies(p: {
         openUtterance: (options) => speech.openForReply({ ...options, replyId }),
         forgetUtterance: (itemId) => speech.forget(itemId),
         callTool: (request) => callTool(replyId, request),
-        isLast: isLastTool,
+        isLast: isFinalTool,
         onUsage: addUsage,
-        onHeardFirst: (times) => happened({ type: 'reply_heard', replyId, times }),
+        onFirstAudio: (times) => dispatch({ type: 'reply_heard', replyId, times }),
         onFailed: (error) => onFailed(replyId, error),
         onDone: () => onDone(replyId),
       });
       reply = begun;
-      if (confirmed) talk.add(begun);
+      if (confirmed) history.addPart(begun);
     },
     confirm(): void {
       if (reply === undefined) return;
-      talk.add(reply);
+      history.addPart(reply);
       reply.confirm();
     },
     cancel(): void {
-      toolsCalled = reply?.toolsCalled() ?? toolsCalled;
+      pendingTools = reply?.pendingTools() ?? pendingTools;
       reply?.cancel();
       reply = undefined;
     },
     answer,
     async runTool({ toolCallId, name, arguments: given }: CommandOf<'run_tool'>): Promise<void> {
-      const result = await p.sink.tool({ name, arguments: given });
-      happened({ type: 'tool_finished', endsCall: isLastTool(name), ok: result.ok });
+      const result = await p.sink.runTool({ name, arguments: given });
+      dispatch({ type: 'tool_finished', endsCall: isFinalTool(name), ok: result.ok });
       answer(toolCallId, result);
     },
   };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
-import { createSentenceCutter } from './sentences.js';
+import { createSentenceSplitter } from './sentences.js';
 
 const RETRY_AFTER_MS = 300;
 const GO_ON = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
@@ -10,7 +10,7 @@ export interface RoundDeps {
   model: ChatModel;
   tools: readonly ChatTool[];
   mayCallTools: boolean;
-  /** The chat history, read at each attempt: it includes what the first attempt has said. */
+  /** Reads the chat history; called at each attempt, because the first attempt may have added words. */
   messages(): readonly ChatMessage[];
   /** The text said in this round so far. */
   text(): string;
@@ -22,7 +22,7 @@ export interface RoundDeps {
 
 /**
  * Lets the model speak one message, with one retry.
- * @param mayBeEmpty whether the retry may be empty: after a tool call there may be nothing to say
+ * @param mayBeEmpty whether an empty retry is accepted; after a tool call the model may have nothing to say
  * @returns the tool calls that the model requests
  * @throws ProviderError if both attempts fail; the signal's reason if aborted
  */
@@ -39,16 +39,38 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
 async function streamRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
   const { tools, mayCallTools, signal } = deps;
   const requests: ToolRequest[] = [];
-  const sentences = createSentenceCutter();
+  const sentences = createSentenceSplitter();
   const messages = [...deps.messages()];
   if (deps.text() !== '') messages.push({ role: 'user', content: GO_ON });
-  for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
-    if (delta.kind === 'text' && !deps.say(sentences.push(delta.text))) return [];
-    if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
-    else if (delta.kind === 'usage') deps.onUsage(delta.usage);
+  signal.throwIfAborted();
+  let isReported = false;
+  let isCutOff = false;
+  try {
+    for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
+      isCutOff = delta.kind === 'text' && !deps.say(sentences.push(delta.text));
+      if (isCutOff) return [];
+      if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
+      if (delta.kind !== 'usage') continue;
+      isReported = true;
+      deps.onUsage(delta.usage);
+    }
+  } finally {
+    // Providers bill a canceled request, too, but do not report its usage.
+    if (!isReported && (isCutOff || signal.aborted)) deps.onUsage(estimateUsage(messages, tools, deps.text()));
   }
   if (!deps.say(sentences.flush())) return [];
   const isEmpty = requests.length === 0 && deps.text() === '';
-  if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'answered nothing');
+  if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'returned an empty reply');
   return requests;
+}
+
+/** Estimates the usage of a canceled request: about four characters per token, fewer in scripts other than Latin. */
+function estimateUsage(messages: readonly ChatMessage[], tools: readonly ChatTool[], said: string): ModelUsage {
+  const sent = JSON.stringify([messages, tools]);
+  return { inputTokens: estimateTokens(sent), cachedInputTokens: 0, outputTokens: estimateTokens(said) };
+}
+
+function estimateTokens(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  return Math.ceil(bytes / 4 + (bytes - text.length) / 2);
 }

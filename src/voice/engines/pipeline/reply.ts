@@ -1,7 +1,7 @@
-import type { ReplyMoments } from '../../session/reducer/events.js';
-import { fitsAnswer } from '../../session/speech-limits.js';
+import type { ReplyTimes } from '../../session/reducer/events.js';
+import { fitsReply } from '../../session/speech-limits.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
-import type { ToolAnswer } from '../port.js';
+import type { ToolResult } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
 import { speakRound, type RoundDeps } from './reply-round.js';
@@ -9,19 +9,24 @@ import type { Utterance } from './utterance.js';
 
 /** Maximum messages of one reply; the last one cannot call tools, so that a loop of tool calls ends. */
 const MAX_ROUNDS = 6;
-/** Budget for tool arguments and results in one reply: each round sends them again. The last call may exceed it. */
+/**
+ * Limit of tool arguments and results in one reply, because each round sends them again. The last call may exceed it.
+ */
 const MAX_TOOL_BYTES = 40_000;
-const NO_ROOM: ToolAnswer = { ok: false, error: 'tools were asked too much at once; go on without this one' };
+const TOO_MANY_TOOLS: ToolResult = {
+  ok: false,
+  error: 'too many tool results in one reply; continue without this one',
+};
 
 export interface ReplyDeps {
   replyId: string;
   model: ChatModel;
   tools: readonly ChatTool[];
-  /** Limit of the whole call: once it is used up, the model must answer without tools. */
+  /** Limit of tool calls for the whole call. Once it is used up, the model must answer without tools. */
   toolRounds: ToolRounds;
   /** The chat history before this reply, read when it begins. */
   messages(): readonly ChatMessage[];
-  /** Tool calls of an earlier reply, to wait for. */
+  /** Resolves when the tool calls of earlier replies have finished; the reply waits for that. */
   after: Promise<unknown>;
   /** If false, audio and tool calls are held back until `confirm`. */
   confirmed: boolean;
@@ -29,21 +34,21 @@ export interface ReplyDeps {
   openUtterance(p: {
     itemId: string;
     held: boolean;
-    onMade(): void;
+    onSynthesized(): void;
     onFailed(error: ProviderError): void;
     onClosed(heard: string, complete: boolean): void;
   }): Utterance;
-  /** Drops an item that was never on the line. */
+  /** Drops an item whose audio was never sent to the caller. */
   forgetUtterance(itemId: string): void;
-  callTool(request: ToolRequest): Promise<ToolAnswer>;
-  /** Whether the tool ends the call; it then runs after all earlier audio was queued. */
+  callTool(request: ToolRequest): Promise<ToolResult>;
+  /** Whether the tool ends the call. Such a tool runs after all earlier audio was queued. */
   isLast(tool: string): boolean;
   onUsage: (usage: ModelUsage) => void;
-  /** The first audio of a confirmed reply is ready: the caller's wait is over. */
-  onHeardFirst(times: ReplyMoments): void;
-  /** Both attempts failed. */
+  /** Called when the first audio of a confirmed reply is ready, which ends the caller's wait. */
+  onFirstAudio(times: ReplyTimes): void;
+  /** Called when both attempts have failed. */
   onFailed(error: ProviderError): void;
-  /** The reply is complete and all its audio queued. */
+  /** Called when the reply is complete and all its audio is queued. */
   onDone(): void;
 }
 
@@ -51,7 +56,7 @@ export interface ReplyDeps {
 interface Round {
   text: string;
   utterance: Utterance;
-  /** The words heard, once known. */
+  /** The words that the caller heard, once known. */
   heard?: string;
   answered: { request: ToolRequest; answer: string }[];
 }
@@ -59,21 +64,21 @@ interface Round {
 export type Reply = ReturnType<typeof startReply>;
 
 /**
- * One reply of the agent: streamed from the LLM, spoken sentence by sentence, with its tool calls in between. A reply
- * that begins before the caller has certainly finished holds its audio and tool calls back until it is confirmed.
+ * Produces one reply of the agent: streams it from the LLM, speaks it sentence by sentence, and runs its tool calls in
+ * between. If it is not certain yet that the caller has finished, audio and tool calls are held back until `confirm`.
  */
 export function startReply(deps: ReplyDeps) {
   const rounds: Round[] = [];
   const controller = new AbortController();
-  const moments = createMoments(deps);
+  const moments = createReplyTimer(deps);
   let confirmed = deps.confirmed;
   let isRunning = true;
-  const room = createToolRoom();
-  /** A reply canceled while it waits passes on what it waited for. */
-  let toolsCalled = deps.after;
+  const toolBudget = createToolBudget();
+  /** A reply that is canceled while it waits for earlier tool calls makes the next reply wait for them. */
+  let pendingTools = deps.after;
   let confirmNow: () => void = () => undefined;
   const confirmation = new Promise<void>((resolve) => (confirmNow = resolve));
-  if (confirmed) tellConfirmed();
+  if (confirmed) markConfirmed();
 
   async function run(): Promise<void> {
     await deps.after;
@@ -81,7 +86,7 @@ export function startReply(deps: ReplyDeps) {
     const before = deps.messages();
     for (let count = 0; count < MAX_ROUNDS; count += 1) {
       const round = openRound(`${deps.replyId}.${count}`);
-      const mayCallTools = count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom() && room.isLeft();
+      const mayCallTools = count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom() && toolBudget.hasRoom();
       const requests = await speak(round, before, mayCallTools);
       if (round.text === '') deps.forgetUtterance(round.utterance.itemId);
       else round.utterance.finish();
@@ -90,7 +95,7 @@ export function startReply(deps: ReplyDeps) {
       await confirmation;
       if (!isRunning || (await callTools(round, requests))) break;
     }
-    await allQueued(rounds);
+    await waitUntilQueued(rounds);
     if (!isRunning) return;
     isRunning = false;
     deps.onDone();
@@ -101,7 +106,7 @@ export function startReply(deps: ReplyDeps) {
     const utterance = deps.openUtterance({
       itemId,
       held: !confirmed,
-      onMade: () => moments.audio(),
+      onSynthesized: () => moments.audio(),
       onFailed: fail,
       onClosed: (heard, complete) => void (round.heard = complete || heard === '' ? heard : `${heard} [interrupted]`),
     });
@@ -117,7 +122,7 @@ export function startReply(deps: ReplyDeps) {
 
   function sayIn(round: Round, sentences: readonly string[]): boolean {
     for (const sentence of sentences) {
-      if (!isRunning || !fitsAnswer(charactersOf(rounds), sentence)) return false;
+      if (!isRunning || !fitsReply(charactersOf(rounds), sentence)) return false;
       moments.sentence();
       round.text += round.text === '' ? sentence : ` ${sentence}`;
       round.utterance.say(sentence);
@@ -130,18 +135,18 @@ export function startReply(deps: ReplyDeps) {
     let isEnd = false;
     for (const request of requests) {
       const isLast = deps.isLast(request.name);
-      if (isLast) await allQueued(rounds);
+      if (isLast) await waitUntilQueued(rounds);
       if (!isRunning) return true;
-      const calling = isLast || room.isLeft() ? deps.callTool(request) : Promise.resolve(NO_ROOM);
-      toolsCalled = calling;
+      const calling = isLast || toolBudget.hasRoom() ? deps.callTool(request) : Promise.resolve(TOO_MANY_TOOLS);
+      pendingTools = calling;
       const answer = await calling;
-      round.answered.push(room.taken(request, answer));
+      round.answered.push(toolBudget.charge(request, answer));
       if (isLast && answer.ok) isEnd = true;
     }
     return isEnd || !isRunning;
   }
 
-  function tellConfirmed(): void {
+  function markConfirmed(): void {
     confirmNow();
     moments.confirm();
   }
@@ -163,16 +168,16 @@ export function startReply(deps: ReplyDeps) {
   return {
     messages: () => messagesOf(rounds),
     isConfirmed: () => confirmed,
-    /** The caller has finished: releases audio and tool calls that were held back. */
+    /** Releases the audio and tool calls that were held back, because the caller has finished. */
     confirm(): void {
       if (confirmed) return;
       confirmed = true;
       for (const { utterance } of rounds) utterance.release();
-      tellConfirmed();
+      markConfirmed();
     },
     /** Resolves when no tool call is running. */
-    toolsCalled: () => toolsCalled,
-    /** Cancels the reply, except for audio on the line. */
+    pendingTools: () => pendingTools,
+    /** Cancels the reply, except for audio that was already sent to the caller. */
     cancel(): void {
       stopWork();
       for (const { utterance } of rounds) deps.forgetUtterance(utterance.itemId);
@@ -180,16 +185,16 @@ export function startReply(deps: ReplyDeps) {
   };
 }
 
-/** Records when a reply had its first sentence and audio; reports the latter once the reply is confirmed. */
-function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFirst'>) {
-  const times: ReplyMoments = { startedMs: now() };
+/** Records when a reply had its first sentence and its first audio. Reports both once the reply is confirmed. */
+function createReplyTimer({ now, onFirstAudio }: Pick<ReplyDeps, 'now' | 'onFirstAudio'>) {
+  const times: ReplyTimes = { startedMs: now() };
   let isConfirmed = false;
   let isReported = false;
 
   function tell(): void {
     if (isReported || !isConfirmed || times.firstAudioMs === undefined) return;
     isReported = true;
-    onHeardFirst(times);
+    onFirstAudio(times);
   }
 
   return {
@@ -219,11 +224,11 @@ function speakIn(
 }
 
 /** Tracks the budget for tool arguments and results in one reply. */
-function createToolRoom() {
+function createToolBudget() {
   let bytes = 0;
   return {
-    isLeft: () => bytes < MAX_TOOL_BYTES,
-    taken(request: ToolRequest, given: ToolAnswer): Round['answered'][number] {
+    hasRoom: () => bytes < MAX_TOOL_BYTES,
+    charge(request: ToolRequest, given: ToolResult): Round['answered'][number] {
       const answer = JSON.stringify(given.ok ? given.result : { error: given.error });
       bytes += Buffer.byteLength(request.arguments) + Buffer.byteLength(answer);
       return { request, answer };
@@ -235,11 +240,11 @@ function charactersOf(rounds: readonly Round[]): number {
   return rounds.reduce((sum, { text }) => sum + text.length, 0);
 }
 
-async function allQueued(rounds: readonly Round[]): Promise<void> {
+async function waitUntilQueued(rounds: readonly Round[]): Promise<void> {
   for (const { utterance } of rounds) await utterance.queued;
 }
 
-/** The messages that a reply adds to the chat history: the words heard, or not yet played. */
+/** The messages that a reply adds to the chat history: the words heard, or all words while the reply still plays. */
 function messagesOf(rounds: readonly Round[]): ChatMessage[] {
   return rounds.flatMap(({ text, heard, answered }): ChatMessage[] => {
     const content = heard ?? text;

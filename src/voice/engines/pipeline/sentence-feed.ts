@@ -1,11 +1,11 @@
-import { isFarAhead } from '../../session/speech-limits.js';
-import type { SpeechStream } from './ports.js';
+import { firstPart, isFarAhead } from '../../session/speech-limits.js';
+import type { TtsStream } from './ports.js';
 
 const LOOK_AGAIN_MS = 1_000;
-/** With less unplayed audio than this, stop waiting for audio that was only estimated, after `NOT_COMING_MS`. */
+/** With less unplayed audio than this, TTS audio that does not arrive within `NOT_COMING_MS` no longer counts. */
 const LOW_MS = 2_000;
 const NOT_COMING_MS = 1_500;
-/** Without marks, audio counts as heard this long after its length. */
+/** If the carrier sends no marks, audio counts as heard this long after it must have ended. */
 const MARK_GRACE_MS = 3_000;
 
 /**
@@ -13,28 +13,34 @@ const MARK_GRACE_MS = 3_000;
  * by text, and most of it would be wasted if the caller interrupts.
  */
 export function createSentenceFeed(p: {
-  stream(): SpeechStream | undefined;
+  stream(): TtsStream | undefined;
   /** Length of the speech that is being synthesized or unplayed, in ms. */
   aheadMs(): number;
-  onGiven(sentence: string): void;
+  /** Whether the caller has discarded more speech than heard. */
+  isDiscarding(): boolean;
+  /** Whether the audio is held back because the caller may not have finished. */
+  isHeld(): boolean;
+  onSent(sentence: string): void;
 }) {
   const waiting: string[] = [];
   let finished = false;
-  /** TTS has all sentences. */
+  /** Whether all sentences were sent to TTS. */
   let isWhole = false;
   let looking: NodeJS.Timeout | undefined;
 
   /** Sends TTS as many sentences as allowed now. */
-  function handOver(): void {
+  function sendReady(): void {
     clearTimeout(looking);
-    while (p.stream() !== undefined && !isWhole && !isFarAhead(p.aheadMs())) {
+    while (p.stream() !== undefined && !isWhole && !isFarAhead(p.aheadMs(), p.isHeld() || p.isDiscarding())) {
       const sentence = waiting.shift();
       if (sentence === undefined) break;
-      p.onGiven(sentence);
-      p.stream()?.say(sentence);
+      const [part, rest] = p.isDiscarding() ? firstPart(sentence) : [sentence, ''];
+      if (rest !== '') waiting.unshift(rest);
+      p.onSent(part);
+      p.stream()?.say(part);
     }
     if (p.stream() === undefined || isWhole) return;
-    if (waiting.length > 0) looking = setTimeout(handOver, LOOK_AGAIN_MS);
+    if (waiting.length > 0) looking = setTimeout(sendReady, LOOK_AGAIN_MS);
     else if (finished) {
       isWhole = true;
       p.stream()?.finish();
@@ -42,17 +48,17 @@ export function createSentenceFeed(p: {
   }
 
   return {
-    handOver,
+    sendReady,
     say(sentence: string): void {
       waiting.push(sentence);
-      handOver();
+      sendReady();
     },
     finish(): void {
       finished = true;
-      handOver();
+      sendReady();
     },
-    /** The stream was lost: the next one speaks the rest of its text. */
-    takeBack(rest: string): void {
+    /** Queues the text that a lost stream did not speak, so that the next stream speaks it. */
+    requeue(rest: string): void {
       isWhole = false;
       if (rest !== '') waiting.unshift(rest);
     },
@@ -65,19 +71,19 @@ export function createSentenceFeed(p: {
 
 /**
  * Measures how much speech of an item was requested from TTS and is not played yet.
- * @param comingMs estimated length of requested audio that has not arrived, in ms
+ * @param pendingMs estimated length of requested audio that has not arrived, in ms
  */
-export function measureSpeechAhead(comingMs: () => number) {
+export function createSpeechAheadMeter(pendingMs: () => number) {
   let voicedMs = 0;
   let playedMs = 0;
   let workedAt = performance.now();
   return {
     hasAudio: () => voicedMs > 0,
-    /** Text was sent to TTS. */
+    /** Call this when text was sent to TTS. */
     given(): void {
       workedAt = performance.now();
     },
-    /** Audio has arrived; it may be held back. */
+    /** Call this when audio has arrived from TTS, even if it is held back. */
     came(ms: number): void {
       voicedMs += ms;
       workedAt = performance.now();
@@ -89,7 +95,7 @@ export function measureSpeechAhead(comingMs: () => number) {
       const unheardMs = Math.max(0, voicedMs - playedMs);
       const idleMs = voicedMs === 0 ? 0 : performance.now() - workedAt;
       if (idleMs > unheardMs + MARK_GRACE_MS) return 0;
-      return unheardMs + (unheardMs < LOW_MS && idleMs > NOT_COMING_MS ? 0 : comingMs());
+      return unheardMs + (unheardMs < LOW_MS && idleMs > NOT_COMING_MS ? 0 : pendingMs());
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Maximum length of a piece without a sentence end. */
+/** Text without a sentence end is cut at this length. */
 const MAX_CHARACTERS = 240;
 /** Matches only at the start of a run of stops, so that a long run takes linear time. */
 const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
@@ -6,10 +6,10 @@ const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
 const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
 
 /** Splits a stream of text into sentences, each as soon as it is complete. */
-export function createSentenceCutter() {
+export function createSentenceSplitter() {
   let rest = '';
 
-  function takeWhole(): string[] {
+  function takeSentences(): string[] {
     const whole: string[] = [];
     let from = 0;
     for (const match of rest.matchAll(END)) {
@@ -26,18 +26,18 @@ export function createSentenceCutter() {
       whole.push(rest.slice(0, end));
       rest = rest.slice(end);
     }
-    return whole.map(speakable).filter(Boolean);
+    return whole.map(toSpeakable).filter(Boolean);
   }
 
   return {
     /** @returns the sentences that became complete */
     push(text: string): string[] {
       rest += text;
-      return takeWhole();
+      return takeSentences();
     },
     /** @returns the rest of the text */
     flush(): string[] {
-      const last = speakable(rest);
+      const last = toSpeakable(rest);
       rest = '';
       return last === '' ? [] : [last];
     },
@@ -45,7 +45,7 @@ export function createSentenceCutter() {
 }
 
 /** Removes markup, control characters and line breaks; returns an empty string if nothing is pronounceable. */
-export function speakable(text: string): string {
+export function toSpeakable(text: string): string {
   const plain = text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
     .replace(/[*_#`~|<>]+/g, '')

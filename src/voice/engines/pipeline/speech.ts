@@ -1,20 +1,27 @@
 import type { EngineSink } from '../port.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { SessionCommand } from '../../session/reducer/commands.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
-import { fitsAnswer } from '../../session/speech-limits.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
+import { createSpeechBalance, fitsReply } from '../../session/speech-limits.js';
 import type { ProviderError, TextToSpeech } from './ports.js';
-import { createSentenceCutter } from './sentences.js';
+import { createSentenceSplitter } from './sentences.js';
 import { openUtterance, type Utterance } from './utterance.js';
 
 export interface ReplySpeech {
   itemId: string;
   replyId: string;
   held: boolean;
-  onMade(): void;
+  onSynthesized(): void;
   onFailed(error: ProviderError): void;
-  /** The item is over; `heard` contains the words that were played. */
+  /** Called when the item has ended, with the words that were played. */
   onClosed: (heard: string, complete: boolean) => void;
+}
+
+interface LiveItem {
+  utterance: Utterance;
+  /** Whether the item is spoken by TTS, which is paid for, and not from prepared audio. */
+  isBought: boolean;
+  onClosed?: ReplySpeech['onClosed'];
 }
 
 export type Speech = ReturnType<typeof createSpeech>;
@@ -25,38 +32,51 @@ export function createSpeech(p: {
   voiceName: string;
   language: string;
   sink: EngineSink;
-  happened(what: SessionHappening): void;
+  dispatch(what: SessionEventBody): void;
 }) {
-  const live = new Map<string, { utterance: Utterance; onClosed?: ReplySpeech['onClosed'] }>();
+  const live = new Map<string, LiveItem>();
   /** Audio waiting for the session to send it. */
   const waiting = new Map<string, Uint8Array[]>();
   const dropped = new Set<string>();
+  const balance = createSpeechBalance();
 
   function open(itemId: string, voice: TextToSpeech, reply?: ReplySpeech): Utterance {
+    const isBought = voice === p.voice;
     const utterance = openUtterance({
       itemId,
       voice,
       voiceName: p.voiceName,
       language: p.language,
       held: reply?.held ?? false,
+      // Prepared audio costs nothing, so it is never cut into parts.
+      isDiscarding: () => isBought && balance.isNegative(),
       aheadMs: () => Array.from(live.values()).reduce((sum, item) => sum + item.utterance.aheadMs(), 0),
       events: {
-        onMade: () => reply?.onMade(),
+        onSynthesized: () => reply?.onSynthesized(),
         onAudio(mulaw, ms) {
           waiting.set(itemId, [...(waiting.get(itemId) ?? []), mulaw]);
           const ofReply = reply === undefined ? {} : { replyId: reply.replyId };
-          p.happened({ type: 'item_audio', itemId, ms, ...ofReply });
+          p.dispatch({ type: 'item_audio', itemId, ms, ...ofReply });
         },
-        onWhole: () => p.happened({ type: 'item_whole', itemId }),
+        onComplete: () => p.dispatch({ type: 'item_whole', itemId }),
         onFailed(error) {
           if (reply === undefined)
-            p.happened({ type: 'item_failed', itemId, part: error.part, message: error.message });
+            p.dispatch({ type: 'item_failed', itemId, part: error.part, message: error.message });
           else reply.onFailed(error);
         },
       },
     });
-    live.set(itemId, { utterance, ...(reply === undefined ? {} : { onClosed: reply.onClosed }) });
+    live.set(itemId, { utterance, isBought, ...(reply === undefined ? {} : { onClosed: reply.onClosed }) });
     return utterance;
+  }
+
+  /** @returns the words that were heard */
+  function stop(item: LiveItem | undefined, playedMs: number, complete: boolean): string {
+    if (item === undefined) return '';
+    const { utterance, isBought } = item;
+    const heard = utterance.close(playedMs, complete);
+    if (isBought) balance.add({ bought: utterance.bought(), heard: heard.length });
+    return heard;
   }
 
   function say(itemId: string, sentences: readonly string[], voice: TextToSpeech): void {
@@ -68,36 +88,36 @@ export function createSpeech(p: {
 
   return {
     openForReply: (reply: ReplySpeech): Utterance => open(reply.itemId, p.voice, reply),
-    /** Says a text of at most two minutes, one sentence at a time, so that unheard sentences need not be paid for. */
+    /** Says a text of at most two minutes. Sends TTS one sentence at a time, to avoid paying for unheard sentences. */
     say: (itemId: string, text: string) => say(itemId, sentencesOf(text), p.voice),
-    /** Says a text with prepared audio, unless the item was closed meanwhile. */
-    sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, [text], preparedVoice(mulaw)),
+    /** Plays prepared audio of a text, unless the item was closed meanwhile. */
+    sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, [text], createPreparedTts(mulaw)),
     send(itemId: string): void {
       const mulaw = waiting.get(itemId)?.shift();
-      if (mulaw !== undefined) p.sink.audio(itemId, mulaw);
+      if (mulaw !== undefined) p.sink.sendAudio(itemId, mulaw);
     },
-    /** Updates the playback of an item; there may be room for more speech now. */
+    /** Updates how much of an item was played, and sends TTS the sentences that may follow now. */
     played(itemId: string, playedMs: number): void {
       live.get(itemId)?.utterance.played(playedMs);
-      for (const { utterance } of live.values()) utterance.handOver();
+      for (const { utterance } of live.values()) utterance.sendReady();
     },
-    end: (itemId: string) => p.sink.endOfItem(itemId),
+    end: (itemId: string) => p.sink.endItem(itemId),
     close({ itemId, playedMs, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): void {
       const item = live.get(itemId);
       live.delete(itemId);
       waiting.delete(itemId);
       dropped.add(itemId);
-      const text = item?.utterance.close(playedMs, complete) ?? '';
+      const text = stop(item, playedMs, complete);
       item?.onClosed?.(text, complete);
       const endMs = startMs + Math.max(1, Math.round(playedMs));
-      p.happened({ type: 'item_words', itemId, text, complete, startMs, endMs });
+      p.dispatch({ type: 'item_words', itemId, text, complete, startMs, endMs });
     },
-    /** Drops an item that was never on the line. */
+    /** Drops an item whose audio was never sent to the caller. */
     forget(itemId: string): void {
       const item = live.get(itemId);
       live.delete(itemId);
       waiting.delete(itemId);
-      item?.utterance.close(0, false);
+      stop(item, 0, false);
       item?.onClosed?.('', false);
     },
   };
@@ -105,11 +125,11 @@ export function createSpeech(p: {
 
 /** The sentences of a text that fit into one reply. */
 function sentencesOf(text: string): string[] {
-  const cutter = createSentenceCutter();
+  const cutter = createSentenceSplitter();
   const said: string[] = [];
   let characters = 0;
   for (const sentence of [...cutter.push(text), ...cutter.flush()]) {
-    if (!fitsAnswer(characters, sentence)) break;
+    if (!fitsReply(characters, sentence)) break;
     characters += sentence.length;
     said.push(sentence);
   }
@@ -117,7 +137,7 @@ function sentencesOf(text: string): string[] {
 }
 
 /** TTS for a single text whose audio exists already. */
-function preparedVoice(mulaw: Uint8Array): TextToSpeech {
+function createPreparedTts(mulaw: Uint8Array): TextToSpeech {
   return {
     open(_voice, _language, events) {
       return {
@@ -132,8 +152,8 @@ function preparedVoice(mulaw: Uint8Array): TextToSpeech {
   };
 }
 
-/** Counts the characters sent to TTS. */
-export function meteredVoice(voice: TextToSpeech, usage: UsageMeter): TextToSpeech {
+/** Wraps TTS so that the characters sent to it are counted. */
+export function meterTts(voice: TextToSpeech, usage: UsageMeter): TextToSpeech {
   return {
     open(name, language, events) {
       const stream = voice.open(name, language, events);

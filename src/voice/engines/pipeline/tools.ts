@@ -3,12 +3,12 @@ import { ANSWERING_MACHINE_TOOL, endsCall } from '../../session/reducer/tools.js
 import type { ChatTool, ToolRequest } from './ports.js';
 
 /** Whether the model has nothing to add after this tool: the call ends, or the session leaves the voicemail message. */
-export function isLastTool(name: string): boolean {
+export function isFinalTool(name: string): boolean {
   return name === ANSWERING_MACHINE_TOOL || endsCall(name);
 }
 
 /** The call's tools, plus `answering_machine` if the session hangs up on voicemail or leaves a message. */
-export function toolsFor(call: EngineCall): ChatTool[] {
+export function listChatTools(call: EngineCall): ChatTool[] {
   const given = call.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   if (call.direction === 'inbound' || call.voicemail.action === 'continue') return given;
   return [
@@ -24,7 +24,7 @@ export function toolsFor(call: EngineCall): ChatTool[] {
 }
 
 /** Parses the arguments written by the model; null if they are not an object. */
-export function argumentsOf(request: ToolRequest): Record<string, unknown> | null {
+export function parseArguments(request: ToolRequest): Record<string, unknown> | null {
   if (request.arguments.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(request.arguments);

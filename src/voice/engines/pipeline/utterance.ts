@@ -1,18 +1,18 @@
-import { createHeardText } from './heard-text.js';
-import { createSentenceFeed, measureSpeechAhead } from './sentence-feed.js';
-import { ProviderError, type SpeechStream, type TextToSpeech } from './ports.js';
+import { createPlayedText } from './played-text.js';
+import { createSentenceFeed, createSpeechAheadMeter } from './sentence-feed.js';
+import { ProviderError, type TtsStream, type TextToSpeech } from './ports.js';
 
 const BYTES_PER_MS = 8;
 const RETRY_AFTER_MS = 200;
 
 export interface UtteranceEvents {
-  /** Audio was synthesized; it may still be held back. */
-  onMade?(): void;
-  /** Audio is ready for the line. */
+  /** Called when audio was synthesized, even if it is held back. */
+  onSynthesized?(): void;
+  /** Called when audio may be sent to the caller. */
   onAudio(mulaw: Uint8Array, ms: number): void;
-  /** No more audio will arrive, and none is held back. */
-  onWhole(): void;
-  /** Speech failed twice. Called after `onWhole`. */
+  /** Called when no more audio will arrive and none is held back. */
+  onComplete(): void;
+  /** Called after `onComplete` if TTS failed twice. */
   onFailed(error: ProviderError): void;
 }
 
@@ -25,24 +25,28 @@ export interface UtteranceDeps {
   held: boolean;
   /** Length of the speech that is being synthesized or unplayed, including this item, in ms. */
   aheadMs(): number;
+  /** Whether the caller has discarded more speech than heard. */
+  isDiscarding(): boolean;
   events: UtteranceEvents;
 }
 
 export type Utterance = ReturnType<typeof openUtterance>;
 
-/** Turns one item into audio, with one retry, and tracks which of its words were heard. */
+/** Synthesizes one item, with one retry, and tracks which of its words were heard. */
 export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
-  const text = createHeardText();
+  const text = createPlayedText();
   let held: Uint8Array[] | undefined = p.held ? [] : undefined;
   let attempts = 0;
-  /** TTS sends no more audio. */
+  /** Whether TTS has finished or failed, so that no more audio comes. */
   let silent = false;
   let closed = false;
-  const ahead = measureSpeechAhead(() => text.comingMs());
+  const ahead = createSpeechAheadMeter(() => text.pendingMs());
   const feed = createSentenceFeed({
     stream: () => stream,
     aheadMs: () => p.aheadMs(),
-    onGiven(sentence) {
+    isDiscarding: () => p.isDiscarding(),
+    isHeld: () => held !== undefined,
+    onSent(sentence) {
       ahead.given();
       text.say(sentence);
     },
@@ -50,9 +54,9 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   let retrying: NodeJS.Timeout | undefined;
   let settle: () => void = () => undefined;
   const queued = new Promise<void>((resolve) => (settle = resolve));
-  let stream: SpeechStream | undefined = open();
+  let stream: TtsStream | undefined = open();
 
-  function open(): SpeechStream {
+  function open(): TtsStream {
     const onSpoken = (words: string) => text.spoken(words);
     return p.voice.open(p.voiceName, p.language, { onAudio, onSpoken, onDone, onLost: lost });
   }
@@ -63,13 +67,13 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
     text.audio(mulaw.length / BYTES_PER_MS);
     if (held === undefined) events.onAudio(mulaw, mulaw.length / BYTES_PER_MS);
     else held.push(mulaw);
-    events.onMade?.();
+    events.onSynthesized?.();
   }
 
   function onDone(): void {
-    // TTS ended early: without a retry the rest would be lost unnoticed.
-    if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended before all was said'));
-    if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'spoke nothing'));
+    // If TTS ended early, retry, or the rest of the text would be lost unnoticed.
+    if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended before all text was spoken'));
+    if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'returned no audio'));
     text.done();
     endSpeech();
   }
@@ -78,7 +82,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
     silent = true;
     stream = undefined;
     if (held !== undefined || closed) return;
-    events.onWhole();
+    events.onComplete();
     settle();
   }
 
@@ -90,7 +94,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       endSpeech();
       return events.onFailed(error);
     }
-    feed.takeBack(text.breakOff());
+    feed.requeue(text.truncate());
     retrying = setTimeout(retry, error.retryAfterMs ?? RETRY_AFTER_MS);
     return undefined;
   }
@@ -102,12 +106,12 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       return endSpeech();
     }
     stream = open();
-    feed.handOver();
+    feed.sendReady();
   }
 
   return {
     itemId,
-    /** Resolves when all audio was passed on, or none will come. */
+    /** Resolves when all audio was passed on or no more will come. */
     queued,
     say(sentence: string): void {
       if (!closed && !silent) feed.say(sentence);
@@ -115,14 +119,17 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
     finish: () => feed.finish(),
     aheadMs: () => (closed ? 0 : ahead.ms()),
     played: (ms: number) => ahead.played(ms),
-    handOver: () => feed.handOver(),
+    sendReady: () => feed.sendReady(),
     release(): void {
       if (held === undefined || closed) return;
       const audio = held;
       held = undefined;
       for (const mulaw of audio) events.onAudio(mulaw, mulaw.length / BYTES_PER_MS);
       if (silent) endSpeech();
+      else feed.sendReady();
     },
+    /** Characters sent to TTS so far. */
+    bought: () => text.text().length,
     /**
      * Stops the utterance.
      * @returns the words that were heard

@@ -8,17 +8,17 @@ export interface ConnectionTimings {
   connectMs: number;
   /** Timeout from the open socket to the confirmed session settings, in ms. */
   sessionMs: number;
-  /** Ping interval in ms; the socket is lost if nothing arrives until the next ping. */
+  /** Ping interval in ms. The connection counts as lost if nothing arrives between two pings. */
   pingEveryMs: number;
 }
 
 export const CONNECTION_TIMINGS: ConnectionTimings = { connectMs: 5_000, sessionMs: 5_000, pingEveryMs: 10_000 };
 
 export interface ConnectionHandlers {
-  /** The provider has confirmed the session settings. */
+  /** Called when the provider has confirmed the session settings. */
   onReady(): void;
   onEvent(event: ServerEvent): void;
-  /** The connection failed. Called at most once, and never after `close`. */
+  /** Called when the connection has failed; at most once, and never after `close`. */
   onLost(why: string): void;
 }
 
@@ -31,14 +31,14 @@ export interface ProviderConnection {
 const MAX_MESSAGE_BYTES = 8 * 1_024 * 1_024;
 /** Limit of unsent data; above it, the provider counts as lost. */
 const MAX_UNSENT_BYTES = 1_024 * 1_024;
-/** Invalid messages in a row that count as an outage. */
+/** After this many invalid messages in a row, the provider counts as lost. */
 const MAX_GARBAGE = 3;
 const CLOSE_WITHIN_MS = 1_000;
 const SESSION_EVENT = 'session';
 
 /**
- * One connection to the provider, from dialing to its end. Sends the session settings first; it is ready once the
- * provider has confirmed them.
+ * Opens one connection to the provider. Sends the session settings first; the connection is ready once the provider has
+ * confirmed them.
  */
 export function openProviderConnection(p: {
   url: string;
@@ -80,14 +80,14 @@ export function openProviderConnection(p: {
 
   function ping(): void {
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (!alive) return lose('the socket is half open');
+    if (!alive) return lose('no response to a ping');
     alive = false;
     socket.ping();
   }
 
   function send(event: ClientEvent): void {
     if (over || socket.readyState !== WebSocket.OPEN) return;
-    if (socket.bufferedAmount > MAX_UNSENT_BYTES) return lose('the provider takes nothing any more');
+    if (socket.bufferedAmount > MAX_UNSENT_BYTES) return lose('the provider does not read the data sent to it');
     socket.send(JSON.stringify(event));
   }
 
@@ -96,7 +96,7 @@ export function openProviderConnection(p: {
     const message = isBinary ? ({ kind: 'garbage' } as const) : parseMessage(asText(data));
     if (message.kind === 'garbage') {
       garbage += 1;
-      if (garbage >= MAX_GARBAGE) lose('the provider sends garbage');
+      if (garbage >= MAX_GARBAGE) lose('the provider sent invalid messages');
       return;
     }
     garbage = 0;
@@ -108,7 +108,7 @@ export function openProviderConnection(p: {
       return handlers.onReady();
     }
     if (!ready && event.type === 'error' && [SESSION_EVENT, null, undefined].includes(event.error.event_id)) {
-      return lose(`the provider refused the session: ${event.error.code ?? event.error.type}`);
+      return lose(`the provider rejected the session settings: ${event.error.code ?? event.error.type}`);
     }
     handlers.onEvent(event);
   }
@@ -125,10 +125,10 @@ export function openProviderConnection(p: {
   socket.on('unexpected-response', (request, response) => {
     response.resume();
     request.destroy();
-    lose(`the provider refused the connection with ${response.statusCode}`);
+    lose(`the provider rejected the connection with status ${response.statusCode}`);
   });
   socket.on('error', (error) => lose(`the connection failed: ${error.message}`));
-  socket.on('close', (code) => lose(`the provider closed the connection with ${code}`));
+  socket.on('close', (code) => lose(`the provider closed the connection with code ${code}`));
 
   return {
     send,

@@ -1,9 +1,9 @@
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { filled } from '../../session/prompt.js';
-import type { FixedLine, SessionCommand } from '../../session/reducer/commands.js';
+import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
 import { spacedDigits } from '../../session/reducer/dtmf.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
-import { ONE_MOMENT, SILENT_GOODBYE, SORRY, type LocalLine, type LocalLines } from '../local-lines.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
+import { ONE_MOMENT, SILENT_GOODBYE, SORRY, type OfflinePhrase, type OfflinePhrases } from '../offline-phrases.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import { textItem } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
@@ -15,16 +15,16 @@ type Performed = Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>
 type CommandOf<T extends Performed['type']> = Extract<Performed, { type: T }>;
 type Performers = { [T in Performed['type']]: (command: CommandOf<T>) => void };
 
-const LOCAL: Partial<Record<FixedLine, LocalLine>> = {
-  one_moment: ONE_MOMENT,
-  silent_goodbye: SILENT_GOODBYE,
-  sorry: SORRY,
+const LOCAL: Partial<Record<FixedPhrase, OfflinePhrase>> = {
+  filler: ONE_MOMENT,
+  silence_goodbye: SILENT_GOODBYE,
+  apology: SORRY,
 };
 
-/** Sentences that the model says in its own words, with its instructions. */
-const TASKS: Partial<Record<FixedLine, string>> = {
-  are_you_there: 'The far end has been silent for a while. Ask in one short sentence whether they are still there.',
-  silent_goodbye:
+/** Instructions for sentences that the model words freely. */
+const TASKS: Partial<Record<FixedPhrase, string>> = {
+  reprompt: 'The far end has been silent for a while. Ask in one short sentence whether they are still there.',
+  silence_goodbye:
     'The far end has been silent for long. Say in one sentence that you cannot hear them and will hang up, and goodbye.',
 };
 
@@ -37,15 +37,15 @@ interface PerformerDeps {
   responses: Responses;
   speech: ProviderSpeech;
   tools: ToolCalls;
-  lines: LocalLines;
+  phrases: OfflinePhrases;
   logger: Logger;
-  happened: (what: SessionHappening) => void;
-  note(turn: TranscriptTurn): void;
-  /** Sets whether the provider may answer the caller by itself. */
-  letAnswer(answers: boolean): void;
+  dispatch: (what: SessionEventBody) => void;
+  storeTurn(turn: TranscriptTurn): void;
+  /** Sets whether the provider may answer the caller without a request from us. */
+  setAutoReply(answers: boolean): void;
 }
 
-/** Executes session commands: sends messages to the provider and acts on the line. */
+/** Executes session commands: sends messages to the provider, controls playback and ends the call. */
 export function createProviderPerformer(p: PerformerDeps): (command: Performed) => void {
   const { sink, link, responses, speech, tools } = p;
 
@@ -58,41 +58,41 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
       if (!command.complete) responses.cancel(command.itemId);
       speech.close(command);
     },
-    tell_model({ from, text, digits }) {
+    add_to_history({ from, text, digits }) {
       if (from === 'caller') return;
       const pressed = digits && `[The far end pressed these keys of the telephone: ${spacedDigits(digits)}]`;
       link.send(pressed === undefined ? textItem('system', text) : textItem('user', pressed));
     },
-    request_reply: ({ replyId }) => responses.want({ kind: 'reply', id: replyId, ...tools.replyBegins(replyId) }),
+    request_reply: ({ replyId }) => responses.request({ kind: 'reply', id: replyId, ...tools.onReplyBegin(replyId) }),
     cancel_reply({ replyId }) {
-      tools.replyTakenBack();
+      tools.onReplyCanceled();
       responses.cancel(replyId);
     },
-    let_provider_answer: ({ answers }) => p.letAnswer(answers),
+    set_auto_reply: ({ autoReplies: answers }) => p.setAutoReply(answers),
     run_tool: (command) => void tools.run(command),
     answer_tool: ({ toolCallId, answer }) => tools.answer(toolCallId, answer),
-    store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
-    store_answered_by: ({ who }) => sink.answeredBy(who),
-    store_latency: (command) => sink.latency(latencyOf(command)),
+    store_turn: ({ speaker, text, startMs, endMs }) => p.storeTurn({ speaker, text, startMs, endMs }),
+    store_answered_by: ({ who }) => sink.storeAnsweredBy(who),
+    store_latency: (command) => sink.storeLatency(latencyOf(command)),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),
-    // Not needed: the provider detects turns itself, and its replies need no confirmation.
+    // These commands are not needed, because the provider detects turns and its replies need no confirmation.
     confirm_reply: nothing,
-    hurry_recogniser: nothing,
-    forget_turn: nothing,
-    reopen_recogniser: nothing,
+    finalize_transcript: nothing,
+    discard_turn: nothing,
+    reconnect_stt: nothing,
   };
 
   return (command) => (performers[command.type] as (command: Performed) => void)(command);
 }
 
-function sayByModel({ call, link, responses, happened }: PerformerDeps, { itemId, line }: CommandOf<'say'>): void {
-  const task = line === 'voicemail_message' ? messageTask(call) : TASKS[line];
+function sayByModel({ call, link, responses, dispatch }: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): void {
+  const task = phrase === 'voicemail_message' ? messageTask(call) : TASKS[phrase];
   if (task === undefined || !link.hasSession()) {
-    return happened({ type: 'item_failed', itemId, part: 'model', message: 'the provider is away' });
+    return dispatch({ type: 'item_failed', itemId, part: 'model', message: 'the provider is unavailable' });
   }
   link.send(textItem('system', task));
-  return responses.want({ kind: 'line', id: itemId });
+  return responses.request({ kind: 'phrase', id: itemId });
 }
 
 function messageTask({ voicemail, inputParameters }: EngineCall): string {
@@ -100,18 +100,18 @@ function messageTask({ voicemail, inputParameters }: EngineCall): string {
   return `The mailbox records now. Say exactly the following and nothing else: ⟦${message}⟧`;
 }
 
-async function sayPrepared(p: PerformerDeps, { itemId, line }: CommandOf<'say'>): Promise<void> {
-  const local = LOCAL[line];
+async function sayPrepared(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): Promise<void> {
+  const local = LOCAL[phrase];
   try {
-    if (local === undefined) throw new Error('there is no such line');
-    p.speech.sayPrepared(itemId, local, await p.lines.audioOf(local, p.call.voice));
+    if (local === undefined) throw new Error('this phrase has no offline audio');
+    p.speech.sayPrepared(itemId, local, await p.phrases.synthesize(local, p.call.voice));
   } catch (error) {
-    p.logger.warn({ callId: p.call.callId, err: error }, 'there is no offline speech');
-    p.happened({ type: 'item_failed', itemId, part: 'voice', message: 'there is no offline speech' });
+    p.logger.warn({ callId: p.call.callId, err: error }, 'offline speech unavailable');
+    p.dispatch({ type: 'item_failed', itemId, part: 'voice', message: 'offline speech unavailable' });
   }
 }
 
-/** Two parts only: the provider's end-of-turn detection, and its reply. */
+/** Splits the latency into two parts: the provider's end-of-turn detection, and its reply. */
 function latencyOf({ sinceMs, knownMs, atMs }: CommandOf<'store_latency'>) {
   const recogniser = Math.max(0, Math.round(knownMs - sinceMs));
   const model = Math.max(0, Math.round(atMs - knownMs));

@@ -1,13 +1,13 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
 import { isReplyRunning, type SessionState } from '../../session/reducer/state.js';
 import type { UsageMeter } from '../engine-usage.js';
-import type { ProviderTurns } from './caller-turns.js';
+import type { ProviderTurns } from './provider-turns.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
 import type { DoneResponse, Purpose, Responses } from './responses.js';
-import { PREFIX_MS } from './session-settings.js';
+import { PREFIX_MS } from './provider-settings.js';
 import type { ProviderSpeech } from './speech.js';
 import type { ToolCalls } from './tool-calls.js';
 import { addResponse, addTranscription } from './usage.js';
@@ -29,44 +29,45 @@ interface ProviderEventsDeps {
   usage: UsageMeter;
   logger: Logger;
   now: () => number;
-  happened: (what: SessionHappening) => void;
+  dispatch: (what: SessionEventBody) => void;
   state: () => SessionState;
 }
 
 /** Turns the provider's messages into session events. */
 export function createProviderEvents(p: ProviderEventsDeps) {
-  const { responses, speech, turns, tools, happened } = p;
+  const { responses, speech, turns, tools, dispatch } = p;
   const outcomes = createOutcomes(p);
   const silenceMs = p.settings.turnDetection.type === 'server_vad' ? p.settings.turnDetection.silenceMs : 0;
 
   function onError({ error }: EventOf<'error'>): void {
-    p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'the provider reports an error');
+    p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'provider reported an error');
     if (error.code !== 'conversation_already_has_active_response') return;
-    // Not our request: the provider's own response was rejected, and the provider does not retry it.
-    if (!responses.refused()) happened({ type: 'reply_missed' });
+    // If this was not our request, a response that the provider began was rejected, and the provider does not retry it.
+    if (!responses.onRejected()) dispatch({ type: 'reply_missed' });
   }
 
   /** Handles transcripts, which may arrive at any time, even after the end of the call. */
-  function onLastWords(event: ServerEvent): void {
+  function onTranscript(event: ServerEvent): void {
     if (event.type === 'conversation.item.input_audio_transcription.completed') {
       if (event.usage) addTranscription(p.usage, event.usage);
-      turns.heard(event.item_id, event.transcript);
-    } else if (event.type === 'conversation.item.input_audio_transcription.failed') turns.notHeard(event.item_id);
+      turns.onTranscript(event.item_id, event.transcript);
+    } else if (event.type === 'conversation.item.input_audio_transcription.failed')
+      turns.onTranscriptionFailed(event.item_id);
   }
 
   return {
     onEvent(event: ServerEvent): void {
-      if (p.state().stopped) return onLastWords(event);
+      if (p.state().stopped) return onTranscript(event);
       switch (event.type) {
         case 'input_audio_buffer.speech_started':
-          tools.replyTakenBack();
+          tools.onReplyCanceled();
           return turns.started(event.item_id, event.audio_start_ms + PREFIX_MS);
         case 'input_audio_buffer.speech_stopped':
           return turns.stopped(event.item_id, event.audio_end_ms - silenceMs);
         case 'response.created':
           if (!responses.created(event.response)) return undefined;
-          tools.replyTakenBack();
-          return happened({ type: 'reply_begun', replyId: event.response.id });
+          tools.onReplyCanceled();
+          return dispatch({ type: 'reply_begun', replyId: event.response.id });
         case 'response.output_audio.delta':
         case 'response.output_audio.done':
         case 'response.output_audio_transcript.delta':
@@ -77,20 +78,20 @@ export function createProviderEvents(p: ProviderEventsDeps) {
         case 'error':
           return onError(event);
         default:
-          return onLastWords(event);
+          return onTranscript(event);
       }
     },
 
-    /** The provider is gone: ends its items with the audio so far, and fails a sentence that was still requested. */
+    /** After the connection was lost, ends all items with the audio so far, and fails a sentence still requested. */
     forget(): void {
-      speech.allSaid();
-      const line = responses.reset();
-      if (line !== undefined) giveUp(p, line);
+      speech.endAllItems();
+      const phrase = responses.reset();
+      if (phrase !== undefined) giveUp(p, phrase);
     },
 
     /** Gives up the closing sentence if the provider takes too long. */
-    giveUpLastWords(): void {
-      const purpose = responses.present();
+    giveUpClosing(): void {
+      const purpose = responses.current();
       if (purpose === undefined) return;
       responses.cancel(purpose.id);
       giveUp(p, purpose);
@@ -100,95 +101,95 @@ export function createProviderEvents(p: ProviderEventsDeps) {
   };
 }
 
-function onSpeech({ responses, speech, happened, now }: ProviderEventsDeps, event: SpeechEvent): void {
-  // Transcripts may arrive after the end of their response; everything else of a canceled response is ignored.
-  if (event.type === 'response.output_audio_transcript.done') return speech.wordsDone(event.item_id, event.transcript);
+function onSpeech({ responses, speech, dispatch, now }: ProviderEventsDeps, event: SpeechEvent): void {
+  // Transcripts may arrive after the end of their response. All other events of a canceled response are ignored.
+  if (event.type === 'response.output_audio_transcript.done') return speech.onAllWords(event.item_id, event.transcript);
   const purpose = responses.purposeOf(event.response_id);
   if (purpose === undefined) return undefined;
   switch (event.type) {
     case 'response.output_audio.delta': {
       const audio = Buffer.from(event.delta, 'base64');
       if (audio.length === 0) return undefined;
-      const isFirst = responses.audioCame();
-      speech.audioCame(purpose, event, audio);
+      const isFirst = responses.onAudio();
+      speech.onAudio(purpose, event, audio);
       if (isFirst && purpose.kind === 'reply') {
-        happened({ type: 'reply_heard', replyId: purpose.id, times: { startedMs: now(), firstAudioMs: now() } });
+        dispatch({ type: 'reply_heard', replyId: purpose.id, times: { startedMs: now(), firstAudioMs: now() } });
       }
       return undefined;
     }
     case 'response.output_audio.done':
-      return speech.audioDone(event.item_id);
+      return speech.onAudioDone(event.item_id);
     default:
-      return speech.wordsCame(purpose, event.item_id, event.delta);
+      return speech.onWords(purpose, event.item_id, event.delta);
   }
 }
 
-/** Fails a reply or sentence that the provider will not finish. A missing reprompt is no failure. */
-function giveUp({ happened, speech, state }: ProviderEventsDeps, { kind, id }: Purpose): void {
+/** Fails a reply or sentence that the provider will not finish. A reprompt is skipped without a failure. */
+function giveUp({ dispatch, speech, state }: ProviderEventsDeps, { kind, id }: Purpose): void {
   const fault = { part: 'model', message: 'the provider is away' } as const;
-  if (kind === 'reply') return happened({ type: 'reply_failed', replyId: id, ...fault });
+  if (kind === 'reply') return dispatch({ type: 'reply_failed', replyId: id, ...fault });
   const expected = state().playback.expected.find((item) => item.id === id);
-  if (expected === undefined) return speech.allSaid();
-  if (expected.kind === 'reprompt') return happened({ type: 'item_whole', itemId: id });
-  return happened({ type: 'item_failed', itemId: id, ...fault });
+  if (expected === undefined) return speech.endAllItems();
+  if (expected.kind === 'reprompt') return dispatch({ type: 'item_whole', itemId: id });
+  return dispatch({ type: 'item_failed', itemId: id, ...fault });
 }
 
 const isExpected = ({ playback }: SessionState, itemId: string) => playback.expected.some(({ id }) => id === itemId);
 
 /** Handles finished responses: complete, empty or failed. */
-function createOutcomes({ responses, speech, tools, link, usage, happened, state }: ProviderEventsDeps) {
-  const later = new Set<NodeJS.Timeout>();
+function createOutcomes({ responses, speech, tools, link, usage, dispatch, state }: ProviderEventsDeps) {
+  const retryTimers = new Set<NodeJS.Timeout>();
   let failures = 0;
-  let saidNothing = false;
+  let wasEmpty = false;
 
   /** Requests one more reply from a model that neither spoke nor called a tool; a second empty reply is accepted. */
-  function noteEmpty({ status, output }: RealtimeResponse, hasAudio: boolean): void {
+  function retryEmptyReply({ status, output }: RealtimeResponse, hasAudio: boolean): void {
     const isEmpty = !hasAudio && output.every(({ type }) => type !== 'function_call');
-    saidNothing = isEmpty && !saidNothing && status !== 'cancelled';
-    if (saidNothing && !isReplyRunning(state())) happened({ type: 'reply_wanted' });
+    wasEmpty = isEmpty && !wasEmpty && status !== 'cancelled';
+    if (wasEmpty && !isReplyRunning(state())) dispatch({ type: 'reply_wanted' });
   }
 
   function made(response: RealtimeResponse, done: DoneResponse): void {
     const { purpose, hasAudio } = done;
-    if (purpose.kind === 'line') {
-      // No audio arrived; items with audio are complete already.
-      if (isExpected(state(), purpose.id)) happened({ type: 'item_whole', itemId: purpose.id });
+    if (purpose.kind === 'phrase') {
+      // The item is still expected, so no audio has arrived for it. Items with audio were completed before.
+      if (isExpected(state(), purpose.id)) dispatch({ type: 'item_whole', itemId: purpose.id });
       return;
     }
-    tools.replyMade(response, done);
-    happened({ type: 'reply_done', replyId: purpose.id });
-    noteEmpty(response, hasAudio);
+    tools.onReplyDone(response, done);
+    dispatch({ type: 'reply_done', replyId: purpose.id });
+    retryEmptyReply(response, hasAudio);
   }
 
   /** Requests the response once more; after a second failure in a row the provider counts as lost. */
   function failed(purpose: Purpose): void {
     failures += 1;
-    if (failures > 1) return link.giveUpOn('the provider makes no response');
+    if (failures > 1) return link.dropConnection('the provider failed to create a response');
     const timer = setTimeout(() => {
-      later.delete(timer);
+      retryTimers.delete(timer);
       const isNeeded = state().reply?.id === purpose.id || isExpected(state(), purpose.id);
-      if (isNeeded) responses.want(purpose);
+      if (isNeeded) responses.request(purpose);
     }, FAILED_RETRY_MS);
-    later.add(timer);
+    retryTimers.add(timer);
     return undefined;
   }
 
   return {
     done(response: RealtimeResponse): void {
       if (response.usage) addResponse(usage, response.usage);
-      speech.allSaid();
+      speech.endAllItems();
       const done = responses.done(response);
       if (response.status === 'failed') {
         if (done !== undefined) failed(done.purpose);
       } else {
         failures = 0;
-        link.works();
+        link.markHealthy();
         if (done !== undefined) made(response, done);
       }
       responses.next();
     },
     stop(): void {
-      for (const timer of later) clearTimeout(timer);
+      for (const timer of retryTimers) clearTimeout(timer);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { EngineCall } from '../port.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
 import type { ClientEvent, ServerEvent } from './protocol.js';
-import { sessionFor, socketUrl } from './session-settings.js';
+import { buildSession, socketUrl } from './provider-settings.js';
 
 export interface LinkTimings extends ConnectionTimings {
   /** Delay before the reconnection attempt, in ms. */
@@ -15,18 +15,18 @@ export interface LinkHandlers {
   /** @param how `first` in this call; `again` after an outage; `renewed` before the provider's session limit */
   onReady(how: 'first' | 'again' | 'renewed'): void;
   onEvent(event: ServerEvent): void;
-  /** The connection was lost and is being restored. */
+  /** Called when the connection was lost and will be restored. */
   onOutage(why: string): void;
-  /** The connection is lost for good. */
+  /** Called when the connection is lost for good. */
   onGone(why: string): void;
   /** The conversation so far, for a new provider session. */
-  soFar(): readonly TranscriptTurn[];
+  transcriptSoFar(): readonly TranscriptTurn[];
 }
 
 /** Maximum messages kept while there is no provider session. */
 const MAX_KEPT = 20;
 
-/** The connection to the provider for a whole call: after an outage it reconnects once. */
+/** Connects to the provider for a whole call. Reconnects once after an outage. */
 export function createProviderLink(p: {
   settings: OpenAiRealtimeSettings;
   call: EngineCall;
@@ -37,23 +37,23 @@ export function createProviderLink(p: {
   let connection: ProviderConnection | undefined;
   let ready = false;
   let begun = false;
-  /** The last session was closed on purpose, and a new one is connecting. */
+  /** Whether the last session was closed on purpose and a new one is connecting. */
   let renewing = false;
   let attempts = 0;
   let generation = 0;
   let readySinceMs = 0;
   let retrying: NodeJS.Timeout | undefined;
   let over = false;
-  let untold: ClientEvent[] = [];
+  let unsent: ClientEvent[] = [];
 
   function connect(how: 'first' | 'again' | 'renewed'): void {
     attempts += 1;
     generation += 1;
-    const taken = begun ? { turns: handlers.soFar(), unnoticed: how === 'renewed' } : undefined;
+    const resumed = begun ? { turns: handlers.transcriptSoFar(), unnoticed: how === 'renewed' } : undefined;
     connection = openProviderConnection({
       url: socketUrl(settings),
       apiKey: settings.apiKey,
-      session: sessionFor(settings, call, taken),
+      session: buildSession(settings, call, resumed),
       timings,
       handlers: {
         onReady() {
@@ -62,7 +62,7 @@ export function createProviderLink(p: {
           readySinceMs = performance.now();
           const first = !begun;
           begun = true;
-          for (const event of untold.splice(0)) connection?.send(event);
+          for (const event of unsent.splice(0)) connection?.send(event);
           handlers.onReady(first ? 'first' : how);
         },
         onEvent: (event) => handlers.onEvent(event),
@@ -77,11 +77,11 @@ export function createProviderLink(p: {
     ready = false;
   }
 
-  /** Keeps text messages for the next session; other events only make sense in the current one. */
+  /** Sends an event. Without a session, keeps text messages for the next one and drops all other events. */
   function send(event: ClientEvent): void {
     if (ready) return connection?.send(event);
     if (event.type !== 'conversation.item.create' || event.item['type'] !== 'message') return;
-    untold = [...untold, event].slice(-MAX_KEPT);
+    unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
   function lost(why: string): void {
@@ -98,26 +98,26 @@ export function createProviderLink(p: {
   }
 
   return {
-    dial: () => connect('first'),
+    open: () => connect('first'),
     send,
     isReady: () => ready,
-    /** Whether requests reach a session: the current one, or the one that is being renewed. */
+    /** Whether there is a session, or one is being renewed, so that requests will reach it. */
     hasSession: () => ready || renewing,
-    /** Changes with every connection, because a new session does not know earlier tool calls. */
+    /** A number that changes with every connection, because a new session does not know earlier tool calls. */
     generation: () => generation,
     /** Age of the session, in ms. */
     ageMs: () => (ready ? performance.now() - readySinceMs : 0),
-    /** The provider works: the next outage may be retried again. */
-    works(): void {
+    /** Records that the provider works, so that the link may reconnect after the next outage. */
+    markHealthy(): void {
       attempts = 1;
     },
     /** Drops the current connection and treats it as lost. */
-    giveUpOn(why: string): void {
+    dropConnection(why: string): void {
       if (!ready) return;
       drop();
       lost(why);
     },
-    /** Continues in a new session; not reported as an outage. */
+    /** Replaces the session by a new one, without reporting an outage. */
     renew(): void {
       drop();
       renewing = true;

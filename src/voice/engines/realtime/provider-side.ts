@@ -1,38 +1,39 @@
-import type { SessionHappening } from '../../session/reducer/events.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { SessionState } from '../../session/reducer/state.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
-import { createCallerSide } from './caller-side.js';
-import { createProviderTurns } from './caller-turns.js';
+import { createCallerAudio } from './caller-audio.js';
+import { createProviderTurns } from './provider-turns.js';
 import { createProviderPerformer } from './performer.js';
 import type { ClientEvent } from './protocol.js';
 import { createProviderEvents } from './provider-events.js';
 import { createProviderLink } from './provider-link.js';
 import { createResponses } from './responses.js';
-import { answering } from './session-settings.js';
+import { autoReplySettings } from './provider-settings.js';
 import { createProviderSpeech, type ProviderSpeech } from './speech.js';
-import type { TalkDeps } from './talk-settings.js';
+import type { RealtimeSessionDeps } from './session-setup.js';
 import { createToolCalls } from './tool-calls.js';
 
-interface ProviderSideDeps extends TalkDeps {
+interface ProviderSideDeps extends RealtimeSessionDeps {
   call: EngineCall;
   sink: EngineSink;
   usage: UsageMeter;
   now: () => number;
-  happened: (what: SessionHappening) => void;
+  dispatch: (what: SessionEventBody) => void;
   state: () => SessionState;
-  /** The transcript of the whole call so far, including the heard part of the audio on the line. */
-  soFar(onLine: readonly TranscriptTurn[]): readonly TranscriptTurn[];
-  note(turn: TranscriptTurn): void;
+  /** The transcript of the whole call so far. @param onLine the heard parts of utterances that are still playing */
+  transcriptSoFar(onLine: readonly TranscriptTurn[]): readonly TranscriptTurn[];
+  storeTurn(turn: TranscriptTurn): void;
 }
 
-/** The provider's side of a call: turns its messages into session events, and session commands into messages. */
+/** Connects a session with the provider: turns messages into session events, and session commands into messages. */
 export function openProviderSide(p: ProviderSideDeps) {
-  const { call, settings, timings, logger, now, happened, state } = p;
+  const { call, settings, timings, logger, now, dispatch, state } = p;
   const { callId } = call;
   const send = (event: ClientEvent) => link.send(event);
-  const letAnswer = (answers: boolean) => send({ type: 'session.update', session: answering(settings, answers) });
+  const setAutoReply = (answers: boolean) =>
+    send({ type: 'session.update', session: autoReplySettings(settings, answers) });
   const link = createProviderLink({
     settings,
     call,
@@ -40,47 +41,47 @@ export function openProviderSide(p: ProviderSideDeps) {
     handlers: {
       onReady(how) {
         caller.begin();
-        if (!state().provider.answers) letAnswer(false);
+        if (!state().provider.mayReply) setAutoReply(false);
         responses.next();
-        if (how !== 'renewed') happened({ type: 'provider_back' });
+        if (how !== 'renewed') dispatch({ type: 'provider_back' });
       },
       onEvent: (event) => events.onEvent(event),
       onOutage(why) {
-        logger.warn({ callId, why }, 'the provider went away; dialing it again');
+        logger.warn({ callId, why }, 'provider connection lost; reconnecting');
         forget();
       },
       onGone(why) {
         logger.error({ callId, why }, 'the provider is gone');
         forget();
-        happened({ type: 'provider_gone', part: 'model', message: why });
+        dispatch({ type: 'provider_gone', part: 'model', message: why });
       },
-      soFar: () => p.soFar(heardOnLine(state(), speech)),
+      transcriptSoFar: () => p.transcriptSoFar(heardOnLine(state(), speech)),
     },
   });
   const responses = createResponses({ now, send, isReady: link.isReady });
   const speech = createProviderSpeech({ ...p, send });
-  const turns = createProviderTurns(happened);
-  const caller = createCallerSide({ call, link, turns, happened });
+  const turns = createProviderTurns(dispatch);
+  const caller = createCallerAudio({ call, link, turns, dispatch });
   const tools = createToolCalls({ ...p, link, rounds: createToolRounds(now) });
   const events = createProviderEvents({ ...p, callId, link, responses, speech, turns, tools });
 
   function forget(): void {
     events.forget();
-    happened({ type: 'provider_lost' });
+    dispatch({ type: 'provider_lost' });
   }
 
   return {
     link,
     responses,
-    perform: createProviderPerformer({ ...p, link, responses, speech, tools, letAnswer }),
-    hear: (frame: Uint8Array, timestampMs: number) => caller.hear(frame, timestampMs),
-    giveUpLastWords: () => events.giveUpLastWords(),
+    perform: createProviderPerformer({ ...p, link, responses, speech, tools, setAutoReply }),
+    onCallerAudio: (frame: Uint8Array, timestampMs: number) => caller.push(frame, timestampMs),
+    giveUpClosing: () => events.giveUpClosing(),
 
     /** Ends the call. @param callerSpeaks whether the caller was speaking at its end */
     async close(callerSpeaks: boolean): Promise<void> {
       events.stop();
-      speech.allSaid();
-      await caller.finish(callerSpeaks, timings.lastWordsMs);
+      speech.endAllItems();
+      await caller.finish(callerSpeaks, timings.finalTranscriptMs);
       link.close();
       turns.finish();
     },

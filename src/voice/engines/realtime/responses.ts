@@ -2,11 +2,13 @@ import type { ClientEvent, RealtimeResponse } from './protocol.js';
 
 /** The purpose of a response. */
 export interface Purpose {
-  /** `reply`: requested by the session, or begun by the provider itself; `line`: a sentence the session requested. */
-  kind: 'reply' | 'line';
+  /**
+   * `reply`: a reply, which the session requested or the provider began. `phrase`: a sentence the session requested.
+   */
+  kind: 'reply' | 'phrase';
   /** The id of the reply or item. */
   id: string;
-  /** The model must answer without calling a tool. */
+  /** Whether the model must answer without calling a tool. */
   withoutTools?: boolean;
 }
 
@@ -28,8 +30,8 @@ const METADATA_KEY = 'purpose';
 export type Responses = ReturnType<typeof createResponses>;
 
 /**
- * Schedules responses: the provider makes one at a time, and begins some by itself after the caller has spoken. Keeps
- * at most one request waiting, tracks the purpose of the current response, and cancels only that one.
+ * Schedules responses. The provider makes one at a time, and begins some without a request after the caller has spoken.
+ * The scheduler keeps at most one request waiting, and tracks the purpose of the current response.
  */
 export function createResponses(p: {
   send: (event: ClientEvent) => void;
@@ -41,11 +43,11 @@ export function createResponses(p: {
   let count = 0;
   let repeatsMetadata = false;
   let active: Active | undefined;
-  /** Requested, but not begun by the provider. */
+  /** The request that the provider has not answered by a response yet. */
   let requested: { key: string; purpose: Purpose; isCancelled: boolean } | undefined;
   let waiting: Purpose | undefined;
   /** Last progress of the provider with its current response, in ms. */
-  let movedAtMs = 0;
+  let progressAtMs = 0;
 
   const isFree = () => p.isReady() && active === undefined && requested === undefined;
 
@@ -55,12 +57,12 @@ export function createResponses(p: {
     waiting = undefined;
     const key = `p${++count}`;
     requested = { key, purpose, isCancelled: false };
-    movedAtMs = now();
+    progressAtMs = now();
     const choice = purpose.withoutTools === true ? { tool_choice: 'none' } : {};
     send({ type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } });
   }
 
-  /** The request that this response answers. Without metadata in responses, it is matched by order. */
+  /** Finds the request that a response answers. If the provider returns no metadata, the order decides. */
   function requestedFor({ metadata }: RealtimeResponse): typeof requested {
     const returned = metadata?.[METADATA_KEY];
     repeatsMetadata ||= returned !== undefined;
@@ -76,7 +78,7 @@ export function createResponses(p: {
 
   return {
     /** Requests a response now, or after the current one; replaces a request that waits. */
-    want(purpose: Purpose): void {
+    request(purpose: Purpose): void {
       waiting = purpose;
       next();
     },
@@ -84,12 +86,12 @@ export function createResponses(p: {
     /** Sends the waiting request if the provider is free. */
     next,
 
-    /** @returns whether the provider began it by itself */
+    /** Records that the provider began a response. @returns whether it did so without a request */
     created(response: RealtimeResponse): boolean {
       const asked = requestedFor(response);
       const purpose = asked?.purpose ?? { kind: 'reply', id: response.id };
       active = { responseId: response.id, purpose, isCancelled: false, hasAudio: false };
-      movedAtMs = now();
+      progressAtMs = now();
       if (asked === undefined) return true;
       requested = undefined;
       if (asked.isCancelled) cancelActive();
@@ -101,8 +103,8 @@ export function createResponses(p: {
       active?.responseId === responseId && !active.isCancelled ? active.purpose : undefined,
 
     /** Audio of the current response has arrived. @returns whether it is the first */
-    audioCame(): boolean {
-      movedAtMs = now();
+    onAudio(): boolean {
+      progressAtMs = now();
       const isFirst = active?.hasAudio === false;
       if (active !== undefined) active.hasAudio = true;
       return isFirst;
@@ -113,7 +115,7 @@ export function createResponses(p: {
       if (active?.responseId !== id) return undefined;
       const { purpose, hasAudio, isCancelled } = active;
       active = undefined;
-      movedAtMs = now();
+      progressAtMs = now();
       return isCancelled ? undefined : { purpose, hasAudio };
     },
 
@@ -124,8 +126,8 @@ export function createResponses(p: {
       if (active?.purpose.id === id) cancelActive();
     },
 
-    /** The provider rejected a request while another response is active. @returns whether it was ours; it is retried */
-    refused(): boolean {
+    /** Handles a request rejected because of another response. @returns whether the request was ours; it is retried */
+    onRejected(): boolean {
       if (requested === undefined) return false;
       const { purpose, isCancelled } = requested;
       requested = undefined;
@@ -133,19 +135,19 @@ export function createResponses(p: {
       return true;
     },
 
-    /** The provider is gone: drops all requests. @returns the sentence that the session requested, if any */
+    /** Drops all requests after the connection was lost. @returns the sentence that the session requested, if any */
     reset(): Purpose | undefined {
       const asked = waiting ?? requested?.purpose ?? active?.purpose;
       active = undefined;
       requested = undefined;
       waiting = undefined;
-      return asked?.kind === 'line' ? asked : undefined;
+      return asked?.kind === 'phrase' ? asked : undefined;
     },
 
     /** The purpose of the current or requested response. */
-    present: (): Purpose | undefined => active?.purpose ?? requested?.purpose,
-    /** How long the provider has made no progress with it, in ms; 0 if there is none. */
-    waitedMs: () => (active === undefined && requested === undefined ? 0 : now() - movedAtMs),
+    current: (): Purpose | undefined => active?.purpose ?? requested?.purpose,
+    /** How long the provider has made no progress with the current response, in ms; 0 if there is none. */
+    waitedMs: () => (active === undefined && requested === undefined ? 0 : now() - progressAtMs),
     isFree,
   };
 }

@@ -1,6 +1,6 @@
-import { wordsUpTo } from '../../results/words-heard.js';
+import { wordsUpTo } from '../../results/played-words.js';
 import type { SessionCommand } from '../../session/reducer/commands.js';
-import type { SessionHappening } from '../../session/reducer/events.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { EngineSink } from '../port.js';
 import type { ClientEvent } from './protocol.js';
 import type { Purpose } from './responses.js';
@@ -16,7 +16,7 @@ interface Item {
   waiting: Uint8Array[];
   sentMs: number;
   text: string;
-  /** No more audio will arrive; `isWorded`: no more words. */
+  /** `isWhole`: no more audio will arrive. `isWorded`: no more words will arrive. */
   isWhole: boolean;
   isWorded: boolean;
   closed?: CloseItem;
@@ -25,15 +25,15 @@ interface Item {
 export type ProviderSpeech = ReturnType<typeof createProviderSpeech>;
 
 /**
- * The agent's speech, from the provider or from offline TTS: keeps the audio of items until the session asks for it,
- * tracks their words, and truncates the provider's items to what was heard.
+ * Manages the agent's speech, which comes from the provider or from offline TTS. Keeps the audio of items until the
+ * session asks for it, tracks the words of items, and truncates the provider's items to what was heard.
  */
 export function createProviderSpeech(p: {
   sink: EngineSink;
-  happened: (what: SessionHappening) => void;
+  dispatch: (what: SessionEventBody) => void;
   send(event: ClientEvent): void;
 }) {
-  const { sink, happened } = p;
+  const { sink, dispatch } = p;
   const items = createItems();
   /** Our item ids of sentences that the session requested, by the provider's item id. */
   const named = new Map<string, string>();
@@ -43,68 +43,68 @@ export function createProviderSpeech(p: {
   function whole(itemId: string, item: Item): void {
     if (item.isWhole) return;
     item.isWhole = true;
-    happened({ type: 'item_whole', itemId });
+    dispatch({ type: 'item_whole', itemId });
   }
 
   function worded(item: Item): void {
     item.isWorded = true;
-    if (item.closed !== undefined) tell(item, item.closed);
+    if (item.closed !== undefined) emitWords(item, item.closed);
   }
 
-  function tell(item: Item, closed: CloseItem): void {
+  function emitWords(item: Item, closed: CloseItem): void {
     items.forget(closed.itemId);
-    happened(wordsOf(item, closed));
+    dispatch(wordsOf(item, closed));
   }
 
   function audio(itemId: string, mulaw: Uint8Array, replyId?: string): void {
     items.open(itemId)?.waiting.push(mulaw);
     const ofReply = replyId === undefined ? {} : { replyId };
-    happened({ type: 'item_audio', itemId, ms: mulaw.length / BYTES_PER_MS, ...ofReply });
+    dispatch({ type: 'item_audio', itemId, ms: mulaw.length / BYTES_PER_MS, ...ofReply });
   }
 
   return {
-    audioCame(purpose: Purpose, part: { item_id: string; content_index: number }, mulaw: Uint8Array): void {
-      const isLine = purpose.kind === 'line';
-      if (isLine) named.set(part.item_id, purpose.id);
+    onAudio(purpose: Purpose, part: { item_id: string; content_index: number }, mulaw: Uint8Array): void {
+      const isPhrase = purpose.kind === 'phrase';
+      if (isPhrase) named.set(part.item_id, purpose.id);
       const itemId = idOf(part.item_id);
       const item = items.open(itemId);
       if (item === undefined) return;
       item.source = { itemId: part.item_id, contentIndex: part.content_index };
-      audio(itemId, mulaw, isLine ? undefined : purpose.id);
+      audio(itemId, mulaw, isPhrase ? undefined : purpose.id);
     },
 
-    wordsCame(purpose: Purpose, providersId: string, words: string): void {
-      if (purpose.kind === 'line') named.set(providersId, purpose.id);
+    onWords(purpose: Purpose, providersId: string, words: string): void {
+      if (purpose.kind === 'phrase') named.set(providersId, purpose.id);
       const itemId = idOf(providersId);
       // Words may still arrive for an item that has played to its end.
       const item = items.get(itemId) ?? items.open(itemId);
       if (item !== undefined) item.text += words;
     },
 
-    audioDone(providersId: string): void {
+    onAudioDone(providersId: string): void {
       const item = items.get(idOf(providersId));
       if (item !== undefined && !named.has(providersId)) whole(providersId, item);
     },
 
     /** @param text the complete text of the item */
-    wordsDone(providersId: string, text: string): void {
+    onAllWords(providersId: string, text: string): void {
       const item = items.get(idOf(providersId));
       if (item === undefined || named.has(providersId)) return;
       item.text = text;
       worded(item);
     },
 
-    /** A response is over, or the provider is gone: nothing more follows for its items. */
-    allSaid(): void {
+    /** Completes all items, because their response has ended or the provider is gone. */
+    endAllItems(): void {
       for (const [itemId, item] of items.all()) {
         whole(itemId, item);
         worded(item);
-        // The session never sent it.
+        // The session never sent any audio of this item.
         if (item.sentMs === 0) items.forget(itemId);
       }
     },
 
-    /** Says a sentence with offline TTS, unless its item is over. */
+    /** Plays a sentence from offline TTS, unless its item has ended. */
     sayPrepared(itemId: string, text: string, mulaw: Uint8Array): void {
       const item = items.open(itemId);
       if (item === undefined) return;
@@ -119,12 +119,12 @@ export function createProviderSpeech(p: {
       const mulaw = item?.waiting.shift();
       if (item === undefined || mulaw === undefined) return;
       item.sentMs += mulaw.length / BYTES_PER_MS;
-      sink.audio(itemId, mulaw);
+      sink.sendAudio(itemId, mulaw);
     },
 
-    end: (itemId: string) => sink.endOfItem(itemId),
+    end: (itemId: string) => sink.endItem(itemId),
 
-    /** Ends an item. Its words follow; for an item played to its end, once all of them have arrived. */
+    /** Ends an item and reports its words. For an item played to its end, this waits until all words have arrived. */
     close(command: CloseItem): void {
       const { itemId, playedMs, complete } = command;
       const item = items.close(itemId);
@@ -133,10 +133,10 @@ export function createProviderSpeech(p: {
       item.waiting = [];
       const truncation = complete ? undefined : truncationOf(item, playedMs);
       if (truncation !== undefined) p.send(truncation);
-      if (!complete || item.isWorded) tell(item, command);
+      if (!complete || item.isWorded) emitWords(item, command);
     },
 
-    /** The words of an item on the line, as far as it has played. */
+    /** The words of an item that is still playing, up to the given playback position. */
     wordsUntil(itemId: string, playedMs: number): string {
       const item = items.get(itemId);
       return item === undefined ? '' : textUpTo(item, playedMs);
@@ -152,7 +152,7 @@ function createItems() {
   return {
     get: (itemId: string) => items.get(itemId),
     all: () => Array.from(items),
-    /** @returns the existing or new item, or undefined if it is over */
+    /** @returns the existing or new item, or undefined if the item has ended */
     open(itemId: string): Item | undefined {
       if (over.has(itemId)) return undefined;
       const item = items.get(itemId) ?? { waiting: [], sentMs: 0, text: '', isWhole: false, isWorded: false };
@@ -167,7 +167,7 @@ function createItems() {
   };
 }
 
-function wordsOf(item: Item, { itemId, playedMs, complete, startMs }: CloseItem): SessionHappening {
+function wordsOf(item: Item, { itemId, playedMs, complete, startMs }: CloseItem): SessionEventBody {
   const endMs = startMs + Math.max(1, Math.round(playedMs));
   const text = complete ? item.text.trim() : textUpTo(item, playedMs);
   return { type: 'item_words', itemId, text, complete, startMs, endMs };

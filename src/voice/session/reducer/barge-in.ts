@@ -1,42 +1,45 @@
-import { clearLine } from './playback.js';
+import { clearPlayback } from './playback.js';
 import { stopReply } from './replies.js';
-import { agentDone } from './silence.js';
+import { restartSilence } from './silence.js';
 import {
   inOrder,
   isAgentSpeaking,
-  isOnlyFilling,
+  isOnlyFiller,
   isClosing,
   isReplyRunning,
-  startsReplies,
+  providerStartsReplies,
   without,
-  withoutAwaited,
+  withoutAwaitedReply,
   type SessionState,
   type SessionStep,
 } from './state.js';
 
-/** Handles a barge-in: clears the line and cancels the current reply. */
+/** Handles a barge-in: clears queued audio and cancels the current reply. */
 export function bargeIn(state: SessionState, atMs: number): SessionStep {
   if (isClosing(state) || !isInterruptible(state)) return [state, []];
-  if (startsReplies(state)) {
-    const taken = withoutAwaited({ ...without(state, 'waiting'), isReplyDue: false });
-    return inOrder(stopReply(taken, atMs), (next) => agentDone(next, atMs));
+  if (providerStartsReplies(state)) {
+    const taken = withoutAwaitedReply({ ...without(state, 'waiting'), isReplyDue: false });
+    return inOrder(stopReply(taken, atMs), (next) => restartSilence(next, atMs));
   }
-  // Clear only the filler and keep the reply in progress: the end of the caller's turn replaces it, a noise does not.
-  if (isOnlyFilling(state) && isReplyRunning(state)) return clearLine(state, atMs);
-  return inOrder(stopReply({ ...without(state, 'waiting'), owed: 'rest' }, atMs), (next) => agentDone(next, atMs));
+  // Clear only the filler. If this becomes a turn, its end replaces the reply in progress; if it is noise, the reply
+  // stays.
+  if (isOnlyFiller(state) && isReplyRunning(state)) return clearPlayback(state, atMs);
+  return inOrder(stopReply({ ...without(state, 'waiting'), pendingNote: 'rest' }, atMs), (next) =>
+    restartSilence(next, atMs),
+  );
 }
 
 /**
- * When the caller's voice over the agent's becomes a barge-in. Immediate if the provider starts replies, because such a
- * provider reports voice only once it is sure.
+ * When the caller's voice becomes a barge-in. If the provider starts replies, this happens at once, because such a
+ * provider reports voice only when it is sure.
  */
 export function bargeInDueMs(state: SessionState): number | undefined {
   const { turns, setup } = state;
   if (!turns.isVoiced || turns.voice === undefined || isClosing(state) || !isInterruptible(state)) return undefined;
-  return turns.voice.sinceAtMs + (startsReplies(state) ? 0 : setup.policy.bargeIn.voiceMs);
+  return turns.voice.sinceAtMs + (providerStartsReplies(state) ? 0 : setup.policy.bargeIn.voiceMs);
 }
 
-/** A provider that starts replies answers every turn, so a reply in progress can be interrupted, too. */
+/** Whether there is something to interrupt. If the provider starts replies, a reply without audio counts, too. */
 function isInterruptible(state: SessionState): boolean {
-  return isAgentSpeaking(state) || (startsReplies(state) && isReplyRunning(state));
+  return isAgentSpeaking(state) || (providerStartsReplies(state) && isReplyRunning(state));
 }

@@ -8,18 +8,18 @@ type End = NonNullable<ClosingState['end']>;
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type ProviderFault = Pick<EventOf<'provider_gone'>, 'part' | 'message'>;
 
-/** Says one last sentence, in the first way that works, and ends the session. Happens at most once per session. */
+/** Says one last sentence and ends the session, once. Tries the given ways to say it until one works. */
 export function beginClosing(
   state: SessionState,
-  p: { end: End; line: NonNullable<ClosingState['line']>; ways: ClosingState['otherWays'] },
+  options: { end: End; phrase: NonNullable<ClosingState['phrase']>; ways: ClosingState['otherWays'] },
   atMs: number,
 ): SessionStep {
   if (isClosing(state)) return [state, []];
   const untilMs = atMs + state.setup.policy.closing.lastLineWithinMs;
   return inOrder(
     stopReply(state, atMs),
-    (next) => ({ ...next, closing: { end: p.end, line: p.line, otherWays: p.ways, untilMs } }),
-    sayLastLine,
+    (next) => ({ ...next, closing: { end: options.end, phrase: options.phrase, otherWays: options.ways, untilMs } }),
+    sayLastPhrase,
   );
 }
 
@@ -28,7 +28,7 @@ export function closeWith(state: SessionState, end: End, atMs: number): SessionS
   return inOrder(stopReply(state, atMs), (next) => [{ ...next, closing: { otherWays: [] } }, [end]]);
 }
 
-/** The reply is the agent's goodbye: once it has played, the remote party may hang up first. */
+/** Handles a reply that is the agent's goodbye. Once the reply has played, the remote party may hang up first. */
 export function closeAfterReply(state: SessionState, event: EventOf<'reply_is_last'>): SessionState {
   const { replyId, itemId, goodbyeBy, atMs } = event;
   if (isClosing(state) || state.reply?.id !== replyId) return state;
@@ -43,28 +43,28 @@ export function closeAfterReply(state: SessionState, event: EventOf<'reply_is_la
   return { ...state, closing };
 }
 
-/** A provider is gone: apologize before the call fails, if the caller has heard the agent. */
+/** Ends the session because a provider is gone. Says an apology before, if the caller has heard the agent. */
 export function closeForFault(state: SessionState, { part, message }: ProviderFault, atMs: number): SessionStep {
   if (isClosing(state)) return [state, []];
   const end: SessionCommand = { type: 'fail', part, message };
-  if (!state.playback.heardAnything && !state.setup.resumed) return closeWith(state, end, atMs);
+  if (!state.playback.hasPlayed && !state.setup.resumed) return closeWith(state, end, atMs);
   const ways = part === 'voice' ? (['prepared'] as const) : (['prepared', 'voice'] as const);
-  return beginClosing(state, { end, line: 'sorry', ways }, atMs);
+  return beginClosing(state, { end, phrase: 'apology', ways }, atMs);
 }
 
-function sayLastLine(state: SessionState): SessionStep {
+function sayLastPhrase(state: SessionState): SessionStep {
   const { closing } = state;
   const [by, ...otherWays] = closing?.otherWays ?? [];
-  if (closing?.line === undefined || by === undefined) return finishClosing(state);
+  if (closing?.phrase === undefined || by === undefined) return finishClosing(state);
   const count = state.count + 1;
   const itemId = `line-${count}`;
   return [
     expectItem({ ...state, count, closing: { ...closing, otherWays, lastItemId: itemId } }, itemId, 'closing'),
-    [{ type: 'say', itemId, line: closing.line, by }],
+    [{ type: 'say', itemId, phrase: closing.phrase, by }],
   ];
 }
 
-/** Ends the session or starts lingering if the finished item was the last one. */
+/** If the finished item was the last one, ends the session, or waits for the remote party to hang up first. */
 export function onClosingItemOver(state: SessionState, itemId: string, atMs: number): SessionStep {
   const { closing } = state;
   if (closing?.lastItemId !== itemId) return [state, []];
@@ -72,9 +72,9 @@ export function onClosingItemOver(state: SessionState, itemId: string, atMs: num
   return [{ ...state, closing: { ...closing, isLingering: true, untilMs: atMs + closing.lingersMs } }, []];
 }
 
-/** The last sentence failed this way: try the next. */
+/** If the last sentence failed, says it in the next way. */
 export function onClosingItemFailed(state: SessionState, itemId: string): SessionStep {
-  return state.closing?.lastItemId === itemId ? sayLastLine(state) : [state, []];
+  return state.closing?.lastItemId === itemId ? sayLastPhrase(state) : [state, []];
 }
 
 /** Ends the session if the finished or failed reply was the last one. */
@@ -87,7 +87,7 @@ export function onLastReplyFailed(state: SessionState): SessionStep {
   return state.closing?.lingersMs === undefined ? [state, []] : finishClosing(state);
 }
 
-/** Emits the end that was decided. */
+/** Emits the command that ends the session, as decided when the closing began. */
 export function finishClosing(state: SessionState): SessionStep {
   const { closing } = state;
   if (closing?.end === undefined || state.stopped) return [state, []];

@@ -5,23 +5,23 @@ import {
   isAgentSpeaking,
   isClosing,
   isReplyRunning,
-  startsReplies,
+  providerStartsReplies,
   type SessionState,
   type SessionStep,
 } from './state.js';
 
-/** The caller waits for a reply to new input: `sinceMs` when it ended, `knownMs` when the session knew all of it. */
-export function callerWaits(state: SessionState, waiting: { sinceMs: number; knownMs: number }): SessionState {
+/** Records that the caller waits for a reply to input that ended at `sinceMs` and was completely known at `knownMs`. */
+export function startReplyWait(state: SessionState, waiting: { sinceMs: number; knownMs: number }): SessionState {
   return { ...state, waiting, filler: { ...state.filler, isSaid: false } };
 }
 
-/** Starts the filler timeout: a reply is being prepared from now on. */
+/** Starts the filler timeout when the preparation of a reply begins. */
 export function armFiller(state: SessionState, atMs: number): SessionState {
   return { ...state, filler: { ...state.filler, dueMs: atMs + state.setup.policy.filler.afterMs } };
 }
 
 /** Makes the filler due at once, for a wait that is certain to be long. */
-export function fillNow(state: SessionState, atMs: number): SessionStep {
+export function makeFillerDue(state: SessionState, atMs: number): SessionStep {
   return inOrder(stopFiller(state, atMs), (next) => ({ ...next, filler: { ...next.filler, dueMs: atMs } }));
 }
 
@@ -29,7 +29,7 @@ export function fillNow(state: SessionState, atMs: number): SessionStep {
 export function stopFiller(state: SessionState, atMs: number): SessionStep {
   const expected = state.playback.expected.filter(({ kind }) => kind === 'filler');
   return inOrder(
-    idle(state),
+    disarmFiller(state),
     ...expected.map(
       ({ id, kind }) =>
         (next: SessionState) =>
@@ -39,9 +39,9 @@ export function stopFiller(state: SessionState, atMs: number): SessionStep {
 }
 
 /** Postpones a filler while the caller speaks. */
-export function yieldFiller(state: SessionState, atMs: number): SessionStep {
+export function postponeFiller(state: SessionState, atMs: number): SessionStep {
   const isExpected = state.playback.expected.some(({ kind }) => kind === 'filler');
-  return isExpected ? fillNow(state, atMs) : [state, []];
+  return isExpected ? makeFillerDue(state, atMs) : [state, []];
 }
 
 export function fillerDueMs({ filler, turns }: SessionState): number | undefined {
@@ -49,26 +49,28 @@ export function fillerDueMs({ filler, turns }: SessionState): number | undefined
 }
 
 export function onFillerTimer(state: SessionState): SessionStep {
-  const next = idle(state);
-  if (!isNeeded(next)) return [next, []];
+  const next = disarmFiller(state);
+  if (!isFillerNeeded(next)) return [next, []];
   const count = state.count + 1;
   const itemId = `line-${count}`;
   return [
     expectItem({ ...next, count }, itemId, 'filler'),
-    [{ type: 'say', itemId, line: 'one_moment', by: 'prepared' }],
+    [{ type: 'say', itemId, phrase: 'filler', by: 'prepared' }],
   ];
 }
 
-function idle(state: SessionState): SessionState {
+function disarmFiller(state: SessionState): SessionState {
   return { ...state, filler: { isSaid: state.filler.isSaid } };
 }
 
-/** A filler plays only after the agent was heard (a call with nothing else is not billed), never twice in a row. */
-function isNeeded(state: SessionState): boolean {
+/**
+ * A filler plays only if the agent was heard before, because it must not make a call billable; never twice in a row.
+ */
+function isFillerNeeded(state: SessionState): boolean {
   const { playback, filler, reply } = state;
-  const hasBegun = (playback.heardAnything || state.setup.resumed) && !mustIntroduce(state);
+  const hasBegun = (playback.hasPlayed || state.setup.resumed) && !mustIntroduce(state);
   const isAnswerHere = isReplyRunning(state) && reply?.hasAudio === true;
-  const isMade = !startsReplies(state) || isReplyRunning(state) || state.provider.toolsAtWork > 0;
+  const isMade = !providerStartsReplies(state) || isReplyRunning(state) || state.provider.runningTools > 0;
   const isFilled = filler.isSaid || playback.expected.some(({ kind }) => kind === 'filler');
   return hasBegun && isMade && !isFilled && !isClosing(state) && !isAgentSpeaking(state) && !isAnswerHere;
 }

@@ -1,16 +1,16 @@
-/** The purpose of an item on the line. */
+/** The purpose of an item of the agent's speech. */
 export type ItemKind = 'introduction' | 'reply' | 'message' | 'filler' | 'reprompt' | 'closing';
 
-/** The purpose of a reply: an LLM infers it from its chat history, a script receives it. */
+/** The purpose of a reply. The offline engine's script needs it; an LLM infers it from its chat history. */
 export type ReplyTask =
-  /** The agent must introduce itself first, whatever else there is to answer. */
+  /** The agent must introduce itself before it answers anything. */
   | 'introduce'
-  /** The stream was lost and is back. */
+  /** The stream was lost, and a new one continues the call. */
   | 'resume'
   | 'answer'
   | 'digits'
-  /** The caller asked nothing: the agent continues. */
-  | 'go_on'
+  /** The agent continues although the caller asked nothing. */
+  | 'continue'
   /** The call will be ended soon. */
   | 'wrap_up'
   | 'leave_message';

@@ -7,46 +7,51 @@ export interface SessionPolicy {
     endAfterMs: number;
   };
   bargeIn: {
-    /** Caller voice that counts as a barge-in, where our own VAD decides; VAD itself first needs 160 ms of voice. */
+    /** How long the caller must speak to interrupt, if our VAD decides. VAD needs 160 ms to detect any voice. */
     voiceMs: number;
   };
   introduction: {
-    /** An introduction counts as heard after this much of it, or when it has played to its end. */
+    /** An introduction counts as heard when this much of it was played, or all of it. */
     heardAfterMs: number;
     /** Maximum introductions; after that the agent no longer repeats one that was interrupted. */
     attempts: number;
   };
   turns: {
-    /** Ask STT for its transcript this long after the caller's last voice. */
+    /** How long after the caller's last voice the session asks STT for its transcript. */
     hurryAfterMs: number;
-    /** End the turn with the words known this long after the last voice; voice without words is a noise. */
+    /**
+     * How long after the caller's last voice the session ends the turn with the words recognized so far. If STT has
+     * recognized no words, the voice counts as noise.
+     */
     giveUpAfterMs: number;
-    /** Words that changed this recently may still change. */
+    /** How long words must stay unchanged before they end a turn. */
     settledAfterMs: number;
-    /** Words unchanged for this long end the turn even if a noise continues. */
+    /** Words that stay unchanged for this long end the turn even if a noise continues. */
     decidedWithinMs: number;
     /** STT has stalled if it sends nothing for this long after the caller spoke. */
     stalledAfterMs: number;
-    /** Shorter voice may be without words. */
+    /** Voice shorter than this may contain no words. */
     voiceWithWordsMs: number;
     /** Assumed length of words that VAD did not detect. */
     unheardWordsMs: number;
   };
   dtmf: {
-    /** Digits count as complete after this pause. */
+    /** An entry is complete when no digit follows for this long. */
     pauseMs: number;
     /** Digit that completes an entry. */
     endDigit: string;
     maxDigits: number;
-    /** Minimum time between two entries; digits entered meanwhile join the second. */
+    /** Minimum time between two entries. Digits pressed meanwhile belong to the second entry. */
     minGapMs: number;
   };
   replies: {
-    /** Replies available in quick succession; no real conversation needs more. */
+    /** Replies available when the call begins, before any time is billed. */
+    atStart: number;
+    /** Maximum replies in quick succession. No real conversation needs more. */
     atOnce: number;
-    /** Time that earns one more reply. */
+    /** Time after which one more reply is available. */
     oneMoreAfterMs: number;
-    /** Replies reserved for complete turns; early replies never use them. */
+    /** Replies reserved for complete turns. A reply that begins before the end of a turn never uses them. */
     reserve: number;
   };
   filler: {
@@ -60,9 +65,9 @@ export interface SessionPolicy {
     toneTailMs: number;
     /** Silence before the message, after a tone or if the carrier detected the machine. */
     quietAfterToneMs: number;
-    /** Silence before the message if no tone was detected: machines pause before their tone. */
+    /** Silence before the message if no tone was detected. Longer, because machines pause before their tone. */
     quietWithoutToneMs: number;
-    /** Timeout for the whole message to be sent. */
+    /** Timeout for the whole message to be spoken. */
     messageWithinMs: number;
   };
   closing: {
@@ -72,11 +77,11 @@ export interface SessionPolicy {
     lingerMs: number;
     /** How long a caller who said goodbye may take to hang up. */
     hangUpWithinMs: number;
-    /** Extra time for a caller who speaks meanwhile to finish a short sentence. */
+    /** Extra time before the hang-up for a caller who is speaking to finish a short sentence. */
     lastSentenceMs: number;
   };
   playback: {
-    /** Time after an item's length when it counts as over without a mark. */
+    /** How long after an item should have ended it counts as ended if its mark is missing. */
     markGraceMs: number;
   };
 }
@@ -95,7 +100,7 @@ export const SESSION_POLICY: SessionPolicy = {
     unheardWordsMs: 500,
   },
   dtmf: { pauseMs: 3_000, endDigit: '#', maxDigits: 64, minGapMs: 1_500 },
-  replies: { atOnce: 30, oneMoreAfterMs: 2_500, reserve: 10 },
+  replies: { atStart: 6, atOnce: 30, oneMoreAfterMs: 2_500, reserve: 3 },
   filler: { afterMs: 1_500 },
   voicemail: {
     greetingWithinMs: 40_000,

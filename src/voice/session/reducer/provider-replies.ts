@@ -1,51 +1,51 @@
 import { bargeIn } from './barge-in.js';
 import { onClosingReplyOver } from './closing.js';
 import type { SessionEvent } from './events.js';
-import { armFiller, callerWaits } from './filler.js';
+import { armFiller, startReplyWait } from './filler.js';
 import { beginReply, cancelReply } from './replies.js';
-import { hasPlenty, leftAt, withOneTaken } from './reply-budget.js';
+import { hasMoreThanReserve, budgetAt, chargeReplies } from './reply-budget.js';
 import { mustIntroduce } from './resume.js';
-import { callerHeard } from './silence.js';
+import { resetSilence } from './silence.js';
 import {
   inOrder,
   isClosing,
   isReplyRunning,
-  startsReplies,
+  providerStartsReplies,
   without,
-  withoutAwaited,
+  withoutAwaitedReply,
   type SessionState,
   type SessionStep,
 } from './state.js';
 
 /*
- * Providers that detect turns and start replies: they answer the caller by themselves after each turn. Input from the
- * phone and from tools is answered on request.
+ * Handles providers that detect turns and start replies. They answer each turn of the caller without a request. Replies
+ * to DTMF digits, notes and tool results must be requested.
  */
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-/** End of a caller's turn: the provider replies by itself, or on request while it must not. */
+/** Handles the end of a turn. The provider begins a reply without a request; if it must not, the reply is requested. */
 export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_over'>): SessionStep {
-  const over = callerHeard(withoutVoice(state, atMs), atMs);
+  const over = resetSilence(withoutVoice(state, atMs), atMs);
   if (isClosing(over)) return [over, []];
   return inOrder(bargeIn(over, atMs), (next) => {
-    const waiting = callerWaits(next, { sinceMs: endMs, knownMs: atMs });
-    return next.provider.answers ? awaited(waiting, atMs) : beginReply(waiting, atMs);
+    const waiting = startReplyWait(next, { sinceMs: endMs, knownMs: atMs });
+    return next.provider.mayReply ? awaitReply(waiting, atMs) : beginReply(waiting, atMs);
   });
 }
 
 /** Stores the transcript of a turn; the provider began its reply without waiting for it. */
 export function onTurnWords(state: SessionState, { text, startMs, endMs }: EventOf<'turn_words'>): SessionStep {
   return [
-    { ...state, turns: { ...state.turns, byPerson: state.turns.byPerson + 1 } },
+    { ...state, turns: { ...state.turns, personTurns: state.turns.personTurns + 1 } },
     [{ type: 'store_turn', speaker: 'caller', text, startMs, endMs }],
   ];
 }
 
-/** The provider began a reply by itself. It covers everything that a further reply was requested for. */
+/** Handles a reply that the provider began without a request. It replaces any reply that was still to be requested. */
 export function onReplyBegun(state: SessionState, { replyId, atMs }: EventOf<'reply_begun'>): SessionStep {
-  const replies = withOneTaken(state.replies, state.setup.policy.replies, atMs);
-  const counted = withoutAwaited({ ...state, replies });
+  const replies = chargeReplies(state.replies, state.setup.policy.replies, atMs);
+  const counted = withoutAwaitedReply({ ...state, replies });
   if (isClosing(state)) return [counted, [{ type: 'cancel_reply', replyId }]];
   const kind = mustIntroduce(state) ? 'introduction' : 'reply';
   return inOrder(state.reply?.running === true ? cancelReply(counted) : counted, (next) => ({
@@ -56,48 +56,50 @@ export function onReplyBegun(state: SessionState, { replyId, atMs }: EventOf<'re
   }));
 }
 
-/** The provider did not begin the reply it owed: request one. */
+/** Requests a reply if the provider did not begin the one that was expected. */
 export function onReplyMissed(state: SessionState, atMs: number): SessionStep {
-  return state.provider.awaitedSinceMs === undefined ? [state, []] : onReplyWanted(withoutAwaited(state), atMs);
+  return state.provider.awaitedSinceMs === undefined ? [state, []] : onReplyWanted(withoutAwaitedReply(state), atMs);
 }
 
-/** Requests a reply after the one in progress, unless the caller speaks, who is answered anyway. */
+/** Requests a reply after the one in progress. Not if the caller is speaking, because their turn is answered anyway. */
 export function onReplyWanted(state: SessionState, atMs: number): SessionStep {
   if (isClosing(state) || state.turns.isOpen) return [state, []];
   return isReplyRunning(state) ? [{ ...state, isReplyDue: true }, []] : beginReply(state, atMs);
 }
 
-/** Connection lost: the current reply is canceled, and the end of the caller's current turn will not be reported. */
+/**
+ * Handles a lost connection: drops the reply in progress and the caller's current turn, whose end is never reported.
+ */
 export function onProviderLost(state: SessionState, atMs: number): SessionStep {
-  const lost = withoutAwaited(without(withoutVoice(state, atMs), 'reply'));
+  const lost = withoutAwaitedReply(without(withoutVoice(state, atMs), 'reply'));
   if (isClosing(state)) return state.reply === undefined ? [lost, []] : onClosingReplyOver(lost, state.reply.id);
-  return [awaited(lost, atMs), []];
+  return [awaitReply(lost, atMs), []];
 }
 
-/** Connection restored: request the reply that is owed, unless another one was requested meanwhile. */
+/** Handles a restored connection: requests the reply that was lost, unless another one was requested meanwhile. */
 export function onProviderBack(state: SessionState, atMs: number): SessionStep {
   if (isClosing(state) || state.provider.awaitedSinceMs === undefined) return [state, []];
-  return beginReply(withoutAwaited(state), atMs);
+  return beginReply(withoutAwaitedReply(state), atMs);
 }
 
-/** Updates whether the provider may reply by itself: not during the closing, nor while replies are scarce. */
-export function tellWhetherToAnswer(state: SessionState, atMs: number): SessionStep {
-  if (!startsReplies(state) || state.stopped) return [state, []];
+/** Updates whether the provider may reply without a request: not during the closing or when few replies are left. */
+export function updateAutoReply(state: SessionState, atMs: number): SessionStep {
+  if (!providerStartsReplies(state) || state.stopped) return [state, []];
   const { provider, replies, setup } = state;
   const policy = setup.policy.replies;
   const isScarce = provider.isScarce
-    ? leftAt(replies, policy, atMs) < policy.atOnce - policy.reserve
-    : !hasPlenty(replies, policy, atMs);
-  const answers = !isClosing(state) && !isScarce;
-  if (isScarce === provider.isScarce && answers === provider.answers) return [state, []];
-  const next = { ...state, provider: { ...provider, isScarce, answers } };
-  return [next, answers === provider.answers ? [] : [{ type: 'let_provider_answer', answers }]];
+    ? budgetAt(replies, policy, atMs) < 2 * (policy.reserve + 1)
+    : !hasMoreThanReserve(replies, policy, atMs);
+  const mayReply = !isClosing(state) && !isScarce;
+  if (isScarce === provider.isScarce && mayReply === provider.mayReply) return [state, []];
+  const next = { ...state, provider: { ...provider, isScarce, mayReply } };
+  return [next, mayReply === provider.mayReply ? [] : [{ type: 'set_auto_reply', autoReplies: mayReply }]];
 }
 
-function awaited(state: SessionState, atMs: number): SessionState {
+function awaitReply(state: SessionState, atMs: number): SessionState {
   const { provider } = state;
-  const owed = { ...without(state, 'reply'), isReplyDue: false, provider: { ...provider, awaitedSinceMs: atMs } };
-  return armFiller(owed, atMs);
+  const awaiting = { ...without(state, 'reply'), isReplyDue: false, provider: { ...provider, awaitedSinceMs: atMs } };
+  return armFiller(awaiting, atMs);
 }
 
 function withoutVoice(state: SessionState, atMs: number): SessionState {

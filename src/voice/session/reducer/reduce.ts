@@ -23,7 +23,7 @@ import {
   playbackDueMs,
 } from './playback.js';
 import {
-  answerNote,
+  replyToNote,
   beginReply,
   cancelReply,
   dropEarlyReply,
@@ -41,11 +41,12 @@ import {
   onReplyWanted,
   onTurnOver,
   onTurnWords,
-  tellWhetherToAnswer,
+  updateAutoReply,
 } from './provider-replies.js';
+import { chargeReplies } from './reply-budget.js';
 import { SESSION_TIMERS, type SessionTimer } from './kinds.js';
 import { itemOver, onSilenceTimer, silenceDueMs } from './silence.js';
-import { inOrder, isClosing, startsReplies, without, type SessionState, type SessionStep } from './state.js';
+import { inOrder, isClosing, providerStartsReplies, without, type SessionState, type SessionStep } from './state.js';
 import { onToolCalled, onToolFinished } from './tools.js';
 import {
   flushWords,
@@ -60,7 +61,7 @@ import {
   onVoiceStarted,
   onWords,
   turnDueMs,
-  waitAnew,
+  restartVoiceTimeouts,
 } from './turns.js';
 import {
   onAnsweredBy,
@@ -96,7 +97,7 @@ const ON_TIMER: Record<SessionTimer, (state: SessionState, atMs: number) => Sess
   filler: onFillerTimer,
   voicemail: onVoicemailTimer,
   closing: finishClosing,
-  playback: onPlaybackOverdue,
+  playback: onPlaybackTimerFired,
 };
 
 const ON_EVENT: Handlers = {
@@ -112,7 +113,7 @@ const ON_EVENT: Handlers = {
   turn_words: onTurnWords,
   recogniser_alive: onRecogniserAlive,
   recogniser_lost: (state, { atMs }) => onRecogniserLost(state, atMs),
-  recogniser_reopened: (state, { atMs }) => waitAnew(state, atMs),
+  recogniser_reopened: (state, { atMs }) => restartVoiceTimeouts(state, atMs),
   dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
   dtmf_entered: (state, { atMs }) => onDigitsEntered(state, atMs),
   reply_begun: onReplyBegun,
@@ -121,6 +122,10 @@ const ON_EVENT: Handlers = {
   reply_heard: onReplyHeard,
   reply_done: (state, { replyId, atMs }) =>
     inOrder(onReplyDone(state, replyId, atMs), (next) => onClosingReplyOver(next, replyId)),
+  replies_charged: (state, { count, atMs }) => ({
+    ...state,
+    replies: chargeReplies(state.replies, state.setup.policy.replies, atMs, count),
+  }),
   reply_is_last: closeAfterReply,
   reply_failed: onReplyFailed,
   tool_called: onToolCalled,
@@ -145,37 +150,37 @@ const ON_EVENT: Handlers = {
   stopped: onStopped,
 };
 
-/** One step of a session: the new state after an event, and the commands to perform. Pure. */
+/** Returns the new state of a session after an event, and the commands to perform. Has no side effects. */
 export function reduceSession(state: SessionState, event: SessionEvent): SessionStep {
-  if (state.stopped) return onLastWords(state, event);
+  if (state.stopped) return onEventAfterStop(state, event);
   const { atMs } = event;
   const handle = ON_EVENT[event.type] as (state: SessionState, event: SessionEvent) => SessionState | SessionStep;
   const step = inOrder(
     handle(state, event),
     (next) => ((bargeInDueMs(next) ?? Infinity) <= atMs ? bargeIn(next, atMs) : next),
     (next) => wrapUpIfQuiet(next, atMs),
-    (next) => tellWhetherToAnswer(next, atMs),
+    (next) => updateAutoReply(next, atMs),
     (next) => storeAnsweredBy(state, next),
   );
   return withTimers(afterClosedItems(step, atMs));
 }
 
 /** After the session has ended, still stores the words of the last items and turns. */
-function onLastWords(state: SessionState, event: SessionEvent): SessionStep {
+function onEventAfterStop(state: SessionState, event: SessionEvent): SessionStep {
   if (event.type === 'item_words') return onItemWords(state, event);
   if (event.type === 'turn_ended') return onTurnEnded(state, event);
   return event.type === 'turn_words' ? onTurnWords(state, event) : [state, []];
 }
 
-/** Starts the conversation. A provider that starts replies has the request to begin in its session's instructions. */
+/** Starts the conversation. A provider that starts replies needs no note, because its instructions say how to begin. */
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
   const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
-  if (startsReplies(state)) return beginReply(opened, atMs);
+  if (providerStartsReplies(state)) return beginReply(opened, atMs);
   if (isClosing(opened)) return [opened, []];
-  // The caller is already speaking: reply to that instead of starting.
-  if (opened.turns.isOpen) return [{ ...opened, owed: opened.owed ?? 'question' }, []];
+  // If the caller is already speaking, reply to that instead of starting.
+  if (opened.turns.isOpen) return [{ ...opened, pendingNote: opened.pendingNote ?? 'question' }, []];
   const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
-  return answerNote(opened, note, atMs, { task: 'resume' });
+  return replyToNote(opened, note, atMs, { task: 'resume' });
 }
 
 /** Checks for each closed item whether it was the last one. */
@@ -191,13 +196,13 @@ function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
   );
 }
 
-/** Without any mark an item counts as not heard, but the silence timeout starts from its end. */
-function onPlaybackOverdue(state: SessionState): SessionStep {
+/** Closes an item whose marks are missing. The silence timeout starts at its end even if it counts as not heard. */
+function onPlaybackTimerFired(state: SessionState): SessionStep {
   const [first] = state.playback.items;
   return inOrder(onPlaybackTimer(state), (next) => (first === undefined ? next : itemOver(next, first.kind)));
 }
 
-/** Ignores a timer that fires although the state no longer needs it, or not yet. */
+/** Handles a timer. Ignores it if it is not due according to the current state. */
 function onTimer(state: SessionState, timer: SessionTimer, atMs: number): SessionState | SessionStep {
   const { [timer]: _, ...timers } = state.timers;
   const fired = { ...state, timers };
@@ -249,7 +254,7 @@ function onItemWords(state: SessionState, event: EventOf<'item_words'>): Session
   return [state, [{ type: 'store_turn', speaker: 'agent', text: heard, startMs, endMs }]];
 }
 
-/** The call is over: stores everything heard so far. */
+/** Handles the end of the call: stores everything heard so far. */
 function onStopped(state: SessionState, { atMs }: EventOf<'stopped'>): SessionStep {
   return inOrder(
     { ...without(state, 'waiting'), stopped: true },

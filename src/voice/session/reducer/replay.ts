@@ -4,11 +4,11 @@ import { reduceSession } from './reduce.js';
 import { SESSION_POLICY, type SessionPolicy } from './policy.js';
 import { newSession, type SessionSetup, type SessionState } from './state.js';
 
-/** A recorded session: replaying it makes the same decisions. Contains what was said. */
+/** A recorded session, which can be replayed with the same decisions. It contains the words spoken in the call. */
 export interface SessionLog {
   setup: SessionSetup;
   events: SessionEvent[];
-  /** Number of events dropped from a very long session. */
+  /** Number of events that were dropped because the session was too long to be stored. */
   left: number;
 }
 
@@ -27,9 +27,13 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
 /** Uses today's policy values for settings that did not exist when the session was recorded. */
 function completed(policy: SessionPolicy): SessionPolicy {
   const { dtmf, voicemail, closing } = SESSION_POLICY;
+  const { replies }: Partial<SessionPolicy> = policy;
+  // Older sessions began with all replies available.
+  const allAtStart = { ...SESSION_POLICY.replies, atStart: (replies ?? SESSION_POLICY.replies).atOnce };
   return {
     ...SESSION_POLICY,
     ...policy,
+    replies: { ...allAtStart, ...replies },
     dtmf: { ...dtmf, ...policy.dtmf },
     voicemail: { ...voicemail, ...policy.voicemail },
     closing: { ...closing, ...policy.closing },

@@ -1,104 +1,105 @@
 import type { SessionCommand } from './commands.js';
 import type { SessionEvent } from './events.js';
 import { armFiller, stopFiller } from './filler.js';
-import { clearLine } from './playback.js';
+import { clearPlayback } from './playback.js';
 import type { ItemKind, ReplyTask } from './kinds.js';
-import { hasPlenty, hasRoom, roomAtMs, withOneTaken } from './reply-budget.js';
+import { hasMoreThanReserve, hasBudget, budgetDueMs, chargeReplies } from './reply-budget.js';
 import { mustIntroduce } from './resume.js';
 import {
   inOrder,
   isAgentSpeaking,
   isBusy,
-  isOnlyFilling,
+  isOnlyFiller,
   isClosing,
   isReplyRunning,
-  startsReplies,
+  providerStartsReplies,
   without,
-  withoutAwaited,
+  withoutAwaitedReply,
   type SessionState,
   type SessionStep,
 } from './state.js';
 
 /**
- * Requests a reply that replaces any other. Without budget it waits, except for a voicemail message. A provider that
- * starts replies makes one at a time: audio on the line continues, and a speaking caller is answered after their turn.
+ * Requests a reply, which replaces any other. If the reply budget is used up, the reply waits, unless it is a voicemail
+ * message. If the provider starts replies, queued audio still plays, and no reply is requested while the caller speaks.
  */
 export function beginReply(
   state: SessionState,
   atMs: number,
-  { as, task = 'go_on' }: { as?: ItemKind; task?: ReplyTask } = {},
+  { as, task = 'continue' }: { as?: ItemKind; task?: ReplyTask } = {},
 ): SessionStep {
-  const isProviders = startsReplies(state);
+  const isProviders = providerStartsReplies(state);
   if (isProviders && state.turns.isOpen && as !== 'message') return [state, []];
   return inOrder(
-    isProviders ? giveWay(state) : stopReply(state, atMs, true),
-    (next) => without({ ...next, mustWrapUp: false, task }, 'owed'),
+    isProviders ? cancelRunningReply(state) : stopReply(state, atMs, true),
+    (next) => without({ ...next, mustWrapUp: false, task }, 'pendingNote'),
     (next) => {
-      if (as !== 'message' && !hasRoom(next.replies, next.setup.policy.replies, atMs)) return due(next, true);
-      return requested(due(next, false), { confirmed: true, atMs, ...(as === undefined ? {} : { as }) });
+      if (as !== 'message' && !hasBudget(next.replies, next.setup.policy.replies, atMs))
+        return withReplyDue(next, true);
+      return requestReply(withReplyDue(next, false), { confirmed: true, atMs, ...(as === undefined ? {} : { as }) });
     },
     (next) => armFiller(next, atMs),
   );
 }
 
-/** Requests a reply to words that may not be the whole turn; it is not played until confirmed. */
+/** Requests a reply to words that may not be the whole turn. The reply is not played until it is confirmed. */
 export function beginEarlyReply(state: SessionState, heard: string, atMs: number): SessionStep {
-  if (!hasPlenty(state.replies, state.setup.policy.replies, atMs)) return [state, []];
+  if (!hasMoreThanReserve(state.replies, state.setup.policy.replies, atMs)) return [state, []];
   if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
-  return requested({ ...state, task: 'answer' }, { confirmed: false, heard, atMs });
+  return requestReply({ ...state, task: 'answer' }, { confirmed: false, heard, atMs });
 }
 
-/** Cancels a running reply, because only one runs at a time; its audio on the line stays. */
-function giveWay(state: SessionState): SessionState | SessionStep {
+/** Cancels a running reply, because only one runs at a time. Audio that was already sent still plays. */
+function cancelRunningReply(state: SessionState): SessionState | SessionStep {
   return state.reply?.running === true ? cancelReply(state) : state;
 }
 
 const isAwaited = ({ provider }: SessionState) => provider.awaitedSinceMs !== undefined;
 
-function due(state: SessionState, isReplyDue: boolean): SessionState {
+function withReplyDue(state: SessionState, isReplyDue: boolean): SessionState {
   return { ...state, isReplyDue };
 }
 
-/** When a reply that waits for budget is requested. */
+/** When to request a reply that waits because the reply budget is used up. */
 export function replyDueMs(state: SessionState): number | undefined {
-  if (startsReplies(state) && (state.reply?.running === true || isAwaited(state) || state.turns.isOpen))
+  if (providerStartsReplies(state) && (state.reply?.running === true || isAwaited(state) || state.turns.isOpen))
     return undefined;
-  return state.isReplyDue && !isClosing(state) ? roomAtMs(state.replies, state.setup.policy.replies) : undefined;
+  return state.isReplyDue && !isClosing(state) ? budgetDueMs(state.replies, state.setup.policy.replies) : undefined;
 }
 
-function requested(
+function requestReply(
   state: SessionState,
-  p: { confirmed: boolean; atMs: number; heard?: string; as?: ItemKind },
+  options: { confirmed: boolean; atMs: number; heard?: string; as?: ItemKind },
 ): SessionStep {
   const count = state.count + 1;
   const replyId = `reply-${count}`;
-  const kind = p.as ?? (mustIntroduce(state) ? 'introduction' : 'reply');
+  const kind = options.as ?? (mustIntroduce(state) ? 'introduction' : 'reply');
   const task = kind === 'introduction' ? 'introduce' : state.task;
-  const heard = p.heard === undefined ? {} : { heard: p.heard };
-  const reply = { id: replyId, kind, confirmed: p.confirmed, running: true, hasAudio: false, ...heard };
-  const replies = withOneTaken(state.replies, state.setup.policy.replies, p.atMs);
+  const heard = options.heard === undefined ? {} : { heard: options.heard };
+  const reply = { id: replyId, kind, confirmed: options.confirmed, running: true, hasAudio: false, ...heard };
+  const replies = chargeReplies(state.replies, state.setup.policy.replies, options.atMs);
   return [
-    { ...withoutAwaited(state), count, reply, replies },
-    [{ type: 'request_reply', replyId, task, confirmed: p.confirmed, ...heard }],
+    { ...withoutAwaitedReply(state), count, reply, replies },
+    [{ type: 'request_reply', replyId, task, confirmed: options.confirmed, ...heard }],
   ];
 }
 
 /** Adds a note to the chat history and requests a reply to it. */
-export function answerNote(
+export function replyToNote(
   state: SessionState,
   noteToModel: string,
   atMs: number,
   { as, task, ...digits }: { as?: ItemKind; task?: ReplyTask; digits?: string } = {},
 ): SessionStep {
-  return inOrder([state, [{ type: 'tell_model', from: 'phone', text: noteToModel, ...digits }]], (next) =>
+  return inOrder([state, [{ type: 'add_to_history', from: 'phone', text: noteToModel, ...digits }]], (next) =>
     beginReply(next, atMs, { ...(as === undefined ? {} : { as }), ...(task === undefined ? {} : { task }) }),
   );
 }
 
 /** Answers the caller's turn: confirms a reply begun early for the same text, and replaces any other. */
-export function answerTurn(state: SessionState, text: string, atMs: number): SessionStep {
+export function replyToTurn(state: SessionState, text: string, atMs: number): SessionStep {
   const { reply } = state;
-  const tellModel: SessionCommand = { type: 'tell_model', from: 'caller', text };
+  const tellModel: SessionCommand = { type: 'add_to_history', from: 'caller', text };
   if (reply === undefined || reply.confirmed || reply.heard !== text) {
     return inOrder([state, [tellModel]], (next) => beginReply(next, atMs, { task: 'answer' }));
   }
@@ -112,13 +113,13 @@ export function answerTurn(state: SessionState, text: string, atMs: number): Ses
 
 /**
  * Cancels the reply and clears its audio.
- * @param anAnswerFollows keep a filler on the line
+ * @param keepsFiller whether a filler that is playing continues
  */
-export function stopReply(state: SessionState, atMs: number, anAnswerFollows = false): SessionStep {
-  const keep = anAnswerFollows && isOnlyFilling(state) ? 'filler' : undefined;
-  const clear = (next: SessionState) => clearLine(next, atMs, keep);
-  // Cancel a provider that starts replies first; clearing then tells it how much was played.
-  const steps = startsReplies(state) ? [cancelReply, clear] : [clear, cancelReply];
+export function stopReply(state: SessionState, atMs: number, keepsFiller = false): SessionStep {
+  const keep = keepsFiller && isOnlyFiller(state) ? 'filler' : undefined;
+  const clear = (next: SessionState) => clearPlayback(next, atMs, keep);
+  // If the provider starts replies, cancel the reply before clearing, which tells the provider how much was played.
+  const steps = providerStartsReplies(state) ? [cancelReply, clear] : [clear, cancelReply];
   return inOrder(stopFiller(state, atMs), ...steps);
 }
 
@@ -133,7 +134,7 @@ export function dropEarlyReply(state: SessionState): SessionStep {
   return state.reply === undefined || state.reply.confirmed ? [state, []] : cancelReply(state);
 }
 
-/** The first audio of a reply is ready: the caller no longer waits. */
+/** Handles the first audio of a reply, after which the caller no longer waits. */
 export function onReplyHeard(state: SessionState, event: Extract<SessionEvent, { type: 'reply_heard' }>): SessionStep {
   const { reply, waiting } = state;
   if (reply?.id !== event.replyId) return [state, []];
@@ -148,22 +149,22 @@ export function onReplyHeard(state: SessionState, event: Extract<SessionEvent, {
 export function onReplyDone(state: SessionState, replyId: string, atMs: number): SessionStep {
   const { reply } = state;
   if (reply?.id !== replyId) return [state, []];
-  // The provider makes another reply once its tools have answered.
-  const isContinued = startsReplies(state) && (!reply.hasAudio || state.provider.toolsAtWork > 0);
+  // If tools are running, the provider makes another reply once they have answered.
+  const isContinued = providerStartsReplies(state) && (!reply.hasAudio || state.provider.runningTools > 0);
   if (isContinued) return [{ ...state, reply: { ...reply, running: false } }, []];
   return inOrder(stopFiller({ ...state, reply: { ...reply, running: false } }, atMs), (next) =>
     without(next, 'waiting'),
   );
 }
 
-/** Tells the model that the call will be ended; it speaks as soon as the line is quiet. */
+/** Tells the model that the call will be ended. The model says so as soon as neither side speaks. */
 export function onEndingSoon(state: SessionState, secondsLeft: number): SessionStep {
   if (isClosing(state)) return [state, []];
   const text = `The call will be ended in about ${secondsLeft} seconds. Say so in a few words and come to an end.`;
-  // A reply begun early does not include this.
+  // A reply begun early does not know about the end, so drop it.
   return inOrder(dropEarlyReply(state), (next) => [
     { ...next, mustWrapUp: true },
-    [{ type: 'tell_model', from: 'phone', text }],
+    [{ type: 'add_to_history', from: 'phone', text }],
   ]);
 }
 

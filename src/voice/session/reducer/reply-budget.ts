@@ -1,40 +1,41 @@
 import type { SessionPolicy } from './policy.js';
 
-/** Remaining replies of a call at a time. */
+/** How many replies a call had left at a certain time. */
 export interface ReplyCount {
   left: number;
   atMs: number;
 }
 
 type RepliesPolicy = SessionPolicy['replies'];
-/** Tolerance, in replies, because times are fractional. */
+/** Tolerance in replies for rounding errors, because times are fractional. */
 const ROUNDING = 1e-6;
 
 /*
- * Limits the replies of a call: each one sends the prompt and the chat history to the model again, at the operator's
- * cost, while the call is billed by the minute. The budget grows with time, and a reply without budget waits for it.
+ * Limits the replies of a call. Each reply sends the prompt and the chat history to the model again, which the operator
+ * pays for, while the call is billed by the second. So the number of available replies grows with time. If none is
+ * available, a reply waits.
  */
 
-export function leftAt({ left, atMs }: ReplyCount, policy: RepliesPolicy, nowMs: number): number {
+export function budgetAt({ left, atMs }: ReplyCount, policy: RepliesPolicy, nowMs: number): number {
   return Math.min(policy.atOnce, left + (nowMs - atMs) / policy.oneMoreAfterMs);
 }
 
 /** Whether a reply can begin now. */
-export function hasRoom(count: ReplyCount, policy: RepliesPolicy, nowMs: number): boolean {
-  return leftAt(count, policy, nowMs) >= 1 - ROUNDING;
+export function hasBudget(count: ReplyCount, policy: RepliesPolicy, nowMs: number): boolean {
+  return budgetAt(count, policy, nowMs) >= 1 - ROUNDING;
 }
 
-/** Whether more than the reserve is left; only then does a reply begin early. */
-export function hasPlenty(count: ReplyCount, policy: RepliesPolicy, nowMs: number): boolean {
-  return leftAt(count, policy, nowMs) >= policy.reserve + 1 - ROUNDING;
+/** Whether more replies are left than the reserve. Only then may a reply begin before the end of a turn. */
+export function hasMoreThanReserve(count: ReplyCount, policy: RepliesPolicy, nowMs: number): boolean {
+  return budgetAt(count, policy, nowMs) >= policy.reserve + 1 - ROUNDING;
 }
 
-/** Charges one reply, even one that cannot wait for budget. */
-export function withOneTaken(count: ReplyCount, policy: RepliesPolicy, nowMs: number): ReplyCount {
-  return { left: leftAt(count, policy, nowMs) - 1, atMs: nowMs };
+/** Subtracts replies from the budget, which may become negative, because some replies cannot wait. */
+export function chargeReplies(count: ReplyCount, policy: RepliesPolicy, nowMs: number, charged = 1): ReplyCount {
+  return { left: budgetAt(count, policy, nowMs) - charged, atMs: nowMs };
 }
 
 /** When the next reply can begin. */
-export function roomAtMs({ left, atMs }: ReplyCount, policy: RepliesPolicy): number {
+export function budgetDueMs({ left, atMs }: ReplyCount, policy: RepliesPolicy): number {
   return atMs + Math.max(0, 1 - left) * policy.oneMoreAfterMs;
 }

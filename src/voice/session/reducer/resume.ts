@@ -1,4 +1,4 @@
-import type { LineItem, SessionState, SessionStep } from './state.js';
+import type { PlaybackItem, SessionState, SessionStep } from './state.js';
 
 /** Note to the model after its introduction was interrupted. */
 export const INTRODUCE_AGAIN =
@@ -26,10 +26,10 @@ export function mustIntroduce({ introduction, setup }: SessionState): boolean {
 }
 
 /** After an introduction item: repeats it if the caller has hardly heard it. */
-export function afterIntroduction(state: SessionState, item: LineItem, complete: boolean): SessionStep {
+export function onIntroductionOver(state: SessionState, item: PlaybackItem, complete: boolean): SessionStep {
   const { introduction, setup } = state;
   if (item.kind !== 'introduction' || introduction.heard) return [state, []];
   const heard = complete || item.playedMs >= setup.policy.introduction.heardAfterMs;
   const next = { ...state, introduction: { heard, attempts: introduction.attempts + 1 } };
-  return [next, mustIntroduce(next) ? [{ type: 'tell_model', from: 'phone', text: INTRODUCE_AGAIN }] : []];
+  return [next, mustIntroduce(next) ? [{ type: 'add_to_history', from: 'phone', text: INTRODUCE_AGAIN }] : []];
 }

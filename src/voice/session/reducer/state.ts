@@ -9,67 +9,68 @@ export interface SessionSetup {
   policy: SessionPolicy;
   capabilities: {
     /**
-     * What ends a turn. `session`: STT proposes the end and VAD must agree. `engine`: the engine or its provider
-     * decides alone.
+     * Says what decides the end of a turn. `session`: STT proposes the end and VAD must agree. `engine`: the engine or
+     * its provider decides alone.
      */
     endsTurns: 'session' | 'engine';
-    /** `provider`: it ends turns and begins a reply after each by itself, unless it must not. */
+    /** `provider`: the provider ends turns and begins a reply after each without a request, unless it must not. */
     startsReplies?: 'session' | 'provider';
     /**
-     * `engine`: it knows the question, and so which digits are a complete answer. Such an answer makes the introduction
-     * unnecessary, spoken words replace it, and an end digit that completes nothing is only stored.
+     * `engine`: the engine decides when DTMF digits are complete, because it knows the question. A complete answer
+     * makes the introduction unnecessary. Speech replaces digits, and an end digit without other digits is only
+     * stored.
      */
     completesDigits?: 'session' | 'engine';
   };
   voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
-  /** An inbound call: the agent answers, so there is no answering machine. */
+  /** Whether the call is inbound. Then the agent answers, so there is no answering machine. */
   isInbound?: boolean;
-  /** The call continues after its stream was lost. */
+  /** Whether the call continues after its stream was lost. */
   resumed: boolean;
-  /** The caller heard the introduction on an earlier stream. */
+  /** Whether the caller heard the introduction on an earlier stream. */
   introduced: boolean;
 }
 
-/** The caller's voice that belongs to no finished turn; stream times unless the name contains `At`. */
+/** Voice of the caller that belongs to no finished turn. Times are in stream time unless the name contains `At`. */
 export interface OpenVoice {
   startMs: number;
   endMs: number;
-  /** When it began, on the session's clock. */
+  /** When the voice began, on the session's clock. */
   sinceAtMs: number;
   /**
-   * When its last audio arrived, or was passed to a new STT stream. Silence counts from here and not from `endMs`,
-   * because STT receives late frames no sooner than we do.
+   * When the last audio of the voice arrived or was sent to a new STT stream. Timeouts for STT count from here and not
+   * from `endMs`, because STT receives late frames no sooner than we do.
    */
-  cameAtMs: number;
+  lastAudioAtMs: number;
   ended: boolean;
-  answered: boolean;
-  hurried: boolean;
+  hasResponse: boolean;
+  isFinalizeRequested: boolean;
 }
 
-export interface LineItem {
+export interface PlaybackItem {
   id: string;
   kind: ItemKind;
   queuedMs: number;
   queuedAtMs: number;
   startedAtMs?: number;
   playedMs: number;
-  /** No more audio will arrive. */
+  /** Whether all audio of the item has arrived. */
   isWhole: boolean;
-  /** The earliest time when all audio so far has played. */
+  /** The earliest time at which all audio so far can have played. */
   endsAtMs: number;
 }
 
-/** How the session ends, once decided. The caller's speech does not change it. */
+/** How the session ends, once that is decided. The caller's speech does not change the decision. */
 export interface ClosingState {
-  /** Emitted once the last sentence has played or failed; absent after that. */
+  /** The command to emit when the last sentence has played or failed; absent after that. */
   end?: Extract<SessionCommand, { type: 'end' | 'fail' }>;
   /** The item of the last sentence, or the reply that contains it. */
   lastItemId?: string;
   lastReplyId?: string;
-  line?: 'silent_goodbye' | 'sorry';
+  phrase?: 'silence_goodbye' | 'apology';
   /** How long the remote party may hang up first after the last item, in ms. */
   lingersMs?: number;
-  /** The last item has played. */
+  /** Whether the last item has played and the remote party may hang up first. */
   isLingering?: boolean;
   /** Ways to say the sentence that were not tried yet. */
   otherWays: readonly ('voice' | 'prepared')[];
@@ -78,13 +79,13 @@ export interface ClosingState {
 
 /** State of a provider that starts replies. */
 export interface ProviderReplies {
-  /** Whether it may answer the caller by itself, as last commanded. */
-  answers: boolean;
-  /** The reply budget is low: replies are requested one by one until it has recovered. */
+  /** Whether the provider may answer the caller without a request, according to the last command. */
+  mayReply: boolean;
+  /** Whether few replies are left, so that they are requested one by one until more are available. */
   isScarce: boolean;
-  /** Since when it owes a reply that it begins by itself. */
+  /** Since when the session has waited for a reply that the provider should begin without a request. */
   awaitedSinceMs?: number;
-  toolsAtWork: number;
+  runningTools: number;
 }
 
 export interface SessionState {
@@ -97,15 +98,15 @@ export interface SessionState {
     wordsAtMs: number;
     mayEnd?: string;
     voice?: OpenVoice;
-    /** VAD has an open turn: the caller is speaking, or paused a moment ago. */
+    /** Whether VAD has an open turn, because the caller is speaking or paused a moment ago. */
     isOpen: boolean;
-    /** VAD detects voice right now. */
+    /** Whether VAD detects voice at the moment. */
     isVoiced: boolean;
     lastVoiceAtMs: number;
-    /** End of the last finished turn; earlier voice belongs to it. Stream time. */
+    /** End of the last finished turn, in stream time. Earlier voice belongs to that turn. */
     overUntilMs: number;
-    /** DTMF entries, and turns that the engine takes for a person's: the offline engine only those it understood. */
-    byPerson: number;
+    /** Number of DTMF entries, and of turns that prove a person, such as those that the offline engine understood. */
+    personTurns: number;
   };
   reply?: {
     id: string;
@@ -116,21 +117,21 @@ export interface SessionState {
     /** The words that an unconfirmed reply answers. */
     heard?: string;
   };
-  /** The caller waits for a reply: since when, and when the session knew the whole turn. */
+  /** Set while the caller waits for a reply: since when, and when the session knew the whole turn. */
   waiting?: { sinceMs: number; knownMs: number };
   /** Note to send to the model if the caller's voice turns out to be without words. */
-  owed?: 'rest' | 'question';
-  /** The model must still announce that the call will be ended. */
+  pendingNote?: 'rest' | 'question';
+  /** Whether the model must still announce that the call will be ended. */
   mustWrapUp: boolean;
   playback: {
-    /** Items on the line, in order. */
-    items: readonly LineItem[];
+    /** Items whose audio was sent and has not ended, in order. */
+    items: readonly PlaybackItem[];
     /** Requested items without audio yet. */
     expected: readonly { id: string; kind: ItemKind }[];
     /** Items that send no more audio. */
     closed: ReadonlySet<string>;
     lastOverAtMs: number;
-    heardAnything: boolean;
+    hasPlayed: boolean;
   };
   introduction: { heard: boolean; attempts: number };
   silence: { quietSinceMs: number; prompted: boolean };
@@ -138,12 +139,12 @@ export interface SessionState {
     digits: string;
     firstAtMs: number;
     lastAtMs: number;
-    /** The engine reported that they form a complete entry. */
+    /** Whether the engine reported that the digits form a complete entry. */
     isWhole?: boolean;
     completedAtMs?: number;
   };
   replies: ReplyCount;
-  /** A reply waits for budget. */
+  /** Whether a reply waits because the reply budget is used up. */
   isReplyDue: boolean;
   /** The task of the last reply requested, or of the next one. */
   task: ReplyTask;
@@ -152,11 +153,11 @@ export interface SessionState {
   /** `isSaid`: a filler was the last thing the agent said, and the caller has not said anything new since. */
   filler: { dueMs?: number; isSaid: boolean };
   voicemail: {
-    met: boolean;
+    isDetected: boolean;
     waitingSinceMs?: number;
-    /** The last tone, by its end in stream time; absent if none was heard, or if someone spoke after it. */
+    /** The last tone; `endMs` is in stream time. Absent if no tone was heard, or if speech followed the tone. */
     tone?: { endMs: number; heardAtMs: number };
-    carrierSays?: AnsweredBy;
+    carrierResult?: AnsweredBy;
   };
   closing?: ClosingState;
   /** Running timers, and when they are due. */
@@ -178,19 +179,19 @@ export function newSession(setup: SessionSetup): SessionState {
       isVoiced: false,
       lastVoiceAtMs: 0,
       overUntilMs: 0,
-      byPerson: 0,
+      personTurns: 0,
     },
     mustWrapUp: false,
-    playback: { items: [], expected: [], closed: new Set(), lastOverAtMs: 0, heardAnything: false },
+    playback: { items: [], expected: [], closed: new Set(), lastOverAtMs: 0, hasPlayed: false },
     introduction: { heard: setup.introduced, attempts: 0 },
     silence: { quietSinceMs: 0, prompted: false },
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
-    replies: { left: setup.policy.replies.atOnce, atMs: 0 },
+    replies: { left: setup.policy.replies.atStart, atMs: 0 },
     isReplyDue: false,
-    task: 'go_on',
-    provider: { answers: true, isScarce: false, toolsAtWork: 0 },
+    task: 'continue',
+    provider: { mayReply: true, isScarce: false, runningTools: 0 },
     filler: { isSaid: false },
-    voicemail: { met: false },
+    voicemail: { isDetected: false },
     timers: {},
   };
 }
@@ -218,31 +219,34 @@ function isStep(step: SessionState | SessionStep): step is SessionStep {
 }
 
 /** The state without one of its optional fields. */
-export function without<K extends 'reply' | 'waiting' | 'owed' | 'closing'>(state: SessionState, key: K): SessionState {
+export function without<K extends 'reply' | 'waiting' | 'pendingNote' | 'closing'>(
+  state: SessionState,
+  key: K,
+): SessionState {
   const { [key]: _, ...rest } = state;
   return rest as SessionState;
 }
 
 export const isClosing = (state: SessionState) => state.stopped || state.closing !== undefined;
 export const isAgentSpeaking = ({ playback }: SessionState) => playback.items.length > 0;
-export const isOnlyFilling = ({ playback }: SessionState) =>
+export const isOnlyFiller = ({ playback }: SessionState) =>
   playback.items.length > 0 && playback.items.every(({ kind }) => kind === 'filler');
-export const completesDigits = ({ setup }: SessionState) => setup.capabilities.completesDigits === 'engine';
-export const startsReplies = ({ setup }: SessionState) => setup.capabilities.startsReplies === 'provider';
-/** Includes a reply that waits for budget or that the provider owes. */
+export const engineCompletesDigits = ({ setup }: SessionState) => setup.capabilities.completesDigits === 'engine';
+export const providerStartsReplies = ({ setup }: SessionState) => setup.capabilities.startsReplies === 'provider';
+/** Whether a reply is being made. Replies that wait for the budget or are expected from the provider count, too. */
 export const isReplyRunning = ({ reply, isReplyDue, provider }: SessionState) =>
   isReplyDue || reply?.running === true || provider.awaitedSinceMs !== undefined;
-/** Someone speaks, a reply is being prepared, a tool runs, or the session is closing. */
+/** Whether someone speaks, a reply is being prepared, a tool runs, or the session is closing. */
 export const isBusy = (state: SessionState) =>
   isClosing(state) ||
   isAgentSpeaking(state) ||
   isReplyRunning(state) ||
   state.turns.isOpen ||
-  state.provider.toolsAtWork > 0;
-/** The state without the provider's owed reply. */
-export function withoutAwaited(state: SessionState): SessionState {
+  state.provider.runningTools > 0;
+/** The state in which no reply is expected from the provider. */
+export function withoutAwaitedReply(state: SessionState): SessionState {
   const { awaitedSinceMs: _, ...provider } = state.provider;
   return { ...state, provider };
 }
-/** Whether audio of this item may be sent. */
+/** Whether the item has sent audio and was not closed. */
 export const isOnLine = ({ playback }: SessionState, itemId: string) => playback.items.some(({ id }) => id === itemId);

@@ -1,14 +1,14 @@
 import type { SessionEvent } from './events.js';
 import { bargeIn } from './barge-in.js';
-import { dropDigits, isKeyingIn } from './dtmf.js';
-import { callerWaits, fillNow, yieldFiller } from './filler.js';
-import { answerNote, answerTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
-import { callerHeard } from './silence.js';
+import { dropDigits, isEnteringDigits } from './dtmf.js';
+import { startReplyWait, makeFillerDue, postponeFiller } from './filler.js';
+import { replyToNote, replyToTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
+import { resetSilence } from './silence.js';
 import { withoutEarlierTone } from './voicemail.js';
 import {
   inOrder,
   isAgentSpeaking,
-  isOnlyFilling,
+  isOnlyFiller,
   isClosing,
   isReplyRunning,
   without,
@@ -33,22 +33,22 @@ export function onVoiceStarted(
     isOpen: true,
     isVoiced: true,
     lastVoiceAtMs: atMs,
-    voice: { ...voice, endMs: streamMs, cameAtMs: atMs, ended: false },
+    voice: { ...voice, endMs: streamMs, lastAudioAtMs: atMs, ended: false },
   });
-  return inOrder(callerHeard(heard, atMs), (next) => yieldFiller(next, atMs));
+  return inOrder(resetSilence(heard, atMs), (next) => postponeFiller(next, atMs));
 }
 
 export function onVoicePaused(state: SessionState, { endMs, lastVoiceAtMs }: EventOf<'voice_paused'>): SessionStep {
   const { voice } = state.turns;
-  const heard = callerHeard(withoutEarlierTone(state, endMs), Math.max(lastVoiceAtMs, state.silence.quietSinceMs));
+  const heard = resetSilence(withoutEarlierTone(state, endMs), Math.max(lastVoiceAtMs, state.silence.quietSinceMs));
   const paused = withTurns(heard, { isVoiced: false, lastVoiceAtMs });
   if (voice === undefined) return [paused, []];
   // A turn ended in the middle of this voice, and no voice followed.
   if (endMs <= voice.startMs) return [withoutVoice(paused), []];
-  return [withTurns(paused, { voice: { ...voice, endMs, cameAtMs: lastVoiceAtMs } }), []];
+  return [withTurns(paused, { voice: { ...voice, endMs, lastAudioAtMs: lastVoiceAtMs } }), []];
 }
 
-/** VAD reports the end of the turn: it ends if STT has already proposed so. */
+/** Handles the end of a turn according to VAD. The turn ends if STT has already proposed its end. */
 export function onVoiceEnded(state: SessionState, { atMs, streamMs }: EventOf<'voice_ended'>): SessionStep {
   const { voice, mayEnd } = state.turns;
   const closed = withTurns(state, { isOpen: false, isVoiced: false });
@@ -59,13 +59,13 @@ export function onVoiceEnded(state: SessionState, { atMs, streamMs }: EventOf<'v
 }
 
 export function onWords(state: SessionState, event: EventOf<'words'>): SessionStep {
-  return inOrder(callerHeard(understood(state, event), event.atMs), (next) =>
+  return inOrder(resetSilence(withWords(state, event), event.atMs), (next) =>
     next.turns.isOpen ? bargeIn(next, event.atMs) : next,
   );
 }
 
 export function onTurnMayEnd(state: SessionState, event: EventOf<'turn_may_end'>): SessionStep {
-  const next = withTurns(understood(state, event), { mayEnd: event.text });
+  const next = withTurns(withWords(state, event), { mayEnd: event.text });
   const endsHere = state.setup.capabilities.endsTurns === 'session' && !state.turns.isOpen;
   return endsHere
     ? endTurn(next, event.text, event.atMs, { streamMs: event.streamMs })
@@ -76,19 +76,19 @@ export function onTurnGoesOn(state: SessionState): SessionStep {
   return dropEarlyReply(withoutMayEnd(state));
 }
 
-/** Words count as voice even if VAD did not detect any, so that their turn comes to an end. */
-function understood(state: SessionState, { text, streamMs, atMs }: EventOf<'words' | 'turn_may_end'>): SessionState {
+/** Stores the words of the turn so far. If VAD detected no voice, assumes some, so that the turn comes to an end. */
+function withWords(state: SessionState, { text, streamMs, atMs }: EventOf<'words' | 'turn_may_end'>): SessionState {
   const { turns, setup } = state;
   const startMs = Math.max(turns.overUntilMs, streamMs - setup.policy.turns.unheardWordsMs);
   const voice = turns.voice ?? { ...newVoice(startMs, streamMs, atMs), ended: !turns.isOpen };
   return withTurns(state, {
     words: text,
     wordsAtMs: text === turns.words ? turns.wordsAtMs : atMs,
-    voice: { ...voice, answered: true },
+    voice: { ...voice, hasResponse: true },
   });
 }
 
-/** The engine ended the turn with the event's words. */
+/** Ends the turn with the event's words, as the engine decided. */
 export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): SessionStep {
   const { text, streamMs, voice, holds, atMs } = event;
   // Limit the turn to audio that has arrived.
@@ -99,14 +99,14 @@ export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): 
       endTurn(next, text, atMs, { streamMs, ...own, showsPerson: holds === undefined }),
     );
   }
-  const isAnswered = !isKeyingIn(state);
+  const isAnswered = !isEnteringDigits(state);
   return endTurn(state, text, atMs, { streamMs, ...own, showsPerson: false, isAnswered });
 }
 
 interface TurnEnd {
   /** End of the caller's audio so far, if known. */
   streamMs?: number;
-  /** Times of the turn's own voice, if known. */
+  /** Start and end of the voice of the turn, if known. */
   voice?: { startMs: number; endMs: number };
   /** Whether the words prove that a person is speaking. */
   showsPerson?: boolean;
@@ -119,26 +119,26 @@ export function endTurn(state: SessionState, text: string, atMs: number, how: Tu
   const { voice, isVoiced } = turns;
   const at = Math.round(atMs);
   const overUntilMs = how.voice?.endMs ?? how.streamMs ?? (isVoiced ? at : (voice?.endMs ?? turns.overUntilMs));
-  const byPerson = turns.byPerson + (how.showsPerson === false ? 0 : 1);
-  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, byPerson });
+  const personTurns = turns.personTurns + (how.showsPerson === false ? 0 : 1);
+  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, personTurns });
   const voiceContinues = isVoiced || (how.voice !== undefined && voice !== undefined && voice.endMs > how.voice.endMs);
   const rest = how.voice !== undefined && voice !== undefined ? { ...voice, startMs: overUntilMs } : undefined;
   const next = voiceContinues ? withTurns(over, { voice: rest ?? newVoice(overUntilMs, overUntilMs, atMs) }) : over;
-  const turn = { text, ...spanOf(how, turns, at) };
+  const turn = { text, ...timesOfTurn(how, turns, at) };
   return inOrder(
     [
-      without(callerHeard(next, atMs), 'owed'),
-      [{ type: 'forget_turn' }, { type: 'store_turn', speaker: 'caller', ...turn }],
+      without(resetSilence(next, atMs), 'pendingNote'),
+      [{ type: 'discard_turn' }, { type: 'store_turn', speaker: 'caller', ...turn }],
     ],
     (heard) =>
       isClosing(heard) || how.isAnswered === false
         ? heard
-        : answerTurn(callerWaits(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs),
+        : replyToTurn(startReplyWait(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs),
   );
 }
 
 /** Start and end of the turn, on the carrier's clock. */
-function spanOf(how: TurnEnd, { voice, isVoiced }: SessionState['turns'], at: number) {
+function timesOfTurn(how: TurnEnd, { voice, isVoiced }: SessionState['turns'], at: number) {
   if (how.voice !== undefined) return { startMs: Math.round(how.voice.startMs), endMs: Math.round(how.voice.endMs) };
   const voiceEndMs = isVoiced ? how.streamMs : voice?.endMs;
   const endMs = Math.min(voiceEndMs ?? at, at);
@@ -146,38 +146,38 @@ function spanOf(how: TurnEnd, { voice, isVoiced }: SessionState['turns'], at: nu
   return { startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) };
 }
 
-/** Handles voice without words. */
-function beNoise(state: SessionState, atMs: number): SessionStep {
-  const { owed } = state;
-  const quiet: SessionStep = [withoutVoice(state), [{ type: 'forget_turn' }]];
-  const isAnswered = isClosing(state) || isReplyRunning(state) || (isAgentSpeaking(state) && !isOnlyFilling(state));
-  if (owed === undefined || isAnswered) return quiet;
-  return inOrder(quiet, (next) => answerNote(next, owed === 'rest' ? NOISE : NOT_UNDERSTOOD, atMs));
+/** Ends voice that contained no words. Requests a reply only if the voice had interrupted the agent. */
+function endAsNoise(state: SessionState, atMs: number): SessionStep {
+  const { pendingNote } = state;
+  const quiet: SessionStep = [withoutVoice(state), [{ type: 'discard_turn' }]];
+  const isAnswered = isClosing(state) || isReplyRunning(state) || (isAgentSpeaking(state) && !isOnlyFiller(state));
+  if (pendingNote === undefined || isAnswered) return quiet;
+  return inOrder(quiet, (next) => replyToNote(next, pendingNote === 'rest' ? NOISE : NOT_UNDERSTOOD, atMs));
 }
 
 export function onRecogniserAlive(state: SessionState): SessionState {
   const { voice } = state.turns;
-  return voice === undefined ? state : withTurns(state, { voice: { ...voice, answered: true } });
+  return voice === undefined ? state : withTurns(state, { voice: { ...voice, hasResponse: true } });
 }
 
-/** A new STT stream will receive the turn again; a waiting caller hears a filler. */
+/** Handles a lost STT stream. A new stream receives the turn's audio again, and a waiting caller hears a filler. */
 export function onRecogniserLost(state: SessionState, atMs: number): SessionStep {
   const { voice } = state.turns;
-  const isWaiting = voice !== undefined && voice.ended && mayHoldWords(state, voice);
-  return inOrder(dropEarlyReply(waitAnew(withoutMayEnd(withTurns(state, { words: '' })), atMs)), (next) =>
-    isWaiting ? fillNow({ ...next, owed: next.owed ?? 'question' }, atMs) : next,
+  const isWaiting = voice !== undefined && voice.ended && mayContainWords(state, voice);
+  return inOrder(dropEarlyReply(restartVoiceTimeouts(withoutMayEnd(withTurns(state, { words: '' })), atMs)), (next) =>
+    isWaiting ? makeFillerDue({ ...next, pendingNote: next.pendingNote ?? 'question' }, atMs) : next,
   );
 }
 
-/** A new STT stream must transcribe the current voice: restart its timeouts. */
-export function waitAnew(state: SessionState, atMs: number): SessionState {
+/** Restarts the timeouts of the current voice, because a new STT stream must transcribe it. */
+export function restartVoiceTimeouts(state: SessionState, atMs: number): SessionState {
   const { voice } = state.turns;
   if (voice === undefined) return state;
-  return withTurns(state, { voice: { ...voice, cameAtMs: atMs, answered: false, hurried: false } });
+  return withTurns(state, { voice: { ...voice, lastAudioAtMs: atMs, hasResponse: false, isFinalizeRequested: false } });
 }
 
-/** Every voice ends as a turn or a noise: returns the next decision about it, and when it is due. */
-function nextVerdict(state: SessionState): { dueMs: number; take(atMs: number): SessionStep } | undefined {
+/** Returns the next decision about the current voice, which must end as a turn or as noise, and when it is due. */
+function nextDecision(state: SessionState): { dueMs: number; take(atMs: number): SessionStep } | undefined {
   const { turns, setup } = state;
   const { voice, words } = turns;
   const { policy } = setup;
@@ -186,31 +186,37 @@ function nextVerdict(state: SessionState): { dueMs: number; take(atMs: number): 
   const decided = { dueMs: turns.wordsAtMs + policy.turns.decidedWithinMs, take: turn };
   const hasWords = words !== '';
   if (!voice.ended || (hasWords && setup.capabilities.endsTurns === 'engine')) return hasWords ? decided : undefined;
-  const hurry = { dueMs: voice.cameAtMs + policy.turns.hurryAfterMs, take: () => hurried(state, voice) };
-  const giveUpMs = voice.cameAtMs + policy.turns.giveUpAfterMs;
+  const hurry = {
+    dueMs: voice.lastAudioAtMs + policy.turns.hurryAfterMs,
+    take: () => requestFinalTranscript(state, voice),
+  };
+  const giveUpMs = voice.lastAudioAtMs + policy.turns.giveUpAfterMs;
   const verdict = hasWords
     ? { dueMs: Math.max(giveUpMs, turns.wordsAtMs + policy.turns.settledAfterMs), take: turn }
-    : voice.answered
-      ? { dueMs: giveUpMs, take: (atMs: number) => beNoise(state, atMs) }
-      : { dueMs: voice.cameAtMs + policy.turns.stalledAfterMs, take: (atMs: number) => stalled(state, voice, atMs) };
-  const first = voice.hurried || verdict.dueMs <= hurry.dueMs ? verdict : hurry;
+    : voice.hasResponse
+      ? { dueMs: giveUpMs, take: (atMs: number) => endAsNoise(state, atMs) }
+      : {
+          dueMs: voice.lastAudioAtMs + policy.turns.stalledAfterMs,
+          take: (atMs: number) => onSttStalled(state, voice, atMs),
+        };
+  const first = voice.isFinalizeRequested || verdict.dueMs <= hurry.dueMs ? verdict : hurry;
   return hasWords && decided.dueMs < first.dueMs ? decided : first;
 }
 
-function hurried(state: SessionState, voice: OpenVoice): SessionStep {
-  return [withTurns(state, { voice: { ...voice, hurried: true } }), [{ type: 'hurry_recogniser' }]];
+function requestFinalTranscript(state: SessionState, voice: OpenVoice): SessionStep {
+  return [withTurns(state, { voice: { ...voice, isFinalizeRequested: true } }), [{ type: 'finalize_transcript' }]];
 }
 
-/** STT sends nothing at all: reconnect, unless the voice is too short for words. */
-function stalled(state: SessionState, voice: OpenVoice, atMs: number): SessionStep {
-  if (!mayHoldWords(state, voice)) return beNoise(state, atMs);
-  return [waitAnew(state, atMs), [{ type: 'reopen_recogniser' }]];
+/** Reconnects to STT because it sends nothing. If the voice is too short for words, ends it as noise instead. */
+function onSttStalled(state: SessionState, voice: OpenVoice, atMs: number): SessionStep {
+  if (!mayContainWords(state, voice)) return endAsNoise(state, atMs);
+  return [restartVoiceTimeouts(state, atMs), [{ type: 'reconnect_stt' }]];
 }
 
-export const turnDueMs = (state: SessionState) => nextVerdict(state)?.dueMs;
+export const turnDueMs = (state: SessionState) => nextDecision(state)?.dueMs;
 
 export function onTurnTimer(state: SessionState, atMs: number): SessionStep {
-  return nextVerdict(state)?.take(atMs) ?? [state, []];
+  return nextDecision(state)?.take(atMs) ?? [state, []];
 }
 
 /** Stores words of an unfinished turn at the end of the call. */
@@ -220,17 +226,25 @@ export function flushWords(state: SessionState, atMs: number): SessionStep {
   const endMs = Math.round(voice?.endMs ?? atMs);
   const startMs = Math.round(Math.min(voice?.startMs ?? endMs - 500, endMs - 1));
   return [
-    withTurns(state, { words: '', byPerson: state.turns.byPerson + 1 }),
+    withTurns(state, { words: '', personTurns: state.turns.personTurns + 1 }),
     [{ type: 'store_turn', speaker: 'caller', text: words, startMs, endMs }],
   ];
 }
 
-function mayHoldWords({ setup }: SessionState, { startMs, endMs }: OpenVoice): boolean {
+function mayContainWords({ setup }: SessionState, { startMs, endMs }: OpenVoice): boolean {
   return endMs - startMs >= setup.policy.turns.voiceWithWordsMs;
 }
 
 function newVoice(startMs: number, endMs: number, sinceAtMs: number): OpenVoice {
-  return { startMs, endMs, sinceAtMs, cameAtMs: sinceAtMs, ended: false, answered: false, hurried: false };
+  return {
+    startMs,
+    endMs,
+    sinceAtMs,
+    lastAudioAtMs: sinceAtMs,
+    ended: false,
+    hasResponse: false,
+    isFinalizeRequested: false,
+  };
 }
 
 function withTurns(state: SessionState, turns: Partial<SessionState['turns']>): SessionState {

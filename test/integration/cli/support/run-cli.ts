@@ -14,7 +14,10 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs the compiled `callwright` in a process of its own, with this environment and nothing of ours but the path. */
+/**
+ * Runs the compiled `callwright` in a separate process with this environment. Of the test's own environment, the
+ * process gets only PATH.
+ */
 export function runCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -31,17 +34,20 @@ export function runCli(
   });
 }
 
-/** Runs a command of operators, within this process where no folder is named: a process for each would cost a minute. */
+/**
+ * Runs an operator command. If `cwd` is given, the command runs in a separate process; otherwise it runs in this one,
+ * because starting a process for each command would take a minute in all.
+ */
 export async function runAdmin(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
   if (cwd !== undefined) return runCli(['admin', ...args], env, { cwd });
-  const stdout = collected();
-  const stderr = collected();
+  const stdout = collectOutput();
+  const stderr = collectOutput();
   const cli = { argv: [process.execPath, 'callwright', 'admin', ...args], env, stdout, stderr };
   const code = await runProgram(createProgram(cli), cli);
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-function collected() {
+function collectOutput() {
   const pieces: string[] = [];
   const stream = new Writable({
     write(piece: Buffer, _encoding, done) {
@@ -52,7 +58,7 @@ function collected() {
   return Object.assign(stream, { text: () => pieces.join('') });
 }
 
-/** A command that stays up: its output so far, and its end. */
+/** Starts a long-running command. Returns functions for the output so far and for the end of the command. */
 export function startCli(args: readonly string[], env: NodeJS.ProcessEnv) {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], {
@@ -68,9 +74,9 @@ export function startCli(args: readonly string[], env: NodeJS.ProcessEnv) {
     stdout: () => stdout,
     stderr: () => stderr,
     ended,
-    /** As Ctrl-C does. */
+    /** Interrupts the command as Ctrl-C does. */
     interrupt: () => child.kill('SIGINT'),
-    /** For a test that failed. */
+    /** Kills the command, to clean up after a failed test. */
     kill: () => child.kill('SIGKILL'),
   };
 }

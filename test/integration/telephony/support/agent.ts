@@ -12,7 +12,7 @@ export interface StreamMessage {
   at: number;
 }
 
-/** Half a second of a loud tone: speech, to whoever listens for energy only. */
+/** A loud tone. A callee takes it for speech, because callees measure only the energy of the audio. */
 export function tone(ms: number): Uint8Array {
   const samples = Int16Array.from({ length: ms * 8 }, (_, i) =>
     Math.round(8_000 * Math.sin((2 * Math.PI * 300 * i) / 8_000)),
@@ -20,7 +20,7 @@ export function tone(ms: number): Uint8Array {
   return encodeMulaw(samples);
 }
 
-/** The customer's end of one stream, with everything the carrier sent. */
+/** The customer's end of one stream. It keeps all messages that the carrier sends. */
 export function openAgent(socket: WebSocket) {
   const messages: StreamMessage[] = [];
   const waiting: { wanted: (message: StreamMessage) => boolean; resolve: (message: StreamMessage) => void }[] = [];
@@ -53,9 +53,9 @@ export function openAgent(socket: WebSocket) {
     ping: () => socket.ping(),
     isOpen: () => socket.readyState === socket.OPEN,
     pongs: () => pongs,
-    /** How the socket was closed; 1006 without a closing handshake. */
+    /** The close code, or 1006 if the stream ended without a closing handshake. */
     closeCode: new Promise<number>((resolve) => socket.once('close', resolve)),
-    /** Seconds of loud audio that the far end said. */
+    /** Seconds of loud audio from the remote party. */
     secondsHeard() {
       const loud = messages.filter(({ media }) => media !== undefined && isLoud(Buffer.from(media.payload, 'base64')));
       return loud.length / 50;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { isValidSignature } from '../../../../src/telephony/twilio/signature.js';
 
-/** One request that the carrier made to the customer. */
+/** One request of the carrier to the customer. */
 export interface SeenRequest {
   path: string;
   params: Record<string, string>;
@@ -23,18 +23,21 @@ export interface Customer {
   baseUrl: string;
   streamUrl: string;
   seen: SeenRequest[];
-  /** What is answered to a request; an empty 204 by default. */
+  /** Creates the response to a request. By default, the response is an empty 204. */
   answer: (request: SeenRequest) => CustomerAnswer | undefined | Promise<CustomerAnswer | undefined>;
-  /** Who takes a stream; refused with 403 when nobody does. */
+  /** Receives accepted streams. If this is not set, streams are rejected with 403. */
   onStream: ((socket: WebSocket, upgrade: { path: string; signed: boolean }) => void) | undefined;
-  /** The system's words for streams that broke without a closing handshake. */
+  /** System error codes of streams that broke without a closing handshake. */
   broken: (string | undefined)[];
-  /** Requests to a path that starts so. */
+  /** Requests to paths that start with `prefix`. */
   to(prefix: string): SeenRequest[];
   close(): Promise<void>;
 }
 
-/** A customer of the carrier: HTTP for callbacks and TwiML, a websocket for streams. All signatures are checked. */
+/**
+ * Starts a customer of the carrier: an HTTP server for callbacks and TwiML, and a websocket server for streams. The
+ * customer checks every signature.
+ */
 export async function startCustomer(authToken: string): Promise<Customer> {
   const sockets = new WebSocketServer({ noServer: true });
   const server = createServer((request, response) => {
@@ -95,7 +98,7 @@ export async function startCustomer(authToken: string): Promise<Customer> {
   return customer;
 }
 
-/** TwiML that streams a call and then does something else. */
+/** TwiML that streams a call and continues with `then`. */
 export function streamTwiml(url: string, then = ''): CustomerAnswer {
   const body = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="${url}"/></Connect>${then}</Response>`;
   return { contentType: 'text/xml', body };

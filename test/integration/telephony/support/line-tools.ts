@@ -2,18 +2,18 @@ import type { CustomerAnswer } from './customer.js';
 import { openAgent, type Agent } from './agent.js';
 import { until, type Bench } from './simulator.js';
 
-/** A call to a script, streamed to an agent of the test's own. */
+/** A call to a scripted callee, streamed to agents of the test. */
 export interface StreamedCall {
   sid: string;
   callId: string;
-  /** One for each stream of the call, in order. */
+  /** The agents of the call's streams, one for each stream, in order. */
   agents: Agent[];
 }
 
 let dialed = 0;
 
 /**
- * Dials a number whose TwiML streams the call, and waits for its first stream.
+ * Dials a number whose TwiML streams the call, and waits for the first stream.
  * @param then what follows `</Connect>`
  */
 export async function streamCall(bench: Bench, to: string, then = ''): Promise<StreamedCall> {
@@ -26,7 +26,7 @@ export async function streamCall(bench: Bench, to: string, then = ''): Promise<S
   return { ...call, agents };
 }
 
-/** What the customer answers when an answered call asks what to do. */
+/** Sets the TwiML that answered calls receive. */
 export function answerTwiml(bench: Bench, verbs: string): void {
   bench.customer.answer = ({ path }) => (path.endsWith('/twiml') ? twiml(verbs) : undefined);
 }

@@ -6,8 +6,8 @@ import { parseConfig } from '../../../../src/platform/config/config.js';
 import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import { startCustomer, type Customer } from './customer.js';
 
-/** What `GET /simulator/calls/{sid}` tells, as far as the tests read it. */
-export interface WireStory {
+/** The fields of the response of `GET /simulator/calls/{sid}` that the tests read. */
+export interface SimulatedCall {
   sid: string;
   status: string;
   direction: string;
@@ -33,7 +33,7 @@ export interface WireStory {
 
 export type Bench = Awaited<ReturnType<typeof startBench>>;
 
-/** A simulated carrier, a customer of it, and the carriers as the service would use them. */
+/** Starts a simulated carrier and a customer of it, and creates the carrier port that the service uses. */
 export async function startBench(settings: Record<string, string> = {}) {
   const port = await freePort();
   const authToken = '22222222222222222222222222222222';
@@ -57,19 +57,19 @@ export async function startBench(settings: Record<string, string> = {}) {
     });
     return { status: response.status, body: await response.json() };
   };
-  const story = async (sid: string) => (await control(`/calls/${sid}`)).body as WireStory;
+  const getCall = async (sid: string) => (await control(`/calls/${sid}`)).body as SimulatedCall;
   return {
     config,
     customer,
     url,
     carrier: createCarriers({ config }).test,
     control,
-    story,
-    all: async () => ((await control('/calls')).body as { calls: WireStory[] }).calls,
-    /** Waits for the end of a call and of its callbacks. */
-    async ended(sid: string, withinMs = 40_000): Promise<WireStory> {
-      await until(async () => (await story(sid)).duration_seconds !== null, withinMs);
-      return story(sid);
+    getCall,
+    all: async () => ((await control('/calls')).body as { calls: SimulatedCall[] }).calls,
+    /** Waits until a call has ended and its callbacks have been sent. */
+    async waitForEnd(sid: string, withinMs = 40_000): Promise<SimulatedCall> {
+      await until(async () => (await getCall(sid)).duration_seconds !== null, withinMs);
+      return getCall(sid);
     },
     async close() {
       await simulator.close();
@@ -78,7 +78,7 @@ export async function startBench(settings: Record<string, string> = {}) {
   };
 }
 
-/** @throws Error when the condition does not come true in time */
+/** @throws Error if the condition does not become true in time */
 export async function until(condition: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await condition())) {

@@ -11,36 +11,41 @@ interface WireMessage {
 export interface ChatAnswer {
   says?: string;
   calls?: ToolCall;
-  /** Before the first word. */
+  /** How long the fake waits before the first word. */
   afterMs?: number;
 }
 
-/** What goes wrong with a streamed answer. */
+/** Faults of a streamed response. */
 export type ChatFault =
   | { kind: 'status'; status: number; headers?: Record<string, string> }
-  /** Nothing comes for so long. */
+  /** The fake sends nothing for this long. */
   | { kind: 'stall'; ms: number }
-  /** The connection breaks after so many characters. */
+  /** The connection breaks after this many characters. */
   | { kind: 'cut'; afterCharacters: number }
   | { kind: 'garbage'; text: string };
 
 export interface FakeChat extends Loopback {
-  /** What is answered to words of the far end or a note, by the whole text. */
+  /** Responses to a message of the remote party or of the system, by the whole text of the message. */
   answers: Map<string, ChatAnswer>;
-  /** To everything that has no answer of its own. */
+  /** The response to every other text. */
   otherwise: (text: string) => ChatAnswer;
-  /** For the next streamed answers, one each. */
+  /** Faults of the next streamed responses, one for each response. */
   faults: ChatFault[];
-  /** The values of a finished call, by the names in its schema; null where absent. */
+  /**
+   * The values that the fake returns for a finished call, by their names in the request's schema. A value that is
+   * absent here is null.
+   */
   values: Record<string, unknown>;
   summary: string;
   /** Bodies of the streamed requests. */
   requests: { messages: WireMessage[]; tools?: { function: { name: string } }[] }[];
-  /** Streamed answers that the other side broke off. */
+  /** The number of streamed responses that the client aborted. */
   abandoned: number;
 }
 
-/** A chat model's `/chat/completions`: streams scripted answers by small pieces, with tool calls in pieces too. */
+/**
+ * The `/chat/completions` route of a chat model. It streams scripted responses in small chunks, including tool calls.
+ */
 export async function openFakeChat(): Promise<FakeChat> {
   const loopback = await openLoopback({
     onRequest(request, response) {
@@ -111,7 +116,9 @@ export async function openFakeChat(): Promise<FakeChat> {
     response.end('data: [DONE]\n\n');
   }
 
-  /** By the last thing said; a tool's answer is repeated. */
+  /**
+   * Chooses the response by the text of the last message. If that message is a tool's result, the response repeats it.
+   */
   function answerTo(messages: WireMessage[]): ChatAnswer {
     const last = messages.at(-1);
     const text = last?.content ?? '';
@@ -147,7 +154,7 @@ export async function openFakeChat(): Promise<FakeChat> {
   return fake;
 }
 
-/** At most as long as the other side waits. */
+/** Waits for `ms`, or until the connection closes. */
 function pause(ms: number, response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);

@@ -7,41 +7,46 @@ const FRAME_MS = 20;
 const FRAME_BYTES = 160;
 const LOUD = 600;
 const IDLE_CLOSE_MS = 10_000;
-/** Words after so long a pause are those of the caller's next turn, whatever the recogniser has told of the last one. */
+/**
+ * Words after a pause of this length belong to the caller's next turn, even if the end of the last turn was not
+ * reported.
+ */
 const NEXT_TURN_AFTER_MS = 600;
 
-/** Of the languages the service offers, those that `/v1/listen` knows, as its documentation writes them. */
+/** The languages of the service that `/v1/listen` accepts, as its documentation writes them. */
 const LANGUAGES = 'en en-US en-GB de es es-419 fr hi it ja nl pt pt-BR'.split(' ');
 
-/** What goes wrong with a connection. */
+/** A fault of one connection. */
 export type RecogniserFault =
   | { kind: 'refuse'; status: number; headers?: Record<string, string> }
-  /** Accepts everything, answers nothing. */
+  /** Accepts everything and responds to nothing. */
   | { kind: 'stall' }
-  /** Closes at the first word. */
+  /** Closes the connection at the first word. */
   | { kind: 'close'; code: number }
   | { kind: 'garbage'; text: string };
 
 export interface FakeDeepgram extends Loopback {
   /**
-   * What the next connection understands of the caller's turns, one after the other; ` | ` stands where the caller
-   * pauses. Later connections without a script of their own go on with what is left.
+   * Sets the transcripts of the caller's turns on the next connection, in order; ` | ` marks a pause of the caller. A
+   * later connection without a script continues the last one.
    */
   script(turns: readonly string[]): void;
-  /** What every turn is understood as on a connection that no script was ever given for. */
+  /** The transcript of every turn on a connection that has no script. */
   unscripted: string;
-  /** For the next connections, one each. */
+  /** Faults of the next connections, one for each connection. */
   faults: RecogniserFault[];
-  /** Addresses of the connections so far. */
+  /** The URLs of all connections so far. */
   urls: URL[];
   authorizations: (string | undefined)[];
-  /** Texts that were received, by their type. */
+  /** The types of the text messages that the client sent. */
   controls: string[];
-  /** Codes by which connections were closed for being idle. */
+  /** Number of connections that were closed because they were idle. */
   idleCloses: number;
 }
 
-/** A streaming recogniser by Deepgram's protocols, v1 and v2: hears that there is speech, and takes the words from a script. */
+/**
+ * Streaming STT by Deepgram's protocols v1 and v2: detects speech in the audio, and takes the words from a script.
+ */
 export async function openFakeDeepgram(): Promise<FakeDeepgram> {
   let scripts: string[][] = [];
   let current: string[] | undefined;
@@ -57,7 +62,8 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     const send = (message: object) => {
       if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
     };
-    const ear = url.pathname === '/v2/listen' ? fluxEar(send, next) : novaEar(send, next);
+    const transcriber =
+      url.pathname === '/v2/listen' ? createFluxTranscriber(send, next) : createNovaTranscriber(send, next);
     let idle = setTimeout(closeIdle, IDLE_CLOSE_MS);
     socket.on('close', () => clearTimeout(idle));
 
@@ -73,7 +79,7 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
       if (!isBinary) {
         const { type } = JSON.parse(data.toString('utf8')) as { type: string };
         fake.controls.push(type);
-        if (type === 'Finalize') ear.finalize();
+        if (type === 'Finalize') transcriber.finalize();
         if (type === 'CloseStream') socket.close(1000);
         return;
       }
@@ -81,14 +87,14 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
         const isLoud = decodeMulaw(data.subarray(at, at + FRAME_BYTES)).some((sample) => Math.abs(sample) > LOUD);
         if (isLoud && fault?.kind === 'close') return socket.close(fault.code);
         if (isLoud && fault?.kind === 'garbage') return socket.send(fault.text);
-        if (fault?.kind !== 'stall' && !fake.hanging) ear.hear(isLoud);
+        if (fault?.kind !== 'stall' && !fake.hanging) transcriber.onFrame(isLoud);
       }
     });
   }
 
   const pending: RecogniserFault[] = [];
   const loopback = await openLoopback({
-    refuse({ url }) {
+    rejectUpgrade({ url }) {
       const { pathname, searchParams } = new URL(url ?? '', 'ws://fake');
       const language = searchParams.get('language');
       if (pathname === '/v1/listen' && language !== null && !LANGUAGES.includes(language)) return { status: 400 };
@@ -111,12 +117,12 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
   return fake;
 }
 
-interface Ear {
-  hear(isLoud: boolean): void;
+interface Transcriber {
+  onFrame(isLoud: boolean): void;
   finalize(): void;
 }
 
-/** Speech and pauses of the audio, in ms. */
+/** Measures in ms how long speech and pauses in the audio last. */
 function createSpeechMeter() {
   let loudFrames = 0;
   const meter = {
@@ -142,14 +148,14 @@ function createSpeechMeter() {
   return meter;
 }
 
-/** Words as they are guessed before they are sure: fewer, and the last one wrong. */
+/** Makes an interim transcript: some words are missing, and the last one is wrong. */
 function guess(text: string, speechMs: number): string {
   const words = text.split(' ');
   const count = Math.min(words.length, Math.max(1, Math.floor(speechMs / 300)));
   return [...words.slice(0, count - 1), `${words[count - 1]}ish`].join(' ');
 }
 
-function novaEar(send: (message: object) => void, next: () => string): Ear {
+function createNovaTranscriber(send: (message: object) => void, next: () => string): Transcriber {
   const meter = createSpeechMeter();
   let parts: string[] = [];
   let openPart: string | undefined;
@@ -174,7 +180,7 @@ function novaEar(send: (message: object) => void, next: () => string): Ear {
   }
 
   return {
-    hear(isLoud) {
+    onFrame(isLoud) {
       const pausedMs = meter.silentMs;
       meter.push(isLoud);
       if (!meter.speaking) {
@@ -203,7 +209,7 @@ function novaEar(send: (message: object) => void, next: () => string): Ear {
   };
 }
 
-function fluxEar(send: (message: object) => void, next: () => string): Ear {
+function createFluxTranscriber(send: (message: object) => void, next: () => string): Transcriber {
   const meter = createSpeechMeter();
   let parts: string[] | undefined;
   let said = '';
@@ -228,7 +234,7 @@ function fluxEar(send: (message: object) => void, next: () => string): Ear {
   }
 
   return {
-    hear(isLoud) {
+    onFrame(isLoud) {
       meter.push(isLoud);
       if (!meter.speaking) return;
       if (parts === undefined) {
@@ -250,7 +256,7 @@ function fluxEar(send: (message: object) => void, next: () => string): Ear {
         eager = true;
         turnInfo('EagerEndOfTurn', said);
       }
-      // A turn whose script tells of more is not taken for ended in its pauses.
+      // If more of the turn's script follows, the pause does not end the turn.
       if (meter.silentMs === (parts.length > 0 ? 1_500 : 700)) {
         turnInfo('EndOfTurn', said);
         reset();

@@ -4,20 +4,22 @@ import { WebSocketServer, type WebSocket } from 'ws';
 
 export interface Loopback {
   port: number;
-  /** Takes everything and answers nothing from now on; its owner heeds it. */
+  /**
+   * If true, the server must accept everything and respond to nothing. The fake that uses this server implements it.
+   */
   hanging: boolean;
   hang(): void;
-  /** Breaks every connection and refuses new ones. */
+  /** Breaks every connection and rejects new ones. */
   kill(): void;
   openSockets(): number;
   close(): Promise<void>;
 }
 
-/** A provider's server on this machine. */
+/** Starts the server of a provider on this machine. */
 export async function openLoopback(p: {
   onRequest?(request: IncomingMessage, response: ServerResponse): void;
-  /** The HTTP status and headers of a refusal, if the upgrade is refused. */
-  refuse?(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined;
+  /** Returns the HTTP status and headers with which to reject the upgrade, or undefined to accept it. */
+  rejectUpgrade?(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined;
   onSocket?(socket: WebSocket, request: IncomingMessage): void;
 }): Promise<Loopback> {
   const sockets = new Set<Socket>();
@@ -32,10 +34,10 @@ export async function openLoopback(p: {
     socket.on('error', () => undefined);
   });
   server.on('upgrade', (request, socket, head) => {
-    const refusal = p.refuse?.(request);
-    if (refusal !== undefined) {
-      const headers = Object.entries(refusal.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
-      socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${headers.join('')}Content-Length: 0\r\n\r\n`);
+    const rejection = p.rejectUpgrade?.(request);
+    if (rejection !== undefined) {
+      const headers = Object.entries(rejection.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.end(`HTTP/1.1 ${rejection.status} Refused\r\n${headers.join('')}Content-Length: 0\r\n\r\n`);
       return;
     }
     websockets.handleUpgrade(request, socket, head, (opened) => {

@@ -3,35 +3,35 @@ import type { WebSocket } from 'ws';
 import { decodeMulaw, encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import type { ScriptedTurn } from '../engine-contract';
 
-/** What a provider may do wrong; may be changed at any time. */
+/** Faults of the provider. A test may change them at any time. */
 export interface Nastiness {
-  /** Answers the next so many upgrades with this status. */
+  /** Rejects the next `times` upgrades with this status. */
   refuseUpgrades: { status: number; times: number };
-  /** Takes so long to answer an upgrade. */
+  /** How long the upgrade takes. */
   upgradeMs: number;
-  /** Takes everything and answers nothing. */
+  /** The provider accepts everything and responds to nothing. */
   hangs: boolean;
-  /** Sends nothing for this long, once, before the next answer to the caller. */
+  /** Before the next reply to the caller, the provider sends nothing for this long. Applies once. */
   stallMs: number;
-  /** Closes the socket after so many audio deltas of the next response, once. */
+  /** The provider closes the socket after this many audio deltas of the next response. Applies once. */
   closeAfterDeltas: number | undefined;
-  /** Audio is sent so many times as fast as it plays; 0: all at once. */
+  /** How many times faster than real time the provider sends audio; 0 sends all of it at once. */
   speed: number;
-  /** Refuses every truncation as too long, as if it had produced less than it sent. */
+  /** The provider rejects every truncation as too long, as if it had produced less audio than it sent. */
   refusesTruncation: boolean;
-  /** The next so many responses end as failed. */
+  /** The number of next responses that end as failed. */
   failResponses: number;
-  /** The next so many responses have nothing in them. */
+  /** The number of next responses that are empty. */
   emptyResponses: number;
-  /** Every response that does nothing else calls this. */
+  /** Every other response calls this tool. */
   everCalls?: { name: string; arguments: Record<string, unknown> };
-  /** Responses that are cancelled end as failed. */
+  /** Cancelled responses end as failed. */
   failsCancelled: boolean;
-  /** The final transcript of speech comes only after the response was done. */
+  /** The provider sends the final transcript of the caller's speech only after the response is done. */
   lateTranscripts: boolean;
 }
 
-/** An event the client sent, with what the tests look at. */
+/** An event that the client sent, with the fields that the tests read. */
 export interface ClientEvent {
   type: string;
   event_id?: string;
@@ -54,12 +54,12 @@ export interface ClientEvent {
 }
 
 export interface FakeSession {
-  /** All but the audio, in order. */
+  /** All events of the client except audio, in order. */
   readonly events: ClientEvent[];
   readonly instructions: () => string;
   readonly socket: WebSocket;
   send(event: object): void;
-  /** Error codes that the client's events earned. */
+  /** The error codes that the client's events caused. */
   readonly errors: string[];
 }
 
@@ -75,7 +75,7 @@ export const GREETING =
 export const BRIDGE = 'Sorry, the line broke for a moment, so let us go on.';
 export const ASIDE = 'May I ask whether you are there, or shall we come to an end?';
 
-interface Making {
+interface ActiveResponse {
   id: string;
   itemId: string;
   metadata: Record<string, string> | null;
@@ -92,7 +92,7 @@ export function openSession(p: {
   const { socket, turns, nasty, later } = p;
   const events: ClientEvent[] = [];
   const errors: string[] = [];
-  /** Audio produced by item, ms. */
+  /** How much audio of each item was produced, ms. */
   const produced = new Map<string, number>();
   let instructions = '';
   let silenceMs = 500;
@@ -102,7 +102,7 @@ export function openSession(p: {
   let loudFrames = 0;
   let quietMs = 0;
   let speech: { itemId: string } | undefined;
-  let making: Making | undefined;
+  let activeResponse: ActiveResponse | undefined;
   let greeted = false;
   let toolOutput: string | undefined;
   let lastSystemItem: string | undefined;
@@ -125,7 +125,7 @@ export function openSession(p: {
 
   function onEvent(event: ClientEvent): void {
     if (nasty.hangs) return;
-    if (event.type === 'input_audio_buffer.append') return hear(Buffer.from(event.audio ?? '', 'base64'));
+    if (event.type === 'input_audio_buffer.append') return onAudio(Buffer.from(event.audio ?? '', 'base64'));
     events.push(event);
     switch (event.type) {
       case 'session.update':
@@ -141,11 +141,12 @@ export function openSession(p: {
       case 'conversation.item.truncate':
         return truncate(event);
       case 'response.cancel':
-        if (making === undefined) return fail('response_cancel_not_active', 'no active response', event.event_id);
-        sendWhatIsOnItsWay(making);
-        return finish(making, nasty.failsCancelled ? 'failed' : 'cancelled');
+        if (activeResponse === undefined)
+          return fail('response_cancel_not_active', 'no active response', event.event_id);
+        sendLateAudio(activeResponse);
+        return finish(activeResponse, nasty.failsCancelled ? 'failed' : 'cancelled');
       case 'response.create':
-        if (making !== undefined) {
+        if (activeResponse !== undefined) {
           return fail('conversation_already_has_active_response', 'already active', event.event_id);
         }
         return respond(undefined, event.response?.metadata ?? null);
@@ -169,8 +170,8 @@ export function openSession(p: {
     send({ type: 'session.updated', session });
   }
 
-  /** Audio that was made before the cancellation came. */
-  function sendWhatIsOnItsWay({ id: responseId, itemId }: Making): void {
+  /** Sends the audio that was produced before the cancellation arrived. */
+  function sendLateAudio({ id: responseId, itemId }: ActiveResponse): void {
     const ms = produced.get(itemId);
     if (ms === undefined) return;
     produced.set(itemId, ms + 2 * DELTA_MS);
@@ -192,7 +193,7 @@ export function openSession(p: {
     send({ ...event, type: 'conversation.item.truncated' });
   }
 
-  function hear(audio: Buffer): void {
+  function onAudio(audio: Buffer): void {
     for (let at = 0; at < audio.length; at += 160) {
       const frame = decodeMulaw(audio.subarray(at, at + 160));
       heardMs += FRAME_MS;
@@ -207,7 +208,7 @@ export function openSession(p: {
     }
   }
 
-  function endSpeech(answersIt: boolean): void {
+  function endSpeech(createsResponse: boolean): void {
     if (speech === undefined) return;
     const { itemId } = speech;
     speech = undefined;
@@ -225,14 +226,17 @@ export function openSession(p: {
         }),
       60,
     );
-    if (!answersIt) return;
+    if (!createsResponse) return;
     const waitMs = nasty.stallMs;
     nasty.stallMs = 0;
     if (waitMs === 0) respond(turn, null);
     else later(() => respond(turn, null), waitMs);
   }
 
-  /** What a model would say: it knows from its instructions whether the call goes on, and from items what was asked. */
+  /**
+   * Chooses what the model says. The instructions tell whether the call was resumed; the items tell what the client
+   * requested.
+   */
   function wordsFor(turn: ScriptedTurn | undefined): string {
     if (toolOutput !== undefined) {
       const words = `I have looked: ${toolOutput}`;
@@ -249,9 +253,9 @@ export function openSession(p: {
   }
 
   function respond(turn: ScriptedTurn | undefined, metadata: Record<string, string> | null): void {
-    if (making !== undefined || socket.readyState !== socket.OPEN) return;
-    const current: Making = { id: id('resp'), itemId: id('item'), metadata, done: false };
-    making = current;
+    if (activeResponse !== undefined || socket.readyState !== socket.OPEN) return;
+    const current: ActiveResponse = { id: id('resp'), itemId: id('item'), metadata, done: false };
+    activeResponse = current;
     const words = wordsFor(turn);
     greeted = true;
     send({ type: 'response.created', response: { id: current.id, status: 'in_progress', output: [], metadata } });
@@ -270,7 +274,7 @@ export function openSession(p: {
     speak(current, words, () => finish(current, 'completed', turn?.calls ?? nasty.everCalls));
   }
 
-  function speak(current: Making, words: string, then: () => void): void {
+  function speak(current: ActiveResponse, words: string, then: () => void): void {
     const part = { response_id: current.id, item_id: current.itemId, output_index: 0, content_index: 0 };
     const list = words.split(' ').filter(Boolean);
     const totalMs = list.length * WORD_MS;
@@ -306,10 +310,10 @@ export function openSession(p: {
     next();
   }
 
-  function finish(current: Making, status: string, calls?: ScriptedTurn['calls']): void {
+  function finish(current: ActiveResponse, status: string, calls?: ScriptedTurn['calls']): void {
     if (current.done) return;
     current.done = true;
-    if (making === current) making = undefined;
+    if (activeResponse === current) activeResponse = undefined;
     const output =
       calls === undefined
         ? []
@@ -351,7 +355,7 @@ export function openSession(p: {
   return { events, errors, socket, send, instructions: () => instructions };
 }
 
-/** A voice of its own: 300 Hz, loud enough to be heard. */
+/** A tone of 300 Hz, loud enough to count as speech. */
 function tone(ms: number): Buffer {
   const pcm = Int16Array.from({ length: ms * 8 }, (_, i) =>
     Math.round(8_000 * Math.sin((2 * Math.PI * 300 * i) / 8_000)),

@@ -10,8 +10,8 @@ import type { FakeSession, Nastiness } from './openai-realtime-session';
 export type FakeRealtime = Awaited<ReturnType<typeof startFakeRealtime>>;
 
 /**
- * The provider's realtime interface on loopback, by the shapes of its GA protocol: hears voice by its loudness, makes one
- * response at a time from a script, and answers wrong events as the provider does. Its chat completions conclude calls.
+ * OpenAI's realtime API on loopback, with the messages of its GA protocol. It detects speech by loudness, creates one
+ * response at a time from a script, and answers invalid events as OpenAI does. Its chat completions summarize calls.
  */
 export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
   const nasty: Nastiness = {
@@ -93,10 +93,10 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     conclusions,
     baseUrl: `http://127.0.0.1:${port}/v1`,
     upgrades: () => upgrades,
-    /** What the next session to open makes of the caller's turns. */
+    /** Sets the responses to the caller's turns of the next session. */
     script: (turns: readonly ScriptedTurn[]) => void (script = [...turns]),
     concludeBy: (by: typeof conclusion) => void (conclusion = by),
-    /** Breaks all connections and refuses new ones from now on. */
+    /** Breaks all connections and rejects new ones from now on. */
     kill(): void {
       nasty.refuseUpgrades = { status: 503, times: 1_000 };
       for (const { socket } of sessions) socket.terminate();
@@ -110,7 +110,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
   };
 }
 
-/** A chat completion whose content is this value. */
+/** Builds a chat completion whose content is `value`. */
 export function chatAnswer(value: unknown): string {
   return JSON.stringify({
     choices: [{ index: 0, message: { role: 'assistant', content: JSON.stringify(value), refusal: null } }],

@@ -3,29 +3,29 @@ import type { WebSocket } from 'ws';
 import { encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
 
-/** How long a character is spoken. */
+/** How long one character of speech lasts. */
 export const MS_PER_CHARACTER = 50;
 const PIECE_MS = 250;
 
-/** What goes wrong with a text. */
+/** A fault that occurs when a certain text is spoken. */
 export type VoiceFault =
   | { kind: 'stall' }
-  /** The connection breaks after so much audio. */
+  /** The connection breaks after this much audio. */
   | { kind: 'cut'; afterMs: number }
   | { kind: 'garbage'; text: string }
   | { kind: 'status'; status: number; headers?: Record<string, string> };
 
 export interface FakeVoice extends Loopback {
-  /** Asked for each text; a websocket's refusal by status goes by `refusals`. */
+  /** Returns the fault for a text. `refusals` configures rejected websocket upgrades. */
   faultOf: (text: string) => VoiceFault | undefined;
-  /** Statuses by which the next upgrades are refused. */
+  /** The HTTP statuses with which the next upgrades are rejected. */
   refusals: number[];
-  /** Texts asked to be spoken, in order. */
+  /** The texts that the fake was asked to speak, in order. */
   texts: string[];
   urls: URL[];
-  /** Before the first audio of a text. */
+  /** How long the fake waits before the first audio of a text. */
   delayMs: number;
-  /** Whether the words of each piece of audio are told. */
+  /** Whether each audio chunk comes with its words. */
   alignment: boolean;
 }
 
@@ -44,11 +44,14 @@ function state(loopback: Loopback): FakeVoice {
   });
 }
 
-/** ElevenLabs' `stream-input`: speaks a tone of 50 ms a character, all of a text at once. */
+/**
+ * The `stream-input` websocket of ElevenLabs: speaks each text as a tone of 50 ms per character, and sends the audio of
+ * a text at once.
+ */
 export async function openFakeElevenLabs(): Promise<FakeVoice> {
   const fake: FakeVoice = state(
     await openLoopback({
-      refuse() {
+      rejectUpgrade() {
         const status = fake.refusals.shift();
         return status === undefined ? undefined : { status };
       },
@@ -88,7 +91,9 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
   return fake;
 }
 
-/** OpenAI's `/audio/speech` in `pcm`: 24 kHz, in pieces that do not end where samples do. */
+/**
+ * The `/audio/speech` route of OpenAI in format `pcm`: 24 kHz audio, in chunks that may end in the middle of a sample.
+ */
 export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
   const fake: FakeVoice = state(
     await openLoopback({

@@ -10,12 +10,12 @@ export interface LineOptions {
   callId: string;
   carrierSid: string;
   authToken: string;
-  /** The URL the carrier was told, over which it signs. */
+  /** The URL of the stream. The carrier's signature covers it. */
   streamUrl: string;
   signature?: string;
 }
 
-/** Opens the media socket as a carrier does; the promise fails with the HTTP status of a refusal. */
+/** Opens the media socket as a carrier does; rejects with the HTTP status if the upgrade is rejected. */
 export async function dialIn(options: LineOptions): Promise<WebSocket> {
   const { port, callId, authToken, streamUrl } = options;
   const signature = options.signature ?? sign({ authToken, url: `${streamUrl}/${callId}`, params: {} });
@@ -52,8 +52,8 @@ export function startEvent(carrierSid: string, streamSid: string, resumption?: n
 export type CarrierLine = ReturnType<typeof openLine>;
 
 /**
- * A telephone line as a carrier keeps it: sends a frame every 20 ms of wall time, plays what it gets in real time,
- * echoes a mark when the audio before it was played, and all pending ones on a clear.
+ * A phone line as a carrier implements it. It sends a frame every 20 ms and plays received audio in real time. It
+ * returns a mark when the audio before the mark was played, and returns all pending marks on a clear.
  */
 export function openLine(socket: WebSocket, carrierSid: string, streamSid: string, resumption?: number) {
   const startedAt = performance.now();
@@ -64,19 +64,19 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
   const line = {
     socket,
     startedAt,
-    /** Names of everything the service sent, in order. */
+    /** The names of all events that the service sent, in order. */
     events,
-    /** Every frame that was played, silence left out. */
+    /** Every frame that the line has played, without silence. */
     heard,
     frameSizes: new Set<number>(),
     marksEchoed: 0,
     framesCleared: 0,
-    /** The most audio that was ever ahead of the playing, in ms. */
+    /** The largest amount of audio that was queued at any time, in ms. */
     mostAheadMs: 0,
     firstAudioMs: undefined as number | undefined,
     closed: new Promise<number>((resolve) => socket.once('close', resolve)),
     isPlaying: () => buffer.length > 0,
-    /** Queues what the caller says, 8 kHz mu-law. */
+    /** Queues the caller's speech, 8 kHz mu-law. */
     say(mulaw: Uint8Array): void {
       for (let at = 0; at < mulaw.length; at += 160) {
         const frame = new Uint8Array(SILENCE);
@@ -90,12 +90,12 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
       socket.close(1000);
     },
     stopFrames: () => clearInterval(ticking),
-    /** Nothing comes from the line any more, and nobody notices: no audio, no answer to a ping. */
+    /** Stops sending, as if the line were broken but not closed: no audio and no pong. */
     fallSilent(): void {
       clearInterval(ticking);
       socket.pause();
     },
-    /** The line breaks without a word. */
+    /** Breaks the connection without a closing handshake. */
     break(): void {
       clearInterval(ticking);
       socket.terminate();

@@ -2,41 +2,44 @@ import { closing, frame, OPCODE } from './raw-socket';
 
 const { continuation, text, binary, close, ping, pong } = OPCODE;
 
-/** What must come of a case: the close frame, and the pongs before it. */
+/** The expected result of a case: the close frame, and the pongs that come before the close frame. */
 export interface ConformanceCase {
   name: string;
-  /** What is sent, one after the other. */
+  /** The frames to send, in order. */
   send: Buffer[];
-  /** Sent in pieces of so many bytes. */
+  /** If set, the frames are sent in packets of this many bytes. */
   piece?: number;
   code: number;
   reason?: string;
   pongs?: string[];
 }
 
-/** A message that is understood closes the stream with this, which proves that it came through whole. */
+/**
+ * The server closes the stream with this code after a valid message. So this close proves that the message arrived
+ * complete.
+ */
 export const UNDERSTOOD = { code: 1008, reason: 'stop before start' };
-/** Binary messages are no part of the protocol. */
-const NOT_TEXT = { code: 1003, reason: 'binary frames are not understood' };
+/** The close for a binary message, because the media protocol has no binary messages. */
+const NOT_TEXT = { code: 1003, reason: 'binary frames are not supported' };
 const BROKEN = { code: 1002, reason: '' };
 const NOT_UTF8 = { code: 1007, reason: '' };
 const TOO_BIG = { code: 1009, reason: '' };
 const TOO_MANY = { code: 1008, reason: '' };
 
-/** The largest message that is taken. */
+/** The size of the largest message that the server accepts. */
 const MAX_BYTES = 65_536;
 
-/** A message of so many bytes that is understood. */
+/** A valid message of this many bytes. */
 export function stopOf(bytes: number): string {
   const empty = '{"event":"stop","pad":""}';
   return `{"event":"stop","pad":"${'*'.repeat(bytes - empty.length)}"}`;
 }
 
 const STOP = '{"event":"stop"}';
-/** A message that is taken and changes nothing. */
+/** A message that the server accepts and that has no effect. */
 const NOISE = '{"event":"noise"}';
 
-/** A message cut into fragments of so many bytes. */
+/** Splits a message into fragments of this many bytes. */
 function fragments(opcode: number, payload: Buffer | string, bytes: number): Buffer[] {
   const data = Buffer.from(payload);
   const count = Math.max(1, Math.ceil(data.length / bytes));
@@ -46,7 +49,7 @@ function fragments(opcode: number, payload: Buffer | string, bytes: number): Buf
 }
 
 const lengths: ConformanceCase[] = [
-  { name: 'an empty text', send: [frame(text)], code: 1007, reason: 'not JSON' },
+  { name: 'an empty text', send: [frame(text)], code: 1007, reason: 'the message must be JSON' },
   ...[125, 126, 127, 128, 65_535, MAX_BYTES].map((bytes) => ({
     name: `a text of ${bytes} bytes`,
     send: [frame(text, stopOf(bytes))],
@@ -90,16 +93,16 @@ const pingsAndPongs: ConformanceCase[] = [
     pongs: ['p'.repeat(125)],
     ...UNDERSTOOD,
   },
-  { name: 'a pong nobody asked for', send: [frame(pong), frame(text, STOP)], pongs: [], ...UNDERSTOOD },
+  { name: 'an unsolicited pong', send: [frame(pong), frame(text, STOP)], pongs: [], ...UNDERSTOOD },
   {
-    name: 'a pong with payload nobody asked for',
+    name: 'an unsolicited pong with payload',
     send: [frame(pong, 'why'), frame(text, STOP)],
     pongs: [],
     ...UNDERSTOOD,
   },
   { name: 'a pong of 126 bytes', send: [frame(pong, 'p'.repeat(126)), frame(text, STOP)], ...BROKEN },
   {
-    name: 'a pong nobody asked for, and a ping',
+    name: 'an unsolicited pong, and a ping',
     send: [frame(pong, 'why'), frame(ping, 'now'), frame(text, STOP)],
     pongs: ['now'],
     ...UNDERSTOOD,
@@ -121,7 +124,7 @@ const reservedBits: ConformanceCase[] = [
   { name: 'reserved bits on a binary message', send: [frame(binary, 'x', { reserved: 5 })], ...BROKEN },
   { name: 'reserved bits on a close', send: [frame(close, closing(1000), { reserved: 7 })], ...BROKEN },
   ...[undefined, 1].map((piece) => ({
-    name: `reserved bits after a good text, and a ping that is not answered${piece === undefined ? '' : ', byte by byte'}`,
+    name: `reserved bits after a valid text, and an unanswered ping${piece === undefined ? '' : ', byte by byte'}`,
     send: [frame(text, NOISE), frame(text, STOP, { reserved: 2 }), frame(ping, 'x')],
     ...(piece === undefined ? {} : { piece }),
     pongs: [],
@@ -179,7 +182,7 @@ const fragmentation: ConformanceCase[] = [
     send: [NOISE, STOP].flatMap((message, round) =>
       fragments(text, message, 4).flatMap((part, i) => [part, frame(ping, `${round}.${i}`)]),
     ),
-    // The last ping follows the message that closes the stream.
+    // The last ping comes after the message that makes the server close the stream, so it gets no pong.
     pongs: ['0.0', '0.1', '0.2', '0.3', '0.4', '1.0', '1.1', '1.2'],
     ...UNDERSTOOD,
   },
@@ -252,7 +255,7 @@ const closes: ConformanceCase[] = [
   ...INVALID_CODES.map((code) => ({ name: `a close with ${code}`, send: [frame(close, closing(code))], ...BROKEN })),
 ];
 
-/** By the groups of the Autobahn test suite, and our own limits. */
+/** The cases by groups: those of the Autobahn test suite, and one for the limits of this server. */
 export const CONFORMANCE: Record<string, ConformanceCase[]> = {
   '1 lengths': lengths,
   '2 pings and pongs': pingsAndPongs,

@@ -1,6 +1,6 @@
 import type { EngineCall } from '../../../../src/voice/engines/port.js';
 
-/** The call that the engine contract is tried with. */
+/** The call with which the engine contract is tested. */
 export const CALL: EngineCall = {
   callId: 'call_contract',
   instruction: 'Hello, this is the clinic. Confirm the appointment of tomorrow at ten.',

@@ -4,11 +4,11 @@ import type {
   AnsweredBy,
   Engine,
   EngineCall,
-  EngineEnd,
+  EngineEndReason,
   EngineResult,
   EngineSink,
   ParameterValues,
-  ToolAnswer,
+  ToolResult,
   ToolCall,
   TranscriptTurn,
   TurnLatency,
@@ -19,34 +19,34 @@ const FRAME_MS = 20;
 const TICK_MS = 10;
 const SILENCE = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
 
-/** Something an engine did to the line, in order. */
+/** An action of the engine on the line. The line records the actions in order. */
 export type LineEvent = { atMs: number } & (
   | { kind: 'audio'; itemId: string; bytes: number }
   | { kind: 'endOfItem'; itemId: string }
   | { kind: 'clear' }
-  | { kind: 'end'; reason: EngineEnd }
+  | { kind: 'end'; reason: EngineEndReason }
   | { kind: 'fail'; error: Error }
 );
 
 export type EngineLine = ReturnType<typeof openEngineLine>;
 
 /**
- * A line for one engine that runs in real time: the caller's frames go in every 20 ms, the agent's audio goes through the
- * service's own playback to a buffer that plays as a carrier does, echoes marks when it has come to them, and is emptied
- * by a clear. What the engine does to its sink is kept.
+ * A line for one engine, in real time. The caller's frames arrive every 20 ms. The agent's audio passes through the
+ * service's playback to a buffer, which plays in real time, returns marks like a carrier, and is emptied by a clear.
+ * The line records what the engine calls on its sink.
  */
 export function openEngineLine(
   engine: Engine,
   call: EngineCall,
-  answerTool: (call: ToolCall) => Promise<ToolAnswer> | ToolAnswer = () => ({ ok: true, result: 'done' }),
+  answerTool: (call: ToolCall) => Promise<ToolResult> | ToolResult = () => ({ ok: true, result: 'done' }),
 ) {
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const buffer: ({ frame: Uint8Array } | { mark: string })[] = [];
   const speech: Uint8Array[] = [];
   let frames = 0;
-  let goodbye: EngineEnd | undefined;
-  let over = false;
+  let goodbye: EngineEndReason | undefined;
+  let isOver = false;
 
   const line = {
     now,
@@ -56,18 +56,18 @@ export function openEngineLine(
     latencies: [] as TurnLatency[],
     answeredBy: undefined as AnsweredBy | undefined,
     values: undefined as ParameterValues | undefined,
-    /** Every frame that reached the far end's ear. */
+    /** Every frame that was played to the remote party. */
     heard: [] as Uint8Array[],
     frameSizes: new Set<number>(),
-    /** When the first audio reached the ear, in ms from the start of the line. */
+    /** When the first audio was played, in ms from the start of the line. */
     firstHeardMs: undefined as number | undefined,
-    /** How the engine wanted the call to end, once what it had said was heard. */
-    ended: undefined as EngineEnd | undefined,
+    /** How the engine ended the call, set after its speech was played. */
+    ended: undefined as EngineEndReason | undefined,
     failed: undefined as Error | undefined,
-    /** What the sink was told after the engine had been stopped: nothing, if it is in order. */
+    /** Calls of the engine on its sink after the engine was stopped. This list must stay empty. */
     afterStop: [] as string[],
     isPlaying: () => buffer.some((item) => 'frame' in item) || !playback.isIdle(),
-    /** The caller speaks, 8 kHz mu-law, and is silent after it. */
+    /** Queues the caller's speech, 8 kHz mu-law; silence follows it. */
     say(mulaw: Uint8Array): void {
       for (let at = 0; at < mulaw.length; at += FRAME_BYTES) {
         const frame = new Uint8Array(SILENCE);
@@ -88,7 +88,7 @@ export function openEngineLine(
   let stopping: Promise<EngineResult> | undefined;
 
   function halt(): void {
-    over = true;
+    isOver = true;
     clearInterval(ticking);
   }
 
@@ -106,42 +106,42 @@ export function openEngineLine(
     onAudioPlayed: () => undefined,
   });
 
-  function note(event: LineEvent): void {
-    if (over) line.afterStop.push(event.kind);
+  function record(event: LineEvent): void {
+    if (isOver) line.afterStop.push(event.kind);
     else line.events.push(event);
   }
 
   const sink: EngineSink = {
-    audio(itemId, mulaw) {
-      note({ kind: 'audio', atMs: now(), itemId, bytes: mulaw.length });
-      if (goodbye !== undefined || over) return;
+    sendAudio(itemId, mulaw) {
+      record({ kind: 'audio', atMs: now(), itemId, bytes: mulaw.length });
+      if (goodbye !== undefined || isOver) return;
       playback.enqueue(itemId, mulaw);
       playback.pump();
     },
-    endOfItem(itemId) {
-      note({ kind: 'endOfItem', atMs: now(), itemId });
+    endItem(itemId) {
+      record({ kind: 'endOfItem', atMs: now(), itemId });
       playback.endItem(itemId);
     },
     clear() {
-      note({ kind: 'clear', atMs: now() });
+      record({ kind: 'clear', atMs: now() });
       playback.clear();
     },
-    transcript: (turn) => void line.turns.push(turn),
-    values: (values) => (line.values = values),
-    latency: (latency) => void line.latencies.push(latency),
-    answeredBy: (who) => void (line.answeredBy = who),
-    async tool(tool) {
+    storeTurn: (turn) => void line.turns.push(turn),
+    storeValues: (values) => (line.values = values),
+    storeLatency: (latency) => void line.latencies.push(latency),
+    storeAnsweredBy: (who) => void (line.answeredBy = who),
+    async runTool(tool) {
       line.tools.push(tool);
       if (tool.name === 'end_call') sink.end('agent_hangup');
       return answerTool(tool);
     },
     end(reason) {
-      note({ kind: 'end', atMs: now(), reason });
+      record({ kind: 'end', atMs: now(), reason });
       goodbye ??= reason;
     },
     fail(error) {
-      note({ kind: 'fail', atMs: now(), error });
-      if (over) return;
+      record({ kind: 'fail', atMs: now(), error });
+      if (isOver) return;
       line.failed = error;
       halt();
     },
@@ -156,16 +156,16 @@ export function openEngineLine(
     for (let head = buffer[0]; head !== undefined && 'mark' in head; head = buffer[0]) {
       buffer.shift();
       const { mark } = head;
-      setImmediate(() => over || playback.onMark(mark));
+      setImmediate(() => isOver || playback.onMark(mark));
     }
   }
 
   const ticking = setInterval(() => {
-    for (; !over && frames * FRAME_MS <= now(); frames++) {
+    for (; !isOver && frames * FRAME_MS <= now(); frames++) {
       engine.onCallerAudio(speech.shift() ?? SILENCE, frames * FRAME_MS);
       playOne();
     }
-    if (over) return;
+    if (isOver) return;
     playback.pump();
     if (goodbye !== undefined && playback.isIdle() && !line.isPlaying()) {
       line.ended = goodbye;
@@ -174,7 +174,7 @@ export function openEngineLine(
   }, TICK_MS);
 
   engine.start(call, sink).catch((error: unknown) => {
-    if (!over) sink.fail(error instanceof Error ? error : new Error(String(error)));
+    if (!isOver) sink.fail(error instanceof Error ? error : new Error(String(error)));
   });
   return line;
 }

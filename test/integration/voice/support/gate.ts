@@ -1,7 +1,9 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A TCP gate in front of a server: shut, it breaks what is open and lets nothing in. */
+/**
+ * A TCP proxy in front of a server. When the test shuts the gate, it breaks open connections and accepts no new ones.
+ */
 export async function startGate(address: string) {
   const [hostname, port] = address.split(':');
   const pairs = new Set<Socket>();

@@ -5,7 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../../src/calls/gateway.js';
 import { parseConfig } from '../../../../src/platform/config/config.js';
 import type { MediaServer, MediaServerDeps } from '../../../../src/voice/media/media-server.js';
-import type { DialogueTiming } from '../../../../src/voice/engines/offline/dialogue.js';
+import type { OfflineTimings } from '../../../../src/voice/engines/offline/session.js';
 import type { EngineFactory } from '../../../../src/voice/engines/port.js';
 import { createEngines } from '../../../../src/voice/engines/engines.js';
 import { createOfflineEngine } from '../../../../src/voice/engines/offline/index.js';
@@ -25,13 +25,16 @@ export type { TestCall };
 
 export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 
-/** A media server on real servers, with calls whose workflows really get its signals. */
+/**
+ * A media server with a real database and Temporal server, and calls whose workflows receive the media server's
+ * signals.
+ */
 export async function openMediaFixture(
   options: Pick<MediaServerDeps, 'timings' | 'limits'> & {
-    dialogue?: Partial<DialogueTiming>;
-    /** Conducts live calls instead of the offline one; closed with the server. */
+    dialogue?: Partial<OfflineTimings>;
+    /** Conducts the sessions of live calls in place of the offline engine. Closed together with the server. */
     engine?: EngineFactory;
-    /** Settings beside those of a test. */
+    /** Additional settings. */
     env?: NodeJS.ProcessEnv;
     mongodbUri?: string;
     temporalAddress?: string;
@@ -52,7 +55,7 @@ export async function openMediaFixture(
   const connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
   const client = new Client({ connection });
   const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
-  const engines = createEngines({ byDefault: options.engine ?? engine, forTests: engine });
+  const engines = createEngines({ defaultEngine: options.engine ?? engine, testEngine: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings, limits } = options;
   const deps = {
@@ -88,17 +91,20 @@ export async function openMediaFixture(
     dialIn: (call: TestCall, changes: Partial<LineOptions> = {}) => dialIn(lineOptions(call, changes)),
     openLine: async (call: TestCall) => openLine(await dialIn(lineOptions(call)), call.carrierSid, call.streamSid),
 
-    /** Notes that the workflow has granted the call a stream of this number. */
+    /** Stores that the workflow granted the call a stream with this number. */
     grant: (call: TestCall, resumption: number) => bindings.grantStream(call.callId, call.carrierSid, resumption),
 
-    /** A later stream of a call, as the carrier opens it when the workflow has granted it. */
+    /** Opens a later stream of a call, as the carrier does after the workflow has granted the stream. */
     async resumeLine(call: TestCall, resumption: number, changes: Partial<LineOptions> = {}) {
       await bindings.grantStream(call.callId, call.carrierSid, resumption);
       const streamSid = newSid('MZ');
       return openLine(await dialIn(lineOptions(call, changes)), call.carrierSid, streamSid, resumption);
     },
 
-    /** One more media process on the same servers, but for its memory, which is this process's. */
+    /**
+     * Starts a second media server on the same database and Temporal server, like another process, but in this
+     * process's memory.
+     */
     async startAnother(): Promise<{ port: number }> {
       const another = createCallMediaServer(deps);
       others.push(another);
@@ -129,7 +135,7 @@ export async function openMediaFixture(
   };
 }
 
-/** Waits until the check holds, at most `ms`. */
+/** Waits until the check returns true, for at most `ms`. */
 export async function eventually(check: () => Promise<boolean> | boolean, ms = 10_000): Promise<void> {
   const until = performance.now() + ms;
   while (!(await check())) {

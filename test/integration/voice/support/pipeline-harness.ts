@@ -1,8 +1,8 @@
 import { createSynthesizer } from '../../../../src/voice/audio/flite.js';
 import type { PipelineSettings } from '../../../../src/platform/config/engines.js';
-import { createPipelineEngine, type PipelinePatience } from '../../../../src/voice/engines/pipeline/index.js';
-import type { EngineCall, ToolAnswer, ToolCall } from '../../../../src/voice/engines/port.js';
-import type { SilencePatience } from '../../../../src/voice/session/silence-patience.js';
+import { createPipelineEngine, type PipelineTimeouts } from '../../../../src/voice/engines/pipeline/index.js';
+import type { EngineCall, ToolResult, ToolCall } from '../../../../src/voice/engines/port.js';
+import type { SilenceTimeouts } from '../../../../src/voice/session/silence-timeouts.js';
 import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
@@ -13,16 +13,16 @@ export const GREETING = 'Hello, this is the AI assistant of the clinic. I am cal
 const GREETED_BY = '[The line is open. Begin to speak.]';
 
 export interface PipelineOptions {
-  recogniserModel?: string;
+  sttModel?: string;
   voiceProvider?: 'elevenlabs' | 'openai';
-  silence?: Partial<SilencePatience>;
-  patience?: PipelinePatience;
+  silence?: Partial<SilenceTimeouts>;
+  timeouts?: PipelineTimeouts;
   prices?: Record<string, number>;
 }
 
 export type PipelineHarness = Awaited<ReturnType<typeof openPipeline>>;
 
-/** The engine, warmed, and its three providers on this machine. */
+/** Starts the three fake providers on this machine, and an engine that uses them and is already warmed up. */
 export async function openPipeline(options: PipelineOptions = {}) {
   const provider = options.voiceProvider ?? 'elevenlabs';
   const stt = await openFakeDeepgram();
@@ -32,13 +32,13 @@ export async function openPipeline(options: PipelineOptions = {}) {
   chat.answers.set(GREETED_BY, { says: GREETING });
   chat.answers.set('[The line is back. Go on.]', { says: 'Sorry, the line broke for a moment.' });
   const settings: PipelineSettings = {
-    recogniser: {
+    stt: {
       baseUrl: `ws://127.0.0.1:${stt.port}`,
       apiKey: 'stt-key',
-      model: options.recogniserModel ?? 'nova-3',
+      model: options.sttModel ?? 'nova-3',
     },
-    model: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'test-model' },
-    voice: {
+    llm: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'test-model' },
+    tts: {
       provider,
       baseUrl: provider === 'elevenlabs' ? `ws://127.0.0.1:${tts.port}` : `http://127.0.0.1:${tts.port}/v1`,
       apiKey: 'tts-key',
@@ -52,7 +52,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
     prices: options.prices ?? {},
     logger: createLogger({ role: 'media', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     ...(options.silence === undefined ? {} : { silence: options.silence }),
-    ...(options.patience === undefined ? {} : { patience: options.patience }),
+    ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
   });
 
   return {
@@ -63,7 +63,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
     speak: (text: string) => callers.speak(text, 'rms'),
     hang: () => [stt, chat, tts].forEach((fake) => fake.hang()),
     kill: () => [stt, chat, tts].forEach((fake) => fake.kill()),
-    dial(changes: Partial<EngineCall> = {}, answerTool?: (call: ToolCall) => Promise<ToolAnswer> | ToolAnswer) {
+    dial(changes: Partial<EngineCall> = {}, answerTool?: (call: ToolCall) => Promise<ToolResult> | ToolResult) {
       const engine = factory.create();
       return Object.assign(openEngineLine(engine, { ...CALL, ...changes }, answerTool), { engine });
     },

@@ -7,14 +7,14 @@ export const OPCODE = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, p
 
 export interface FrameOptions {
   fin?: boolean;
-  /** The three reserved bits as a number from 0 to 7. */
+  /** The frame's three reserved bits as a number from 0 to 7. */
   reserved?: number;
   isMasked?: boolean;
-  /** What the header says instead of the payload's length. */
+  /** The length that the header announces, if it differs from the payload's length. */
   announcedLength?: bigint;
 }
 
-/** One frame as it goes over the wire, masked as a client must. */
+/** Builds one frame with a mask, which the protocol requires of clients. */
 export function frame(opcode: number, payload: Buffer | string = '', options: FrameOptions = {}): Buffer {
   const { fin = true, reserved = 0, isMasked = true } = options;
   const data = Buffer.from(payload);
@@ -34,34 +34,36 @@ export function frame(opcode: number, payload: Buffer | string = '', options: Fr
   return Buffer.concat([header, mask, data.map((byte, i) => byte ^ (mask[i % 4] ?? 0))]);
 }
 
-/** The payload of a close frame. */
+/** Builds the payload of a close frame. */
 export function closing(code: number, reason: Buffer | string = ''): Buffer {
   const payload = Buffer.alloc(2);
   payload.writeUInt16BE(code);
   return Buffer.concat([payload, Buffer.from(reason)]);
 }
 
-/** How the server ended the connection: by a close frame (1005: one without a code), or without one. */
+/**
+ * How the server ended the connection: by a close frame, or without one. The code is 1005 if the close frame has none.
+ */
 export type Ending = { code: number; reason: string } | 'no close frame';
 
 export interface RawSocket {
   readonly socket: Socket;
-  /** Status line and headers of the answer to the upgrade. */
+  /** Status line and headers of the response to the upgrade. */
   readonly head: string;
   /** Payloads of the pongs so far. */
   readonly pongs: string[];
   /** Opcodes of everything the server sent, in order. */
   readonly opcodes: number[];
-  /** The server's close frame; resolves when TCP is closed as well. */
+  /** The server's close frame; resolves after TCP is closed as well. */
   readonly ended: Promise<Ending>;
-  /** Writes in pieces of so many bytes, each in a packet of its own. */
+  /** Writes the bytes in packets of `piece` bytes each. */
   write(bytes: Buffer, piece?: number): Promise<void>;
   destroy(): void;
 }
 
 /**
- * A websocket client that lets everything be done wrong.
- * @param headers replace those of a right upgrade; an empty one is left out
+ * A websocket client that can break every rule.
+ * @param headers replace those of a valid upgrade; empty ones are omitted
  */
 export async function openRaw(options: LineOptions, headers: Record<string, string> = {}): Promise<RawSocket> {
   const { port, callId, authToken, streamUrl } = options;
@@ -95,12 +97,12 @@ export async function openRaw(options: LineOptions, headers: Record<string, stri
       const length =
         short < 126 ? short : short === 126 ? received.readUInt16BE(2) : Number(received.readBigUInt64BE(2));
       if (received.length < start + length) return;
-      take(first & 0x0f, received.subarray(start, start + length));
+      onFrame(first & 0x0f, received.subarray(start, start + length));
       received = received.subarray(start + length);
     }
   }
 
-  function take(opcode: number, payload: Buffer): void {
+  function onFrame(opcode: number, payload: Buffer): void {
     opcodes.push(opcode);
     if (opcode === OPCODE.pong) pongs.push(payload.toString('latin1'));
     if (opcode !== OPCODE.close) return;
@@ -135,7 +137,7 @@ export async function openRaw(options: LineOptions, headers: Record<string, stri
     async write(bytes, piece = bytes.length) {
       for (let at = 0; at < bytes.length && socket.writable; at += piece) {
         socket.write(bytes.subarray(at, at + piece));
-        // A turn of the event loop, so that the pieces are not joined on the way.
+        // Yields to the event loop, so that the system does not join the packets.
         if (piece < bytes.length) await new Promise(setImmediate);
       }
     },

@@ -23,7 +23,7 @@ const CALL: EngineCall = {
 
 export type RealtimeCall = Awaited<ReturnType<typeof placeRealtimeCall>>;
 
-/** One call of the real engine with the provider on loopback. */
+/** Places one call with the real engine and a fake provider on loopback. */
 export async function placeRealtimeCall(
   options: Parameters<typeof makeRealtimeHarness>[0] & {
     call?: Partial<EngineCall>;
@@ -45,7 +45,7 @@ export async function placeRealtimeCall(
     line,
     engine,
     fake,
-    /** The session that is open now. */
+    /** Returns the session that is open at this time. */
     session: () => {
       const last = fake.sessions.at(-1);
       if (last === undefined) throw new Error('there is no session');
@@ -55,9 +55,9 @@ export async function placeRealtimeCall(
       fake.sessions.flatMap(({ events }) => events.filter((event) => event.type === type)),
     speech: (text: string) => harness.speak(text),
     greeted: () => spoken(0),
-    /** The agent has said more than so many turns, and was heard to the end. */
+    /** Waits until the agent has had more than `before` turns and the line has played all of them. */
     spoken,
-    /** The caller speaks and gets an answer. */
+    /** Speaks as the caller, and waits for a reply. */
     async ask(text = 'Tell me more, please.'): Promise<void> {
       const before = line.agentTurns().length;
       line.say(await harness.speak(text));

@@ -1,7 +1,7 @@
 import { createSynthesizer } from '../../../../src/voice/audio/flite.js';
 import { parseConfig } from '../../../../src/platform/config/config.js';
 import { createOpenAiRealtimeEngine } from '../../../../src/voice/engines/realtime/index.js';
-import type { TalkTimings } from '../../../../src/voice/engines/realtime/talk-settings.js';
+import type { RealtimeTimings } from '../../../../src/voice/engines/realtime/session-setup.js';
 import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import type { EngineHarness, HarnessOptions } from '../engine-contract';
 import { startFakeRealtime } from '../fakes/openai-realtime';
@@ -10,11 +10,11 @@ import type { Nastiness } from '../fakes/openai-realtime-session';
 
 export type RealtimeHarness = EngineHarness & { fake: FakeRealtime };
 
-/** The real engine, configured as an operator would, against the provider on loopback. */
+/** Creates the real engine with the configuration that an operator would use, and the fake provider on loopback. */
 export async function makeRealtimeHarness(
   options: HarnessOptions & {
     nasty?: Partial<Nastiness>;
-    timings?: Partial<TalkTimings>;
+    timings?: Partial<RealtimeTimings>;
     env?: Record<string, string>;
     recordsEvents?: boolean;
   } = {},
@@ -36,7 +36,7 @@ export async function makeRealtimeHarness(
       settings: openaiRealtime,
       prices,
       logger: createLogger({ role: 'media', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
-      ...(silence === undefined ? {} : { patience: silence }),
+      ...(silence === undefined ? {} : { silence }),
       ...(timings === undefined ? {} : { timings }),
       ...(recordsEvents === undefined ? {} : { recordsEvents }),
     }),

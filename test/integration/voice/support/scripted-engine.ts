@@ -8,20 +8,23 @@ import type {
   EngineSink,
 } from '../../../../src/voice/engines/port.js';
 
-/** One call of the scripted engine: what it was told, and the line it may speak on. */
+/**
+ * One call of the scripted engine: what the session called on the engine, and the sink through which the test can
+ * speak.
+ */
 export interface ScriptedCall {
   call: EngineCall;
   sink: EngineSink;
   answeredBy: AnsweredBy[];
   played: { itemId: string; playedMs: number; complete: boolean }[];
   stopped?: string;
-  /** How long it takes to make anything of the call, ms. */
+  /** How long the engine takes to return its result, ms. */
   stopsAfterMs?: number;
-  /** What it makes of the call, beside the rest. */
+  /** Fields that replace those of the default result. */
   result?: Partial<EngineResult>;
 }
 
-/** An engine that does what the test does with its sink, and nothing by itself. */
+/** An engine that the test controls. Without the test, it does nothing. */
 export function createScriptedEngine() {
   const calls = new Map<string, ScriptedCall>();
 

@@ -7,7 +7,7 @@ import type { Database } from '../../../../src/database.js';
 import type { AgentSnapshot } from '../../../../src/agents/agent-snapshot.js';
 import { newSid, SIMULATED } from '../../../support/sids.js';
 
-/** No worker listens here: workflows stay open and collect the signals they get. */
+/** No worker serves this task queue, so workflows stay open and collect the signals they receive. */
 const TASK_QUEUE = `media-${randomUUID()}`;
 
 export interface TestCall {
@@ -16,7 +16,10 @@ export interface TestCall {
   streamSid: string;
 }
 
-/** Calls that stand where a media server meets them: dialed, bound, with a workflow that runs. */
+/**
+ * Creates calls in the state in which a media server gets them: dialed, bound to the carrier's call, and with a running
+ * workflow.
+ */
 export function createTestCalls(deps: { database: Database; client: Client; carrierKind?: string }) {
   const { database, client, carrierKind: kind = SIMULATED.kind } = deps;
   const running = new Set<string>();

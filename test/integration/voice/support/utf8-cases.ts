@@ -5,7 +5,10 @@ const NOT_UTF8 = { code: 1007, reason: '' };
 const BEFORE = Buffer.from('{"event":"stop","pad":"');
 const AFTER = Buffer.from('"}');
 
-/** A code point in so many bytes, whether or not that is the right number or it is a code point at all. */
+/**
+ * Encodes a number as UTF-8 with this many bytes, even if UTF-8 would use another number of bytes or the number is not
+ * a code point.
+ */
 function inBytes(point: number, bytes: 2 | 3 | 4 | 5 | 6): Buffer {
   const lead = (0xff << (8 - bytes)) & 0xff;
   return Buffer.from(
@@ -19,8 +22,8 @@ function inBytes(point: number, bytes: 2 | 3 | 4 | 5 | 6): Buffer {
 const hex = (bytes: Buffer) => bytes.toString('hex');
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-/** Whole, and in fragments of which one begins in the middle of the bytes that matter. */
-function sent(name: string, bytes: Buffer, outcome: { code: number; reason: string }): ConformanceCase[] {
+/** Makes cases of the same message: sent as a whole, and in fragments whose cut is within the tested bytes. */
+function casesOf(name: string, bytes: Buffer, outcome: { code: number; reason: string }): ConformanceCase[] {
   const message = Buffer.concat([BEFORE, bytes, AFTER]);
   const middle = BEFORE.length + Math.ceil(bytes.length / 2);
   const parts = [
@@ -35,8 +38,8 @@ function sent(name: string, bytes: Buffer, outcome: { code: number; reason: stri
   ];
 }
 
-const valid = (name: string, bytes: Buffer) => sent(name, bytes, UNDERSTOOD);
-const invalid = (bytes: Buffer) => sent(hex(bytes), bytes, NOT_UTF8);
+const valid = (name: string, bytes: Buffer) => casesOf(name, bytes, UNDERSTOOD);
+const invalid = (bytes: Buffer) => casesOf(hex(bytes), bytes, NOT_UTF8);
 
 const NON_CHARACTERS = [
   0xfdd0,
@@ -51,10 +54,10 @@ const good: ConformanceCase[] = [
   ...[...EDGES, ...NON_CHARACTERS].flatMap((point) =>
     valid(`U+${point.toString(16)}`, Buffer.from(String.fromCodePoint(point))),
   ),
-  // JSON has no bare control characters; that it is not JSON is found out after it was found to be UTF-8.
-  ...sent('U+0000', Buffer.from([0]), { code: 1007, reason: 'not JSON' }),
+  // JSON must escape control characters. The server checks the message for valid UTF-8 before it parses the JSON.
+  ...casesOf('U+0000', Buffer.from([0]), { code: 1007, reason: 'the message must be JSON' }),
   {
-    name: 'Greek, each byte in a fragment of its own',
+    name: 'Greek, one byte per fragment',
     send: eachByte(Buffer.concat([BEFORE, Buffer.from('κόσμε'), AFTER])),
     ...UNDERSTOOD,
   },
@@ -75,30 +78,31 @@ const incomplete = [
 ].map((bytes) => bytes.subarray(0, -1));
 
 const bad: ConformanceCase[] = [
-  // Beyond the last code point, and the lengths that UTF-8 no longer has.
+  // Code points above the highest one, and encodings of five and six bytes, which UTF-8 no longer has.
   inBytes(0x11_0000, 4),
   inBytes(0x1f_ffff, 4),
   inBytes(0x20_0000, 5),
   inBytes(0x3ff_ffff, 5),
   inBytes(0x400_0000, 6),
   inBytes(0x7fff_ffff, 6),
-  // Continuations of nothing.
+  // Continuation bytes that follow no start byte.
   ...[0x80, 0xbf].map((byte) => Buffer.from([byte])),
   ...range(2, 7).map((count) => Buffer.alloc(count, 0x80)),
   Buffer.from(range(0x80, 0xbf)),
-  // Beginnings without an end.
+  // Start bytes that no continuation byte follows.
   ...range(0xc0, 0xfd).map((byte) => Buffer.from([byte, 0x20])),
   ...incomplete,
   Buffer.concat(incomplete),
-  // Bytes that never occur.
+  // Bytes that never occur in UTF-8.
   ...['fe', 'ff', 'fefeffff'].map((bytes) => Buffer.from(bytes, 'hex')),
-  // More bytes than are needed: of a slash, of the last characters that fit in fewer, of the zero.
+  // Overlong encodings, which use more bytes than needed: for a slash, for the highest code point that a shorter
+  // encoding can have, and for zero.
   ...([2, 3, 4, 5, 6] as const).flatMap((bytes) => [
     inBytes(0x2f, bytes),
     inBytes([0x7f, 0x7ff, 0xffff, 0x1f_ffff, 0x3ff_ffff][bytes - 2] ?? 0, bytes),
     inBytes(0, bytes),
   ]),
-  // Halves of pairs, alone and together.
+  // Surrogates, which UTF-8 must not contain, alone and in pairs.
   ...surrogates.map((point) => inBytes(point, 3)),
   ...surrogates
     .slice(0, 4)
@@ -106,9 +110,9 @@ const bad: ConformanceCase[] = [
 ]
   .flatMap(invalid)
   .concat(
-    // Wrong from the first fragment on; it is told when the message is whole.
+    // The first fragment is already wrong. The server reports this when the message is complete.
     {
-      name: 'wrong early, right afterwards',
+      name: 'wrong early, valid afterwards',
       send: [
         frame(OPCODE.text, Buffer.concat([BEFORE, Buffer.from([0xed, 0xa0, 0x80])]), { fin: false }),
         frame(OPCODE.ping, 'x'),
@@ -117,11 +121,11 @@ const bad: ConformanceCase[] = [
       ...NOT_UTF8,
     },
     {
-      name: 'each wrong byte in a fragment of its own',
+      name: 'one wrong byte per fragment',
       send: eachByte(Buffer.from([0xf4, 0x90, 0x80, 0x80])),
       ...NOT_UTF8,
     },
-    { name: 'no JSON and no UTF-8', send: [frame(OPCODE.text, Buffer.from([0xce, 0xba, 0xff]))], ...NOT_UTF8 },
+    { name: 'neither JSON nor UTF-8', send: [frame(OPCODE.text, Buffer.from([0xce, 0xba, 0xff]))], ...NOT_UTF8 },
   );
 
 function eachByte(message: Buffer): Buffer[] {
@@ -130,7 +134,7 @@ function eachByte(message: Buffer): Buffer[] {
   );
 }
 
-/** The sixth group. */
+/** The cases of the sixth group of the Autobahn test suite. */
 export const UTF8_CONFORMANCE: Record<string, ConformanceCase[]> = {
   '6 texts that are UTF-8': good,
   '6 texts that are not': bad,

@@ -27,7 +27,7 @@ export interface Receiver {
 
 export const RECEIVER_CERTIFICATE = join(__dirname, '..', 'fixtures', 'receiver-cert.pem');
 
-/** A customer's endpoint on loopback; `answer` gets each request once its body is in. */
+/** Starts a customer's endpoint on loopback. `answer` responds to each request when its body has arrived. */
 export async function startReceiver(
   answer: (response: ServerResponse, webhook: ReceivedWebhook) => void,
   options: { tls?: boolean } = {},
@@ -48,7 +48,7 @@ export async function startReceiver(
       answer(response, webhook);
     });
   };
-  const server = options.tls ? createTlsServer(certificate(), listener) : createServer(listener);
+  const server = options.tls ? createTlsServer(receiverCertificate(), listener) : createServer(listener);
   const port = await listenOn(server);
   return {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}/hook?from=callwright`,
@@ -57,7 +57,7 @@ export async function startReceiver(
   };
 }
 
-/** A bare TCP listener that counts who connects, and does with them what the test says. */
+/** A TCP listener that counts connections and passes them to the test. */
 export async function startTcpListener(onConnection: (socket: Socket) => void = () => {}, host?: string) {
   const sockets: Socket[] = [];
   const server = createTcpServer((socket) => {
@@ -73,7 +73,7 @@ export async function startTcpListener(onConnection: (socket: Socket) => void = 
   };
 }
 
-function certificate() {
+export function receiverCertificate() {
   return {
     cert: readFileSync(RECEIVER_CERTIFICATE),
     key: readFileSync(RECEIVER_CERTIFICATE.replace('-cert.', '-key.')),

@@ -4,12 +4,12 @@ import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { createOutputLimit } from '../../../models/output-limit.js';
-import { MAX_ANSWER_TOKENS } from '../../../session/speech-limits.js';
+import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
 
-/** Timeout for the next event of a stream; after it the request fails. */
-export const MODEL_SILENT_MS = 6_000;
+/** How long a stream may send no event before the request fails, in ms. */
+export const LLM_TIMEOUT_MS = 6_000;
 const MAX_RETRY_AFTER_MS = 2_000;
 /** Maximum length of a reply: text and tool arguments together. */
 const MAX_TEXT_CHARACTERS = 20_000;
@@ -53,9 +53,12 @@ const chunk = z.object({
 });
 
 /** An LLM behind an OpenAI-compatible `/chat/completions` endpoint. */
-export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispatcher; silentMs?: number }): ChatModel {
-  const silentMs = deps.silentMs ?? MODEL_SILENT_MS;
-  const limit = createOutputLimit(MAX_ANSWER_TOKENS);
+export function createChatModel(
+  account: ChatSettings,
+  deps: { dispatcher: Dispatcher; timeoutMs?: number },
+): ChatModel {
+  const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
+  const limit = createOutputLimit(MAX_REPLY_TOKENS);
 
   async function post(body: object, signal: AbortSignal): Promise<Response> {
     const response = await limit.send((tokens) => request({ model: account.model, ...tokens, ...body }, signal));
@@ -63,7 +66,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
     await response.body?.cancel();
     const seconds = Number(response.headers.get('retry-after') ?? NaN);
     const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-    throw new ProviderError('model', `answered ${response.status}`, retryAfterMs);
+    throw new ProviderError('model', `responded with status ${response.status}`, retryAfterMs);
   }
 
   async function request(body: object, signal: AbortSignal): Promise<Response> {
@@ -77,13 +80,13 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
         dispatcher: deps.dispatcher,
       });
     } catch (error) {
-      throw asProviderError(error, signal);
+      throw toProviderError(error, signal);
     }
   }
 
   return {
     async *stream({ messages, tools, mayCallTools, signal }) {
-      const watch = watchSilence(signal, silentMs);
+      const watch = watchSilence(signal, timeoutMs);
       const requests: ToolRequest[] = [];
       let finished = false;
       let characters = 0;
@@ -110,22 +113,22 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
           const parts = choice.delta.tool_calls ?? [];
           const text = choice.delta.content ?? '';
           characters += text.length + lengthOf(parts);
-          if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'does not come to an end');
+          if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'sent more than any reply needs');
           for (const part of parts) addTo(requests, part);
           if (text !== '') yield { kind: 'text', text };
         }
       } catch (error) {
-        throw asProviderError(error, watch.signal);
+        throw toProviderError(error, watch.signal);
       } finally {
         watch.stop();
       }
-      if (!finished) throw new ProviderError('model', 'broke off');
+      if (!finished) throw new ProviderError('model', 'ended the stream early');
       for (const request of requests) if (request.name !== '') yield { kind: 'tool', request };
     },
   };
 }
 
-/** Aborts with a ProviderError if nothing arrives for `ms`, or with the outer signal. */
+/** Aborts with a ProviderError if nothing arrives for `ms`, or with the outer signal's reason when that aborts. */
 function watchSilence(outer: AbortSignal, ms: number) {
   const controller = new AbortController();
   const give = () => controller.abort(new ProviderError('model', `sent nothing for ${ms} ms`));
@@ -148,11 +151,12 @@ function watchSilence(outer: AbortSignal, ms: number) {
   };
 }
 
-/** Keeps the reason of an abort; converts every other error to a ProviderError. */
-function asProviderError(error: unknown, signal: AbortSignal): unknown {
+/** Returns the signal's reason if it has aborted; converts every other error to a ProviderError. */
+function toProviderError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof ProviderError) return error;
   if (signal.aborted) return signal.reason;
-  if (error instanceof SyntaxError || error instanceof z.ZodError) return new ProviderError('model', 'sent garbage');
+  if (error instanceof SyntaxError || error instanceof z.ZodError)
+    return new ProviderError('model', 'sent invalid data');
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
   return new ProviderError('model', `connection failed: ${cause?.code ?? 'broken off'}`);
 }
@@ -171,7 +175,7 @@ function lengthOf(parts: readonly ToolRequestPart[]): number {
   return parts.reduce((sum, { function: asked }) => sum + (asked?.arguments?.length ?? 0), 0);
 }
 
-/** Merges a streamed part of a tool call: id and name come first, then the arguments in pieces. */
+/** Adds a streamed part to its tool call. The id and name come first, then the arguments in several parts. */
 function addTo(requests: ToolRequest[], part: ToolRequestPart): void {
   for (let index = requests.length; index <= part.index; index++)
     requests.push({ id: `call_${index}`, name: '', arguments: '' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MULAW_SILENCE } from '../../../audio/mulaw.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type RecogniserEvents, type RecogniserStream, type SpeechToText } from '../ports.js';
+import { ProviderError, type SttEvents, type SttStream, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /** The protocol has no keep-alive message, so send a little silence instead. */
@@ -12,25 +12,25 @@ const turnInfo = z.object({ event: z.string(), transcript: z.string(), turn_inde
 
 type TurnInfo = z.infer<typeof turnInfo>;
 
-/** Flux models on `/v2/listen`: they report a probable end of turn, its retraction, and the final end of turn. */
-export function createFluxRecogniser(account: DeepgramAccount): SpeechToText {
-  return { decidesTurns: true, open: (language, events) => openStream(account, language, events) };
+/** STT with Flux models on `/v2/listen`. They report a probable end of turn, its retraction, and the final end. */
+export function createFluxStt(account: DeepgramAccount): SpeechToText {
+  return { detectsEndOfTurn: true, open: (language, events) => openStream(account, language, events) };
 }
 
-function openStream(account: DeepgramAccount, language: string, events: RecogniserEvents): RecogniserStream {
+function openStream(account: DeepgramAccount, language: string, events: SttEvents): SttStream {
   const turns = createTurnReader(events);
   let lastSentAt = performance.now();
   const socket = openProviderSocket({
     part: 'recogniser',
-    url: urlFor(account, language),
+    url: buildUrl(account, language),
     headers: { authorization: `Token ${account.apiKey}` },
     onMessage: read,
     onLost(error) {
-      clearInterval(keepingAlive);
+      clearInterval(keepAliveTimer);
       events.onLost(error);
     },
   });
-  const keepingAlive = setInterval(() => {
+  const keepAliveTimer = setInterval(() => {
     if (performance.now() - lastSentAt >= KEEP_ALIVE_MS) send(SILENCE);
   }, KEEP_ALIVE_MS / 4);
 
@@ -41,10 +41,10 @@ function openStream(account: DeepgramAccount, language: string, events: Recognis
 
   function read(message: Record<string, unknown>): void {
     if (message['type'] === 'Error') return lose(`reported ${String(message['code']).slice(0, 40)}`);
-    events.onAlive();
+    events.onActivity();
     if (message['type'] !== 'TurnInfo') return undefined;
     const parsed = turnInfo.safeParse(message);
-    return parsed.success ? turns.read(parsed.data) : lose('sent turn info of an unknown shape');
+    return parsed.success ? turns.read(parsed.data) : lose('sent invalid turn info');
   }
 
   function lose(why: string): void {
@@ -52,17 +52,17 @@ function openStream(account: DeepgramAccount, language: string, events: Recognis
     events.onLost(new ProviderError('recogniser', why));
   }
 
-  const hurry = () => send({ type: 'ForceEndTurn' });
+  const finalize = () => send({ type: 'ForceEndTurn' });
 
   function close(): void {
-    clearInterval(keepingAlive);
+    clearInterval(keepAliveTimer);
     socket.close({ type: 'CloseStream' });
   }
 
-  return { push: send, hurry, forget: () => turns.forget() && hurry(), close };
+  return { push: send, finalize, discardTurn: () => turns.discardTurn() && finalize(), close };
 }
 
-function urlFor(account: DeepgramAccount, language: string): string {
+function buildUrl(account: DeepgramAccount, language: string): string {
   return listenUrl(account, '/v2/listen', {
     eot_threshold: '0.7',
     eager_eot_threshold: '0.5',
@@ -71,8 +71,8 @@ function urlFor(account: DeepgramAccount, language: string): string {
   });
 }
 
-/** Distinguishes turns by the provider's turn index; a forgotten turn receives no more words. */
-function createTurnReader(events: RecogniserEvents) {
+/** Tells turns apart by the provider's turn index, and ignores further words of a discarded turn. */
+function createTurnReader(events: SttEvents) {
   let openTurn: number | undefined;
   let forgottenTurn: number | undefined;
   return {
@@ -80,14 +80,14 @@ function createTurnReader(events: RecogniserEvents) {
       const text = transcript.trim();
       openTurn = event === 'EndOfTurn' || text === '' ? undefined : turn;
       if (turn === forgottenTurn) return undefined;
-      if (event === 'TurnResumed') return events.onGoesOn();
+      if (event === 'TurnResumed') return events.onTurnContinued();
       if (text === '') return undefined;
-      if (event === 'EagerEndOfTurn') return events.onMayEnd(text);
-      return event === 'EndOfTurn' ? events.onEnd(text) : events.onWords(text);
+      if (event === 'EagerEndOfTurn') return events.onProbableEnd(text);
+      return event === 'EndOfTurn' ? events.onEnd(text) : events.onInterim(text);
     },
 
     /** Discards the current turn. @returns whether the provider must end it, too */
-    forget(): boolean {
+    discardTurn(): boolean {
       if (openTurn === undefined) return false;
       forgottenTurn = openTurn;
       openTurn = undefined;

@@ -6,7 +6,7 @@ import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 /** Must be below 10 s: the provider closes a stream that is silent for that long (NET-0001). */
 const KEEP_ALIVE_MS = 4_000;
 
-/** Regional variants that the provider supports, of the languages offered here; it rejects unknown ones. */
+/** The regional variants of our languages that the provider supports. The provider rejects all others. */
 const REGIONS: Readonly<Record<string, string>> = {
   'en-US': 'en-US',
   'en-GB': 'en-GB',
@@ -25,10 +25,10 @@ const results = z.object({
   channel: z.object({ alternatives: z.array(z.object({ transcript: z.string() })).min(1) }),
 });
 
-/** Nova models on `/v1/listen`: they report pauses; the session decides whether a pause ends the turn. */
-export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
+/** STT with Nova models on `/v1/listen`. They report pauses; the session decides whether a pause ends the turn. */
+export function createNovaStt(account: DeepgramAccount): SpeechToText {
   return {
-    decidesTurns: false,
+    detectsEndOfTurn: false,
 
     open(language, events) {
       let finals: string[] = [];
@@ -49,11 +49,11 @@ export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
         headers: { authorization: `Token ${account.apiKey}` },
         onMessage: read,
         onLost(error) {
-          clearInterval(keepingAlive);
+          clearInterval(keepAliveTimer);
           events.onLost(error);
         },
       });
-      const keepingAlive = setInterval(() => {
+      const keepAliveTimer = setInterval(() => {
         if (performance.now() - lastSentAt >= KEEP_ALIVE_MS) send({ type: 'KeepAlive' });
       }, KEEP_ALIVE_MS / 4);
 
@@ -67,11 +67,11 @@ export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
           case 'Results':
             return readResults(message);
           case 'UtteranceEnd':
-            events.onAlive();
+            events.onActivity();
             if (finals.length > 0) endTurn(finals.join(' '));
             return undefined;
           default:
-            return events.onAlive();
+            return events.onActivity();
         }
       }
 
@@ -79,32 +79,32 @@ export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
         const parsed = results.safeParse(message);
         if (!parsed.success) {
           close();
-          return events.onLost(new ProviderError('recogniser', 'sent results of an unknown shape'));
+          return events.onLost(new ProviderError('recogniser', 'sent invalid results'));
         }
-        events.onAlive();
+        events.onActivity();
         const { start, duration, is_final: isFinal, speech_final: isPause, channel } = parsed.data;
         // Ignore late words of a finished turn, which would start another one.
         if (start + duration <= forgottenSeconds) return;
         const text = channel.alternatives[0]?.transcript.trim() ?? '';
         if (text !== '' && mayHaveEnded) {
           mayHaveEnded = false;
-          events.onGoesOn();
+          events.onTurnContinued();
         }
         const words = [...finals, text].filter(Boolean).join(' ');
         if (isFinal && text !== '') finals.push(text);
-        if (text !== '') events.onWords(words);
+        if (text !== '') events.onInterim(words);
         if (isPause && words !== '' && !mayHaveEnded) {
           mayHaveEnded = true;
-          events.onMayEnd(words);
+          events.onProbableEnd(words);
         }
       }
 
       function endTurn(text: string): void {
-        forget();
+        discardTurn();
         events.onEnd(text);
       }
 
-      function forget(): void {
+      function discardTurn(): void {
         finals = [];
         mayHaveEnded = false;
         forgottenSeconds = sentSeconds;
@@ -116,11 +116,11 @@ export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
       }
 
       function close(): void {
-        clearInterval(keepingAlive);
+        clearInterval(keepAliveTimer);
         socket.close({ type: 'CloseStream' });
       }
 
-      return { push, hurry: () => send({ type: 'Finalize' }), forget, close };
+      return { push, finalize: () => send({ type: 'Finalize' }), discardTurn, close };
     },
   };
 }

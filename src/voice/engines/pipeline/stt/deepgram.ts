@@ -1,9 +1,9 @@
 import type { SpeechToText } from '../ports.js';
 import type { DeepgramAccount } from './deepgram-account.js';
-import { createFluxRecogniser } from './deepgram-flux.js';
-import { createNovaRecogniser } from './deepgram-nova.js';
+import { createFluxStt } from './deepgram-flux.js';
+import { createNovaStt } from './deepgram-nova.js';
 
 /** Creates STT for an account, by the name of its model. */
-export function createDeepgramRecogniser(account: DeepgramAccount): SpeechToText {
-  return account.model.startsWith('flux') ? createFluxRecogniser(account) : createNovaRecogniser(account);
+export function createDeepgramStt(account: DeepgramAccount): SpeechToText {
+  return account.model.startsWith('flux') ? createFluxStt(account) : createNovaStt(account);
 }

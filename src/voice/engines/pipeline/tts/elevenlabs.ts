@@ -13,7 +13,7 @@ export interface ElevenLabsAccount {
 }
 
 /** How long TTS may send no audio after it received text, in ms. */
-export const VOICE_SILENT_MS = 5_000;
+export const TTS_TIMEOUT_MS = 5_000;
 
 const answer = z.object({
   audio: z.string().nullish(),
@@ -21,9 +21,9 @@ const answer = z.object({
   alignment: z.object({ chars: z.array(z.string()) }).nullish(),
 });
 
-/** ElevenLabs' `stream-input`: one socket per utterance, text sentence by sentence, audio as mu-law. */
-export function createElevenLabsVoice(account: ElevenLabsAccount, options: { silentMs?: number } = {}): TextToSpeech {
-  const silentMs = options.silentMs ?? VOICE_SILENT_MS;
+/** TTS with ElevenLabs' `stream-input`: one socket per utterance, text sentence by sentence, audio as mu-law. */
+export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeoutMs?: number } = {}): TextToSpeech {
+  const timeoutMs = options.timeoutMs ?? TTS_TIMEOUT_MS;
 
   return {
     open(voice, language, events) {
@@ -32,7 +32,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
       let waiting: NodeJS.Timeout | undefined;
       const socket = openProviderSocket({
         part: 'voice',
-        url: urlOf(account, voice, language),
+        url: buildUrl(account, voice, language),
         headers: { 'xi-api-key': account.apiKey },
         onMessage: read,
         onClosed: done,
@@ -46,10 +46,10 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
           return lose(`reported ${String(message['error'] ?? message['code']).slice(0, 40)}`);
         }
         const parsed = answer.safeParse(message);
-        if (!parsed.success) return lose('sent an answer of an unknown shape');
+        if (!parsed.success) return lose('sent an invalid message');
         const { audio, isFinal, alignment } = parsed.data;
         if (audio) {
-          // Without `finish`, the next text may take long to arrive: stop the timeout.
+          // Before `finish`, the next text may take long to arrive, so stop the timeout.
           if (finished) expectAudio();
           else clearTimeout(waiting);
           events.onAudio(Buffer.from(audio, 'base64'));
@@ -60,7 +60,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
 
       function expectAudio(): void {
         clearTimeout(waiting);
-        waiting = setTimeout(() => lose(`sent nothing for ${silentMs} ms`), silentMs);
+        waiting = setTimeout(() => lose(`sent nothing for ${timeoutMs} ms`), timeoutMs);
       }
 
       function done(): void {
@@ -103,7 +103,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
   };
 }
 
-function urlOf(account: ElevenLabsAccount, voice: string, language: string): string {
+function buildUrl(account: ElevenLabsAccount, voice: string, language: string): string {
   const path = `/v1/text-to-speech/${encodeURIComponent(account.voiceIdOf(voice))}/stream-input`;
   const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
   url.searchParams.set('model_id', account.model);

@@ -2,8 +2,8 @@ import { fetch, type Dispatcher } from 'undici';
 import { encodeMulaw } from '../../../audio/mulaw.js';
 import { createDownsampler } from '../../../audio/resample.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
-import { ProviderError, type SpeechEvents, type TextToSpeech } from '../ports.js';
-import { VOICE_SILENT_MS } from './elevenlabs.js';
+import { ProviderError, type TtsEvents, type TextToSpeech } from '../ports.js';
+import { TTS_TIMEOUT_MS } from './elevenlabs.js';
 
 export interface SpeechAccount {
   /** Includes the version, as in `https://api.openai.com/v1`. */
@@ -18,8 +18,8 @@ const MAX_RETRY_AFTER_MS = 2_000;
 const DOWN_BY = 3;
 const BYTES_PER_SECOND = 48_000;
 
-/** Maximum plausible audio: 0.5 s per character plus 10 s; the slowest voices take 0.2 s per character. */
-function mostBytesOf(text: string): number {
+/** The most audio a text may have: 10 s plus 0.5 s per character. The slowest voices take 0.2 s per character. */
+function maxBytesFor(text: string): number {
   return BYTES_PER_SECOND * (10 + text.length / 2);
 }
 
@@ -28,16 +28,16 @@ interface Sentence {
   pcm: AsyncIterable<Uint8Array>;
 }
 
-/** An OpenAI-compatible `/audio/speech` endpoint: one request per sentence; later ones are requested in advance. */
-export function createOpenAiSpeech(
+/** TTS with an OpenAI-compatible `/audio/speech` endpoint. Requests each sentence separately and in advance. */
+export function createOpenAiTts(
   account: SpeechAccount,
-  deps: { dispatcher: Dispatcher; silentMs?: number },
+  deps: { dispatcher: Dispatcher; timeoutMs?: number },
 ): TextToSpeech {
-  const silentMs = deps.silentMs ?? VOICE_SILENT_MS;
+  const timeoutMs = deps.timeoutMs ?? TTS_TIMEOUT_MS;
 
   async function* requestPcm(text: string, voice: string, controller: AbortController): AsyncGenerator<Uint8Array> {
-    const give = () => controller.abort(new ProviderError('voice', `sent nothing for ${silentMs} ms`));
-    let timer = setTimeout(give, silentMs);
+    const give = () => controller.abort(new ProviderError('voice', `sent nothing for ${timeoutMs} ms`));
+    let timer = setTimeout(give, timeoutMs);
     try {
       const response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/audio/speech`, {
         method: 'POST',
@@ -56,21 +56,21 @@ export function createOpenAiSpeech(
         await response.body?.cancel();
         const seconds = Number(response.headers.get('retry-after') ?? NaN);
         const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-        throw new ProviderError('voice', `answered ${response.status}`, retryAfterMs);
+        throw new ProviderError('voice', `responded with status ${response.status}`, retryAfterMs);
       }
       const type = response.headers.get('content-type') ?? '';
-      if (/json|text|html/.test(type)) throw new ProviderError('voice', 'answered with text, not with audio');
+      if (/json|text|html/.test(type)) throw new ProviderError('voice', 'returned text instead of audio');
       let bytes = 0;
       for await (const part of response.body as AsyncIterable<Uint8Array>) {
         clearTimeout(timer);
-        timer = setTimeout(give, silentMs);
+        timer = setTimeout(give, timeoutMs);
         bytes += part.length;
-        if (bytes > mostBytesOf(text)) throw new ProviderError('voice', 'does not come to an end');
+        if (bytes > maxBytesFor(text)) throw new ProviderError('voice', 'sent more than any reply needs');
         yield part;
       }
-      if (bytes === 0) throw new ProviderError('voice', 'answered without audio');
+      if (bytes === 0) throw new ProviderError('voice', 'returned no audio');
     } catch (error) {
-      throw providerError(error, controller.signal);
+      throw toProviderError(error, controller.signal);
     } finally {
       clearTimeout(timer);
     }
@@ -130,7 +130,7 @@ export function createOpenAiSpeech(
   };
 }
 
-async function speak({ text, pcm }: Sentence, events: SpeechEvents, isOver: () => boolean): Promise<void> {
+async function speak({ text, pcm }: Sentence, events: TtsEvents, isOver: () => boolean): Promise<void> {
   const downsample = createDownsampler(DOWN_BY);
   let odd: Uint8Array = new Uint8Array(0);
   for await (const part of pcm) {
@@ -146,7 +146,7 @@ async function speak({ text, pcm }: Sentence, events: SpeechEvents, isOver: () =
   if (!isOver()) events.onSpoken(`${text} `);
 }
 
-/** Starts the request at once, and buffers its parts until they are read. */
+/** Starts to read the source at once, and buffers its parts until they are used. */
 function readAhead<T>(source: AsyncGenerator<T>): AsyncIterable<T> {
   const parts: T[] = [];
   let failure: { error: unknown } | undefined;
@@ -177,7 +177,7 @@ function readAhead<T>(source: AsyncGenerator<T>): AsyncIterable<T> {
   };
 }
 
-function providerError(error: unknown, signal: AbortSignal): ProviderError {
+function toProviderError(error: unknown, signal: AbortSignal): ProviderError {
   if (error instanceof ProviderError) return error;
   if (signal.aborted && signal.reason instanceof ProviderError) return signal.reason;
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;

@@ -1,0 +1,61 @@
+import type { RunState } from '../src/calls/runs.js';
+import { notifyWorkflowId } from '../src/calls/reconciliation/round.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { Database } from '../src/database.js';
+import type { WebhookAttemptDocument } from '../src/webhooks/model.js';
+import type { CallProjection } from '../src/calls/projection.js';
+import { createWebhookAttempts } from '../src/webhooks/attempts.js';
+import { MAX_ATTEMPTS, nextDeliveryStep } from '../src/webhooks/schedule.js';
+import { conversationFields } from './conversation.js';
+
+interface Deps {
+  database: Database;
+  projection: CallProjection;
+  requests: CallRequests;
+  results: ConversationResults;
+  readRun: (workflowId: string) => Promise<RunState>;
+}
+
+/** Finds completion webhooks that were not finished because their workflow was terminated or lost. */
+export function createUnfinishedWebhooks({ database, projection, requests, results, readRun }: Deps) {
+  const attempts = createWebhookAttempts(database);
+  return {
+    /** Returns those of the ended calls whose webhook is neither delivered nor exhausted. It may be in progress. */
+    async findUnfinished(callIds: readonly string[]): Promise<string[]> {
+      const wanted = await requests.withWebhook(callIds);
+      const rows = await attempts.listOf(wanted, MAX_ATTEMPTS);
+      return wanted.filter((callId) => !isFinished(rows.get(callId) ?? []));
+    },
+
+    /**
+     * Decides whether a workflow must be started for the remaining attempts of a call's webhook. The stored attempts
+     * determine what is sent and when, so that there are never more than four.
+     * @returns `over`: nothing is left to send; `notify`: attempts are left and no workflow is sending them
+     */
+    async followUp(callId: string): Promise<{ over: boolean; notify: boolean }> {
+      const [request, call, rows] = await Promise.all([
+        requests.find(callId),
+        projection.find(callId),
+        attempts.list(callId),
+      ]);
+      // A tombstone has no account and causes no webhook.
+      if (request?.webhookUrl === undefined || !call?.accountId || isFinished(rows))
+        return { over: true, notify: false };
+      for (const workflowId of [callId, notifyWorkflowId(callId)]) {
+        if ((await readRun(workflowId)) === 'running') return { over: false, notify: false };
+      }
+      if (call.summary === undefined) {
+        const change = { callId, sequence: call.sequence + 1, at: Date.now() };
+        await projection.apply(change, conversationFields(await results.find(callId)));
+      }
+      return { over: false, notify: true };
+    },
+  };
+}
+
+/** Whether the first delivery is finished. Redeliveries requested by users are not the reconciler's concern. */
+function isFinished(rows: readonly WebhookAttemptDocument[]): boolean {
+  const { step } = nextDeliveryStep(rows, 0, Date.now());
+  return step === 'delivered' || step === 'exhausted';
+}

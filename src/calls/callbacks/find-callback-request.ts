@@ -1,0 +1,17 @@
+import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { CallRequests } from '../call-requests.js';
+
+/**
+ * Finds the request of the call that a callback is about. Returns undefined if there is none, or if the call has the
+ * other mode: the carrier account of one mode must not affect calls of the other.
+ */
+export async function findCallbackRequest(
+  requests: CallRequests,
+  callId: string,
+  mode: Mode,
+): Promise<CallRequestDocument | undefined> {
+  if (!CALL_ID_PATTERN.test(callId)) return undefined;
+  const request = await requests.find(callId);
+  return request?.mode === mode ? request : undefined;
+}

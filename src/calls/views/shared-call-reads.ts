@@ -1,0 +1,88 @@
+import type { Config } from '../../platform/config/config.js';
+import type { Principal } from '../../identity/access/principal.js';
+import { isFinalStatus } from '../../kernel/call-state.js';
+import type { CallVersion, CallQueries } from '../call-queries.js';
+import { findCall } from '../placing/call-status.js';
+import { callView } from './call-views.js';
+import type { ReadCallRecords } from './calls.js';
+import type { CallSnapshot } from './watch-progress.js';
+
+export type SharedCallSnapshot = CallSnapshot & { isErased: boolean };
+
+/** A read is shared by all watchers that need the call within this time. */
+const SHARED_MS = 400;
+/** Reads an unchanged call again after this time, because carrier events and the like do not change its version. */
+const READ_EVERY_MS = 3_000;
+/** The same interval after the call's end, when webhook attempts are added. */
+const READ_ENDED_EVERY_MS = 1_000;
+
+interface Read {
+  version: CallVersion;
+  at: number;
+  snapshot: SharedCallSnapshot;
+}
+
+interface Entry {
+  at: number;
+  read: Promise<Read>;
+  isDone: boolean;
+}
+
+/**
+ * Reads calls for all their watchers, one read per call at a time. While a call is unchanged, reads only its version.
+ */
+export function createSharedCallReads(deps: { config: Config; queries: CallQueries; readRecords: ReadCallRecords }) {
+  const { config, queries, readRecords } = deps;
+  const entries = new Map<string, Entry>();
+
+  async function read(principal: Principal, callId: string, before: Read | undefined): Promise<Read> {
+    const version = await queries.readVersion({ callId, accountId: principal.account._id, mode: principal.mode });
+    if (version !== null && before !== undefined && isSame(version, before.version)) {
+      const everyMs = before.snapshot.isFinal ? READ_ENDED_EVERY_MS : READ_EVERY_MS;
+      if (Date.now() - before.at < everyMs) return before;
+    }
+    const at = Date.now();
+    const call = await findCall(queries, principal, callId);
+    const view = JSON.stringify(callView(await readRecords(call), config.publicBaseUrl));
+    const snapshot = { view, isFinal: isFinalStatus(call.status), isErased: Boolean(call.erasedAt) };
+    return { version: { sequence: call.sequence, updatedAt: call.updatedAt }, at, snapshot };
+  }
+
+  /** Drops the cached views of calls that have not been read for a while. */
+  function dropOldEntries(): void {
+    const oldest = Date.now() - READ_EVERY_MS;
+    for (const [key, { at, isDone }] of entries) if (isDone && at < oldest) entries.delete(key);
+  }
+
+  return {
+    /** @throws ServiceError CALL_NOT_FOUND */
+    async read(principal: Principal, callId: string): Promise<SharedCallSnapshot> {
+      const key = `${principal.account._id} ${principal.mode} ${callId}`;
+      const known = entries.get(key);
+      if (known !== undefined && (!known.isDone || Date.now() - known.at < SHARED_MS))
+        return (await known.read).snapshot;
+      dropOldEntries();
+      const before = await known?.read.catch(() => undefined);
+      // Another watcher may have started a read meanwhile.
+      const latest = entries.get(key);
+      if (latest !== undefined && latest !== known) return (await latest.read).snapshot;
+      const entry: Entry = { at: Date.now(), isDone: false, read: read(principal, callId, before) };
+      entries.set(key, entry);
+      try {
+        return (await entry.read).snapshot;
+      } catch (error) {
+        if (entries.get(key) === entry) entries.delete(key);
+        throw error;
+      } finally {
+        entry.isDone = true;
+      }
+    },
+
+    /** Number of cached calls. */
+    size: () => entries.size,
+  };
+}
+
+function isSame(a: CallVersion, b: CallVersion): boolean {
+  return a.sequence === b.sequence && a.updatedAt.getTime() === b.updatedAt.getTime();
+}

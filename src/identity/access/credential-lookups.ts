@@ -1,0 +1,79 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { serviceUnavailable } from '../../platform/http/deadline.js';
+import { createFairQueue } from '../../platform/fair-queue.js';
+
+/**
+ * Maximum concurrent lookups for addresses with too many failures: less than a third of the 20 database connections.
+ */
+const MAX_RUNNING = 6;
+const MAX_WAITING = 1_000;
+/** Maximum recently valid keys and sessions that this process keeps in memory, 64 bytes each. */
+const MAX_REMEMBERED = 10_000;
+const QUEUE_FULL = new Error('Too many credential lookups are waiting.');
+
+/**
+ * Looks up keys and sessions for addresses with too many failures. Many clients may share such an address, so a key is
+ * looked up before the request is rejected: a valid key must always work. The cost is limited, because malformed
+ * secrets never reach the database, every other failure costs one read by primary key, and few of these reads run at
+ * once. Keys and sessions that were valid recently skip the queue, but are read again as usual.
+ */
+export function createCredentialLookups(
+  options: { maxRunning?: number; maxWaiting?: number; maxRemembered?: number } = {},
+) {
+  const { maxRunning = MAX_RUNNING, maxWaiting = MAX_WAITING, maxRemembered = MAX_REMEMBERED } = options;
+  const salt = randomBytes(16);
+  /** Account ids by the hash of a key or session. */
+  const recentlyValid = new Map<string, string>();
+  const queue = createFairQueue({ maxRunning, maxWaiting, createFullError: () => QUEUE_FULL });
+
+  const idOf = (secret: string) => createHmac('sha256', salt).update(secret).digest('base64url');
+
+  function remember(id: string, accountId: string): void {
+    recentlyValid.delete(id);
+    recentlyValid.set(id, accountId);
+    if (recentlyValid.size <= maxRemembered) return;
+    for (const oldest of recentlyValid.keys()) {
+      recentlyValid.delete(oldest);
+      return;
+    }
+  }
+
+  async function findQueued<T>(deadline: number, lookup: () => Promise<T | null>): Promise<T | null> {
+    const work = async () => {
+      if (Date.now() >= deadline) throw serviceUnavailable();
+      return lookup();
+    };
+    try {
+      return await queue.run({}, work);
+    } catch (error) {
+      if (error === QUEUE_FULL) return null;
+      throw error;
+    }
+  }
+
+  return {
+    /**
+     * Looks up a secret, in a queue if its address has failed too often.
+     * @param p.hasFailedTooOften whether the address has failed too often
+     * @param p.deadline ms since the epoch, after which the result is no longer needed
+     * @param accountIdOf returns the account that a valid key or session belongs to
+     * @returns null if nothing was found, or if too many lookups wait
+     * @throws ServiceError SERVICE_UNAVAILABLE if the lookup could not start before the deadline
+     */
+    async find<T>(
+      secret: string,
+      p: { hasFailedTooOften: boolean; deadline: number },
+      lookup: () => Promise<T | null>,
+      accountIdOf: (found: T) => string,
+    ): Promise<T | null> {
+      const id = idOf(secret);
+      const found = await (p.hasFailedTooOften && !recentlyValid.has(id) ? findQueued(p.deadline, lookup) : lookup());
+      if (found === null) recentlyValid.delete(id);
+      else remember(id, accountIdOf(found));
+      return found;
+    },
+
+    /** Returns the account of a key or session that was valid recently; undefined if unknown. */
+    accountIdOf: (secret: string): string | undefined => recentlyValid.get(idOf(secret)),
+  };
+}

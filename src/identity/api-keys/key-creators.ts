@@ -1,0 +1,29 @@
+import type { IdentityDatabase } from '../database.js';
+import type { ApiKeyDocument } from './model.js';
+
+/** A member and their account. */
+export interface KeyCreator {
+  accountId: string;
+  userId: string;
+}
+
+export type KeyCreators = ReturnType<typeof createKeyCreators>;
+
+/** Finds the API keys that a member created, directly or through another key. */
+export function createKeyCreators({ apiKeys }: Pick<IdentityDatabase, 'apiKeys'>) {
+  const madeBy = ({ accountId, userId }: KeyCreator) => ({ accountId, madeByUser: userId, revokedAt: null });
+  return {
+    /** @returns the number of valid keys */
+    countActive: (maker: KeyCreator): Promise<number> =>
+      apiKeys
+        .countDocuments({ ...madeBy(maker), $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }] })
+        .exec(),
+
+    /** Revokes all these keys; safe to repeat. @returns the keys that were not revoked before */
+    async revokeAll(maker: KeyCreator): Promise<ApiKeyDocument[]> {
+      const ended = await apiKeys.find(madeBy(maker)).lean<ApiKeyDocument[]>();
+      await apiKeys.updateMany(madeBy(maker), { $set: { revokedAt: new Date() } });
+      return ended;
+    },
+  };
+}

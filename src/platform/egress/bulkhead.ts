@@ -1,0 +1,134 @@
+import type { Mode } from '../../kernel/ids.js';
+
+/**
+ * Default limits of concurrent requests in this process, used for webhooks. The total is well below the number of
+ * activities that a worker runs at once, so that other work continues.
+ */
+const TOTAL_SLOTS = 64;
+/** Maximum of these slots for one receiver, and for all receivers of one account. */
+const SLOTS_PER_RECEIVER = 8;
+const SLOTS_PER_ACCOUNT = 16;
+/** Maximum of these slots for test calls of all accounts. Test calls are free, and must leave slots for live ones. */
+const TEST_SLOTS = 32;
+/** Minimum and maximum delay before a rejected request is retried. */
+const MIN_RETRY_MS = 250;
+const MAX_RETRY_MS = 30_000;
+/**
+ * Assumed duration of a request to a receiver that has not had one yet. It is short, so that a burst to a fast receiver
+ * does not wait.
+ */
+const ASSUMED_DURATION_MS = 100;
+/** Maximum receivers and accounts whose limits and durations are kept in memory. */
+const MAX_REMEMBERED_LANES = 1_000;
+
+/** The server that a request of an account goes to. */
+export interface Receiver {
+  accountId: string;
+  host: string;
+  /** Mode of the call that the request is about; live by default. */
+  mode?: Mode;
+}
+
+/** Requests in progress to one receiver, or to all receivers of one account. */
+interface Lane {
+  /** Maximum concurrent requests. */
+  max: number;
+  /** Accepts another request only while its requests take less than this share of the free slots. */
+  share: number;
+  /** Requests in progress, oldest first. */
+  running: Set<{ since: number }>;
+  /** Moving average of the duration of its requests, in ms. */
+  averageMs: number;
+  /** When the next rejected request should be retried. */
+  retryAt: number;
+}
+
+/** A slot, which must be released after use; or the time in ms after which to retry. */
+export type SlotResult = { release(): void } | { retryAfterMs: number };
+
+/** A bulkhead; see `createBulkhead`. */
+export interface Bulkhead {
+  /** Returns how long to wait for a slot, in ms; undefined if a slot is free now. */
+  waitMsFor(receiver: Receiver): number | undefined;
+  /** Takes a slot for one request. If none is free, returns after how many ms to retry. */
+  tryAcquire(receiver: Receiver): SlotResult;
+}
+
+/**
+ * Creates a bulkhead for requests, so that receivers that use their full timeout do not delay others. A receiver has at
+ * most 8 of 64 slots, an account 16 and test calls 32; receivers and accounts have fewer when few slots are left.
+ */
+export function createBulkhead({
+  total = TOTAL_SLOTS,
+  perReceiver = SLOTS_PER_RECEIVER,
+  perAccount = SLOTS_PER_ACCOUNT,
+  testSlots = TEST_SLOTS,
+} = {}): Bulkhead {
+  const lanes = new Map<string, Lane>();
+  let taken = 0;
+  let takenByTest = 0;
+
+  function lanesOf({ accountId, host }: Receiver): Lane[] {
+    return [laneOf(`${accountId} ${host}`, perReceiver, 1 / 4), laneOf(accountId, perAccount, 1 / 2)];
+  }
+
+  function laneOf(key: string, max: number, share: number): Lane {
+    const lane = lanes.get(key) ?? { max, share, running: new Set(), averageMs: ASSUMED_DURATION_MS, retryAt: 0 };
+    // Move the lane to the end, because the least recently used one is removed first.
+    lanes.delete(key);
+    lanes.set(key, lane);
+    if (lanes.size > MAX_REMEMBERED_LANES) removeOldestLane();
+    return lane;
+  }
+
+  function removeOldestLane(): void {
+    for (const [key, { running }] of lanes) {
+      if (running.size === 0) {
+        lanes.delete(key);
+        return;
+      }
+    }
+  }
+
+  /**
+   * Returns when to retry a rejected request. Retries are spread by how fast slots become free, because requests that
+   * all retry at once would be rejected again.
+   */
+  function retryDelayOf(lane: Lane): number {
+    const now = performance.now();
+    const [oldest] = lane.running;
+    const takesMs = Math.max(lane.averageMs, now - (oldest?.since ?? now));
+    lane.retryAt = Math.min(Math.max(lane.retryAt, now) + takesMs / lane.max, now + MAX_RETRY_MS);
+    return Math.max(MIN_RETRY_MS, Math.round(lane.retryAt - now));
+  }
+
+  function waitMsIn(ownLanes: readonly Lane[], isTest: boolean): number | undefined {
+    const free = Math.min(total - taken, isTest ? testSlots - takenByTest : total);
+    const full = ownLanes.filter(({ running, max, share }) => running.size >= Math.min(max, free * share));
+    return full.length === 0 ? undefined : Math.max(...full.map(retryDelayOf));
+  }
+
+  return {
+    waitMsFor: (receiver) => waitMsIn(lanesOf(receiver), receiver.mode === 'test'),
+    tryAcquire(receiver) {
+      const ownLanes = lanesOf(receiver);
+      const isTest = receiver.mode === 'test';
+      const retryAfterMs = waitMsIn(ownLanes, isTest);
+      if (retryAfterMs !== undefined) return { retryAfterMs };
+      const request = { since: performance.now() };
+      for (const lane of ownLanes) lane.running.add(request);
+      taken += 1;
+      takenByTest += Number(isTest);
+      return {
+        release() {
+          taken -= 1;
+          takenByTest -= Number(isTest);
+          for (const lane of ownLanes) {
+            lane.running.delete(request);
+            lane.averageMs = lane.averageMs * 0.75 + (performance.now() - request.since) * 0.25;
+          }
+        },
+      };
+    },
+  };
+}

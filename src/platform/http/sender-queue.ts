@@ -1,0 +1,67 @@
+import { ServiceError } from '../../kernel/errors.js';
+import { createFairQueue } from '../fair-queue.js';
+import type { ApiContext } from './context.js';
+import { deadlineOf, serviceUnavailable } from './deadline.js';
+
+/** Maximum waiting requests. Each occupies a socket until its response deadline at most. */
+const MAX_WAITING = 1_000;
+
+/**
+ * Limits how many requests use the database at once, so that a flood of requests leaves database connections to others.
+ * Further requests wait in a queue that serves senders in turn, so a flood delays and rejects only requests of its
+ * sender.
+ */
+export function createSenderQueue({ maxRunning }: { maxRunning: number }) {
+  const queue = createFairQueue({ maxRunning, maxWaiting: MAX_WAITING, createFullError: tooManyRequests });
+
+  async function enter(ctx: ApiContext, groups: readonly string[]): Promise<void> {
+    if (!queue.isFull()) return queue.enter({ groups });
+    const over = new AbortController();
+    const end = () => over.abort(serviceUnavailable());
+    const timer = setTimeout(end, Math.max(0, deadlineOf(ctx) - Date.now()));
+    ctx.res.once('close', end);
+    try {
+      if (ctx.res.closed || ctx.res.destroyed) end();
+      await queue.enter({ groups, signal: over.signal });
+    } finally {
+      clearTimeout(timer);
+      ctx.res.off('close', end);
+    }
+  }
+
+  return {
+    /**
+     * Runs the work of a request when the queue admits it.
+     * @param groups groups of the sender, widest first
+     * @throws ServiceError RATE_LIMIT_EXCEEDED if the queue is full of the sender's requests; SERVICE_UNAVAILABLE if
+     * the queue does not admit the request before its deadline; what `work` throws
+     */
+    async run<T>(ctx: ApiContext, groups: readonly string[], work: () => Promise<T>): Promise<T> {
+      await enter(ctx, groups);
+      let hasSlot = true;
+      ctx.state.releaseSlotDuring = async (pause) => {
+        // An earlier pause may have failed, so that the slot is already free.
+        if (!hasSlot) return pause();
+        hasSlot = false;
+        queue.leave();
+        const result = await pause();
+        await queue.enter({ groups });
+        hasSlot = true;
+        return result;
+      };
+      try {
+        return await work();
+      } finally {
+        delete ctx.state.releaseSlotDuring;
+        if (hasSlot) queue.leave();
+      }
+    },
+  };
+}
+
+function tooManyRequests(): ServiceError {
+  return new ServiceError(
+    'RATE_LIMIT_EXCEEDED',
+    'Too many of your requests are in progress. Retry when they have completed.',
+  );
+}

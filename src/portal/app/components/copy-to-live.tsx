@@ -1,0 +1,109 @@
+import { useLocation } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import type { Agent } from '../../../agents/schemas.js';
+import { usePortal } from '../session';
+import { Dialog } from './dialog';
+import { Failure } from './feedback';
+import { SubmitButton, TextField } from './fields';
+
+/** A secret header of a tool. The service never returns its value, so the user must enter it again for a copy. */
+interface Secret {
+  tool: string;
+  header: string;
+}
+
+/** Copies a test agent to a new live agent, because the mode of an agent cannot change. */
+export function CopyToLive({ agent }: { agent: Agent }) {
+  const { api, setMode } = usePortal();
+  const { route } = useLocation();
+  const [failure, setFailure] = useState<string>();
+  const [asking, setAsking] = useState(false);
+  const secrets = (agent.tools ?? []).flatMap(({ name: tool, header_names: headers = [] }) =>
+    headers.map((header) => ({ tool, header })),
+  );
+
+  async function copy(values: Readonly<Record<string, string>>): Promise<void> {
+    try {
+      const created = await api.post<Agent>('/agents', copyOf(agent, values), { mode: 'live' });
+      setMode('live');
+      route(`/portal/agents/${created.agent_id}`);
+    } catch (error) {
+      setFailure((error as Error).message);
+    }
+  }
+
+  return (
+    <>
+      {asking ? null : <Failure>{failure}</Failure>}
+      <button type="button" class="button" onClick={() => (secrets.length === 0 ? void copy({}) : setAsking(true))}>
+        Copy to live mode
+      </button>
+      {asking ? (
+        <SecretHeadersDialog secrets={secrets} failure={failure} onCopy={copy} onClose={() => setAsking(false)} />
+      ) : null}
+    </>
+  );
+}
+
+function SecretHeadersDialog(p: {
+  secrets: readonly Secret[];
+  failure: string | undefined;
+  onCopy: (values: Readonly<Record<string, string>>) => Promise<void>;
+  onClose: () => void;
+}) {
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [busy, setBusy] = useState(false);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    void p.onCopy(values).finally(() => setBusy(false));
+  };
+  return (
+    <Dialog title="Secret headers of the live agent" onClose={p.onClose}>
+      <form onSubmit={submit} noValidate>
+        <p>
+          The values of secret headers are never shown and cannot be copied. Enter the values for the live agent; a
+          header left empty is not copied.
+        </p>
+        <Failure>{p.failure}</Failure>
+        {p.secrets.map((secret) => (
+          <TextField
+            key={keyOf(secret)}
+            label={`${secret.header} of ${secret.tool}`}
+            name={`copy ${keyOf(secret)}`}
+            type="password"
+            value={values[keyOf(secret)] ?? ''}
+            onChange={(value) => setValues((before) => ({ ...before, [keyOf(secret)]: value }))}
+          />
+        ))}
+        <SubmitButton busy={busy}>Copy to live mode</SubmitButton>
+      </form>
+    </Dialog>
+  );
+}
+
+function keyOf({ tool, header }: Secret): string {
+  return `${tool} ${header}`;
+}
+
+/** Builds the request for a copy of an agent, with the entered header values. */
+function copyOf(agent: Agent, values: Readonly<Record<string, string>>) {
+  const {
+    agent_id: _id,
+    mode: _mode,
+    created_at: _created,
+    updated_at: _updated,
+    archived_at: _gone,
+    tools = [],
+    ...fields
+  } = agent;
+  const copied = tools.map(({ header_names: names = [], ...tool }) => {
+    const given = names.flatMap((header) => {
+      const value = values[keyOf({ tool: tool.name, header })] ?? '';
+      return value === '' ? [] : [[header, value] as const];
+    });
+    return given.length === 0 ? tool : { ...tool, headers: Object.fromEntries(given) };
+  });
+  return copied.length === 0 ? fields : { ...fields, tools: copied };
+}

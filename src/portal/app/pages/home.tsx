@@ -1,0 +1,74 @@
+import type { Agent } from '../../../agents/schemas.js';
+import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
+import { FailingWebhooks } from '../components/failing-webhooks';
+import { Loaded } from '../components/feedback';
+import { TestCall } from '../components/test-call';
+import { Code } from '../components/values';
+import { usd } from '../format';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { useData } from '../use-data';
+
+export function Home() {
+  const { api, mode } = usePortal();
+  const start = useData(mode, async (signal) => {
+    const [agents, balance] = await Promise.all([
+      api.get<PageOf<Agent>>('/agents', { limit: 1 }, signal),
+      api.get<BalanceAnswer>('/balance', {}, signal),
+    ]);
+    return { agent: agents.data[0], balance };
+  });
+
+  return (
+    <Page title="Home">
+      <FailingWebhooks />
+      <Loaded of={start}>
+        {({ agent, balance }) => (
+          <div class="columns">
+            <div>
+              <section class="card" aria-label="Balance">
+                <h2>{mode === 'test' ? 'Test balance' : 'Balance'}</h2>
+                <p>
+                  <strong>{usd(balance.available)}</strong> <span class="quiet">Calls are billed by the second.</span>
+                </p>
+              </section>
+              <section class="card" aria-label="Call with the API">
+                <h2>Call with the API</h2>
+                <p>
+                  Create <a href="/portal/keys">an API key</a>, run this command, and follow the call under{' '}
+                  <a href="/portal/calls">Calls</a>.
+                </p>
+                <Code label="Example request" text={curl(mode, agent?.agent_id)} />
+                <p>
+                  See the <a href="/docs">API reference</a> for all endpoints.
+                </p>
+              </section>
+            </div>
+            {agent === undefined ? (
+              <section class="card" aria-label="First agent">
+                <h2>Create your first agent</h2>
+                <p>An agent speaks on your calls.</p>
+                <a class="button button-main" href="/portal/agents/new">
+                  Create agent
+                </a>
+              </section>
+            ) : (
+              <TestCall agentId={agent.agent_id} />
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function curl(mode: string, agentId: string | undefined): string {
+  const who = agentId === undefined ? `"instruction": "Ask how the day was."` : `"agent_id": "${agentId}"`;
+  return [
+    `curl ${location.origin}/outbound_call \\`,
+    `  -H "Authorization: Bearer sk_${mode}_YOUR_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{"to_phone_number": "+12025550100", ${who}}'`,
+  ].join('\n');
+}

@@ -1,0 +1,71 @@
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
+import type { LiveLimits } from '../../platform/config/live-limits.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
+import type { Micros } from '../../kernel/money.js';
+import { createLedger } from '../../billing/ledger/ledger.js';
+import { limitsOf } from '../../identity/accounts/accounts.js';
+import type { TelephonyDatabase } from '../database.js';
+import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
+import { dialFieldName } from './dial-legs.js';
+import type { PeriodCountDocument } from './model.js';
+import { createPeriodCounts } from './period-counts.js';
+
+/** Amount by which the engines of an account's live calls may cost more, per UTC day, than the account has spent. */
+export const FREE_ENGINE_MICROS: Micros = 8_000_000;
+
+export type EngineCosts = ReturnType<typeof createEngineCosts>;
+
+/** The cost of the engine of one stream of a call. */
+export interface EngineCost {
+  accountId: string;
+  mode: Mode;
+  callId: string;
+  /** The stream number. */
+  stream: number;
+  micros: Micros;
+}
+
+/**
+ * Sums up the cost of the engines of an account's live calls per UTC day. Many short calls can cost the operator more
+ * than they are billed, because providers charge for speech and replies that are never heard.
+ * @param p.liveLimits absent where live calls use the simulated carrier; then costs are not counted
+ */
+export function createEngineCosts(database: TelephonyDatabase, { liveLimits }: { liveLimits: LiveLimits | undefined }) {
+  const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
+  const now = () => new Date();
+  const counts = createPeriodCounts(documents, now);
+  const ledger = createLedger(database);
+  const idOf = (accountId: string) => `${accountId}~live~engines~day`;
+  const period = 'day' as const;
+
+  return {
+    /** Adds the cost of an ended stream, once. */
+    async add({ accountId, mode, callId, stream, micros }: EngineCost): Promise<void> {
+      const amount = Math.ceil(micros);
+      if (liveLimits === undefined || mode !== 'live' || amount <= 0) return;
+      const member = `${dialFieldName({ callId })}_${stream}`;
+      await counts.add({ _id: idOf(accountId), period, member, amount, limit: Number.MAX_SAFE_INTEGER });
+    },
+
+    /**
+     * Accounts without a limit of calls per day are not checked.
+     * @returns RATE_LIMIT_EXCEEDED when the engines of this day's calls have cost far more than the account has spent
+     */
+    async findError({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+      if (mode === 'test' || limitsOf(account, mode, liveLimits).liveCallsPerDay === undefined) return undefined;
+      const entry = { _id: idOf(account._id), period, member: `${dialFieldName({ callId })}_0` };
+      if (await counts.hasRoom({ ...entry, limit: FREE_ENGINE_MICROS })) return undefined;
+      const spent = await ledger.spentToday(ledgerAccountId(account._id, mode));
+      return (await counts.hasRoom({ ...entry, limit: FREE_ENGINE_MICROS + spent })) ? undefined : costsExceeded(now());
+    },
+  };
+}
+
+function costsExceeded(now: Date): ServiceError {
+  const message =
+    "The speech and the replies of the account's live calls of this UTC day cost far more than the calls are billed. " +
+    'Avoid many short calls and calls with many interruptions, try again the next day, or ask the operator for a ' +
+    'higher limit.';
+  return new ServiceError('RATE_LIMIT_EXCEEDED', message, {}, secondsLeftOfDay(now));
+}

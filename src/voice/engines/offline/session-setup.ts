@@ -1,0 +1,61 @@
+import { filled } from '../../session/prompt.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
+import type { SessionSetup } from '../../session/reducer/state.js';
+import type { EngineCall, TranscriptTurn } from '../port.js';
+import { GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, firstSentence } from './phrases.js';
+
+/** Times in ms; tests override them. */
+export interface OfflineTimings {
+  /** Pause before the greeting. */
+  greetAfterMs: number;
+  /** Silence of both sides before the agent asks whether the caller is still there. */
+  promptAfterMs: number;
+  /** Silence of the caller before the call ends. */
+  endAfterMs: number;
+}
+
+export const OFFLINE_TIMINGS: OfflineTimings = {
+  greetAfterMs: 250,
+  promptAfterMs: SESSION_POLICY.silence.repromptAfterMs,
+  endAfterMs: SESSION_POLICY.silence.endAfterMs,
+};
+
+/** When a turn without a result counts as stalled. Longer than all STT timeouts, so that those are reached first. */
+const STALLED_AFTER_MS = 15_000;
+
+/** This engine's session setup: it recognizes each turn that VAD ends, and decides when DTMF digits are complete. */
+export function offlineSetup({ promptAfterMs, endAfterMs }: OfflineTimings, call: EngineCall): SessionSetup {
+  return {
+    policy: {
+      ...SESSION_POLICY,
+      silence: { repromptAfterMs: promptAfterMs, endAfterMs },
+      turns: { ...SESSION_POLICY.turns, stalledAfterMs: STALLED_AFTER_MS },
+      // Replies of this engine cost nothing, so the number of replies at the start need not be limited.
+      replies: { ...SESSION_POLICY.replies, atStart: SESSION_POLICY.replies.atOnce },
+    },
+    capabilities: { endsTurns: 'engine', completesDigits: 'engine' },
+    // Without a configured message, the agent leaves the introduction as its message.
+    voicemail: { action: call.voicemail.action, hasMessage: true },
+    isInbound: call.direction === 'inbound',
+    resumed: call.resume !== undefined,
+    introduced: heardOwnIntroduction(call),
+  };
+}
+
+/** Whether the caller heard the whole disclosure on an earlier stream, recognized by its text in the transcript. */
+function heardOwnIntroduction({ resume, disclosesAi }: EngineCall): boolean {
+  const lines = (resume?.turns ?? []).filter(({ speaker }) => speaker === 'agent');
+  return disclosesAi ? lines.some(isIntroduction) : lines.length > 0;
+}
+
+/** The transcript of an interrupted sentence contains only the words that were heard. */
+function isIntroduction({ text }: TranscriptTurn): boolean {
+  return text.startsWith(INTRODUCTION);
+}
+
+/** The greeting: the disclosure, if required, and the first sentence of the instruction. */
+export function buildIntroduction({ instruction, inputParameters, disclosesAi }: EngineCall): string[] {
+  const opening = firstSentence(filled(instruction, inputParameters));
+  if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
+  return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];
+}

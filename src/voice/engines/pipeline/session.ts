@@ -1,0 +1,165 @@
+import { FRAME_MS } from '../../audio/frame.js';
+import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
+import type { SessionSetup } from '../../session/reducer/state.js';
+import { answeredByInResult } from '../../session/reducer/voicemail.js';
+import { createToneDetector } from '../../session/voicemail-tone.js';
+import { createSessionRecorder } from '../../session/session-recorder.js';
+import { runSession } from '../../session/run-session.js';
+import { createToolRounds } from '../../session/tool-rounds.js';
+import { isIntroduced, buildPrompt } from '../../session/prompt.js';
+import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
+import type { TurnTaking } from '../../session/turn-taking.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
+import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
+import type { Conclusion } from '../../models/conclusion.js';
+import { listenToCaller } from './caller-side.js';
+import { createPerformer } from './performer.js';
+import type { ChatModel, ProviderError, SpeechToText, TextToSpeech } from './ports.js';
+import type { PreparedPhrases } from './prepared-phrases.js';
+import { createReplies } from './replies.js';
+import { createSpeech, meterTts } from './speech.js';
+import { createChatHistory } from './chat-history.js';
+
+export interface PipelineSessionDeps {
+  stt: SpeechToText;
+  model: ChatModel;
+  voice: TextToSpeech;
+  turnTaking: TurnTaking;
+  prepared: PreparedPhrases;
+  conclude(call: EngineCall, turns: readonly TranscriptTurn[], usage: UsageMeter): Promise<Conclusion>;
+  prices: EnginePrices;
+  silence?: Partial<SilenceTimeouts>;
+  sttTimeoutMs?: number;
+  /** Whether the result includes the session's events. */
+  recordsEvents?: boolean;
+  log(callId: string, message: string, error?: Error): void;
+}
+
+/** Runs one call of the pipeline engine: turns provider messages into session events, and commands into requests. */
+export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall, sink: EngineSink) {
+  const origin = performance.now();
+  const now = () => performance.now() - origin;
+  const usage = createUsageMeter(deps.prices);
+  const history = createChatHistory(buildPrompt(call));
+  const turns: TranscriptTurn[] = [];
+  const tone = createToneDetector(call.voicemail.action);
+  const setup = setupOf(deps, call);
+  let stopped = false;
+  let frames = 0;
+
+  const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
+  const session = runSession({
+    setup,
+    now,
+    perform: (command) => perform(command),
+    record: (event) => recorder?.record(event),
+  });
+  const { dispatch } = session;
+  const speech = createSpeech({
+    voice: meterTts(deps.voice, usage),
+    voiceName: call.voice,
+    language: call.language,
+    sink,
+    dispatch,
+  });
+  const caller = listenToCaller({
+    turnTaking: deps.turnTaking,
+    stt: deps.stt,
+    language: call.language,
+    stalledMs: setup.policy.turns.stalledAfterMs,
+    now,
+    dispatch(what) {
+      if (what.type === 'recogniser_lost') deps.log(call.callId, 'speech-to-text stream lost; reconnecting');
+      dispatch(what);
+    },
+    onGone: onProviderGone,
+  });
+  const replies = createReplies({
+    deps,
+    call,
+    sink,
+    history,
+    usage,
+    now,
+    speech,
+    toolRounds: createToolRounds(now),
+    dispatch,
+  });
+  const perform = createPerformer({
+    call,
+    sink,
+    history,
+    speech,
+    caller,
+    replies,
+    prepared: deps.prepared,
+    storeTurn,
+    itemFailed,
+  });
+
+  function onProviderGone(error: ProviderError): void {
+    deps.log(call.callId, 'provider failed; ending the call', error);
+    dispatch({ type: 'provider_gone', part: error.part, message: error.message });
+  }
+
+  function itemFailed(itemId: string, error: ProviderError): void {
+    dispatch({ type: 'item_failed', itemId, part: error.part, message: error.message });
+  }
+
+  function storeTurn(turn: TranscriptTurn): void {
+    turns.push(turn);
+    sink.storeTurn(turn);
+  }
+
+  dispatch({ type: 'line_opened' });
+
+  return {
+    onCallerAudio(frame: Uint8Array, timestampMs: number): void {
+      if (stopped) return;
+      frames += 1;
+      if (tone.push(frame, timestampMs)) dispatch({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
+      caller.push(frame, timestampMs);
+    },
+    onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
+    onPlayed(itemId: string, playedMs: number, complete: boolean): void {
+      dispatch({ type: 'item_played', itemId, playedMs, complete });
+      speech.played(itemId, playedMs);
+    },
+    onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
+    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    async stop(): Promise<EngineResult> {
+      stopped = true;
+      dispatch({ type: 'stopped' });
+      caller.close();
+      usage.add('recogniser_seconds', Math.round((frames * FRAME_MS) / 1_000));
+      const all = [...(call.resume?.turns ?? []), ...turns];
+      const conclusion = await deps.conclude(call, all, usage);
+      return {
+        ...conclusion,
+        usage: usage.total(),
+        ...answeredByInResult(session.state()),
+        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+      };
+    },
+  };
+}
+
+function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessionDeps, call: EngineCall): SessionSetup {
+  const { silence, turns } = SESSION_POLICY;
+  const policy: SessionPolicy = {
+    ...SESSION_POLICY,
+    silence: {
+      repromptAfterMs: silenceTimeouts?.promptAfterMs ?? silence.repromptAfterMs,
+      endAfterMs: silenceTimeouts?.endAfterMs ?? silence.endAfterMs,
+    },
+    turns: { ...turns, stalledAfterMs: sttTimeoutMs ?? turns.stalledAfterMs },
+  };
+  return {
+    policy,
+    capabilities: { endsTurns: stt.detectsEndOfTurn ? 'engine' : 'session' },
+    voicemail: { action: call.voicemail.action, hasMessage: call.voicemail.message !== undefined },
+    isInbound: call.direction === 'inbound',
+    resumed: call.resume !== undefined,
+    introduced: isIntroduced(call),
+  };
+}

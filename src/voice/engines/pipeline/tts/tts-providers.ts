@@ -1,0 +1,27 @@
+import type { Dispatcher } from 'undici';
+import type { PipelineSettings } from '../../../../platform/config/engines.js';
+import type { TextToSpeech } from '../ports.js';
+import { createElevenLabsTts } from './elevenlabs.js';
+import { createOpenAiTts } from './openai-speech.js';
+
+type TtsSettings = PipelineSettings['tts'];
+
+interface TtsAccount extends Pick<TtsSettings, 'baseUrl' | 'apiKey' | 'model'> {
+  voiceIdOf(voice: string): string;
+}
+
+type CreateTts = (account: TtsAccount, deps: { dispatcher: Dispatcher; timeoutMs?: number }) => TextToSpeech;
+
+/** TTS providers by their name in `TTS_PROVIDER`. */
+const PROVIDERS: Record<TtsSettings['provider'], CreateTts> = {
+  elevenlabs: createElevenLabsTts,
+  openai: createOpenAiTts,
+};
+
+/** Creates the configured TTS. @param deps.timeoutMs how long TTS may send nothing before it counts as lost */
+export function createTts(
+  { provider, voices, defaultVoice, ...account }: TtsSettings,
+  deps: { dispatcher: Dispatcher; timeoutMs?: number },
+): TextToSpeech {
+  return PROVIDERS[provider]({ ...account, voiceIdOf: (name) => voices[name] ?? defaultVoice }, deps);
+}

@@ -1,0 +1,70 @@
+import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
+import type { EngineCall, TranscriptTurn } from '../port.js';
+import { emptyValues } from '../../results/extraction.js';
+import { buildPrompt } from '../../session/prompt.js';
+import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
+import { MAX_SPEECH_TOKENS } from '../../session/speech-limits.js';
+import { findVoice } from '../voices.js';
+
+/** Audio before the start of speech that the provider includes in a turn, in ms. */
+export const PREFIX_MS = 300;
+
+const TELEPHONE = { type: 'audio/pcmu' };
+
+/** The provider's WebSocket URL, derived from its HTTP base URL. */
+export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
+  return `${baseUrl.replace(/^http/, 'ws')}/realtime?model=${encodeURIComponent(model)}`;
+}
+
+/**
+ * The provider's session settings for a call.
+ * @param resumed set for a session that continues a call: the transcript so far, and whether the caller does not
+ *   notice, because the session before it was replaced on purpose
+ */
+export function buildSession(
+  settings: OpenAiRealtimeSettings,
+  call: EngineCall,
+  resumed: { turns: readonly TranscriptTurn[]; unnoticed: boolean } | undefined,
+): Record<string, unknown> {
+  const values = call.resume?.values ?? emptyValues(call.outputTemplate);
+  const tools = detectsMachines(call) ? [...call.tools, MACHINE_TOOL] : call.tools;
+  return {
+    type: 'realtime',
+    output_modalities: ['audio'],
+    max_output_tokens: MAX_SPEECH_TOKENS,
+    instructions: buildPrompt(resumed === undefined ? call : { ...call, resume: { ...resumed, values } }),
+    tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, parameters })),
+    audio: {
+      input: {
+        format: TELEPHONE,
+        transcription: { model: settings.transcriptionModel, language: call.language.split('-')[0] },
+        turn_detection: turnDetection(settings, true),
+      },
+      output: { format: TELEPHONE, voice: findVoice(call.voice).openai },
+    },
+  };
+}
+
+/** The session update that lets the provider answer each turn without a request, or makes it only listen. */
+export function autoReplySettings(settings: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
+  return { type: 'realtime', audio: { input: { turn_detection: turnDetection(settings, answers) } } };
+}
+
+export function detectsMachines({ direction, voicemail }: EngineCall): boolean {
+  return direction === 'outbound' && voicemail.action !== 'continue';
+}
+
+/** Settings of turn detection. The provider must not interrupt replies, because only we know how much was played. */
+function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
+  const common = { create_response: answers, interrupt_response: false };
+  return chosen.type === 'server_vad'
+    ? { type: 'server_vad', prefix_padding_ms: PREFIX_MS, silence_duration_ms: chosen.silenceMs, ...common }
+    : { type: 'semantic_vad', eagerness: chosen.eagerness, ...common };
+}
+
+const MACHINE_TOOL = {
+  name: ANSWERING_MACHINE_TOOL,
+  description:
+    'Call this at once, and say nothing, when you hear that an answering machine or a voicemail has answered instead of a person.',
+  parameters: { type: 'object', properties: {}, additionalProperties: false },
+};

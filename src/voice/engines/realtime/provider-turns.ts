@@ -1,0 +1,78 @@
+import { FRAME_MS } from '../../audio/frame.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
+
+/** Transcript text for speech that was not transcribed. */
+const NOT_TRANSCRIBED = '(speech)';
+
+interface Turn {
+  startMs: number;
+  endMs?: number;
+}
+
+/**
+ * Converts the provider's turns to session events in stream time. The provider reports the times of turns relative to
+ * the audio it received. Transcripts arrive later and in any order.
+ */
+export function createProviderTurns(dispatch: (what: SessionEventBody) => void) {
+  const turns = new Map<string, Turn>();
+  /** Differences between the provider's audio time and stream time: from audio time `fromMs` on, add `byMs`. */
+  let shifts: { fromMs: number; byMs: number }[] = [];
+  let givenMs = 0;
+
+  function onStream(audioMs: number): number {
+    const shift = shifts.findLast(({ fromMs }) => fromMs <= audioMs) ?? shifts[0];
+    return audioMs + (shift?.byMs ?? 0);
+  }
+
+  function emitTurn(itemId: string, text: string): void {
+    const turn = turns.get(itemId);
+    turns.delete(itemId);
+    if (turn === undefined || text.trim() === '') return;
+    const endMs = Math.max(turn.startMs + FRAME_MS, turn.endMs ?? onStream(givenMs));
+    const times = { startMs: Math.round(turn.startMs), endMs: Math.round(endMs) };
+    dispatch({ type: 'turn_words', text: text.trim(), ...times });
+  }
+
+  return {
+    /** Records that a frame was sent to the provider. */
+    onFrameSent(timestampMs: number): void {
+      const byMs = timestampMs - givenMs;
+      if (shifts.at(-1)?.byMs !== byMs) shifts.push({ fromMs: givenMs, byMs });
+      givenMs += FRAME_MS;
+    },
+
+    /** Call this when a new provider session starts: audio time restarts at 0, and earlier turns get no transcript. */
+    begin(): void {
+      for (const itemId of turns.keys()) emitTurn(itemId, NOT_TRANSCRIBED);
+      shifts = [];
+      givenMs = 0;
+    },
+
+    /** @param audioMs position in the sent audio, without the prefix that the provider keeps before speech */
+    started(itemId: string, audioMs: number): void {
+      const startMs = Math.max(0, onStream(audioMs));
+      turns.set(itemId, { startMs });
+      dispatch({ type: 'voice_started', startMs, streamMs: Math.max(startMs, onStream(givenMs)) });
+    },
+
+    /** @param audioMs position in the sent audio, without the silence that ended the turn */
+    stopped(itemId: string, audioMs: number): void {
+      const endMs = onStream(audioMs);
+      const turn = turns.get(itemId);
+      if (turn !== undefined) turn.endMs = Math.max(turn.startMs, endMs);
+      dispatch({ type: 'turn_over', endMs });
+    },
+
+    onTranscript: emitTurn,
+    onTranscriptionFailed: (itemId: string) => emitTurn(itemId, NOT_TRANSCRIBED),
+    /** Whether transcripts are missing. */
+    isWaiting: () => turns.size > 0,
+
+    /** Call this at the end of the call. Turns without a transcript are marked as not transcribed. */
+    finish(): void {
+      for (const itemId of turns.keys()) emitTurn(itemId, NOT_TRANSCRIBED);
+    },
+  };
+}
+
+export type ProviderTurns = ReturnType<typeof createProviderTurns>;

@@ -1,0 +1,71 @@
+import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
+import type { Logger } from '../../../platform/telemetry/logger.js';
+import type { EnginePrices } from '../engine-usage.js';
+import type { OfflinePhrases } from '../offline-phrases.js';
+import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
+import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
+import type { SessionSetup } from '../../session/reducer/state.js';
+import { isIntroduced } from '../../session/prompt.js';
+import type { EngineCall } from '../port.js';
+import { CONNECTION_TIMINGS } from './connection.js';
+import type { LinkTimings } from './provider-link.js';
+
+export interface RealtimeTimings extends LinkTimings {
+  /** The introduction is repeated if the caller heard less of it than this, in ms. */
+  greetingHeardMs: number;
+  /** How long the caller waits for a reply before a filler plays, in ms. */
+  fillerAfterMs: number;
+  /** A provider without progress for this long counts as lost, in ms. */
+  lostAfterMs: number;
+  /** Age after which a session is renewed at the next pause, in ms. The provider ends sessions after an hour. */
+  renewAfterMs: number;
+  /** Timeout for the transcript of the caller's last turn at the end of the call, in ms. */
+  finalTranscriptMs: number;
+  /** Timeout for the last transcript and the conclusion together, in ms. The stream session waits 4 s for both. */
+  stopWithinMs: number;
+}
+
+export interface RealtimeSessionDeps {
+  settings: OpenAiRealtimeSettings;
+  prices: EnginePrices;
+  phrases: OfflinePhrases;
+  logger: Logger;
+  timings: RealtimeTimings;
+  silence: Partial<SilenceTimeouts>;
+  /** Whether the result includes the session's events. */
+  recordsEvents: boolean;
+}
+
+export const REALTIME_TIMINGS: RealtimeTimings = {
+  ...CONNECTION_TIMINGS,
+  retryAfterMs: 300,
+  greetingHeardMs: SESSION_POLICY.introduction.heardAfterMs,
+  fillerAfterMs: SESSION_POLICY.filler.afterMs,
+  lostAfterMs: 8_000,
+  renewAfterMs: 50 * 60_000,
+  finalTranscriptMs: 800,
+  stopWithinMs: 3_500,
+};
+
+/** This engine's session setup: the provider detects turns and answers them. */
+export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDeps, call: EngineCall): SessionSetup {
+  const { silence, introduction, filler } = SESSION_POLICY;
+  const policy: SessionPolicy = {
+    ...SESSION_POLICY,
+    silence: {
+      repromptAfterMs: silenceTimeouts.promptAfterMs ?? silence.repromptAfterMs,
+      endAfterMs: silenceTimeouts.endAfterMs ?? silence.endAfterMs,
+    },
+    introduction: { ...introduction, heardAfterMs: timings.greetingHeardMs },
+    filler: { ...filler, afterMs: timings.fillerAfterMs },
+  };
+  const { action, message } = call.voicemail;
+  return {
+    policy,
+    capabilities: { endsTurns: 'engine', startsReplies: 'provider' },
+    voicemail: { action, hasMessage: message !== undefined },
+    isInbound: call.direction === 'inbound',
+    resumed: call.resume !== undefined,
+    introduced: isIntroduced(call),
+  };
+}

@@ -1,0 +1,94 @@
+import { concludeCall } from '../../models/conclusion.js';
+import { runSession } from '../../session/run-session.js';
+import { createSessionRecorder } from '../../session/session-recorder.js';
+import { isBusy, isClosing } from '../../session/reducer/state.js';
+import { answeredByInResult } from '../../session/reducer/voicemail.js';
+import { createUsageMeter } from '../engine-usage.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
+import { openProviderSide } from './provider-side.js';
+import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
+
+export type RealtimeSession = ReturnType<typeof startRealtimeSession>;
+
+const TICK_MS = 200;
+
+/** Runs one call with the provider's realtime session: turns its messages into events, and commands into messages. */
+export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall, sink: EngineSink) {
+  const { timings } = deps;
+  const origin = performance.now();
+  const now = () => performance.now() - origin;
+  const usage = createUsageMeter(deps.prices);
+  const turns: TranscriptTurn[] = [];
+  const setup = setupOf(deps, call);
+  const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
+  const { dispatch, state } = runSession({
+    setup,
+    now,
+    perform: (command) => provider.perform(command),
+    record: (event) => recorder?.record(event),
+  });
+  const provider = openProviderSide({ ...deps, call, sink, usage, now, dispatch, state, transcriptSoFar, storeTurn });
+
+  function storeTurn(turn: TranscriptTurn): void {
+    turns.push(turn);
+    sink.storeTurn(turn);
+  }
+
+  function transcriptSoFar(onLine: readonly TranscriptTurn[] = []): TranscriptTurn[] {
+    return [...(call.resume?.turns ?? []), ...[...turns, ...onLine].toSorted((a, b) => a.startMs - b.startMs)];
+  }
+
+  /** Drops the connection of a provider that makes no progress, and renews a session before its time limit. */
+  function tick(): void {
+    const { link, responses } = provider;
+    const { awaitedSinceMs } = state().provider;
+    const owedMs = awaitedSinceMs === undefined ? 0 : now() - awaitedSinceMs;
+    if (Math.max(responses.waitedMs(), owedMs) > timings.lostAfterMs) {
+      if (isClosing(state())) provider.giveUpClosing();
+      else link.dropConnection('the provider timed out');
+    } else if (link.ageMs() > timings.renewAfterMs && !isBusy(state()) && responses.isFree()) link.renew();
+  }
+
+  async function conclude(withinMs: number): Promise<EngineResult> {
+    const { baseUrl, apiKey, conclusionModel: model } = deps.settings;
+    const chat = { baseUrl, apiKey, model };
+    const conclusion = await concludeCall({
+      chat,
+      call,
+      turns: transcriptSoFar(),
+      withinMs,
+      usage,
+      logger: deps.logger,
+    });
+    usage.add('call_seconds', Math.round(now() / 1_000));
+    return {
+      ...conclusion,
+      ...answeredByInResult(state()),
+      usage: usage.total(),
+      ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+    };
+  }
+
+  const ticking = setInterval(tick, TICK_MS);
+  provider.link.open();
+  deps.phrases.prepare(call.voice);
+  dispatch({ type: 'line_opened' });
+
+  return {
+    onCallerAudio: (frame: Uint8Array, timestampMs: number) =>
+      state().stopped ? undefined : provider.onCallerAudio(frame, timestampMs),
+    onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
+    onPlayed: (itemId: string, playedMs: number, complete: boolean) =>
+      dispatch({ type: 'item_played', itemId, playedMs, complete }),
+    onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
+    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    async stop(): Promise<EngineResult> {
+      const began = performance.now();
+      const callerSpeaks = state().turns.isOpen;
+      clearInterval(ticking);
+      dispatch({ type: 'stopped' });
+      await provider.close(callerSpeaks);
+      return conclude(Math.max(500, timings.stopWithinMs - (performance.now() - began)));
+    },
+  };
+}

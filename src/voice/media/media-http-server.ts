@@ -1,0 +1,114 @@
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { clientOf } from '../../platform/egress/client-address.js';
+import { createHttpServer } from '../../platform/http/server/http-server.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import { createConnectionGate } from './connection-gate.js';
+import { MAX_STREAMS } from './stream-slots.js';
+
+/**
+ * Limits of connections without a verified signature. One address may have as many connections as a process has calls,
+ * because all calls of a process that died reconnect at once.
+ */
+const MAX_UNVERIFIED = { perClient: 1_000, total: 2_000 };
+/** Maximum connections. It exceeds both other limits together, so that those decide which connections are dropped. */
+const MAX_CONNECTIONS = MAX_STREAMS.all + MAX_UNVERIFIED.total + 100;
+const HTTP_LIMITS = {
+  maxHeaderSize: 8_192,
+  headersTimeout: 2_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 500,
+};
+
+/** The HTTP server of a media server: health checks, WebSocket upgrades, and limits for unverified connections. */
+export function createMediaHttpServer(p: {
+  /** Whether a proxy in front sets the client's address. */
+  trustProxy: boolean;
+  health: () => { closing: boolean; calls: number };
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  logger: Logger;
+}) {
+  const { trustProxy, logger } = p;
+  const server = createHttpServer(HTTP_LIMITS, answer);
+  server.maxHeadersCount = 100;
+  server.maxConnections = MAX_CONNECTIONS;
+  const gate = createConnectionGate(MAX_UNVERIFIED);
+  const answered = new WeakSet<Duplex>();
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    // Send only one response per connection. A second request destroys the connection.
+    if (answered.has(request.socket)) return void request.socket.destroy();
+    answered.add(request.socket);
+    identify(request);
+    const isHealth = request.url === '/health' && (request.method === 'GET' || request.method === 'HEAD');
+    const { closing, calls } = p.health();
+    const status = isHealth ? (closing ? 503 : 200) : 404;
+    const body = isHealth
+      ? { status: closing ? 'closing' : 'ok', calls }
+      : { success: false, message: 'There is no such endpoint or object.', error_code: 'NOT_FOUND' };
+    // Close the connection, so that no request body is read to its end.
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
+    response.end(JSON.stringify(body));
+  }
+
+  /** Records the client's address of a connection. Behind a proxy, only the request's headers contain the address. */
+  function identify(request: IncomingMessage): void {
+    const { remoteAddress } = request.socket;
+    const forwardedFor = request.headers['x-forwarded-for'];
+    gate.identify(request.socket, clientOf({ forwardedFor: String(forwardedFor ?? ''), remoteAddress, trustProxy }));
+  }
+
+  server.on('connection', (socket) => {
+    const { remoteAddress } = socket;
+    const own = trustProxy ? undefined : clientOf({ forwardedFor: '', remoteAddress, trustProxy: false });
+    gate.enter(socket, own);
+  });
+  server.on('upgrade', (request, socket, head) => {
+    identify(request);
+    socket.on('error', (error) => logger.debug({ err: error }, 'WebSocket upgrade aborted'));
+    p.onUpgrade(request, socket, head);
+  });
+
+  return {
+    /** Stops counting the socket as unverified. */
+    markVerified: (socket: Duplex) => gate.leave(socket),
+
+    /** @returns the port, which the system chooses for port 0 */
+    async listen({ port, host }: { port: number; host: string }): Promise<number> {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      return (server.address() as AddressInfo).port;
+    },
+
+    /** Stops accepting connections. @returns a promise that resolves when the last one is closed */
+    stop(): Promise<void> {
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      return stopped;
+    },
+
+    closeAll: () => server.closeAllConnections(),
+  };
+}
+
+/** Answers an upgrade request with an HTTP error status. */
+export function rejectUpgrade(socket: Duplex, status: number, why: string): void {
+  const body = JSON.stringify({ success: false, message: why });
+  socket.once('finish', () => socket.destroy());
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,54 @@
+import type { Mode } from '../../kernel/ids.js';
+
+/** The part of a socket that is needed here. */
+interface SlotSocket {
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Maximum number of concurrent streams of a media server. */
+export interface StreamLimits {
+  all: number;
+  /** Maximum for test calls, which also count towards `all`. Test calls are free, so they must not fill the server. */
+  test: number;
+}
+
+/**
+ * Limits for streams with a valid signature. They do not depend on the address, because a carrier uses only a few
+ * addresses. 200 test calls take half of a core, which leaves the other half to live calls.
+ */
+export const MAX_STREAMS: StreamLimits = { all: 4_000, test: 200 };
+
+/** The properties of a call that determine which limit applies. */
+export interface StreamOwner {
+  mode: Mode;
+  accountId: string;
+}
+
+/**
+ * Counts the streams of a media server. A socket frees its slots when it closes. Test calls of one account may use at
+ * most as many slots as remain free, so that a single account cannot take more than half of them.
+ */
+export function createStreamSlots(limits: StreamLimits) {
+  const all = new Set<SlotSocket>();
+  const test = new Map<SlotSocket, string>();
+
+  function assignTest(socket: SlotSocket, accountId: string): boolean {
+    const own = [...test.values()].filter((each) => each === accountId).length;
+    if (own >= limits.test - test.size) return false;
+    test.set(socket, accountId);
+    socket.once('close', () => test.delete(socket));
+    return true;
+  }
+
+  return {
+    /** Takes a slot for a socket, before its call's mode is known. @returns false if the server is full */
+    acquire(socket: SlotSocket): boolean {
+      if (all.size >= limits.all) return false;
+      all.add(socket);
+      socket.once('close', () => all.delete(socket));
+      return true;
+    },
+    /** Applies the limits for the call's mode and account. @returns false if a limit is reached */
+    assign: (socket: SlotSocket, { mode, accountId }: StreamOwner) => mode === 'live' || assignTest(socket, accountId),
+  };
+}

@@ -1,0 +1,95 @@
+import type { MediaSignals, StreamedCall } from '../call-reader.js';
+import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import type { CarrierStream } from '../media/carrier-stream.js';
+import { createMediaReports } from '../media/media-reports.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import type { Recordings } from '../recordings/recordings.js';
+import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
+import { createConversationRecord } from '../results/conversation-record.js';
+import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
+import type { ConversationResultDocument } from '../results/model.js';
+import { createResultWriter } from '../results/result-writer.js';
+import { createWrapUp } from '../results/wrap-up.js';
+import { estimateCostMicros } from '../engines/engine-usage.js';
+import type { Engine, EngineCall, EngineUsage } from '../engines/port.js';
+
+export interface SessionStorageDeps {
+  stream: CarrierStream;
+  streamId: string;
+  carrierSid: string;
+  /** The stream number: 0 for the call's first stream. */
+  resumption: number;
+  /** The stored result of the call's earlier streams. */
+  earlier: ConversationResultDocument | null;
+  request: StreamedCall;
+  engine: Engine;
+  results: ConversationResults;
+  /** Absent if calls are not recorded. */
+  recordings?: Recordings;
+  gateway: MediaSignals;
+  engineCosts: Pick<DialGate, 'addEngineCost'>;
+  logger: Logger;
+  /** Aborted when this media server shuts down. */
+  closing: AbortSignal;
+  /** How long a lost stream waits for another stream of the call, in ms; tests shorten it. */
+  lostForGoodMs?: number;
+}
+
+/** Creates all parts that store or report a session: record, stored result, recording and reports to the workflow. */
+export function createSessionStorage(
+  deps: SessionStorageDeps,
+  p: {
+    startedAt: number;
+    template: EngineCall['outputTemplate'];
+    /** Called when another stream has taken over the call. */
+    onSuperseded: () => void;
+  },
+) {
+  const { streamId, carrierSid, resumption, earlier, request, engine, logger } = deps;
+  const callId = request._id;
+  const callStartedAt = earlier?.startedAt ?? new Date(p.startedAt);
+  const offsetMs = Math.max(0, p.startedAt - callStartedAt.getTime());
+  const record = createConversationRecord({ template: p.template, offsetMs, earlier });
+  const beginning: ConversationBeginning = {
+    callId,
+    streamId,
+    carrierSid,
+    engine: engine.name,
+    startedAt: callStartedAt,
+    resumptions: resumption,
+  };
+  const writer = createResultWriter({
+    results: deps.results,
+    beginning,
+    logger,
+    onClaimed: (row) => row && record.takeOver(row),
+    onSuperseded: p.onSuperseded,
+  });
+  const recorder =
+    deps.recordings &&
+    createTwoTrackRecorder(
+      deps.recordings.open({ callId, stream: resumption, offsetMs, test: request.mode === 'test' }, writer.claimed),
+    );
+  const reports = createMediaReports({ gateway: deps.gateway, callId, streamId, carrierSid, logger });
+  function countCost(usage: EngineUsage): void {
+    const { accountId, mode } = request;
+    const cost = { accountId, mode, callId, stream: resumption, micros: estimateCostMicros(usage) };
+    deps.engineCosts.addEngineCost(cost).catch((error: unknown) => {
+      logger.error({ callId, err: error }, 'engine cost not counted');
+    });
+  }
+
+  const wrapUp = createWrapUp({ ...deps, beginning, record, writer, recorder, reports, countCost });
+
+  return {
+    /** Start of the stream, in ms from the start of the call's first stream. */
+    offsetMs,
+    record,
+    recorder,
+    reports,
+    wrapUp,
+    checkpoint: (when?: 'at once') => writer.checkpoint(() => record.progress(), when),
+  };
+}
+
+export type SessionStorage = ReturnType<typeof createSessionStorage>;

@@ -1,0 +1,112 @@
+import { createCallGate } from '../../src/calls/wiring.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
+import { eventually, expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { newCallId } from '../support/store/test-database.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
+
+const USD = 1_000_000;
+const TOO_DEAR = /cost far more than the calls are billed\. .* ask the operator/;
+
+describe('engines that cost more than the calls of their account are billed', () => {
+  let service: Service;
+  let customer: Customer;
+  beforeAll(async () => {
+    service = await startService({ env: REAL_CARRIER });
+  }, 120_000);
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    customer = await service.customer();
+  });
+
+  function addCost(micros: number, stream = 0, callId = newCallId()): Promise<void> {
+    const cost = { accountId: customer.account._id, mode: 'live' as const, callId, stream, micros };
+    return createCallGate(service).addEngineCost(cost);
+  }
+
+  const admit = () =>
+    createCallGate(service).admitReceived({ account: customer.account, mode: 'live', callId: newCallId() });
+
+  const place = (key: string) =>
+    eventually(async () => {
+      const order = { to_phone_number: '+12025550140', instruction: 'Say hello.' };
+      const answer = await service.place(key, order, { 'Idempotency-Key': `call ${newCallId()}` });
+      return answer.status !== 503 && answer;
+    });
+
+  it('end further live calls of the day at 8 USD, placed and received, of this account only', async () => {
+    await addCost(8 * USD - 1);
+    expect((await place(customer.liveKey)).status).toBe(200);
+    await addCost(USD);
+    const before = await service.countCallRequests();
+    const rejection = await place(customer.liveKey);
+    expectError(rejection, 429, 'RATE_LIMIT_EXCEEDED', TOO_DEAR);
+    expect(Number(rejection.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect(await service.countCallRequests()).toBe(before);
+    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    expect((await place(customer.testKey)).status).toBe(200);
+    expect((await place((await service.customer()).liveKey)).status).toBe(200);
+  }, 120_000);
+
+  it('may cost as much more as the account has spent in the day', async () => {
+    await addCost(8 * USD);
+    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    const id = ledgerAccountId(customer.account._id, 'live');
+    const hold = { ledgerAccountId: id, callId: newCallId(), window: 0, microsPerSecond: 2_500 };
+    await createLedger(service.database).hold({ ...hold, maxDurationSeconds: 400, windows: [400] });
+    expect(await admit()).toBeUndefined();
+    await addCost(USD);
+    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+  });
+
+  it('count once per stream of a call', async () => {
+    const callId = newCallId();
+    for (let repeat = 0; repeat < 3; repeat += 1) await addCost(4 * USD - 1, 0, callId);
+    expect(await admit()).toBeUndefined();
+    await addCost(4 * USD + 1, 1, callId);
+    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+  });
+
+  it('are not limited for an account without a daily limit of calls', async () => {
+    await service.accounts.setLimits(customer.account._id, { liveCallsPerDay: 'none' });
+    customer = { ...customer, account: (await service.accounts.find(customer.account._id)) as Customer['account'] };
+    await addCost(100 * USD);
+    expect(await admit()).toBeUndefined();
+  });
+});
+
+describe('the end of a stream', () => {
+  const engine = createScriptedEngine();
+  let media: MediaFixture;
+  beforeAll(async () => {
+    media = await openMediaFixture({ engine: engine.factory, env: REAL_CARRIER });
+  }, 60_000);
+  afterAll(() => media.close());
+
+  it.each([
+    ['known', { units: { voice_characters: 9 }, costMicros: 8_000_000 }],
+    ['estimated', { units: { voice_characters: 100_000, chat_input_tokens: 5_000_000, other: 7 }, costMicros: null }],
+  ])(
+    'counts the cost of its engine, %s, against its account',
+    async (_how, usage) => {
+      const account = await createAccounts(media.database).create({ name: 'Acme' });
+      const { callId, ...placed } = await media.placeCall({ accountId: account._id });
+      const line = await media.openLine({ callId, ...placed });
+      await eventually(async () => engine.calls.has(callId));
+      const scripted = engine.calls.get(callId) as ScriptedCall;
+      scripted.result = { usage };
+      scripted.sink.end('agent_hangup');
+      await line.closed;
+      const config = parseConfig({ NODE_ENV: 'test', ...REAL_CARRIER });
+      const gate = createCallGate({ config, database: media.database });
+      const admit = () => gate.admitReceived({ account, mode: 'live', callId: newCallId() });
+      await eventually(async () => (await admit()) !== undefined);
+      expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    },
+    60_000,
+  );
+});

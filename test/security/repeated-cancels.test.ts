@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { createCallProjection } from '../../src/calls/projection.js';
+import type { Mode } from '../../src/kernel/ids.js';
+import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
+import { newCallId } from '../support/store/test-database.js';
+
+let service: Service;
+let reads: number;
+
+beforeAll(async () => {
+  const uri = `${process.env['TEST_MONGODB_URI']}/cancels_${randomUUID()}?monitorCommands=true`;
+  service = await startService({ worker: false, env: { MONGODB_URI: uri } });
+  service.database.connection.getClient().on('commandStarted', ({ command }) => {
+    if (command['find'] === 'calls') reads += 1;
+  });
+});
+beforeEach(() => (reads = 0));
+afterAll(() => service.close());
+
+/** Creates a call that rings and that has no workflow. */
+async function ringing({ account, agent }: Customer, mode: Mode): Promise<string> {
+  const callId = newCallId();
+  const request = {
+    _id: callId,
+    accountId: account._id,
+    mode,
+    direction: 'outbound' as const,
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: '+12025550124',
+    agent: { agentId: agent._id, instruction: 'Hi.', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  };
+  await service.database.callRequests.create(request);
+  await createCallProjection(service.database).begin(request, { callId, sequence: 1, at: Date.now() });
+  return callId;
+}
+
+const end = (callId: string) =>
+  createCallProjection(service.database).apply({
+    callId,
+    sequence: 2,
+    at: Date.now(),
+    endTime: Date.now(),
+    status: 'CANCELLED',
+    endReason: 'api_hangup',
+  });
+
+const cancel = (callId: string, key: string) => managementOf(service).post(`/calls/${callId}/cancel`, key);
+
+describe('requests that cancel a call and wait for its end', () => {
+  it('share their database reads', async () => {
+    const customer = await service.customer();
+    const calls = [await ringing(customer, 'test'), await ringing(customer, 'test')];
+    const cancels = Array.from({ length: 16 }, (_, n) => cancel(calls[n % 2] ?? '', customer.testKey));
+    await sleep(4_000);
+    // Each request reads the call once by itself. Later reads are shared by all requests.
+    expect(reads).toBeLessThan(16 + 40);
+    for (const callId of calls) await end(callId);
+    for (const response of await Promise.all(cancels)) {
+      expect(response).toMatchObject({ status: 200, json: { result: 'cancelled', status: 'CANCELLED' } });
+    }
+  }, 60_000);
+
+  it('are limited to 20 per account and mode, without an effect on other accounts and live mode', async () => {
+    const customer = await service.customer();
+    const other = await service.customer();
+    const callId = await ringing(customer, 'test');
+    const cancels = Array.from({ length: 25 }, () => cancel(callId, customer.testKey));
+    const answered: Answer[] = [];
+    for (const each of cancels) void each.then((response) => answered.push(response));
+    await sleep(4_000);
+    expect(answered).toHaveLength(5);
+    for (const response of answered) {
+      expectError(response, 429, 'CONCURRENCY_LIMIT_EXCEEDED');
+      expect(response.json).toMatchObject({ limit: 20, current: 20 });
+    }
+    const [live, foreign] = [await ringing(customer, 'live'), await ringing(other, 'test')];
+    const otherCancels = [cancel(live, customer.liveKey), cancel(foreign, other.testKey)];
+    await sleep(1_000);
+    for (const each of [callId, live, foreign]) await end(each);
+    expect((await Promise.all(otherCancels)).map(({ status }) => status)).toEqual([200, 200]);
+    await Promise.all(cancels);
+    expect(answered.filter(({ status }) => status === 200)).toHaveLength(20);
+  }, 60_000);
+
+  it('add one event to the workflow history of the call', async () => {
+    const { address, namespace, taskQueue } = service.config.temporal;
+    const connection = await Connection.connect({ address });
+    try {
+      const client = new Client({ connection, namespace });
+      const workflowId = newCallId();
+      const run = await client.workflow.start('call', { workflowId, taskQueue });
+      for (let n = 0; n < 3; n++) expect(await service.gateway.hangUp(workflowId, { cause: 'api_hangup' })).toBe(true);
+      const { events = [] } = await run.fetchHistory();
+      const signals = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);
+      expect(signals).toHaveLength(1);
+      await run.terminate();
+    } finally {
+      await connection.close();
+    }
+  }, 30_000);
+});
