@@ -70,16 +70,18 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
      */
     async json(method: string, path: string, p: RequestOptions): Promise<unknown> {
       for (let tries = 1; ; tries++) {
-        const timeout = AbortSignal.timeout(p.timeoutMs ?? TIMEOUT_MS);
-        const signal = p.signal === undefined ? timeout : AbortSignal.any([timeout, p.signal]);
+        const limit = createTimeout(p.signal);
+        limit.restart(p.timeoutMs ?? TIMEOUT_MS);
         try {
-          return await jsonOf(await request(method, path, p, signal));
+          return await jsonOf(await request(method, path, p, limit.signal));
         } catch (error) {
           const failure = failureOf(error, p);
           const isSafeToRepeat = method === 'get' || p.idempotencyKey !== undefined;
           const waitMs = tries < MAX_TRIES ? retryDelayAfter(failure, tries, isSafeToRepeat) : undefined;
           if (waitMs === undefined) throw failure;
           await sleep(waitMs, undefined, { signal: p.signal });
+        } finally {
+          limit.clear();
         }
       }
     },
@@ -89,22 +91,42 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
      * @throws ApiError
      */
     async *stream(path: string, p: RequestOptions): AsyncGenerator<Uint8Array> {
-      const silent = new AbortController();
-      const giveUp = () => silent.abort(new DOMException('silent', 'TimeoutError'));
-      let timer = setTimeout(giveUp, p.timeoutMs ?? TIMEOUT_MS);
-      const signal = p.signal === undefined ? silent.signal : AbortSignal.any([silent.signal, p.signal]);
+      const limit = createTimeout(p.signal);
+      limit.restart(p.timeoutMs ?? TIMEOUT_MS);
       try {
-        const { body } = await request('get', path, p, signal);
+        const { body } = await request('get', path, p, limit.signal);
         for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-          clearTimeout(timer);
-          timer = setTimeout(giveUp, STREAM_TIMEOUT_MS);
+          limit.restart(STREAM_TIMEOUT_MS);
           yield chunk;
         }
       } catch (error) {
         throw failureOf(error, p);
       } finally {
-        clearTimeout(timer);
+        limit.clear();
       }
+    },
+  };
+}
+
+/**
+ * Creates a signal that aborts with a TimeoutError, or when the caller's signal does. `AbortSignal.any` cannot do this:
+ * Node 20 (20.20.2) forgets the timeout of an `AbortSignal.timeout` in it when it collects garbage.
+ */
+function createTimeout(callersSignal: AbortSignal | undefined) {
+  const over = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stop = () => over.abort(callersSignal?.reason);
+  callersSignal?.addEventListener('abort', stop);
+  if (callersSignal?.aborted) stop();
+  return {
+    signal: over.signal,
+    restart(ms: number): void {
+      clearTimeout(timer);
+      timer = setTimeout(() => over.abort(new DOMException('The time limit has passed.', 'TimeoutError')), ms);
+    },
+    clear(): void {
+      clearTimeout(timer);
+      callersSignal?.removeEventListener('abort', stop);
     },
   };
 }

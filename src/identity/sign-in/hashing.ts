@@ -1,7 +1,7 @@
 import type { Config } from '../../platform/config/config.js';
 import { networksOf } from '../../platform/egress/client-address.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineAfterBody, serviceUnavailable } from '../../platform/http/deadline.js';
+import { abortSignalOf, deadlineAfterBody } from '../../platform/http/deadline.js';
 import { clientAddress } from '../../platform/http/security.js';
 import type { SlotRequest } from '../../platform/fair-queue.js';
 import type { UserDocument } from '../people/model.js';
@@ -17,16 +17,9 @@ export type Hashing = ReturnType<typeof createHashing>;
 export function createHashing({ config, passwords }: { config: Config; passwords: Passwords }) {
   /** Leaves the queue at the response deadline, or when the client disconnects. */
   function claimOf(ctx: ApiContext): SlotRequest {
-    const over = new AbortController();
-    const leftMs = deadlineAfterBody(ctx, RESPONSE_TIMEOUT_MS) - HASHING_MS - Date.now();
-    const late = setTimeout(() => over.abort(new PasswordsBusyError()), Math.max(0, leftMs));
-    const gone = () => {
-      clearTimeout(late);
-      over.abort(serviceUnavailable());
-    };
-    if (ctx.res.closed || ctx.res.destroyed) gone();
-    else ctx.res.once('close', gone);
-    return { groups: networksOf(clientAddress(ctx, config)), signal: over.signal };
+    const deadline = deadlineAfterBody(ctx, RESPONSE_TIMEOUT_MS) - HASHING_MS;
+    const signal = abortSignalOf(ctx, deadline, () => new PasswordsBusyError());
+    return { groups: networksOf(clientAddress(ctx, config)), signal };
   }
 
   return {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../kernel/errors.js';
 import { createFairQueue } from '../fair-queue.js';
 import type { ApiContext } from './context.js';
-import { deadlineOf, serviceUnavailable } from './deadline.js';
+import { abortSignalOf } from './deadline.js';
 
 /** Maximum waiting requests. Each occupies a socket until its response deadline at most. */
 const MAX_WAITING = 1_000;
@@ -15,18 +15,8 @@ export function createSenderQueue({ maxRunning }: { maxRunning: number }) {
   const queue = createFairQueue({ maxRunning, maxWaiting: MAX_WAITING, createFullError: tooManyRequests });
 
   async function enter(ctx: ApiContext, groups: readonly string[]): Promise<void> {
-    if (!queue.isFull()) return queue.enter({ groups });
-    const over = new AbortController();
-    const end = () => over.abort(serviceUnavailable());
-    const timer = setTimeout(end, Math.max(0, deadlineOf(ctx) - Date.now()));
-    ctx.res.once('close', end);
-    try {
-      if (ctx.res.closed || ctx.res.destroyed) end();
-      await queue.enter({ groups, signal: over.signal });
-    } finally {
-      clearTimeout(timer);
-      ctx.res.off('close', end);
-    }
+    if (queue.isFull()) await queue.enter({ groups, signal: abortSignalOf(ctx) });
+    else await queue.enter({ groups });
   }
 
   return {

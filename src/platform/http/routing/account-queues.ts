@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../kernel/errors.js';
 import type { Mode } from '../../../kernel/ids.js';
 import type { ApiContext } from '../context.js';
+import { abortSignalOf } from '../deadline.js';
 import type { RouteLoad } from '../contract/route.js';
 import { createFairQueues } from '../../fair-queue.js';
 import { createProcessSlots } from './process-slots.js';
@@ -64,11 +65,11 @@ export function createAccountQueues({
   };
   const processSlots = createProcessSlots(now);
 
-  async function enter(load: RouteLoad, key: string, closed: AbortSignal): Promise<void> {
+  async function enter(ctx: ApiContext, load: RouteLoad, key: string): Promise<void> {
     const queue = queues[load];
     try {
       if (!queue.isFull(key)) await queue.enter(key, {});
-      else await queue.enter(key, { signal: AbortSignal.any([closed, AbortSignal.timeout(waitTimeoutMs)]) });
+      else await queue.enter(key, { signal: abortSignalOf(ctx, Date.now() + waitTimeoutMs) });
     } catch {
       throw tooManyRequests();
     }
@@ -90,7 +91,7 @@ export function createAccountQueues({
       const closed = new AbortController();
       res.once('close', () => closed.abort());
       if (res.closed || res.destroyed) closed.abort();
-      await enter(load, key, closed.signal);
+      await enter(ctx, load, key);
       const holder = { accountId: requester.account._id, mode: requester.mode, res };
       const releaseSlot =
         maxInProcess === undefined ? () => undefined : processSlots.acquire(holder, maxInProcess[requester.mode]);

@@ -1,0 +1,79 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import { abortSignalOf } from '../../src/platform/http/deadline.js';
+import { createAccountQueues } from '../../src/platform/http/routing/account-queues.js';
+import { createTransport } from '../../src/sdk/transport.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Lets a few rounds of garbage collection pass. A timeout of 300 ms is then still pending. */
+async function collectRepeatedly(): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    await sleep(20);
+    collectGarbage();
+  }
+}
+
+function contextOf(res: EventEmitter): ApiContext {
+  const closed = new AbortController().signal;
+  return { res, state: { arrivedAt: Date.now(), minDeadlineMs: 0, closed } } as unknown as ApiContext;
+}
+
+describe('after garbage collection', () => {
+  it('a request still has its deadline', async () => {
+    const res = new EventEmitter();
+    const aborted = jest.fn();
+    (() => abortSignalOf(contextOf(res), Date.now() + 300).addEventListener('abort', aborted))();
+    await collectRepeatedly();
+    expect(aborted).not.toHaveBeenCalled();
+    await sleep(400);
+    expect(aborted).toHaveBeenCalledTimes(1);
+  });
+
+  it('a request that waits in the queue of its account is still rejected in time', async () => {
+    const queues = createAccountQueues({ waitTimeoutMs: 300 });
+    const account = { account: { _id: 'acc_1' }, mode: 'live' } as const;
+    const forever = () => new Promise<void>(() => undefined);
+    for (let n = 0; n < 2; n++) void queues.run(contextOf(new EventEmitter()), 'export', account, forever);
+    const waiting = queues.run(contextOf(new EventEmitter()), 'export', account, forever);
+    const outcome = Promise.race([waiting.catch((error: Error) => error.message), sleep(3_000, 'still waiting')]);
+    await collectRepeatedly();
+    expect(await outcome).toMatch(/^Too many requests of this kind/);
+  });
+
+  it('a request of the client still times out, with a signal of its caller', async () => {
+    const server = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const { json } = createTransport({ baseUrl, apiKey: 'key' });
+      const caller = new AbortController();
+      const outcomes = [
+        json('post', '/calls', { timeoutMs: 300, signal: caller.signal }),
+        json('post', '/calls', { timeoutMs: 60_000, signal: AbortSignal.timeout(300) }),
+      ].map((sent) => Promise.race([sent.catch((error: Error) => error.message), sleep(3_000, 'still waiting')]));
+      await collectRepeatedly();
+      const [byTimeout, byCaller] = await Promise.all(outcomes);
+      expect(byTimeout).toMatch(/did not respond in time/);
+      expect(byCaller).toMatch(/aborted due to timeout/);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});
+
+it('the signal of a request aborts when its response has closed', () => {
+  const res = new EventEmitter();
+  const signal = abortSignalOf(contextOf(res), Date.now() + 60_000);
+  expect(signal.aborted).toBe(false);
+  res.emit('close');
+  expect(signal.aborted).toBe(true);
+  expect(abortSignalOf({ ...contextOf(res), res: { closed: true } } as unknown as ApiContext).aborted).toBe(true);
+});
