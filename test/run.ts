@@ -57,8 +57,8 @@ async function run({ projects, workers, priority }: Lane, report: string, args: 
   const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...projects, `--maxWorkers=${workers}`];
   const child = spawn(process.execPath, [...jest, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args], {
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-    // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Its report is in the
-    // file.
+    // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Each run writes its
+    // results to a file.
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   if (child.pid !== undefined) setPriority(child.pid, priority);
