@@ -13,8 +13,9 @@ interface Lane {
 }
 
 /**
- * Groups of test projects that run in parallel. Real-time calls mostly wait, so two of them leave most of a CPU core
- * free. They fail if they have to wait for the core, so all other groups have a lower priority.
+ * Groups of test projects that run in parallel. Tests of real-time calls mostly wait, so two workers for them leave
+ * most of a CPU core free. These tests fail if they have to wait for the core, so all other groups have a lower
+ * priority.
  */
 const LANES: Record<string, Lane> = {
   realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
