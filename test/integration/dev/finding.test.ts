@@ -16,8 +16,8 @@ import { openDatabase } from '../../../src/database.js';
 jest.setTimeout(300_000);
 
 /**
- * The launcher must report a failed download within this time. mongodb-memory-server alone, which downloads mongod,
- * takes 6 s for its three attempts.
+ * The launcher must report a failed download within this time. The library mongodb-memory-server alone takes 6 s for
+ * its three attempts to download mongod.
  */
 const REPORTED_WITHIN_MS = 30_000;
 
