@@ -13,8 +13,9 @@ interface Lane {
 }
 
 /**
- * Groups of test projects that run in parallel. Real-time calls mostly wait, so two of them leave most of a CPU core
- * free. They fail if they have to wait for the core, so all other groups have a lower priority.
+ * Groups of test projects that run in parallel. Tests of real-time calls mostly wait, so two workers for them leave
+ * most of a CPU core free. These tests fail if they have to wait for the core, so all other groups have a lower
+ * priority.
  */
 const LANES: Record<string, Lane> = {
   realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
@@ -57,8 +58,8 @@ async function run({ projects, workers, priority }: Lane, report: string, args: 
   const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...projects, `--maxWorkers=${workers}`];
   const child = spawn(process.execPath, [...jest, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args], {
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-    // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Its report is in the
-    // file.
+    // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Each run writes its
+    // results to a file.
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   if (child.pid !== undefined) setPriority(child.pid, priority);

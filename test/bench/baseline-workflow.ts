@@ -4,8 +4,8 @@ import type { BaselineActivities } from './baseline.js';
 const { writeLikeACall } = proxyLocalActivities<BaselineActivities>({ scheduleToCloseTimeout: '2s' });
 
 /**
- * The minimum for a durable call: one update, which waits for one local activity. The activity writes the same rows as
- * the service does.
+ * The least work that a durable call needs, as a baseline for the service: one update, which waits for one local
+ * activity. The activity writes as many documents as the service writes for a new call.
  */
 export async function BaselineWorkflow(callId: string): Promise<void> {
   let done = false;

@@ -5,7 +5,10 @@ import type { Database } from '../../src/database.js';
 
 export type BaselineActivities = ReturnType<typeof createBaselineActivities>;
 
-/** Writes what the service writes when it creates a call, with the bare driver and without any decisions. */
+/**
+ * Writes documents like those that the service writes for a new call, with the bare driver and without the service's
+ * checks.
+ */
 function createBaselineActivities(database: Database) {
   const db = database.connection.getClient().db(database.connection.name);
   const documents = (name: string) => db.collection<{ _id: string }>(`baseline_${name}`);

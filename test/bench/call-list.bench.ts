@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 it(`pages through ${CALLS} calls as fast at any depth as at the beginning`, async () => {
-  // Warms up: the first scans of a new server are slow.
+  // Sends some requests before the measurement, because the first scans of a new server are slow.
   for (let tries = 0; tries < 10; tries++) await service.request('/calls?limit=1', { key: customer.liveKey });
   const narrowed = await cursorsOf(service, customer);
   const depths = { 'first page': 0, '10 %': 0.1, '50 %': 0.5, '99 %': 0.99 };
@@ -69,7 +69,7 @@ it(`pages through ${CALLS} calls as fast at any depth as at the beginning`, asyn
   for (const name of Object.keys(depths)) expect((median[name] ?? Number.NaN) / first).toBeLessThanOrEqual(MOST);
 }, 600_000);
 
-/** Returns cursors for any time in the list, as the service would issue them. */
+/** Returns a function that builds the list's cursor for any time, as the service would issue it. */
 async function cursorsOf({ config, request }: Service, { account, liveKey }: Customer) {
   const cursors = createCursors(config.apiKeyPepper);
   const { json } = await request('/calls?limit=1', { key: liveKey });
@@ -77,7 +77,7 @@ async function cursorsOf({ config, request }: Service, { account, liveKey }: Cus
   const [at, id = ''] = given.split(' ');
   const { createHash } = await import('node:crypto');
   const list = `calls ${account._id} live ${createHash('sha256').update('{}').digest('base64url')}`;
-  // Fails if the service gives its lists other names, because its cursors would then differ from these.
+  // A cursor depends on the name of its list. This fails if the service uses another name for the list than this file.
   expect(cursors.write(list, { at: new Date(Number(at)), id })).toBe(json['next_cursor']);
   return (time: number) => cursors.write(list, { at: new Date(time), id });
 }

@@ -5,7 +5,7 @@ import { newCallId, newLedgerAccountId, openTestDatabase } from '../support/stor
 import { createRandom } from '../simulation/random.js';
 import { percentile, report } from './figures.js';
 
-/** Prices of a second, for calls of the account that all calls use. Their order is random, with a fixed seed. */
+/** Prices per second. All calls use one account; each call gets one of these prices at random, with a fixed seed. */
 const RATES = [2_500, 833, 40_000];
 const HIGHEST_MINUTE = 60 * Math.max(...RATES);
 const OPEN_HOLDS = 10_000;
@@ -117,7 +117,7 @@ it(`grants ${HOLDS_PER_SECOND} holds a second on one account with ${OPEN_HOLDS} 
   });
   const { heldMicros } = await ledger.balance(id);
   expect(heldMicros).toBe(expectedMicros);
-  // Two numbers in the document can have a few more digits; nothing else may grow.
+  // In the account document, two numbers can have a few more digits; nothing else may grow.
   expect(many.bytes).toBeLessThan(few.bytes + 32);
   expect(busy.markers).toBeLessThanOrEqual(MAX_MARKERS);
   expect(await ledger.audit(id)).toMatchObject({

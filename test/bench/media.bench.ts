@@ -19,7 +19,7 @@ const STREAM_URL = 'wss://media.example.com/stream';
 const LATENESS_MS = 5;
 /** The maximum CPU time per frame, as a multiple of the echo server's CPU time. */
 const RATIO = 4;
-/** This includes the recording: a call keeps up to eight seconds of audio before it stores them as one chunk. */
+/** The limit includes the recording: a call keeps up to eight seconds of audio before it stores them as one chunk. */
 const MEMORY_PER_CALL_KB = 2_048;
 /** The processes of MongoDB and Temporal, which other benchmarks use too. */
 const SERVERS = (process.env['TEST_SERVER_PIDS'] ?? '').split(',').filter(Boolean);

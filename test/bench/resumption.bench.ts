@@ -6,7 +6,10 @@ import { launch, type Launched } from '../support/dev-stack.js';
 import { percentile, report } from './figures.js';
 
 const CALLS = 5;
-/** The target on an idle machine is 3 s. This limit is five times that, because the machine may be busy. */
+/**
+ * The agent should be heard again within 3 s on an idle machine. This limit is five times that, because the machine may
+ * be busy.
+ */
 const LIMIT_MS = 15_000;
 
 let stack: Launched;

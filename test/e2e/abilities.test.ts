@@ -12,7 +12,10 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness';
 import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
 
-/** The test uses the API, a worker, a media process and the simulated carrier. The test controls this engine. */
+/**
+ * The engine of the media process, which the test controls. The API, the worker, the media server and the simulated
+ * carrier are real.
+ */
 const engine = createScriptedEngine();
 let ports: Ports;
 let simulator: Simulator;

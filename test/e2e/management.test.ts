@@ -103,7 +103,7 @@ describe('the management API on a running service', () => {
   });
 
   it('places, follows and cancels calls from a shell and delivers webhooks to a local listener', async () => {
-    // The command line finds the service, test key and agent in the data folder of the stack.
+    // The command line finds the service's address, a test key and an agent in the data folder of the started service.
     const env = { CALLWRIGHT_DATA_DIR: stack.dataFolder };
     const shell = async (...args: string[]) => {
       const { code, stdout, stderr } = await runCli([...args, '--json'], env, { timeout: 150_000 });

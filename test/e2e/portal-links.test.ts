@@ -58,7 +58,10 @@ const PASSWORD = 'correct horse battery';
     return /http\S+#token=[\w-]{43}/.exec(text)?.[0] ?? '';
   }
 
-  /** Opens the link in another browser, which does not have the session of the sign-up. */
+  /**
+   * Opens the verification link in a browser without the session of the sign-up. Asserts that the page asks for the
+   * password and rejects a wrong one.
+   */
   async function expectPasswordAsked(link: string): Promise<void> {
     const elsewhere = await (await browser.newContext({ viewport: { width: 375, height: 800 } })).newPage();
     elsewhere.setDefaultTimeout(30_000);

@@ -105,7 +105,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.waitForSelector('nav[aria-label=Pages]');
     expect(await page.textContent('.side-foot')).toContain(XSS);
     await expectAccessible('start-empty');
-    // The title would be different if the name were interpreted as HTML.
+    // If the page interpreted the account's name as HTML, the script in the name would change the title.
     expect(await page.title()).toBe('Home · Callwright');
   });
 

@@ -45,7 +45,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     database = await openDatabase(runtime.mongodb_uri);
     accountId = (await createAgents(database).find(runtime.agent_id))?.accountId ?? '';
     // If the media process and the API are killed at the same time, no process reports the end of the call. The
-    // workflow then asks for the end when the call has reached its maximum duration.
+    // workflow then learns of the end only at the maximum duration, when it hangs up and asks the carrier.
     await database.agents.updateOne({ _id: runtime.agent_id }, { $set: { maxDurationSeconds: 120 } });
     const killing = new AbortController();
     const killer = killAtRandom(killing.signal);

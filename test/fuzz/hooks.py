@@ -62,7 +62,7 @@ class Identity:
         if WHO in ("session", "newcomer"):
             case.headers["Cookie"] = f"sid={data}"
             case.headers["Origin"] = BASE_URL
-            # The portal's pages send it even without a body.
+            # The portal's pages send a Content-Type even without a body.
             if "Content-Type" not in case.headers and not case.operation.body:
                 case.headers["Content-Type"] = "application/json"
 
@@ -116,11 +116,11 @@ BEYOND_SCHEMA = [
     r"limit and cursor cannot be combined with CSV, which contains the whole period\.",
     r"from must be before to\.",
     r"The period must have at most \d+ days\.",
-    # Without call_id, a query needs both of them.
+    # Without call_id, a query needs to_phone_number and agent_id.
     r"to_phone_number is required\.",
     r"agent_id is required\. Only POST accepts [^;]*\.",
     r"to_phone_number must differ from the number that the call comes from\.",
-    # Configuration, offered engines and ownership.
+    # Rules about the configuration, the offered engines and the objects that an account has.
     r"voice: \S+ is not available on the engines? [^;]*; use one of [^;]*",
     r"language: the voice \S+ does not speak [^;]*; use one of [^;]*",
     r"language: must be a language tag like en-US",

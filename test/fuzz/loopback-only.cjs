@@ -1,6 +1,6 @@
 'use strict';
-// Loaded before the service's code. Generated requests contain URLs of webhooks and tools on the internet, which this
-// run must not reach: names are not found, and connections to addresses other than loopback fail.
+// Loaded before the service's code. Generated requests contain URLs of webhooks and tools on the internet, which the
+// fuzz run must not reach. So host names do not resolve, and connections to addresses other than loopback fail.
 const dns = require('node:dns');
 const net = require('node:net');
 

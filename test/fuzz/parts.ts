@@ -1,7 +1,7 @@
 import type { RouteAuth } from '../../src/platform/http/contract/route.js';
 import { routes, type OperationId } from '../../src/api/routes.js';
 
-/** How a part of the run authenticates; the hooks add the credentials. */
+/** How a part of the fuzz run authenticates; `hooks.py` adds the credentials. */
 export type Authentication = 'key' | 'session' | 'newcomer' | 'carrier' | 'nobody';
 
 export interface Part {
@@ -12,7 +12,10 @@ export interface Part {
   operations: OperationId[];
   /** The share of the examples for each operation that this part sends. */
   share: number;
-  /** Leaves out the systematic requests, because another part sends them to the same operations. */
+  /**
+   * Leaves out Schemathesis's systematic requests (its coverage phase), because another part sends them to the same
+   * operations.
+   */
   brief?: true;
 }
 

@@ -49,7 +49,7 @@ export async function runPart(p: {
   seed: number;
   examples: number;
   withinMs: number;
-  /** Environment for the hooks. */
+  /** The environment of Schemathesis and of `hooks.py`. */
   env: NodeJS.ProcessEnv;
   folder: string;
   signal: AbortSignal;

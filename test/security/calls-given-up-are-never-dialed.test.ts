@@ -54,7 +54,10 @@ const starter = (start: CallGateway['start']) => ({
 /** Counts the calls of an account that its clients can see. */
 const visibleCalls = (accountId: string) => service.database.calls.countDocuments({ accountId });
 
-/** Waits until nothing is held, because an attempt releases its holds only after its response. */
+/**
+ * Waits until the account has no holds, because a workflow that rejects a late call responds before it releases the
+ * call's holds.
+ */
 const waitForNoHolds = (accountId: string) =>
   eventually(
     async () => (await createLedger(service.database).balance(ledgerAccountId(accountId, 'live'))).heldMicros === 0,

@@ -38,7 +38,8 @@ function openEnded(schema: unknown, found: Record<string, unknown>[] = []): Reco
   if (typeof schema !== 'object' || schema === null) return found;
   const one = schema as Record<string, unknown>;
   if (one['type'] === 'array' || one['propertyNames'] !== undefined) found.push(one);
-  // If an object is nullable, its limits are next to the alternatives, not within them.
+  // The schema of a nullable object has alternatives: the object and null. The limits are not in these alternatives but
+  // next to them, so the alternatives are not searched.
   if (one['propertyNames'] !== undefined) return found;
   for (const each of Object.values(one)) openEnded(each, found);
   return found;

@@ -84,7 +84,8 @@ describe('responses do not reveal which addresses have an account', () => {
     ]);
     expect(shapes[0]).toEqual(shapes[1]);
     expect(shapes[0]?.[0]).toBe(200);
-    // A later log-in with the new password does not reveal the old account either: it leads to the new account only.
+    // A log-in with the new password succeeds too, but leads to the new account only. So it does not reveal that the
+    // address already has an account.
     expect([await logIn(email, NEW_PASSWORD), await logIn('free@example.com', NEW_PASSWORD)]).toEqual([200, 200]);
     expect(await logIn(email)).toBe(200);
     const mailed = await mailTo(email, 2);

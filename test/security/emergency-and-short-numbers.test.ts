@@ -9,7 +9,8 @@ const EMERGENCY = [
   '+911',
   '+112',
   '+999',
-  // The short number follows the country code. For some, another country with the same country code has the number.
+  // The short number follows the country code. Some of these short numbers are in use only in another country with the
+  // same country code.
   '+1911',
   '+1999',
   '+353999',

@@ -80,7 +80,7 @@ async function newAccount(): Promise<{ accountId: string; key: string }> {
 /** Stores thousands of top-ups, as the ledger of a years-old account has them. */
 async function fillLedger(id: string): Promise<void> {
   await createLedger(database).topUp({ ledgerAccountId: id, paymentId: 'first', amountMicros: 1_000_000 });
-  // The account document has its latest operations in itself, in the same form as in the journal.
+  // The account document contains its latest operations, in the form of journal entries.
   const account = await database.ledgerAccounts.collection.findOne({ _id: id as never });
   const [[operation, marker] = []] = Object.entries((account?.['markers'] ?? {}) as Record<string, object>);
   const entries = Array.from({ length: 3_000 }, (_, n) => ({

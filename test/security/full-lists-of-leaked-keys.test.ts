@@ -98,7 +98,7 @@ describe('agents that a leaked key has made', () => {
     await storeAgents(customer, 1, { _id: first, mode: 'live', archivedAt: new Date(Date.now() - 2 * HOUR) });
     await storeAgents(customer, 1, { _id: second, mode: 'live', archivedAt: new Date(Date.now() - HOUR) });
     await storeAgents(customer, 998, { mode: 'live', archivedAt: new Date() });
-    // The agent was archived at the same moment when it became the account's inbound agent.
+    // Stores the state that results if an agent is archived at the moment when it becomes the account's inbound agent.
     await service.database.accounts.updateOne({ _id: accountId }, { $set: { inboundAgentId: first } });
     expect((await makeAgent(customer.liveKey)).status).toBe(200);
     const left = await service.database.agents.find({ _id: { $in: [first, second] } }, { _id: 1 }).lean();

@@ -11,7 +11,8 @@ afterEach(() => release());
 afterAll(() => harness.stop());
 
 /**
- * Makes test calls hang while they are dialed, as in scenario 33, or until `release`. Reports which dials have begun.
+ * Makes test calls hang while they are dialed, as script 33 of the simulated carrier does, until `release` or for 10 s.
+ * Reports which dials have begun.
  */
 function hangTestDials() {
   const accountOf = new Map<string, string>();
@@ -81,7 +82,7 @@ describe('test calls whose dial hangs', () => {
     const dials = hangTestDials();
     const callIds = await placeTestCalls(12, 1, dials);
     expect(await until(() => dials.begun.length >= 1, 10_000)).toBe(true);
-    // This is longer than the three attempts take with a carrier that rejects the call.
+    // This is longer than all three attempts of a dial take if the carrier rejects each attempt.
     await new Promise((resolve) => setTimeout(resolve, 7_000));
     release();
     await until(() => dials.begun.length === 12, 30_000);

@@ -84,7 +84,8 @@ describe('the output of a model', () => {
   it.each(['max_completion_tokens', 'max_tokens'])(
     'keeps the field that its server accepts when a tool of one account is rejected: a tool named %s',
     async (name) => {
-      // The server acts as a reasoning model, which accepts only the newer field.
+      // The server acts as a reasoning model: of the two fields for the maximum number of tokens, it accepts only the
+      // newer one, `max_completion_tokens`.
       unknownField = 'max_tokens';
       const model = createChatModel(account, { dispatcher });
       const tools = [{ name, description: 'Looks up.', parameters: { type: 'object' } }];

@@ -17,8 +17,8 @@ beforeAll(async () => {
   ports = createPorts(env);
   temporal = await prepareTemporal({ env, dataFolder, ports, report: () => undefined, signal });
   server = await temporal.start?.(signal);
-  // Waits for the addresses in the output. Temporal prints them later than it serves workflows, when its UI has had
-  // time to start.
+  // Waits until Temporal has printed its addresses. It prints them some time after it begins to serve workflows, so its
+  // UI has had time to start.
   await eventually(() => Promise.resolve(server?.lastOutput().includes('Metrics:')));
   await eventually(async () => (await fetch(`${temporal.uiUrl}/api/v1/namespaces`)).ok);
 }, 120_000);

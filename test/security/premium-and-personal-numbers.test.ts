@@ -41,7 +41,7 @@ describe('a premium-rate or personal number', () => {
   it.each(EXPENSIVE)('is never called on a real carrier, even if its country is allowed: %s', async (to) => {
     const { account, liveKey } = await idleCustomer(real);
     expectError(await real.place(liveKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED', /premium-rate or personal/);
-    // A permission for the whole country does not include these numbers.
+    // A permission for a whole country does not include its premium-rate and personal numbers.
     await real.accounts.setLimits(account._id, { destinationCaps: [{ prefix: '+1' }, { prefix: '+380' }] });
     expectError(await real.place(liveKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED');
   });

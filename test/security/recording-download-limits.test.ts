@@ -144,7 +144,8 @@ describe('a process', () => {
     for (const status of [200, 200, 503]) expect(await askAndStall(server.url('test'))).toBe(status);
     server.pass(600_000);
     expect(await askAndStall(server.url('test'))).toBe(200);
-    // Except for the other old download, the open downloads are too new to be ended.
+    // Of two old downloads, the previous request has ended one, and this request ends the other. The downloads that are
+    // then open are too new to be ended.
     expect(await askAndStall(server.url('test'))).toBe(200);
     expect(await askAndStall(server.url('test'))).toBe(503);
     await eventually(async () => server.turns.size() === 2);

@@ -20,7 +20,10 @@ import { startTestCarrierServer } from '../support/test-carrier/server';
 import { holdBack } from './support/held-back-requests.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
-/** After any other response, Twilio answers the call, reads an error message to the caller, and bills the operator. */
+/**
+ * The response that rejects an inbound call. After any other response, Twilio answers the call, reads an error message
+ * to the caller, and bills the operator.
+ */
 const REJECT = '<?xml version="1.0" encoding="UTF-8"?><Response><Reject reason="busy"/></Response>';
 
 const NUMBER = '+12025550177';

@@ -40,7 +40,7 @@ describe('a rejected inbound call', () => {
     }
     expect(await rows(service, customer)).toHaveLength(1);
     expect(await service.database.carrierBindings.countDocuments()).toBe(bindings);
-    // The first call waits for its decision. A repeat of its webhook means the same call and is not rejected.
+    // A repeated request for the first call means the same call, so it is not rejected.
     expect((await forwardCall(service, customer.testKey, customer, first)).status).toBe(200);
   });
 

@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../support/pipeline-stage';
 const MINUTE_MS = 60_000;
 /** The maximum number of replies in the first minute: 6 at once, and one more every 2.5 s. */
 const MOST_REPLIES = 6 + 24;
-/** The maximum number of groups of DTMF digits in a minute: one at least 1.5 s after another. */
+/** The maximum number of groups of DTMF digits in a minute, with at least 1.5 s between two groups. */
 const MOST_GROUPS = 41;
 
 describe('a remote party that provokes endless replies at the operator’s cost', () => {

@@ -44,7 +44,7 @@ function closing<T extends { close: () => Promise<unknown> }>(started: T): T {
 const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
 const silent = () => createLogger({ role: 'test', level: 'silent' });
 
-/** Starts another server that accepts HTTP, and returns its port. */
+/** For each server that accepts HTTP, except the API, a function that starts the server and returns its port. */
 const SERVERS: Record<string, () => Promise<number>> = {
   async 'the media server'() {
     const health = () => ({ closing: false, calls: 0 });

@@ -30,7 +30,7 @@ describe('the media stream of a call', () => {
       await setStatus(over.call, status);
       const late = new Promise((resolve) => setTimeout(() => resolve('still open'), 20_000).unref());
       expect(await Promise.race([over.line.closed, late])).toBe(1000);
-      // The transcript up to that time is stored.
+      // The result of the ended call, with its transcript so far, is stored as complete.
       await eventually(async () => (await media.results.find(over.call.callId))?.endedAt !== undefined);
       const heard = other.line.heard.length;
       await eventually(async () => other.line.heard.length > heard + 10);

@@ -42,7 +42,7 @@ describe('the host of a request', () => {
   ])('is rejected if the request target names a host too: %s', async (target) => {
     const response = await send([`GET ${target} HTTP/1.1`, 'Host: a.test', 'Connection: close']);
     expect(response).toMatch(/^HTTP\/1\.1 400 /);
-    // Some of these requests are rejected by the parser, because it does not recognize them as HTTP.
+    // Some of these requests are rejected by Node's HTTP parser, because it does not recognize them as HTTP.
     expect(response).toMatch(/The request target must be a path|The request is not valid HTTP/);
   });
 

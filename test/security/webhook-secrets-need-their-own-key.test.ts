@@ -18,10 +18,10 @@ beforeEach(async () => {
   customer = await service.customer(0);
 });
 
-/** Returns the key that earlier releases used. */
+/** Returns the key with which earlier releases encrypted webhook secrets. */
 const pepperKey = () => createHmac('sha256', service.config.apiKeyPepper).update('webhook secrets').digest();
 
-/** Encrypts a secret as earlier releases did. */
+/** Encrypts a webhook secret as earlier releases did. */
 function sealedByPepper(accountId: string, secret: Buffer): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', pepperKey(), nonce).setAAD(Buffer.from(accountId));

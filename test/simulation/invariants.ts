@@ -113,7 +113,10 @@ export function createInvariants(
     }
   }
 
-  /** I4: a settlement bills all windows of its call, and no more than these windows hold. */
+  /**
+   * I4: a settlement covers the money held for all windows of its call, and bills at most this money. A window that
+   * holds less than its full price is the call's last.
+   */
   function checkCall({ _id: key, callId, billedSeconds = 0, heldMicros, billedMicros = 0 }: LedgerEntryDocument): void {
     const rate = rateOfKey(limits.facts, key);
     let held = 0;

@@ -53,17 +53,17 @@ function movesOf(
 const ofDefault = (seconds: number) => priceOfSeconds(seconds, DEFAULT_MICROS_PER_SECOND);
 const atDefault = { microsPerSecond: DEFAULT_MICROS_PER_SECOND };
 
-/** Holds use the call's price, but the settlement uses the default price. */
+/** A mutant in which holds use the call's price, but the settlement uses the default price. */
 export const settlementAtDefault = withCells((_key, { type, heldMicros = 0, billedSeconds = 0 }) =>
   type === 'settlement' ? { billedMicros: Math.min(ofDefault(billedSeconds), heldMicros), ...atDefault } : undefined,
 );
 
-/** The balance check and the first hold use 0.15 USD for every call, whatever its price. */
+/** A mutant in which the balance check and the first hold use 0.15 USD for every call, whatever its price. */
 export const firstMinuteAtDefault = withCells((key, { type, amountMicros }) =>
   type === 'hold' && key.endsWith('~0') && amountMicros ? { amountMicros: ofDefault(60) } : undefined,
 );
 
-/** The first hold uses the call's price, but extensions use the default price. */
+/** A mutant in which the first hold uses the call's price, but extensions use the default price. */
 export const laterWindowsAtDefault = withCells((key, { type, amountMicros = 0, microsPerSecond = 1 }) =>
   type === 'hold' && !key.endsWith('~0') && amountMicros > 0
     ? { amountMicros: ofDefault(secondsCovered(amountMicros, microsPerSecond)), ...atDefault }
@@ -74,7 +74,7 @@ export const correctionAtDefault = withCells((_key, { type, amountMicros = 0 }) 
   type === 'correction' ? { creditedSeconds: secondsCovered(amountMicros, DEFAULT_MICROS_PER_SECOND) } : undefined,
 );
 
-/** The stored markers contain prices, but the code that reads the markers ignores these prices. */
+/** A mutant in which the stored markers contain prices, but the code that reads the markers ignores these prices. */
 export const constantSeconds: SessionMutant = (session) => {
   const blind = <T extends LedgerMarker>(cell: T): T => {
     const copy = { ...cell };

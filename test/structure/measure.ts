@@ -123,7 +123,7 @@ export function functionsOf(source: SourceFile): Measured[] {
     const each = node as Node;
     const own = nameOf(each) ?? name;
     if (each.type !== undefined && FUNCTIONS.has(each.type)) {
-      // A method that contains a function has the span of this function.
+      // Some nodes of methods have no span. The span is then that of the function inside the node.
       const span = each.span ?? (each['function'] as Node | undefined)?.span;
       if (span !== undefined) {
         const text = bytes.subarray(span.start - begin, span.end - begin).toString();

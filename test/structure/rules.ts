@@ -87,7 +87,7 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
   },
   {
     words: /streamSid/,
-    // Stored results of conversations have a field with this name.
+    // The stored results of conversations have a field `streamSid`.
     at: /^src\/(telephony\/(twilio|simulator)\/|voice\/results\/(model|conversation-results)\.ts$)/,
     why: 'Outside the stored result of a conversation a stream has a streamId.',
   },

@@ -4,7 +4,9 @@ import { parseSync, type Module } from '@swc/core';
 
 export const ROOT = join(__dirname, '../..');
 const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
-/** The folder of the browser app, which is compiled separately. Its own configuration checks its pages. */
+/**
+ * The folder of the browser app, which is compiled separately, with its own tsconfig.json. These checks leave it out.
+ */
 const APP = 'src/portal/app';
 
 export interface SourceFile {

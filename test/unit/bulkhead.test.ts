@@ -29,7 +29,7 @@ describe('slots for webhook requests', () => {
       }
     };
     wantMore();
-    // Endpoints whose requests came first keep more than their share until these requests end.
+    // Endpoints whose requests came first keep more slots than their share until these requests end.
     for (let post = 0; post < 100; post++) {
       held.shift()?.release();
       wantMore();

@@ -13,7 +13,8 @@ interface Story {
 }
 
 /**
- * Events of one answered call from the carrier and the media server. They fit together and are in their natural order.
+ * Consistent events of one answered call from the carrier and the media server, in the order in which they usually
+ * happen.
  */
 const answeredCall: fc.Arbitrary<Story> = fc
   .record({

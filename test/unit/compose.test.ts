@@ -9,7 +9,7 @@ import { likeASecret, PRODUCTION } from '../support/production.js';
 const ROOT = join(__dirname, '..', '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-// jest brings this package along. The package has no type declarations.
+// This package is installed as a dependency of jest. It has no type declarations.
 const { safeLoad } = jest.requireActual<{ safeLoad: (text: string) => unknown }>('js-yaml');
 
 const service = z.object({

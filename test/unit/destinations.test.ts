@@ -23,7 +23,7 @@ describe('a destination', () => {
     ['+37190123456', []],
     ['+870771234567', []],
     ['+8811234567890', []],
-    // An account that allows +1 probably does not want to allow these islands.
+    // Jamaica is blocked unless a rule names its prefix: an account that allows +1 probably means North America.
     ['+18765550123', []],
     ['+18765550123', [{ prefix: '+1' }]],
     // A rule for a whole country does not allow the country's premium numbers.

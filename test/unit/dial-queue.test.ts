@@ -90,8 +90,8 @@ describe('the dial queue of a carrier account', () => {
     calls.run(5_000);
     calls.arrive('one', 1, 5_000);
     calls.run(60_000);
-    // Slots within the lead time were already assigned. After them, at most j + 1 = 2 calls of the other account go
-    // first.
+    // Slots within the lead time, at most two, were already assigned. After them, at most j + 1 calls of the other
+    // account go before the j-th waiting call of an account, so at most two before this first call.
     expect(calls.dialsBefore('one', 5_000)).toBeLessThanOrEqual(2 + 2);
   });
 

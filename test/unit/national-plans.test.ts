@@ -27,7 +27,7 @@ describe('the national numbering plans', () => {
 
   it('accept ordinary and impossible numbers that are neither', () => {
     const numbers = ['+12', '+123456789012345', '+19115550123', '+12025550112', '+4930112112', '+33112345678'];
-    // For the added numbers, no country has the code, or the digits are not a complete number.
+    // Each number that is added here has a country code that no country uses, or too few digits.
     for (const number of [...numbers, '+1', '+88', '+800112233', '+9991234567']) {
       expect([number, plans.serviceNumber(number)]).toEqual([number, undefined]);
     }

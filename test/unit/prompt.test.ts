@@ -155,7 +155,8 @@ describe('buildPrompt', () => {
       fc.property(values, values, (value, name) => {
         const before = buildPrompt({ ...call, inputParameters: { customer: 'A', date: 'B' } });
         const prompt = buildPrompt({ ...call, agentName: name, inputParameters: { customer: value, date: value } });
-        // A parameter's value cannot add a line, a section or a mark for data to the prompt.
+        // A parameter's value cannot add a line, a section, or one of the marks ⟦ and ⟧ that enclose data in the
+        // prompt.
         expect(prompt.split('\n')).toHaveLength(before.split('\n').length);
         const marks = prompt.replace(/[^⟦⟧]/g, '').replace(/^(?:⟦⟧)*/, '');
         expect(marks.replaceAll('⟦⟧', '')).toBe('');

@@ -189,7 +189,7 @@ describe('a session with random events in random order', () => {
         if (!isConfirmed) continue;
         confirmed.set(command.replyId, (confirmed.get(command.replyId) ?? 0) + 1);
         expect(confirmed.get(command.replyId)).toBe(1);
-        // The model gets new input before each confirmation of a reply.
+        // Between two confirmed replies, something must have been added to the history.
         expect(sinceTurn).toBe(0);
         sinceTurn += 1;
       }

@@ -4,7 +4,7 @@ import type { Grammar } from '../../src/voice/audio/grammar.js';
 import { createGrammarStt } from '../../src/voice/audio/grammar-stt.js';
 import { brief, onTheLine } from '../support/spoken';
 
-// All of them take a minute on an idle machine.
+// All tests of this file together take a minute on an idle machine.
 jest.setTimeout(600_000);
 
 const DIGITS = [
@@ -51,7 +51,9 @@ describe('offline speech recognition on a fixed corpus', () => {
     return heard.outcome === 'understood' ? brief(heard.meaning) : '';
   }
 
-  /** Sequential, because an utterance that waits for others has less time for recognition. */
+  /**
+   * Recognizes the texts one after another, because an utterance that waits for others has less time for recognition.
+   */
   async function understandAll(texts: readonly string[], grammar: Grammar, voice: FliteVoice): Promise<string[]> {
     const heard: string[] = [];
     for (const text of texts) heard.push(await understand(text, grammar, voice));

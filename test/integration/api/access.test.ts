@@ -157,7 +157,7 @@ describe('the OpenAPI document', () => {
         const concrete = path.replace('{file}', 'start.js').replaceAll(/\{\w+\}/g, 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN');
         const answer = await service.request(concrete, { method: method.toUpperCase(), key: customer.testKey });
         expect([405, 500, 503]).not.toContain(answer.status);
-        // A missing resource must have its own message, not this one, which is for unknown paths.
+        // A missing resource must have a message of its own. The generic message is only for unknown paths.
         expect(answer.json['message']).not.toBe('There is no such endpoint or object.');
       }
     }
@@ -363,7 +363,7 @@ describe('while a dependency is unavailable', () => {
       expect(ready.json).toMatchObject({ mongodb: 'ok', temporal: 'away' });
       expect((await degraded.request('/health/live')).status).toBe(200);
     } finally {
-      // Temporal's client may be about to retry; closing its channel now would throw in its timer.
+      // Waits because Temporal's client may be about to try again and would throw if its channel closed now.
       await sleep(3_000);
       await degraded.close();
     }

@@ -188,7 +188,7 @@ describe('an invalid payment event moves no money:', () => {
     const [accountId, id] = [`acct_${ulid()}`, newSessionId()];
     expectError(await sendPaymentEvent(paid({ id, client_reference_id: accountId })), 404, 'NOT_FOUND');
     expect(await service.database.payments.countDocuments({ accountId })).toBe(0);
-    // The same payment is credited when the customer has corrected the account and the provider sends it again.
+    // The payment is credited when the provider sends its event again, now with an existing account.
     const { account } = await service.customer(0);
     expect((await sendPaymentEvent(paid({ id, client_reference_id: account._id }))).json['credited']).toBe(true);
   });

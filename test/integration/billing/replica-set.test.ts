@@ -115,7 +115,7 @@ describe('on a server that reports a replica set', () => {
     let compared = 0;
     for (const one of seen) {
       const session = JSON.stringify(one.command['lsid']);
-      // The first command of a session must not be a read of the journal.
+      // A read of the journal must name the operation time of its session's previous command.
       if (one.name === 'find' && one.collection === 'ledger_entries') {
         expect(seenAfter(one)).toEqual(last.get(session)?.operationTime);
         compared++;
@@ -133,8 +133,8 @@ describe('on a server that reports a replica set', () => {
     });
     const [first, second] = seen;
     expect(seen).toHaveLength(2);
-    // The second read may have a cluster time: the driver writes the time of a session into options that all its
-    // commands share. That time is an earlier one.
+    // The second read may have a cluster time, because the driver writes a session's time into options that all its
+    // commands share. But that time is older than the time of the first read.
     expect(second && seenAfter(second)).not.toEqual(first?.operationTime);
   });
 

@@ -110,7 +110,8 @@ describe('GET /ledger', () => {
     const customer = await service.customer();
     const callIds: string[] = [];
     for (let i = 0; i < 5; i++) callIds.push(await billCall(customer, i + 1));
-    // Deletes rows, as if the writers had died between their two writes.
+    // Deletes ledger entries, as if each process had died after it updated the account document and before it inserted
+    // the entry.
     await service.database.ledgerEntries.deleteMany({ callId: { $in: callIds.filter((_id, i) => i % 2 === 1) } });
     await service.database.ledgerEntries.deleteMany({ _id: `S${callIds[4]}` });
     for (const limit of [1, 2, 3, 100]) {

@@ -127,7 +127,8 @@ describe('after a 503', () => {
     const [row] = await idle.database.idempotencyKeys.find().lean();
     expectError(await idle.place(owner.liveKey, body, headers), 503, 'SERVICE_UNAVAILABLE');
     expect(await idle.countCallRequests()).toBe(1);
-    // Once a worker runs, the first workflow reports that its deadline has passed. The key then gets a new call.
+    // Once a worker runs, the first workflow reports that its deadline has passed. Then the same idempotency key gets a
+    // new call.
     const { stop, worker } = idle.startWorker();
     try {
       let answer = await idle.place(owner.liveKey, body, headers);

@@ -28,7 +28,7 @@ describe('the list of calls', () => {
     owner = await service.customer(0);
     const at = Date.parse('2026-11-01T10:00:00Z');
     for (let count = 0; count < 7; count++) {
-      // Two calls each have the same time, so that their ids decide their order.
+      // Every two calls have the same creation time, so that their ids decide their order.
       const createdAt = new Date(at + Math.floor(count / 2) * 1_000);
       callIds.push(await api.endedCall(owner, { createdAt, ...(count === 3 ? { status: 'FAILED' } : {}) }));
     }

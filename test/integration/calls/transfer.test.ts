@@ -72,7 +72,8 @@ describe('the response after the stream of a transferred call', () => {
       `${service.config.publicBaseUrl}/carrier/calls/${callId}/transfer-status#rc=3&amp;rp=5xx,ct,rt`,
     );
     expect([callerId, number]).toEqual([OURS, '+12025550143']);
-    // Of 600 s, at most 540 s are left: the conversation took one minute, and the test takes some time too.
+    // Of the maximum duration of 600 s, at most 540 s are left: the conversation took one minute, and the test takes
+    // some time too.
     expect(Number(timeLimit)).toBeLessThanOrEqual(540);
     expect(Number(timeLimit)).toBeGreaterThan(480);
   });

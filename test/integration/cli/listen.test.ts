@@ -29,7 +29,7 @@ describe('callwright webhooks listen', () => {
     await service.close();
   });
 
-  /** Starts to listen on a free port and returns the URL. */
+  /** Starts `callwright webhooks listen` on a free port and returns the URL of the listener. */
   async function listening(options: string[], more: NodeJS.ProcessEnv = {}) {
     const command = startCli(['webhooks', 'listen', '--port', '0', ...options], { ...env, ...more });
     running = command;

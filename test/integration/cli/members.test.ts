@@ -51,7 +51,7 @@ describe('callwright admin members', () => {
     await createMembers(database).signUp({ ...person, unverified: true });
     const verify = tokenOf(await json('members', 'verify-link', 'new@example.com'), 'verify-email');
     expect(await createEmailLinks(database).find(verify, 'verify')).toBe('new@example.com');
-    // The owner of the address must not take over an account that somebody else created with it.
+    // The owner of an e-mail address must not take over an account that somebody else created with the address.
     const unverified = await runAdmin(['members', 'reset-link', 'new@example.com'], env);
     expect(unverified).toMatchObject({ code: 1, stdout: '' });
     expect(unverified.stderr).toContain('members verify-link');

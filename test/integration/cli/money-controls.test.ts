@@ -110,7 +110,7 @@ describe('callwright admin, corrections of money and slots', () => {
       const correctWith = (reference: string) => runAdmin(correct(callId, '0.025', reference), env);
       const references = ['a', 'a', 'b', 'b', 'c', 'd'];
       const codes = (await Promise.all(references.map(correctWith))).map(({ code }) => code);
-      // The call has 30 s, which allow three corrections of 10 s. So at least one of the four corrections fails.
+      // The call was billed 30 s, which allow three corrections of 10 s. So at least one of the four corrections fails.
       expect(codes.filter((code) => code === 2).length).toBeGreaterThanOrEqual(1);
       expect(await ledger.balance(money)).toMatchObject({ billedMicros: 0, availableMicros: 1_000 * SECOND });
       expect(await ledger.audit(money)).toMatchObject({ balanced: true });

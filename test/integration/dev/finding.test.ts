@@ -15,7 +15,10 @@ import { openDatabase } from '../../../src/database.js';
 
 jest.setTimeout(300_000);
 
-/** The launcher must report a failed download within this time. The library alone takes 6 s for its three attempts. */
+/**
+ * The launcher must report a failed download within this time. The library mongodb-memory-server alone takes 6 s for
+ * its three attempts to download mongod.
+ */
 const REPORTED_WITHIN_MS = 30_000;
 
 describe('finding the embedded servers', () => {
@@ -45,8 +48,8 @@ describe('finding the embedded servers', () => {
   }
 
   /**
-   * Starts an HTTPS server, because the library accepts no other URLs. The returned `env` makes the library trust the
-   * server.
+   * Starts an HTTPS server as a download mirror, because mongodb-memory-server downloads over HTTPS. The returned `env`
+   * makes it trust the server's certificate.
    */
   async function listenSecurely(handler: RequestListener): Promise<{ env: NodeJS.ProcessEnv; url: string }> {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -168,8 +171,9 @@ describe('finding the embedded servers', () => {
   });
 
   /**
-   * Returns a program that can take the place of mongod: mongod itself, or a script that starts the stand-in with
-   * mongod's options.
+   * Returns the content of an executable file that can be used as mongod: mongod itself if it is installed, otherwise a
+   * shell script that accepts mongod's options and starts the MongoDB stand-in (mongo-java-server, built from Maven
+   * packages).
    */
   async function standInAsMongod(): Promise<string> {
     const found = await findMongodb({ env: process.env, report: () => undefined, dataFolder: join(folder, 'other') });

@@ -34,8 +34,8 @@ async function dialed(digits: string, overrides: Partial<ReturnType<typeof reque
 
 const callbacksOf = (callId: string) => bench.customer.to(`/carrier/calls/${callId}/status`);
 /**
- * Sets the response to the instruction requests of later calls. Earlier calls may still ring; their requests get a
- * hang-up.
+ * Sets the response to the carrier's requests for instructions, for later calls only. Earlier calls may still ring; the
+ * response to their requests is a hang-up.
  */
 const answerWith = (answer: typeof SAY) => {
   const first = call + 1;

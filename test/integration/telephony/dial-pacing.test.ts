@@ -17,7 +17,10 @@ interface Dial {
 
 describe('dial slots on the database', () => {
   const databases: Database[] = [];
-  /** Each pacing has its own connection and its own clock reading, like workers on several machines. */
+  /**
+   * Instances of dial pacing. Each has its own database connection and its own clock reading, like workers on several
+   * machines.
+   */
   const workers: DialPacing[] = [];
   let now: () => Promise<number>;
 
@@ -63,10 +66,10 @@ describe('dial slots on the database', () => {
     const slots = dials.map(({ slotAt }) => slotAt);
     const times = dials.map(({ at }) => at);
     expect(mostWithin(1_000, slots)).toBeLessThanOrEqual(RATE);
-    // The four clock readings and a busy machine shift each time by some ten ms. If a slot were granted twice, the
-    // count would be twice as high.
+    // Each of the four workers reads the clock separately, and the machine may be busy. So each time can be off by some
+    // ten ms. If a slot were granted twice, the count would be twice as high.
     expect(mostWithin(750, times)).toBeLessThanOrEqual(RATE);
-    // 45 slots of 105 ms take 4.6 s. A span of five times that would mean that slots are wasted.
+    // 45 slots of 105 ms take 4.6 s. If the dials take five times as long, slots are wasted.
     const span = Math.max(...times) - Math.min(...times);
     expect(span).toBeLessThan(23_000);
   });
@@ -77,8 +80,8 @@ describe('dial slots on the database', () => {
     await sleep(700);
     const one = await dial(carrierAccountId, 'one');
     const others = await Promise.all(crowd);
-    // At 10 calls per second, only the calls of the first 1.2 s and of the lead time may go first. Without fairness,
-    // all 40 would.
+    // At 10 calls per second, only about 12 calls of the crowd may go first: those of the 0.7 s before the single call
+    // asked, and those of the next 0.5 s, whose slots were already assigned. Without fairness, all 40 would go first.
     expect(others.filter(({ at }) => at > one.at).length).toBeGreaterThanOrEqual(15);
   });
 

@@ -13,8 +13,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const redirectTo = (path: string) => `<Redirect method="POST">${bench.customer.baseUrl}${path}</Redirect>`;
 
 /**
- * Makes the customer respond to requests of this path with the same stream again. The call requests the path after the
- * stream.
+ * Makes the customer's server respond to requests of this path with TwiML that starts another stream. The carrier
+ * requests the path after the first stream.
  */
 function streamAgain(path: string): void {
   const { answer } = bench.customer;

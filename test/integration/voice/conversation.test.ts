@@ -42,8 +42,8 @@ describe('a conversation on the media stream', () => {
 
     expect(line.firstAudioMs).toBeLessThan(5_000);
     expect([...line.frameSizes]).toEqual([160]);
-    // The service sends at most 360 ms ahead. On a busy machine the simulated line plays frames late, so more audio
-    // waits.
+    // The service sends audio at most 360 ms before its playback. On a busy machine the simulated line plays frames
+    // late, so more audio waits in the line.
     expect(line.mostAheadMs).toBeLessThanOrEqual(1_800);
     expect(line.events.filter((event) => event === 'mark').length).toBeGreaterThan(10);
 

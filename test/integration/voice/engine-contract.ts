@@ -22,7 +22,7 @@ export interface EngineHarness {
    * The agent's words before a resume. Needed for engines that find their introduction in the transcript by its words.
    */
   introduction?: string;
-  /** Fields of the call that this engine needs with other values than the suite's, such as its template. */
+  /** Fields of the call for which this engine needs other values than those of the suite, such as `outputTemplate`. */
   call?: Partial<EngineCall>;
   /** Synthesizes speech of the caller, 8 kHz mu-law. */
   speak(text: string): Promise<Uint8Array>;
@@ -46,7 +46,10 @@ export interface HarnessOptions {
 
 export type MakeHarness = (options: HarnessOptions) => Promise<EngineHarness>;
 
-/** The design allows one second. The test allows five, because the machine that runs the tests is busy. */
+/**
+ * By design, the agent's first word comes within one second. The test allows five, because the machine that runs the
+ * tests is busy.
+ */
 const FIRST_WORD_MS = 5_000;
 const ANSWER_MS = 20_000;
 

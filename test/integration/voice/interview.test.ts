@@ -66,7 +66,8 @@ describe('an agent with questions', () => {
     const agent = between(wav, 'right', readBack.startMs - 300, readBack.endMs + 300);
     const readBacks = ['4153', '7152', '4152', '4192', '415'].map((digits) => `I heard ${digits}. Is that right?`);
     expect(await recognize(agent, { kind: 'choices', choices: readBacks })).toBe('choice 2');
-    // Each party is only on its own track. (The agent may already say the first words of the read-back in this period.)
+    // Each party is on one track of the recording only, so the agent's track does not contain the digits of the caller.
+    // It may contain the first words of the agent's read-back.
     expect(await recognize(between(wav, 'right', spoken.startMs, spoken.endMs), { kind: 'digits' })).not.toBe('4152');
   }, 120_000);
 });

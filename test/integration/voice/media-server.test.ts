@@ -222,7 +222,7 @@ describe('a media server in difficult conditions', () => {
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
     const pinged = new Promise<void>((resolve) => {
-      // The client's pong is already under way, and now the process blocks.
+      // The client's pong is already under way when this loop blocks the process.
       socket.once('ping', () => {
         for (const until = performance.now() + pingEveryMs * 2; performance.now() < until;);
         resolve();

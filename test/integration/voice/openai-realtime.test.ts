@@ -325,7 +325,7 @@ describe('the realtime engine', () => {
       chat_cached_input_tokens: 20,
       chat_output_tokens: 30,
     });
-    // The costs of the call's parts: 320 + 1,920 + 16 + 8 + 480 + 7,680 + 12.5 + 25 + 40 + 2 + 48
+    // The costs of the call's parts in micro-USD: 320 + 1,920 + 16 + 8 + 480 + 7,680 + 12.5 + 25 + 40 + 2 + 48
     expect(usage?.costMicros).toBe(10_552);
   });
 });

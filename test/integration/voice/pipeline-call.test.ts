@@ -38,7 +38,8 @@ describe('a call conducted by the pipeline engine', () => {
     const answers = chat.requests.length;
     const result = await line.hangUp();
     expect(result.summary).toBe('The appointment was talked about.');
-    // The template asks for a text. A number is not converted to text, so the value is null.
+    // The output parameter `name` must be a text. The model returns a number, which is not converted, so the value is
+    // null.
     expect(result.outputParameters).toEqual({ confirmed: true, name: null, note: null });
     const units = result.usage?.units ?? {};
     expect(units['chat_input_tokens']).toBe(answers * 60 + 200);
@@ -65,8 +66,8 @@ describe('a call conducted by the pipeline engine', () => {
     expect(Object.keys(parts)).toEqual(['recogniser', 'model', 'voice', 'own']);
     const sum = Object.values(parts).reduce((total, ms) => total + ms, 0);
     expect(Math.abs(sum - totalMs)).toBeLessThanOrEqual(4);
-    // The model began its reply while the engine still waited for the end of the turn. Only the part of the model's
-    // second after that wait counts.
+    // The model takes one second for its reply, but it began while the engine still waited for the end of the turn.
+    // Only the time after the end of the turn counts for the model.
     expect(parts['model']).toBeGreaterThan(300);
     expect(parts['recogniser']).toBeGreaterThan(500);
   });

@@ -82,7 +82,8 @@ describe('the pipeline engine and a language model', () => {
     pipeline.chat.faults.push({ kind: 'garbage', text: '{"choices":[{"del' });
     await ask();
     expect((await agentTurns(2)).at(-1)).toBe('At ten.');
-    // Attempts that were made before the end of the turn do not count.
+    // Requests that the engine sends before the end of the turn do not count as attempts. So more faults are prepared
+    // than there are attempts.
     for (let i = 0; i < 8; i++) pipeline.chat.faults.push({ kind: 'garbage', text: i % 2 ? 'null' : '{"choices":7}' });
     await ask();
     await eventually(() => line.failed !== undefined, ANSWER_MS);
@@ -165,7 +166,7 @@ describe('the pipeline engine and a language model', () => {
     let answered = false;
     let askedMeanwhile: string | null | undefined;
     line = pipeline.dial({}, async () => {
-      // The tool runs while the caller speaks, however long that takes on a busy machine.
+      // The tool runs until one second after the caller's second turn, however long this turn takes on a busy machine.
       await eventually(() => line.callerTurns().length === 2, ANSWER_MS);
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       askedMeanwhile = pipeline.chat.requests.at(-1)?.messages.at(-1)?.content;

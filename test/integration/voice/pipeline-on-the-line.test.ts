@@ -51,8 +51,8 @@ describe('a call of the pipeline engine on the media stream', () => {
     expect(result?.usage?.units['chat_output_tokens']).toBeGreaterThan(0);
     expect(result?.latencies?.[0]?.parts?.['recogniser']).toBeGreaterThan(0);
     expect([...line.frameSizes]).toEqual([160]);
-    // The service sends at most 360 ms ahead. On a busy machine the simulated line plays frames late, so more audio
-    // waits.
+    // The service sends audio at most 360 ms before its playback. On a busy machine the simulated line plays frames
+    // late, so more audio waits in the line.
     expect(line.mostAheadMs).toBeLessThanOrEqual(1_800);
   });
 

@@ -52,8 +52,8 @@ describe('a slow receiver', () => {
     }
     expect(await database.webhookAttempts.countDocuments({ callId: { $in: rejectedCalls } })).toBe(0);
 
-    // One call is of another customer with the same receiver, the other call of the same customer with another
-    // receiver.
+    // The first call is of another customer, but has the same slow receiver. The others are of the same customer or of
+    // another one, and have a quick receiver.
     const [sameHost] = await calls(1, slow.url, 'acct_other');
     const others = [...(await calls(10, quick.url, 'acct_slow')), ...(await calls(10, quick.url, 'acct_quick'))];
     const sameHostAttempt = sender.attempt(sameHost ?? '');

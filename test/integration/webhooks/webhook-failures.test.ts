@@ -106,7 +106,7 @@ describe('an endpoint', () => {
     await failedEvents(5, HOUR_MS);
     await deliveries.beginRedelivery(success, 0);
     await deliveries.recordState(success, 'failed', ago(HOUR_MS / 2));
-    // Only the six failures since the success count, not all twenty-one.
+    // Only the six failures since the success count, not all twenty-one. Six are too few for the list.
     expect(await failing()).toEqual([]);
   });
 

@@ -44,7 +44,8 @@ describe('a call with its own rate', () => {
         microsPerSecond: rate,
         durationSeconds: seconds,
         costMicros: seconds * rate,
-        // The call announced this end in advance, and it ended then.
+        // The call's read model announced in advance that the call would end after this many seconds, and the call did
+        // end then.
         endsAfterSeconds: seconds,
       });
     },

@@ -6,8 +6,8 @@ import type { Harness } from './harness.js';
 const FOLDER = path.resolve(__dirname, '../../histories');
 
 /**
- * Reads the saved histories. Changed workflow code must still be able to replay them, because such runs may be in
- * progress.
+ * Reads the saved histories. Changed workflow code must still be able to replay them, because workflows that began with
+ * the old code may still be running.
  */
 export async function readHistories() {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.json')).sort();

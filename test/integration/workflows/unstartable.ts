@@ -3,7 +3,10 @@ import { ApplicationFailure, type WorkflowInterceptors } from '@temporalio/workf
 /** A call id whose webhook workflow cannot be started. */
 export const UNSTARTABLE = `call_${'0'.repeat(26)}`;
 
-/** Loaded together with the workflows: makes the start of this webhook workflow fail, as the server would. */
+/**
+ * Interceptors that are loaded together with the workflows. They make the start of the webhook workflow of
+ * `UNSTARTABLE` fail, as an error of the Temporal server would.
+ */
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
     {

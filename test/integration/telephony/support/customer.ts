@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { isValidSignature } from '../../../../src/telephony/twilio/signature.js';
 
-/** One request of the carrier to the customer. */
+/** A request that the carrier sent to the customer's server. */
 export interface SeenRequest {
   path: string;
   params: Record<string, string>;
@@ -23,7 +23,7 @@ export interface Customer {
   baseUrl: string;
   streamUrl: string;
   seen: SeenRequest[];
-  /** Creates the response to a request. By default, the response is an empty 204. */
+  /** Creates the response to a request of the carrier. By default, the response is an empty 204. */
   answer: (request: SeenRequest) => CustomerAnswer | undefined | Promise<CustomerAnswer | undefined>;
   /** Receives accepted streams. If this is not set, streams are rejected with 403. */
   onStream: ((socket: WebSocket, upgrade: { path: string; signed: boolean }) => void) | undefined;

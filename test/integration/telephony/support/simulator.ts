@@ -33,7 +33,9 @@ export interface SimulatedCall {
 
 export type Bench = Awaited<ReturnType<typeof startBench>>;
 
-/** Starts a simulated carrier and a customer of it, and creates the carrier port that the service uses. */
+/**
+ * Starts a simulated carrier and a customer of this carrier. Creates the adapter by which the service uses the carrier.
+ */
 export async function startBench(settings: Record<string, string> = {}) {
   const port = await freePort();
   const authToken = '22222222222222222222222222222222';

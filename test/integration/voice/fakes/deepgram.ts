@@ -13,7 +13,10 @@ const IDLE_CLOSE_MS = 10_000;
  */
 const NEXT_TURN_AFTER_MS = 600;
 
-/** The languages of the service that `/v1/listen` accepts, as its documentation writes them. */
+/**
+ * The languages that the service offers and Deepgram's `/v1/listen` accepts, in the spelling of Deepgram's
+ * documentation.
+ */
 const LANGUAGES = 'en en-US en-GB de es es-419 fr hi it ja nl pt pt-BR'.split(' ');
 
 /** A fault of one connection. */

@@ -4,9 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 
 export interface Loopback {
   port: number;
-  /**
-   * If true, the server must accept everything and respond to nothing. The fake that uses this server implements it.
-   */
+  /** If true, the fake provider that uses this server must accept everything and respond to nothing. */
   hanging: boolean;
   hang(): void;
   /** Breaks every connection and rejects new ones. */

@@ -23,7 +23,7 @@ export interface Nastiness {
   failResponses: number;
   /** The number of next responses that are empty. */
   emptyResponses: number;
-  /** Every other response calls this tool. */
+  /** The tool that the provider calls in each response for which the script has no tool call. */
   everCalls?: { name: string; arguments: Record<string, unknown> };
   /** Cancelled responses end as failed. */
   failsCancelled: boolean;

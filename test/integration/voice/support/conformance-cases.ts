@@ -15,8 +15,8 @@ export interface ConformanceCase {
 }
 
 /**
- * The server closes the stream with this code after a valid message. So this close proves that the message arrived
- * complete.
+ * The close with which the server responds to a `stop` message that comes before `start`. It proves that the message
+ * arrived complete.
  */
 export const UNDERSTOOD = { code: 1008, reason: 'stop before start' };
 /** The close for a binary message, because the media protocol has no binary messages. */
