@@ -42,7 +42,7 @@ async function reserveInTime(call: CallRun): Promise<ReservationResult> {
     call.heldSeconds = answer.heldSeconds;
     return { outcome: msLeft() > 0 || isDecidedByRecord() ? 'granted' : 'expired' };
   } catch {
-    // The failed attempt may have held money, so the caller abandons the call.
+    // The failed attempt may have held money. The workflow releases it with `abandon` when the result is `expired`.
     return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   }
 }

@@ -33,8 +33,9 @@ export interface CarrierSignal {
 
 export interface MediaSignal {
   /**
-   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: we asked the carrier to end the call because of a failure on our side. `reason` is set for workers of an earlier release, which
-   * treat `given_up` as `ended`.
+   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: we asked the
+   * carrier to end the call because of a failure on our side. A `given_up` signal also has a `reason`, because workers
+   * of an earlier release treat it as `ended`.
    */
   kind: 'started' | 'ended' | 'stored' | 'given_up';
   at: number;
