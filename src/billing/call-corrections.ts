@@ -11,7 +11,7 @@ const MAX_CORRECTIONS = 20;
 
 /**
  * Reads the amount credited to a call so far, and the number for the next correction. A reason that was used before
- * returns its earlier number, so that repeating the correction credits nothing. Sees only swept operations: sweep the
+ * returns its earlier number, so that repeating the correction credits nothing. Reads only ledger entries, so sweep the
  * account first.
  */
 export async function readCorrections(
