@@ -56,7 +56,7 @@ export function createIdentification(deps: IdentificationDeps) {
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
 
-  /** Looks up a secret. Too many failures of an address affect only lookups that fail; a valid key always passes. */
+  /** Looks up a secret. A valid key is found even if its network address has had too many failures. */
   async function foundBy<T>(
     ctx: ApiContext,
     secret: string,
@@ -197,7 +197,7 @@ export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
   return password;
 }
 
-/** Sets the WWW-Authenticate header and returns the error that the caller throws. */
+/** Sets the WWW-Authenticate header and returns the error to throw. */
 export function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
   ctx.set('WWW-Authenticate', challenges);
   return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');

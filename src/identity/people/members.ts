@@ -65,7 +65,8 @@ export function createMembers(database: IdentityDatabase) {
     async remove(accountId: string, userId: string): Promise<{ user: UserDocument; revokedKeys: ApiKeyDocument[] }> {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
-      // Revoke the keys first, so that an interrupted removal leaves no keys. A demoted owner can create no more keys.
+      // Revoke the keys first, so that an interrupted removal leaves no keys. The member can create no new ones: only
+      // owners can, and an owner has just become a viewer.
       const revokedKeys = await keyCreators.revokeAll({ accountId, userId });
       await both.remove(member);
       // With an older invitation, the removed member could join again.

@@ -98,7 +98,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       await inTime(ctx, sessions.endAll(user._id));
       // Someone who knew the old password may have created invitations.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
-      // That person may also have used up the log-in limit.
+      // Someone who knew the old password may also have used up the limit of successful log-ins.
       await inTime(ctx, limits.forgetLogIns(user._id));
       await auditPerson(auditor, ctx, user, 'resetPassword');
       const maker = { accountId: user.accountId, userId: user._id };
