@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Longer than any address with zone and port. Longer texts are not parsed. */
+/** Maximum length of a text that is parsed, more than any address with zone and port has. */
 const MAX_ADDRESS_LENGTH = 100;
 
 /**
