@@ -150,7 +150,7 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    /** Closes the call's binding, so that no carrier call can be bound later. Returns the one already bound, if any. */
+    /** Prevents that a carrier call is bound to our call later. Returns the carrier call already bound, if any. */
     async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
       const row = await bindings.close(input.callId);
       return row.closed ? {} : { carrierSid: row.carrierSid };

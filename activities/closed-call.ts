@@ -95,7 +95,7 @@ async function findCarrierSid(
   callId: string,
   request: CallRequestDocument | null,
 ): Promise<string | undefined> {
-  // The carrier cannot look up an id that lacks its format, so a call with such an id ends as if it was never placed.
+  // The carrier cannot look up an id that is not in its format, so a call with such an id ends as if never placed.
   const isCallId = (text: string) => carriers[mode].isCallId(text);
   const sid = request?.carrierSid;
   const row =

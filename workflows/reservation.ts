@@ -15,7 +15,7 @@ const RESERVATION_MS = 1_000;
  */
 export async function reserve(call: CallRun): Promise<ReservationResult> {
   const result = await reserveInTime(call);
-  // Set once; the waiting update returns it to the client.
+  // A workflow update waits for this result and returns it to the client.
   call.reservation = result;
   return result;
 }

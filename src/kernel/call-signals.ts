@@ -83,7 +83,7 @@ export interface CallInput {
   /** Time limit for the reservation in ms, counted from the workflow's start. After that, the call is not dialed. */
   answerWithinMs: number;
   /**
-   * Time by which the reservation is decided, because the workflow may start late. In ms since the epoch by the
+   * Time by which the reservation must be decided, even if the workflow starts late. In ms since the epoch by the
    * database server's clock, which all processes share. Absent in calls started by earlier releases.
    */
   decideBy?: number;

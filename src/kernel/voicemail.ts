@@ -7,7 +7,7 @@ export type MachineDetection = 'answer' | 'message_end';
 
 /**
  * Chooses the answering machine detection for an outbound call. An agent that hangs up on voicemail needs the result on
- * answer. An agent that leaves a message must wait for the tone. An agent that continues in both cases needs no
+ * answer. An agent that leaves a message must wait for the tone. An agent that continues whoever answers needs no
  * detection.
  */
 export function machineDetectionFor(action: VoicemailAction = 'hang_up'): MachineDetection | undefined {
