@@ -5,8 +5,8 @@ import type { Micros } from '../../kernel/money.js';
 export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
 /**
- * A decided operation. It is stored as a marker in the account document until the next sweep, and permanently as a
- * ledger entry.
+ * A decided operation. It is stored permanently as a ledger entry, and until a sweep removes it also as a marker in the
+ * account document.
  */
 export interface LedgerMarker {
   type: 'topUp' | 'hold' | 'settlement' | 'correction';

@@ -110,7 +110,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
     key: correctionKey(callId, number),
     alsoRead: [settlementKey(callId), ...before],
     plan: async (account) => {
-      // This is correct although the read is not part of the update, because decided operations never change.
+      // The settlement can be read before the update, because decided operations never change.
       const settlement = await readDecidedMarker(work, account, settlementKey(callId));
       let correctableMicros = assertMicros(settlement.billedMicros, 'billedMicros');
       for (const key of before) {

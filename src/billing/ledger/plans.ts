@@ -67,7 +67,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   };
 }
 
-/** Plans a tombstone. It blocks a hold that was still undecided when its call was settled. */
+/** Plans a tombstone: an empty hold that blocks the hold of a window that was undecided when its call was settled. */
 export function tombstonePlan(callId: string): LedgerPlan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }

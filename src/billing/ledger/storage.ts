@@ -10,7 +10,7 @@ export type LedgerAmount = 'availableMicros' | 'heldMicros' | 'creditedMicros' |
 /** All numbers of an account that an operation may change: the amounts, and the day's spending. */
 export type LedgerFigure = LedgerAmount | 'spendDay' | 'spentMicros';
 
-/** A condition on a number, checked in the same atomic update. */
+/** A condition on a number of the account, checked by the update itself. */
 export interface AmountRange {
   atLeast?: number;
   below?: number;

@@ -30,14 +30,14 @@ const KEYS_WORTH_OF_REQUESTS = 5;
 
 export const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 
-/** Enough for portal pages, which send several requests at once and read calls repeatedly. */
+/** Limit of one session: enough for portal pages, which send several requests at once and read calls repeatedly. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
 /** All sessions of a person together have this many times the limit of one session. */
 const SESSIONS_WORTH_OF_REQUESTS = 2;
 
 const ModeQuery = z.object({ mode: modeParameter });
 
-/** Requests that are identified at the same time: fewer than half of the 20 database connections. */
+/** Maximum requests whose sender is looked up at the same time: fewer than half of the 20 database connections. */
 const MAX_RUNNING = 8;
 
 export interface IdentificationDeps {

@@ -156,12 +156,12 @@ async function addInvited(
   }
 }
 
-/** Changes a person while a concurrent verification may move that person from one collection to the other. */
+/** Changes a person while a concurrent verification may move the person to the collection of verified people. */
 function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
   return {
     /**
-     * Writes to both collections, in the order in which a verification moves a person, so that the write cannot miss
-     * it.
+     * Writes the role to the collection of unverified people and then to that of verified people. A verification moves
+     * people in this direction, so the write cannot miss the person.
      */
     async writeRole(accountId: string, userId: string, role: Role): Promise<void> {
       const change = { $set: { role } };

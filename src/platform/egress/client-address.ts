@@ -41,7 +41,7 @@ export function networksOf(client: string): string[] {
 
 function networkOf(text: string): string | undefined {
   const address = bareAddress(text);
-  // Use Node's checks, because ipaddr.js throws and catches an error for each address of the other family.
+  // Use Node's checks, because those of ipaddr.js throw and catch an error for each address that is not IPv4.
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
   const parsed = ipaddr.IPv6.parse(address);

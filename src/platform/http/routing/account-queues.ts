@@ -25,7 +25,7 @@ interface Limit {
 }
 
 const LIMITS: Readonly<Record<RouteLoad, Limit>> = {
-  // Each of these requests needs a few short reads. A stream of events needs its slot only until it begins.
+  // Each `read` request needs a few short database reads. A stream of events needs its slot only until it begins.
   read: { maxRunning: 8, maxWaiting: 100 },
   // Some changes wait for a workflow, such as the cancellation of a call. An account may have 20 of these at once, so
   // other changes can still run.
