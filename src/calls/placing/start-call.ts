@@ -9,7 +9,7 @@ import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.j
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { GivenUpCalls } from './given-up-calls.js';
 
-/** Time reserved at the end for the response to travel from the workflow to the client. */
+/** Time before the deadline that is reserved for the response to travel from the workflow to the client. */
 const RESPONSE_TRANSIT_MS = 300;
 
 /** Time before the deadline in which a call without a response from the workflow is given up, or found to go ahead. */
