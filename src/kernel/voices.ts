@@ -1,6 +1,6 @@
 import { ENGINE_NAMES, type EngineName } from './engines.js';
 
-/** A voice, with the name by which customers select it. Each engine uses the most similar of its own voices. */
+/** A voice, with the name by which customers select it. Each engine uses its most similar voice. */
 export interface Voice {
   name: string;
   description: string;

@@ -9,7 +9,7 @@ const TOTAL_SLOTS = 64;
 const SLOTS_PER_RECEIVER = 8;
 const SLOTS_PER_ACCOUNT = 16;
 /**
- * Maximum concurrent requests about test calls of all accounts. Test calls are free, and must leave slots for live ones.
+ * Maximum concurrent requests about test calls of all accounts. Test calls are free and must leave slots for live ones.
  */
 const TEST_SLOTS = 32;
 /** Minimum and maximum delay before a rejected request is retried. */
