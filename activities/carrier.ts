@@ -84,7 +84,8 @@ export function createCarrierActivities(deps: Deps) {
         return { outcome: 'refused', endReason: 'rejected' };
       }
       if (!(await waitForDialSlot(mode, input.slotAt))) return { outcome: 'throttled' };
-      // Several accepted requests may compete for a number's last allowed attempts, so enforce the limit here, too.
+      // Several accepted requests may compete for the last dial attempts that a number's limit allows, so enforce the
+      // limit here, too.
       const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
       if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
     } catch {
@@ -98,12 +99,13 @@ export function createCarrierActivities(deps: Deps) {
       to,
       from,
       ringTimeoutSeconds,
-      // If the carrier cannot change the limit later, set it for the whole call. Our timer ends the call when it must.
+      // If the carrier cannot change the limit later, set the maximum duration. Our timer ends the call if its money
+      // runs out earlier.
       timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
       ...(machineDetection === undefined ? {} : { machineDetection }),
     });
     if (dialed.outcome === 'accepted') {
-      // Carrier callbacks bind the call too. A database failure here must not make the dial look ambiguous.
+      // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
       await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
     }
     return dialed;
@@ -148,7 +150,7 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    /** Closes the call's binding, so that no carrier call can be bound later. Returns the one already bound, if any. */
+    /** Prevents that a carrier call is bound to our call later. Returns the carrier call already bound, if any. */
     async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
       const row = await bindings.close(input.callId);
       return row.closed ? {} : { carrierSid: row.carrierSid };

@@ -95,7 +95,7 @@ async function findCarrierSid(
   callId: string,
   request: CallRequestDocument | null,
 ): Promise<string | undefined> {
-  // The carrier cannot look up an id in another format, so such a call ends like one that was never placed.
+  // The carrier cannot look up an id that is not in its format, so a call with such an id ends as if never placed.
   const isCallId = (text: string) => carriers[mode].isCallId(text);
   const sid = request?.carrierSid;
   const row =

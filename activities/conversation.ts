@@ -61,7 +61,7 @@ function givenUpMediaEnd(result: ResultHead | null, givenUpAt: number | undefine
 }
 
 /**
- * Returns the read model's fields for a conversation that the media server may never finish. Seals the recording, so
+ * Returns the read model's fields for a conversation that the media server may never finish. Ends the recording, so
  * that the part stored so far can be played.
  */
 export async function collectedFields(

@@ -44,7 +44,10 @@ export function createActivities(deps: {
   database: Database;
   carriers: CarrierApis;
   logger: Logger;
-  /** A dial gate whose rules are loaded, so that the first dial does not wait. The default loads them on first use. */
+  /**
+   * Checks every number before it is dialed. The default loads its rules on first use. If the rules are loaded already,
+   * the first dial does not wait.
+   */
   dialGate?: DialGate;
   /** Clock of the dial slots; by default the database server's. Tests that move time replace it. */
   clock?: ServerClock;

@@ -68,8 +68,9 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
      * unpaid call. If the carrier cannot change the limit, only the workflow's timer ends the call. Also writes to the
      * read model whether the call will be forced to end.
      *
-     * With `holdInMs`, the first attempt only writes the forecast and fails, and Temporal retries after that delay. The
-     * second attempt holds the window, a few seconds early if a crash lost the delay. A retry adds no history event.
+     * With `holdInMs`, the first attempt only writes the forecast and fails with that delay, and Temporal retries after
+     * it. The second attempt holds the window. If the worker crashed before it reported the delay, Temporal retries
+     * sooner, and the window is held a few seconds early. A retry adds no history event.
      */
     async extendHold(input: Extension) {
       const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdInMs } = input;
@@ -96,7 +97,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
       }
       const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
       const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;
-      // Ignore a failure: the forced end only lets the agent say goodbye in time.
+      // Ignore a failure: the stored time of the end only serves to let the agent say goodbye before it.
       await projection.apply({ ...input.decided, endsAfterSeconds }).catch(() => undefined);
       return hold;
     },

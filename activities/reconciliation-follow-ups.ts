@@ -63,7 +63,8 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const notify = run !== 'running' && request?.webhookUrl !== undefined && bill?.call !== null;
     if (bill !== undefined && !isUnfinished(bill)) return { over: true, ended: false, notify };
     if (run === 'running') {
-      // The workflow will end the call and release its slot and hold. Until then the walks keep finding the call.
+      // The workflow will end the call and release its slot and hold. Unless the call is overdue, this check can stop:
+      // the walks find the call again when it is settled or when its hold is too old.
       const over = bill?.settlement === null && !(await reportOverdue(check));
       return { over, ended: false, notify: false };
     }

@@ -76,7 +76,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         const step = await walks.nextAccounts(ACCOUNTS_AT_ONCE);
         for (const id of step.ids) {
           if (Date.now() >= deadline) break;
-          // Advance first, so that an account that cannot be read does not block the others.
+          // Advance the stored position first, so that an account that cannot be read does not block those after it.
           await step.advance(id);
           await ledger.sweep(id);
           const balanced = (await ledger.audit(id)).balanced;

@@ -22,7 +22,10 @@ export function createRecordComparison(
 ) {
   const { database, ledger, checks, walks, report, unfinishedWebhooks, logger } = deps;
 
-  /** Sweeps the ledger account, then reads the bill. Without the sweep, entries not written yet would look missing. */
+  /**
+   * Reads the bill after a sweep of the ledger account, which writes an entry for every operation. Without the sweep,
+   * entries that are not written yet would look missing.
+   */
   async function readSwept(call: CallKey): Promise<CallBill | undefined> {
     await ledger.sweep(call.ledgerAccountId);
     return (await readBills(database, [call]))[0];
@@ -56,7 +59,7 @@ export function createRecordComparison(
     }
   }
 
-  /** Schedules a separate check of a call. Rejects without a database, so that the next round repeats this step. */
+  /** Schedules a separate check of a call. Without the database this fails, and the next round tries again. */
   async function scheduleCheck(walk: Walk, call: CallKey, err: unknown): Promise<void> {
     logger.error({ err, callId: call.callId, walk }, 'records of a call could not be compared');
     await checks.add(walk === 'holds' ? 'ending' : 'comparison', call);

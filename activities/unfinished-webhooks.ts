@@ -21,7 +21,7 @@ interface Deps {
 export function createUnfinishedWebhooks({ database, projection, requests, results, readRun }: Deps) {
   const attempts = createWebhookAttempts(database);
   return {
-    /** Returns those of the ended calls whose webhook is neither delivered nor exhausted. It may be in progress. */
+    /** Returns the ended calls whose webhook is not delivered and has attempts left, even if it is being sent now. */
     async findUnfinished(callIds: readonly string[]): Promise<string[]> {
       const wanted = await requests.withWebhook(callIds);
       const rows = await attempts.listOf(wanted, MAX_ATTEMPTS);
@@ -39,7 +39,7 @@ export function createUnfinishedWebhooks({ database, projection, requests, resul
         projection.find(callId),
         attempts.list(callId),
       ]);
-      // A tombstone has no account and causes no webhook.
+      // A call that the API gave up has a tombstone instead of a read model. It has no account and causes no webhook.
       if (request?.webhookUrl === undefined || !call?.accountId || isFinished(rows))
         return { over: true, notify: false };
       for (const workflowId of [callId, notifyWorkflowId(callId)]) {
@@ -54,7 +54,7 @@ export function createUnfinishedWebhooks({ database, projection, requests, resul
   };
 }
 
-/** Whether the first delivery is finished. Redeliveries requested by users are not the reconciler's concern. */
+/** Whether the first delivery is finished. Reconciliation does not look at redeliveries that clients requested. */
 function isFinished(rows: readonly WebhookAttemptDocument[]): boolean {
   const { step } = nextDeliveryStep(rows, 0, Date.now());
   return step === 'delivered' || step === 'exhausted';

@@ -30,7 +30,10 @@ export function createUnstartedRequests(deps: ReconciliationDeps & { readRun: (c
   }
 
   return {
-    /** Sweeps for a bounded time; the next round continues. @returns numbers of ended calls and skipped records */
+    /**
+     * Ends calls whose workflow never started, for a limited time; the next round continues.
+     * @returns numbers of ended calls and skipped records
+     */
     async sweep(): Promise<{ ended: number; broken: number }> {
       const until = new Date(Date.now() - MIN_AGE_MS);
       const deadline = Date.now() + BUDGET_MS;

@@ -127,7 +127,10 @@ async function startSimulator(deps: RoleDeps): Promise<RunningRole> {
   return { close: () => server.close() };
 }
 
-/** Adds the tokens that are not configured. The simulator connects to the database only if it needs them. */
+/**
+ * Adds the simulated carrier's tokens that are not configured. They are stored in the database, to which the simulator
+ * connects only if it needs them.
+ */
 async function simulatorConfig(deps: RoleDeps): Promise<Config> {
   const { live, test } = deps.config.carriers;
   if (live.unsettled !== true && test.unsettled !== true) return deps.config;
@@ -139,13 +142,13 @@ async function simulatorConfig(deps: RoleDeps): Promise<Config> {
 async function openServices(deps: RoleDeps) {
   const { createCallGateway } = await import('./calls/gateway.js');
   const { database, config } = await openSettled(deps);
-  // The gateway connects when it is first used. So the process starts while Temporal is unavailable, and responds with
-  // 503.
+  // The gateway connects when it is first used. So the process can start while Temporal is unavailable, and responds
+  // with 503 meanwhile.
   const gateway = await createCallGateway({ config });
   return { config, database, gateway };
 }
 
-/** Opens the database and adds this deployment's tokens to the configuration. */
+/** Opens the database. Adds the simulated carrier's tokens that are stored there to the configuration. */
 async function openSettled(deps: RoleDeps) {
   const { openDatabase } = await import('./database.js');
   const { requireReplicaSet } = await import('./platform/mongo/connection.js');

@@ -90,7 +90,7 @@ export function createCallRun(input: CallInput) {
     // The reservation has already stored the call as RINGING.
     if (state.status === 'RINGING') return;
     const { status, answeredAt, answeredBy, carrierSid } = state;
-    // A call no longer than its first window has a known end from the start.
+    // If the first hold pays for the maximum duration, the time of the forced end is known from the start.
     const { maxDurationSeconds } = input;
     const endsAfterSeconds = run.heldSeconds >= maxDurationSeconds ? { endsAfterSeconds: maxDurationSeconds } : {};
     await runRecordedStep('projectCall', {

@@ -1,7 +1,7 @@
 import type { CallState } from '../src/kernel/call-state.js';
 import type { CallInput, ReservationResult } from '../src/kernel/call-signals.js';
 
-/** Why a hold was rejected. All of these end a call as balance_exhausted; only this text and the ledger differ. */
+/** Why a hold was rejected. The call ends as balance_exhausted in each case; only this text and the ledger differ. */
 const HOLD_REJECTIONS = {
   INSUFFICIENT_BALANCE: 'the balance is used up',
   SPEND_LIMIT_EXCEEDED: 'the spending limit of the account for this day is reached',

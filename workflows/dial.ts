@@ -78,8 +78,8 @@ async function requestDial(call: CallRun, { slotAt }: NonNullable<DialSlot>) {
 }
 
 /**
- * Searches for the carrier call of an ambiguous attempt. If none is found, closes the binding, so that a carrier call
- * that appears later cannot be bound.
+ * Searches for the carrier call of an ambiguous attempt. If none is found, makes sure that a carrier call that appears
+ * later cannot be bound to our call.
  */
 async function searchPlacedCall(call: CallRun, since: number): Promise<void> {
   const { callId, mode } = call.input;

@@ -6,7 +6,7 @@ import { carrierActivities, extendWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { isEnding } from './ring.js';
 
-/** Carriers report whole seconds, so the real answer may be up to this much later than the reported one. */
+/** Carriers report whole seconds, so the real time of the answer may be up to this much later than the reported one. */
 const CARRIER_CLOCK_STEP_MS = 999;
 
 /** Skip the forecast if the window is to be held within this time. */

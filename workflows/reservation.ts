@@ -15,7 +15,7 @@ const RESERVATION_MS = 1_000;
  */
 export async function reserve(call: CallRun): Promise<ReservationResult> {
   const result = await reserveInTime(call);
-  // Set once; the waiting update returns it to the client.
+  // A workflow update waits for this result and returns it to the client.
   call.reservation = result;
   return result;
 }
@@ -42,7 +42,7 @@ async function reserveInTime(call: CallRun): Promise<ReservationResult> {
     call.heldSeconds = answer.heldSeconds;
     return { outcome: msLeft() > 0 || isDecidedByRecord() ? 'granted' : 'expired' };
   } catch {
-    // The failed attempt may have held money, so the caller abandons the call.
+    // The failed attempt may have held money. The workflow releases it with `abandon` when the result is `expired`.
     return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   }
 }

@@ -25,7 +25,7 @@ async function waitForStream(call: CallRun, isSettled: () => boolean): Promise<v
   const record = await applyCarrierRecord(call);
   if (call.state.carrierEnd !== undefined || isFinal(call.state)) return;
   if (record === undefined) return call.apply({ type: 'carrier_lost', now: Date.now() });
-  // The caller is still connected but has no audio: our media stream failed.
+  // The carrier still has the call, but no media stream reached us, so the caller has no audio.
   const now = Date.now();
   call.apply({ type: 'media_ended', end: { reason: 'media_failed', at: now, agentAudioPlayed: false }, now });
   call.apply({ type: 'hang_up_requested', cause: 'media_failed', now });

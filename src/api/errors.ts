@@ -50,7 +50,7 @@ function serviceErrorOf(error: unknown): ServiceError {
   );
 }
 
-/** Server error codes during shutdown, start-up, failover or timeout; the same operation may succeed a moment later. */
+/** MongoDB's error codes for shutdown, start-up, failover and timeouts. The operation may succeed a moment later. */
 const SERVER_BUSY_CODES = new Set([6, 7, 50, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
 /** Error labels by which the driver says that the same operation may succeed on retry, such as during a failover. */

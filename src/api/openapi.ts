@@ -139,7 +139,7 @@ function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
   return responses;
 }
 
-/** The server sends this error before a route is known, so every route documents it. */
+/** The server rejects headers that are too large before a route is known, so every route documents this error. */
 const HEADERS_TOO_LARGE = {
   description: 'The request line and headers have more than 8 KiB.',
   headers: headers({ 'X-Request-Id': 'Identifies this request in the logs of the service.' }),

@@ -11,8 +11,8 @@ const MAX_CORRECTIONS = 20;
 
 /**
  * Reads the amount credited to a call so far, and the number for the next correction. A reason that was used before
- * returns its earlier number, so that repeating the correction credits nothing. Sees only swept operations: sweep the
- * account first.
+ * returns its earlier number, so that repeating the correction credits nothing. Reads only ledger entries, so call the
+ * ledger's `sweep` first, which writes an entry for every operation.
  */
 export async function readCorrections(
   database: BillingDatabase,

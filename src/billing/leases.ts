@@ -71,8 +71,8 @@ export function createLeases(
   ) => optimisticUpdate(documents, id, decide, { name: 'leases', ...options });
 
   /**
-   * Removes old tombstones. The update requires the epoch that was read, so only one of two concurrent removals
-   * succeeds. The other one's list may contain slots that were acquired again meanwhile.
+   * Removes old tombstones. The update requires that the document's epoch is still the one that was read, so of two
+   * concurrent removals only the first succeeds. The second could remove a slot that was acquired again meanwhile.
    */
   async function prune(id: string): Promise<void> {
     const now = Date.now();

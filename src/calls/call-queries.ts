@@ -17,7 +17,7 @@ export interface CallFilter {
   to?: Date;
 }
 
-/** At least one of the two differs after every change of the call. */
+/** The fields that reveal whether a call has changed: every change of a call changes at least one of them. */
 export type CallVersion = Pick<CallDocument, 'sequence' | 'updatedAt'>;
 
 /** The fields needed by API requests that wait for a call to change. */
@@ -27,7 +27,7 @@ export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /**
  * Reads the call read model. `find`, `readVersion` and `page` find only calls of the given account and mode. The other
- * functions take call ids that the caller has already checked.
+ * functions do not check to which account the calls belong.
  */
 export function createCallQueries(database: CallsDatabase) {
   return {
@@ -45,7 +45,7 @@ export function createCallQueries(database: CallsDatabase) {
         .exec();
     },
 
-    /** Returns the current status of calls. The caller has already checked that they belong to the account. */
+    /** Returns the current status of calls. Does not check to which account they belong. */
     async readStatuses(callIds: readonly string[]): Promise<Map<string, CallStatusFields>> {
       const found = await database.calls
         .find({ _id: { $in: [...callIds] } }, { status: 1, endReason: 1, erasedAt: 1 })

@@ -65,7 +65,7 @@ function withSid(state: CallState, carrierSid: string): CallState {
 
 /**
  * The carrier's answer time overrides the stream's start time, whichever event comes first. The carrier's clock may be
- * wrong, so the time is clamped.
+ * wrong, so the time is limited to the time between the dial and now.
  */
 function withAnswer(state: CallState, at: number, now: number, source: 'carrier' | 'stream'): CallState {
   if (state.answerSource === 'carrier' || (state.answerSource === 'stream' && source === 'stream')) return state;
@@ -105,7 +105,8 @@ function mustHangUp(before: CallState, after: CallState): boolean {
 function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
   switch (event.type) {
     case 'dial_failed':
-      // If the reservation expired, the call ends as expired. If it was cancelled before the dial failed, as CANCELLED.
+      // If the reservation expired, the call ends as expired. If the call was cancelled before the dial failed, it ends
+      // as CANCELLED.
       if (state.hangUpCause === 'expired') return unanswered('expired', event.now);
       return isCancelCause(state.hangUpCause)
         ? { ...unanswered(state.hangUpCause, event.now), status: 'CANCELLED' }
@@ -119,7 +120,8 @@ function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
     case 'media_wait_over':
       return state.carrierEnd && decideOutcome(state, state.carrierEnd);
     default:
-      // After `completed`, wait for the media server's more precise reason. Other statuses need no explanation.
+      // If the carrier reports `completed`, wait for the media server's more precise reason. Other statuses of the
+      // carrier say enough.
       if (state.carrierEnd === undefined) return undefined;
       if (state.carrierEnd.status === 'completed' && state.mediaEnd === undefined) return undefined;
       return decideOutcome(state, state.carrierEnd);

@@ -184,8 +184,8 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
   }
 
   /**
-   * Reads the reservation from the result of a closed run. Some servers reject the start of a closed run instead of
-   * returning the outcome of its update.
+   * Reads the reservation from the result of a closed run. When a call is started again after its run has closed, some
+   * Temporal servers reject the start instead of returning the result of the update.
    */
   async function reservationOfClosedRun(callId: string, deadline: number): Promise<ReservationResult> {
     try {

@@ -7,7 +7,7 @@ import { tryEach } from '../platform/try-each.js';
 
 const DAY_MS = 24 * 3_600_000;
 const LIFETIME_MS = 7 * DAY_MS;
-/** A verification that started longer ago does not keep a sign-up. Its link was valid for half an hour only. */
+/** A verification that started longer ago does not prevent the deletion of a sign-up: its link has long expired. */
 const VERIFICATION_MS = DAY_MS;
 /** After this time, requests that were in progress when the API keys were deleted have finished. */
 const SETTLED_AFTER_MS = 3_600_000;

@@ -35,7 +35,7 @@ export function createCompletedCalls(database: CallsDatabase): CompletedCalls {
   return {
     async find(callId) {
       const [call, request] = await Promise.all([calls.find(callId), requests.find(callId)]);
-      // A tombstone has no account, and no webhook is sent for it.
+      // The tombstone of a call that was given up has no account, and no webhook is sent for it.
       if (!call?.accountId || !request?.webhookUrl) return null;
       return { call, webhookUrl: request.webhookUrl };
     },

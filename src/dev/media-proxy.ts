@@ -19,7 +19,7 @@ export async function startMediaProxy(p: {
     sockets.add(socket);
     socket.setNoDelay(true);
     socket.once('close', () => sockets.delete(socket));
-    // Closing this socket also closes the other one, so the error needs no further handling.
+    // The closing of a client's socket also closes its socket to the media process, and the reverse.
     socket.on('error', () => socket.destroy());
   };
 

@@ -23,7 +23,7 @@ export const DEMO_PHONE_NUMBER = '+12025550199';
 const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
 
 const DEMO_INSTRUCTION = [
-  // The agent speaks the first sentence as its greeting, in both directions.
+  // The agent speaks the first sentence of the instruction as its greeting, in outbound and inbound calls.
   'This is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
   'Be polite and brief. Ask whether the person will come, for the four digits of the confirmation code,',
   'and for the time of day that suits best.',
@@ -52,7 +52,7 @@ export interface DemoAccount {
  */
 export async function seedDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
   const made = await makeDemoOwner(database);
-  // Also makes the owner of an earlier version an operator.
+  // An owner created by an earlier version is not an operator yet.
   await database.users.updateOne({ email: DEMO_EMAIL, accountId: DEMO_ACCOUNT_ID }, { $set: { operator: true } });
   return made;
 }
@@ -79,7 +79,7 @@ async function makeDemoOwner(database: Database): Promise<{ email: string; passw
 /**
  * Creates the demo account with 100 USD, a key for each mode, an agent, and a number whose calls that agent answers.
  * Existing parts are left unchanged, so this can run at every start.
- * @param p.reissueKeys true revokes the demo keys and creates new ones, for a caller that has lost their secrets
+ * @param p.reissueKeys true revokes the demo keys and creates new ones, because the secrets of the old ones are lost
  */
 export async function seedDemo(p: {
   database: Database;

@@ -33,8 +33,9 @@ export interface CarrierSignal {
 
 export interface MediaSignal {
   /**
-   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: we asked the carrier to end the call because of a failure on our side. `reason` is set for workers of an earlier release, which
-   * treat `given_up` as `ended`.
+   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: we asked the
+   * carrier to end the call because of a failure on our side. A `given_up` signal also has a `reason`, because workers
+   * of an earlier release treat it as `ended`.
    */
   kind: 'started' | 'ended' | 'stored' | 'given_up';
   at: number;
@@ -82,7 +83,7 @@ export interface CallInput {
   /** Time limit for the reservation in ms, counted from the workflow's start. After that, the call is not dialed. */
   answerWithinMs: number;
   /**
-   * Time by which the reservation is decided, because the workflow may start late. In ms since the epoch by the
+   * Time by which the reservation must be decided, even if the workflow starts late. In ms since the epoch by the
    * database server's clock, which all processes share. Absent in calls started by earlier releases.
    */
   decideBy?: number;

@@ -89,7 +89,7 @@ export interface CallState {
   readonly mediaEnd?: MediaEnd;
   /** Number of new media streams granted. It is also the number of the last stream. */
   readonly resumptions?: number;
-  /** Number of these streams granted because the previous stream never started. */
+  /** Number of new media streams granted because the previous stream never started. */
   readonly refusedStreams?: number;
   /** When we asked the carrier to end the call because of a failure on our side. */
   readonly givenUpAt?: number;

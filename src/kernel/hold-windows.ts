@@ -2,7 +2,7 @@ import { priceOfSeconds, secondsCovered, type Micros } from './money.js';
 
 /**
  * Length of each hold window in seconds. Later windows are longer, so that four hours of talk need five holds instead
- * of one per minute. The first is one minute, so that a short call reserves no more of the account's balance.
+ * of one per minute. The first is one minute, so that a short call reserves only the price of a minute.
  */
 export const HOLD_WINDOW_SECONDS: readonly number[] = [60, 180, 720, 2_880, 10_560];
 
@@ -66,7 +66,7 @@ export function forecastEnd(window: number, terms: WindowTerms, availableMicros:
   return terms.heldSeconds + secondsCovered(availableMicros, terms.microsPerSecond);
 }
 
-/** Minimum time limit, because carriers may reject a shorter one. Our own timers end a call within the first minute. */
+/** Minimum time limit, because carriers may reject a shorter one. If a call must end sooner, our own timers end it. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
 /** Time limit to set at the carrier for a call with this many seconds held, in seconds from the answer. */

@@ -26,8 +26,8 @@ export function completionEventId(callId: string): string {
 }
 
 /**
- * Returns the id of the ledger account that holds an account's money in one mode. An id ends with a stripe, which is 0.
- * Higher stripes are reserved for accounts with too many operations for one document.
+ * Returns the id of the ledger account that holds an account's money in one mode. The number at its end is always 0.
+ * Higher numbers are reserved, so that an account with too many operations for one document can have several.
  */
 export function ledgerAccountId(accountId: string, mode: Mode): string {
   return `${accountId}~${mode}#0`;

@@ -3,7 +3,7 @@
  */
 export type PasswordWeakness = 'common' | 'own';
 
-/** Rows of neighboring keys and consecutive characters. A part of a row counts in both directions. */
+/** Rows of neighboring keys and consecutive characters. A password may contain a part of a row, in either direction. */
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',

@@ -7,8 +7,8 @@ export type MachineDetection = 'answer' | 'message_end';
 
 /**
  * Chooses the answering machine detection for an outbound call. An agent that hangs up on voicemail needs the result on
- * answer. An agent that leaves a message must wait for the tone. An agent that continues in both cases needs no
- * detection.
+ * answer. An agent that leaves a message must wait for the tone. An agent that continues when voicemail answers needs
+ * no detection.
  */
 export function machineDetectionFor(action: VoicemailAction = 'hang_up'): MachineDetection | undefined {
   if (action === 'continue') return undefined;

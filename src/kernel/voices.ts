@@ -1,6 +1,6 @@
 import { ENGINE_NAMES, type EngineName } from './engines.js';
 
-/** A voice under the name that customers choose. Each engine maps it to its closest voice. */
+/** A voice, with the name by which customers select it. Each engine uses its most similar voice. */
 export interface Voice {
   name: string;
   description: string;

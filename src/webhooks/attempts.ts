@@ -74,7 +74,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return byCall;
     },
 
-    /** Claims an attempt for the caller. Returns `taken` when another worker has claimed it. */
+    /** Claims an attempt for this worker. Returns `taken` when another worker has claimed it. */
     async begin(callId: string, number: number, startedAt: Date, redelivery = 0): Promise<'begun' | 'taken'> {
       const _id = attemptId(callId, number);
       try {

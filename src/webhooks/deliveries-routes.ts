@@ -33,7 +33,7 @@ const REDELIVERIES_PER_MINUTE = 30;
 const MAX_REDELIVERIES = 50;
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
-/** Creates the handlers for webhook deliveries of the requesting account and mode. Others respond as not found. */
+/** Creates the handlers for webhook deliveries. They find only deliveries of the requesting account and mode. */
 export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandlers<typeof deliveryRoutes> {
   const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
 

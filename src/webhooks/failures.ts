@@ -7,7 +7,10 @@ const MAX_CONSECUTIVE_FAILURES = 20;
 const MAX_FAILING_MS = 24 * 3_600_000;
 /** Endpoints without a failure for this long count as unused and are not listed. */
 const UNUSED_AFTER_MS = 7 * 24 * 3_600_000;
-/** Maximum per query: latest failed events, endpoints among them, and events counted per endpoint. */
+/**
+ * Limits of a search for failing endpoints: how many of the latest failed events are read, how many of their endpoints
+ * are checked, and how many failed events are counted for each endpoint.
+ */
 const MAX_EVENTS = 200;
 const MOST_ENDPOINTS = 20;
 const MOST_COUNTED = 100;

@@ -16,12 +16,12 @@ export interface WebhookDeliveryDocument {
   endpoint?: string;
   body: string;
   createdAt: Date;
-  /** State of the latest delivery, for lists. The attempts decide if they differ. Absent: in progress. */
+  /** State of the latest delivery, for lists; absent: in progress. If the stored attempts differ, they are right. */
   state?: 'delivered' | 'failed';
   lastAttemptAt?: Date;
   /** Time of the last success. It stays during a redelivery. */
   deliveredAt?: Date;
-  /** Time of the final failure. It stays during a redelivery until that succeeds. */
+  /** Time of the final failure. It stays until a redelivery succeeds. */
   failedAt?: Date;
   /** Number of redeliveries requested. */
   redeliveries?: number;

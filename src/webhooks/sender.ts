@@ -115,7 +115,10 @@ export function createWebhookSender(deps: {
     await attempts.finish(callId, number, { outcome: 'interrupted' }, new Date(failedAt));
   }
 
-  /** Records the state for lists. If the write is lost, a later attempt repeats it, because the attempts decide. */
+  /**
+   * Records the state of a delivery, for lists. If the write is lost, the next attempt repeats it, because the state is
+   * computed from the stored attempts each time.
+   */
   async function recordState(
     { callId, state }: WebhookDeliveryDocument,
     step: 'delivered' | 'exhausted' | 'retry',
@@ -157,7 +160,7 @@ export function createWebhookSender(deps: {
   }
 }
 
-/** Returns the receiver for the limits, which apply per account and host. Customers with one host do not share them. */
+/** Returns the receiver whose limits apply. Each account has separate limits for a host, even if others use it, too. */
 function toReceiver({ accountId, url, mode }: WebhookDeliveryDocument): Receiver {
   return { accountId, host: urlFrom(url)?.host ?? '', ...(mode && { mode }) };
 }

@@ -28,10 +28,12 @@ export interface LedgerAudit {
 }
 
 /**
- * Compares an account with the sum of its operations. Exact during concurrent writes: the account is read once, at
- * epoch e. Operations of earlier epochs have an entry or are still among the markers read; operations of epoch e are
- * all among the markers. So the entries of epochs before e plus the markers are exactly the operations applied at the
- * time of the read.
+ * Compares an account with the sum of its operations. An operation is a marker in the account document until a sweep
+ * leaves only its ledger entry and increments the document's epoch.
+ *
+ * The sum is exact during concurrent writes. The account is read once, at epoch e. Every operation of an earlier epoch
+ * has an entry or is among the markers read, and every operation of epoch e is among the markers. So the markers and
+ * the entries of epochs before e are exactly the operations that the account contained when it was read.
  */
 export async function auditAccount(session: LedgerSession, ledgerAccountId: string): Promise<LedgerAudit> {
   const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');

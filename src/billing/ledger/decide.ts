@@ -3,10 +3,11 @@ import type { AccountGuard, LedgerFigure, LedgerSession } from './storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './model.js';
 
 /**
- * An account with this many markers is swept before the next operation, because large documents slow down every write.
+ * An account document with this many markers (operations stored in it) is swept before the next operation, because
+ * large documents slow down every write.
  */
 export const SWEEP_AT_MARKERS = 100;
-/** Maximum number of markers per account, however many processes write at the same time. */
+/** Maximum number of markers in an account document, however many processes write at the same time. */
 export const MAX_MARKERS = 130;
 const MAX_ATTEMPTS = 40;
 
@@ -30,7 +31,7 @@ export interface LedgerWork {
   session: LedgerSession;
   /** Sweeps an account, or waits for the sweep that this process already runs. */
   sweepOnce(ledgerAccountId: string): Promise<void>;
-  /** Number of markers from which an account is swept before further operations. */
+  /** An account document with at least this many markers is swept before the next operation. */
   sweepAtMarkers: number;
   /** Returns ms since the epoch. Used only for the operation's time and for the day on which its spending counts. */
   now(): number;
@@ -41,7 +42,7 @@ export interface LedgerWork {
 export interface Decision {
   ledgerAccountId: string;
   key: string;
-  /** Further operation keys whose markers `plan` needs. */
+  /** Keys of other operations that `plan` reads in the account document. */
   alsoRead?: readonly string[];
   plan(account: LedgerAccountDocument): LedgerPlan | Promise<LedgerPlan>;
 }
@@ -49,12 +50,14 @@ export interface Decision {
 /**
  * Decides an operation exactly once and returns the same entry to every caller. All ledger operations use it.
  *
- * Why it is exactly once: until an operation's marker is swept, it is in the account document, and the filter rejects a
- * second one. A sweep removes the marker only after its entry exists, and increments the epoch. A late writer reads the
- * account (with its epoch) first and the entry second. If the sweep came after its first read, its epoch is outdated
- * and the filter rejects the write; if it came before, the entry exists when the writer looks for it, and the writer
- * returns that entry. The order of the two reads is therefore essential. Rejected and void operations are recorded,
- * too, so that a late hold finds a decision.
+ * A decided operation is a marker in the account document, and the update's filter rejects a second marker with the
+ * same key. A sweep removes the marker only after the operation has a ledger entry, and increments the account's epoch.
+ *
+ * A late writer must not decide the operation again after the sweep. So it reads the account, with its epoch, before it
+ * looks for the entry. If the sweep came after the first read, the epoch is outdated and the filter rejects the write.
+ * If the sweep came before, the writer finds the entry and returns it.
+ *
+ * Rejected and void operations are recorded, too, so that a late hold finds a decision.
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
@@ -88,8 +91,8 @@ async function attemptDecision(work: LedgerWork, decision: Decision): Promise<Le
 }
 
 /**
- * Moves the account's markers to entries: inserts the missing entries, then removes the markers and increments the
- * epoch in one update. Of two concurrent sweeps only one has an effect.
+ * Moves the operations in the account document to ledger entries: inserts the missing entries, then removes the markers
+ * and increments the epoch in one update. Of two concurrent sweeps only one removes the markers.
  */
 export async function sweep(session: LedgerSession, ledgerAccountId: string): Promise<void> {
   const account = await readAccount(session, ledgerAccountId, 'all');
@@ -102,7 +105,7 @@ export async function sweep(session: LedgerSession, ledgerAccountId: string): Pr
   await session.updateAccount({ kind: 'sweep', ledgerAccountId, epoch: account.epoch, keys });
 }
 
-/** Lets concurrent operations of a process share one sweep per account. */
+/** Returns a function that sweeps an account, or waits for the sweep of the account that this process already runs. */
 export function createSharedSweeps() {
   const running = new Map<string, Promise<void>>();
   return (session: LedgerSession, ledgerAccountId: string): Promise<void> => {
@@ -130,7 +133,7 @@ export async function readAccount(
 }
 
 /**
- * Finds a decided operation among the account's markers, then among the entries.
+ * Finds a decided operation among the account's markers, or else among the ledger entries.
  * @returns null when the operation is not decided yet
  * @throws Error when the entry belongs to another account
  */

@@ -12,7 +12,7 @@ export function holdKey(callId: string, window: number): string {
   return `H${checkedCallId(callId)}~${window}`;
 }
 
-/** Key of a call's settlement (or void). A call has only one. */
+/** Key of a call's settlement. A call has only one, even if it is billed nothing. */
 export function settlementKey(callId: string): string {
   return `S${checkedCallId(callId)}`;
 }
@@ -23,8 +23,8 @@ export function correctionKey(callId: string, number: number): string {
 }
 
 /**
- * Key of a payment credited to an account. It leaves out the stripe, so that a payment counts only once per account and
- * mode.
+ * Key of a payment credited to an account. It leaves out the number at the end of the ledger account's id, so that a
+ * payment counts only once per account and mode.
  */
 export function topUpKey(ledgerAccountId: string, paymentId: string): string {
   const account = LEDGER_ACCOUNT_PATTERN.exec(ledgerAccountId)?.[1];

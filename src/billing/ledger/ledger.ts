@@ -48,8 +48,8 @@ export interface Ledger {
    */
   hold(p: HoldRequest): Promise<HoldResult>;
   /**
-   * Closes a call's holds and bills `billedSeconds`, but at most the seconds held. `billedSeconds` is a whole number; 0
-   * voids the call. Repeats return the result of the first settlement.
+   * Ends a call's holds and bills `billedSeconds`, a whole number, but at most the seconds held. With 0, the call costs
+   * nothing. Repeats return the result of the first settlement.
    * @throws LedgerBusyError (retry) after too many conflicts with other writers
    */
   settle(p: SettleRequest): Promise<Settlement>;

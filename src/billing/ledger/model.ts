@@ -5,13 +5,13 @@ import type { Micros } from '../../kernel/money.js';
 export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
 /**
- * A decided operation. It is stored as a marker in the account document until the next sweep, and permanently as a
- * ledger entry.
+ * A decided operation. It is stored permanently as a ledger entry, and until a sweep removes it also as a marker in the
+ * account document.
  */
 export interface LedgerMarker {
   type: 'topUp' | 'hold' | 'settlement' | 'correction';
   callId?: string;
-  /** Amount granted by a hold (0 if it was rejected or void), or credited by a top-up or correction. */
+  /** Amount granted by a hold (0 for a rejected one and for a tombstone), or credited by a top-up or correction. */
   amountMicros?: Micros;
   /**
    * Price per second that the amounts are multiples of. Hold: the call's price. Settlement and correction: the price of
@@ -60,7 +60,7 @@ export interface LedgerFreeze {
 }
 
 export interface LedgerAccountDocument {
-  /** `<account id>~<mode>#<stripe>` */
+  /** `<account id>~<mode>#0` */
   _id: string;
   epoch: number;
   availableMicros: Micros;
@@ -72,9 +72,9 @@ export interface LedgerAccountDocument {
   /** Amount billed and held on `spendDay`. */
   spentMicros: Micros;
   frozen?: LedgerFreeze;
-  /** Number of markers. Updates check it to limit the document's size, however many processes write. */
+  /** Number of `markers`. Updates check it to limit the document's size, however many processes write. */
   markerCount: number;
-  /** Operations since the last sweep, by operation key. */
+  /** Decided operations, by operation key. A sweep moves them to ledger entries. */
   markers: Record<string, LedgerMarker>;
 }
 

@@ -42,7 +42,7 @@ export interface HoldResult {
 export interface SettleRequest {
   ledgerAccountId: string;
   callId: string;
-  /** Whole seconds; 0 voids the call. */
+  /** Whole seconds; with 0, the call costs nothing. */
   billedSeconds: number;
   /** True when the seconds were measured by our clocks, not by the carrier. */
   estimated?: boolean;
@@ -110,7 +110,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
     key: correctionKey(callId, number),
     alsoRead: [settlementKey(callId), ...before],
     plan: async (account) => {
-      // This is correct although the read is not part of the update, because decided operations never change.
+      // The settlement can be read before the update, because decided operations never change.
       const settlement = await readDecidedMarker(work, account, settlementKey(callId));
       let correctableMicros = assertMicros(settlement.billedMicros, 'billedMicros');
       for (const key of before) {
@@ -187,7 +187,7 @@ async function sumEarlierWindows(
   return { heldSeconds, closed: false, microsPerSecond };
 }
 
-/** Closes the call's holds and bills the call in one operation. */
+/** Ends the call's holds and bills the call in one operation. */
 export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settlement> {
   const { ledgerAccountId, callId, billedSeconds } = p;
   assertWholeNumbers([billedSeconds]);
@@ -207,7 +207,8 @@ export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settle
 /**
  * Returns all decided windows of a call and prevents further ones. It goes through the windows and writes a tombstone
  * for the first undecided one. A late hold may be granted before the tombstone is written; then it counts, and the
- * search continues. The caller's count, or a read that finds no hold, would not prove that there are no more windows.
+ * search continues. Neither a count in the request nor a read that finds no hold would prove that there are no more
+ * windows.
  */
 async function closeHolds(work: LedgerWork, account: LedgerAccountDocument, callId: string): Promise<LedgerMarker[]> {
   const windows: LedgerMarker[] = [];

@@ -20,9 +20,9 @@ export interface PlannedHold {
 }
 
 /**
- * Plans the hold of a window. It grants the whole window or nothing; from the second window on also the whole seconds
- * that balance and daily cap still cover. A rejection is recorded, too, so that a late attempt of the same hold cannot
- * succeed. A freeze rejects only first windows, never those of a running call.
+ * Plans the hold of a window. A first window is granted completely or not at all. A later window is granted up to the
+ * whole seconds that the balance and the daily cap still cover. A rejection is recorded, too, so that a late attempt of
+ * the same hold cannot succeed. A freeze rejects only first windows, so running calls continue.
  */
 export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): LedgerPlan {
   const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
@@ -49,8 +49,8 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   const isLast = request.last || !isWhole;
   const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
-  // If more money or daily cap became available meanwhile, the window must be planned again, so require that it did
-  // not.
+  // If the balance now covers the whole window, a part of it must not be granted: the update then fails, and the window
+  // is planned again.
   const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
   return {
     marker: {
@@ -67,7 +67,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   };
 }
 
-/** Plans a tombstone. It blocks a hold that was still undecided when its call was settled. */
+/** Plans a tombstone: an empty hold that blocks the hold of a window that was undecided when its call was settled. */
 export function tombstonePlan(callId: string): LedgerPlan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }

@@ -7,15 +7,14 @@ const MS_PER_DAY = 86_400_000;
 /**
  * An account's spending on one UTC day: the held and billed amounts of the windows that were held that day.
  *
- * Which day counts: a hold counts on the day it was decided, by the clock of the deciding process, or on the counter's
- * day if that is later; its marker records the day. A settlement bills the windows in the order they were held and
- * subtracts the unused rest of each from its day, if that is still the counter's day. So a second of talk after
- * midnight may count on the day it was held, but always on exactly one day.
+ * An account stores one counter: a day and its spending. A hold counts on the day it was decided, by the clock of the
+ * deciding process, or on the counter's day if that is later. The hold's marker records the day. A settlement bills the
+ * windows in the order they were held and subtracts the unused part of the windows held on the counter's day. So a
+ * second of talk after midnight may count on the day it was held, but always on exactly one day.
  *
- * Why this is correct without trusting clocks: the day is part of the counter and only increases. Each operation
- * changes the counter in its own guarded update, which requires the day it was planned for. A wrong clock moves
- * spending to a neighboring day, or the counter ahead; it cannot lose or double spending, and the audit still finds the
- * exact sum.
+ * Clocks need not be right. The counter's day only increases, and an operation changes the counter in its own guarded
+ * update, which requires the day for which the operation was planned. A wrong clock can count spending on a neighboring
+ * day or move the counter ahead. It cannot lose or double spending, and the audit still finds the exact sum.
  */
 export interface Spending {
   day: number;

@@ -7,10 +7,10 @@ import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMa
 /** The amounts an operation may change. In each operation, credited - billed = available + held stays true. */
 export type LedgerAmount = 'availableMicros' | 'heldMicros' | 'creditedMicros' | 'billedMicros';
 
-/** All numbers of an account that an operation may change. The day's spending is not part of that equation. */
+/** All numbers of an account that an operation may change: the amounts, and the day's spending. */
 export type LedgerFigure = LedgerAmount | 'spendDay' | 'spentMicros';
 
-/** A condition on a number, checked in the same atomic update. */
+/** A condition on a number of the account, checked by the update itself. */
 export interface AmountRange {
   atLeast?: number;
   below?: number;

@@ -4,7 +4,7 @@ import type { Micros } from '../../kernel/money.js';
 
 /** A payment as the payment provider or an operator first reported it. */
 export interface PaymentDocument {
-  /** The provider's payment id, or the operator's. */
+  /** The payment's id, from the payment provider or the operator. */
   _id: string;
   accountId: string;
   mode: Mode;

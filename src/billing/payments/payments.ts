@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { PaymentDocument } from './model.js';
 
 export interface Payment {
-  /** The provider's id, or the operator's: 1 to 128 letters, digits, `_` or `-`. */
+  /** The payment's id, from the payment provider or the operator: 1 to 128 letters, digits, `_` or `-`. */
   paymentId: string;
   accountId: string;
   mode: Mode;

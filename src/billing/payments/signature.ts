@@ -21,7 +21,7 @@ export function isPaymentSignature(p: { secret: string; header: string; body: Bu
 }
 
 /**
- * Whether a header is well-formed and in time; checked before the body is read.
+ * Whether a signature header is well-formed and its time is close to ours; checked before the body is read.
  * @param now ms since the epoch
  */
 export function mayBePaymentSignature(header: string, now: number): boolean {

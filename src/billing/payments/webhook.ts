@@ -18,7 +18,7 @@ import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requ
 import { validated } from '../../platform/http/validation.js';
 import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
 
-/** Checkout session events have a few KiB. 50 metadata fields of maximum length add about 30 KiB. */
+/** Maximum size of an event. Most have a few KiB, and 50 metadata fields of maximum length add about 30 KiB. */
 const MAX_EVENT_BYTES = 64 * 1_024;
 const MICROS_PER_CENT = MICROS_PER_USD / 100;
 

@@ -16,7 +16,7 @@ export type CsvCell = string | number | undefined;
 
 /**
  * Formats one CSV record (RFC 4180) with its line end. Text that looks like a formula gets an apostrophe in front.
- * Numbers stay numbers, because customers cannot choose them.
+ * Numbers get none, because customers cannot choose them.
  */
 export function csvRecord(cells: readonly CsvCell[]): string {
   return stringify([cells.map(safeCell)], FORM);

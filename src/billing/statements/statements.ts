@@ -27,9 +27,9 @@ const BATCH = 500;
 const EXPORT_READ_TIMEOUT_MS = 120_000;
 
 /**
- * Creates the reader for an account's statements. It misses no operation, because it reads the account's markers first
- * and the entries afterwards. An operation decided before the first read is among the markers or has an entry by then
- * (see `auditAccount`). A marker and its entry have the same key and time, so both lists merge without duplicates.
+ * Creates the reader for an account's statements. It misses no operation, because it reads the markers in the account
+ * document first and the ledger entries afterwards: an operation decided before the first read is among the markers or
+ * already has an entry. A marker and its entry have the same key and time, so both lists merge without duplicates.
  */
 export function createStatements(database: BillingDatabase, agents: UsageAgents) {
   return {

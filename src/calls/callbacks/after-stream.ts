@@ -74,7 +74,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     logger.warn({ callId, after, neverStarted, ...decision }, 'media stream lost');
     if (decision.decision === 'stream') {
       const { resumption } = decision;
-      // Media servers accept only stream numbers that were granted here.
+      // Media servers accept only stream numbers that are stored as granted.
       await bindings.grantStream(callId, carrierSid, resumption);
       return { kind: 'stream', callId, streamNumber: resumption };
     }

@@ -3,8 +3,8 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { CallRequests } from '../call-requests.js';
 
 /**
- * Finds the request of the call that a callback is about. Returns undefined if there is none, or if the call has the
- * other mode: the carrier account of one mode must not affect calls of the other.
+ * Finds the request of the call that a callback is about. Returns undefined if there is none, or if the call is not of
+ * the callback's mode: the carrier account of test calls must not affect live calls, nor the reverse.
  */
 export async function findCallbackRequest(
   requests: CallRequests,

@@ -10,9 +10,9 @@ import { TRANSFER_UNANSWERED } from './apologies.js';
 const MIN_SECONDS = 1;
 
 /**
- * Returns the carrier's instruction after the stream of a call that the agent transferred; undefined without a
- * transfer. When the transfer ends, the carrier asks for instructions again and reports whether the target had
- * answered.
+ * Returns the instruction for the carrier after the media stream of a call that the agent transferred; undefined if the
+ * agent transferred nothing. When the transfer ends, the carrier asks for instructions again and reports whether the
+ * target had answered.
  * @param connected whether the target had answered; undefined if the transfer has not been dialed yet
  * @param now ms since the epoch
  */

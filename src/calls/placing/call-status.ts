@@ -15,7 +15,7 @@ const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
 };
 
 /**
- * Finds a call within the caller's account and mode.
+ * Finds a call within the account and mode of the request.
  * @param callId the unvalidated value from the request
  * @throws ServiceError CALL_NOT_FOUND
  */
@@ -39,7 +39,7 @@ function statusMessage(call: CallDocument, status: CallResponseStatus): string {
   return MESSAGES[status];
 }
 
-/** Converts a call's status to one that this API returns. CANCELLED is not among those. */
+/** Converts a call's status to one that /outbound_call returns: it shows CANCELLED as FAILED. */
 function responseStatus(status: CallStatus): CallResponseStatus {
   return status === 'CANCELLED' ? 'FAILED' : status;
 }

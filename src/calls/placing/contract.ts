@@ -41,7 +41,7 @@ const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
 export function requireAgentOrInstruction<T extends z.ZodObject>(request: T): T {
   return request.refine((fields) => fields['agent_id'] !== undefined || fields['instruction'] !== undefined, {
     error: 'agent_id or instruction is required.',
-    // Check this even if other fields are invalid, so that the response reports all errors together.
+    // Require one of the two even if other fields are invalid, so that the response reports all errors together.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 }

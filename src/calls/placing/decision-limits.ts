@@ -50,7 +50,7 @@ export async function decideWithinLimits<T>(
     pending.recordDecision({ since, isSlow: isSlow() });
     return decision;
   } catch (error) {
-    // A quick error does not show how long decisions take, so record slow ones only.
+    // A quick error does not show how long decisions take, so record only slow errors.
     if (isSlow()) pending.recordDecision({ since, isSlow: true });
     throw error;
   } finally {

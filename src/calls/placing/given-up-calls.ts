@@ -27,7 +27,7 @@ export function createGivenUpCalls(deps: {
     const decision = await projection.giveUp(callId).catch(() => undefined);
     if (decision === 'given_up') return true;
     const hungUp = await gateway.hangUp(callId, { cause: 'expired' }).catch(() => undefined);
-    // If the workflow is unknown, it may still start, unless the call had begun before. Then its workflow has ended.
+    // If no workflow runs, a call that had begun has ended. The workflow of any other call may still start.
     return hungUp === true || (hungUp === false && decision === 'begun');
   }
 

@@ -37,8 +37,8 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     const request = createRequestDocument(deps.config, agent, call);
     // A repeated request is for a call that was already checked, and that may have ended by now.
     const isRepeat = (await withDeadline(deadline, deps.bindings.find(request._id))) !== null;
-    // Temporal forgets a finished call after its retention and would start it again. Media servers would reject its
-    // stream.
+    // Do not start an ended call again, which Temporal would do if it no longer stores the workflow. Media servers
+    // reject the stream of an ended call.
     if (isRepeat && (await withDeadline(deadline, deps.queries.isFinal(request._id)))) {
       return { kind: 'stream', callId: request._id };
     }
@@ -52,7 +52,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     });
     const rejection = reservationError(reservation);
     if (rejection === undefined) return { kind: 'stream', callId: request._id };
-    // If withdrawing fails, the call stays counted, which is the safe side.
+    // Take the rejected call off the count. If that fails, the call stays counted, which is the safe side.
     const received = { account, mode, callId: request._id, promptBytes: countPromptBytes(request) };
     const withdrawn = deps.dialGate.withdrawReceived(received);
     await withDeadline(deadline, withdrawn).catch(() => undefined);

@@ -18,7 +18,7 @@ const MAX_TEST_CALLS = 20;
 export const TEST_CALLS_PER_ACCOUNT = 5;
 /** An account may have another pending test call while it uses less than this share of the free capacity. */
 const CAPACITY_SHARE = 1 / 2;
-/** How long an account that was just served lets waiting accounts go first that were served earlier. */
+/** For this long after an account was served, waiting accounts that were served longer ago go first. */
 const YIELD_MS = 5_000;
 
 /** Counts the calls in this process that are neither accepted nor rejected yet, and limits them per account. */

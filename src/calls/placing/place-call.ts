@@ -82,7 +82,8 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
   let row = claim.row;
   // The call of an existing key may have been rejected. Then try once more with the next call_id.
   for (let mayRetry = !claim.created; ; mayRetry = false) {
-    // Do not predict for an existing key: its call may be started already and occupy the slot and money itself.
+    // Predict a rejection only for a new key. The call of an existing key may have started, and then the slot and money
+    // that seem to be missing may be its own.
     const predicted = claim.created ? await predictReservation(deps, input, call) : undefined;
     const reservation = predicted ?? (await startWithinLimits(deps, input, createRequestDocument(row.callId, call)));
     const rejection = reservationError(reservation);
@@ -145,7 +146,7 @@ async function countAndStart(
   if (reached) throw reached;
   const reservation = await startCall(deps, document, deadline);
   if (reservationError(reservation) !== undefined) {
-    // If withdrawing fails, the call stays counted, which is the safe side. The client gets the rejection anyway.
+    // Take the rejected call off the count. If that fails, the call stays counted, which is the safe side.
     await withDeadline(deadline, deps.dialGate.withdraw(dial)).catch(() => undefined);
   }
   return reservation;

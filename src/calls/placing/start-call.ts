@@ -9,10 +9,10 @@ import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.j
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { GivenUpCalls } from './given-up-calls.js';
 
-/** Time reserved at the end for the response to travel from the workflow to the client. */
+/** Time before the deadline that is reserved for the response to travel from the workflow to the client. */
 const RESPONSE_TRANSIT_MS = 300;
 
-/** Part of that time in which a call without a response from the workflow is given up, or found to go ahead. */
+/** Time before the deadline in which a call without a response from the workflow is given up, or found to go ahead. */
 const GIVE_UP_MS = 150;
 
 /** Minimum time for a reservation. With less time left, the call is not started. */
@@ -39,7 +39,7 @@ export async function startCall(
   requested: CallRequestDocument,
   deadline: number,
 ): Promise<ReservationResult> {
-  // Check here too, so that nothing is stored for a call that is not started.
+  // Check the remaining time before anything is stored, because without enough time the call is not started.
   requireReservationTime(deps.config, deadline);
   const request = await withDeadline(deadline, storeOrFindRequest(deps.requests, requested));
   const now = await withDeadline(deadline, deps.clock());

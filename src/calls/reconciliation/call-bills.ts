@@ -53,7 +53,7 @@ export async function readBills(
       return {
         callId,
         ledgerAccountId,
-        // A tombstone has no account and does not count as a read model.
+        // The tombstone of a call that was given up has no account and does not count as a read model.
         call: document?.accountId === undefined ? null : document,
         settlement: entries.get(settlementKey(callId)) ?? null,
         microsPerSecond: rates.get(callId),

@@ -23,8 +23,8 @@ export function createFindings(database: CallsDatabase) {
     find,
 
     /**
-     * Records a mismatch. A resolved finding stays resolved while the difference between its two sides is the same.
-     * With another difference it reopens.
+     * Records a mismatch. A resolved finding stays resolved while the difference between the expected and the actual
+     * amounts is the same. With another difference it reopens.
      * @returns `new` (also when reopened), `open` if it was already open, or `resolved`
      */
     async record(finding: Finding, now = new Date()): Promise<'new' | 'open' | 'resolved'> {
@@ -86,8 +86,8 @@ export function findingId({ kind, callId, ledgerAccountId }: Pick<Finding, 'kind
 }
 
 /**
- * Returns the difference of the two sides. In a busy account the amounts change all the time, but the difference of one
- * mismatch stays the same.
+ * Returns the difference between the expected and the actual amounts. In a busy account the amounts change all the
+ * time, but the difference of one mismatch stays the same.
  */
 function differenceOf({ expected, actual }: Pick<Finding, 'expected' | 'actual'>): FindingFacts {
   const difference: FindingFacts = {};

@@ -22,7 +22,7 @@ export const FINDING_KINDS = [
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
-/** One side of a mismatch: amounts in micros, seconds, statuses. */
+/** The expected or the actual facts of a mismatch: amounts in micro-USD, seconds, statuses. */
 export type FindingFacts = Record<string, string | number | boolean | null>;
 
 /** A mismatch that an operator must resolve. It is never deleted, and it does not change the records it describes. */
@@ -86,7 +86,7 @@ export type CheckKind = (typeof CHECK_KINDS)[number];
  * A call that must be checked again.
  * - `ending`: its workflow may not have ended it.
  * - `estimate`: it was billed by our clocks, and not yet by the carrier's duration.
- * - `webhook`: its webhook is neither delivered nor exhausted.
+ * - `webhook`: its webhook is not delivered and has attempts left.
  * - `comparison`: its records could not be read.
  */
 export interface CheckDocument {

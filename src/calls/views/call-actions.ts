@@ -65,7 +65,7 @@ export function createCallActionHandlers(
         const call = await withDeadline(readBy, findCall(queries, principal, callId));
         return callView(await withDeadline(readBy, deps.readRecords(call)), config.publicBaseUrl);
       };
-      // If an earlier request placed the call, its transcript may be long by now.
+      // If an earlier request placed the call, its transcript may be long by now, so read it in the account's queue.
       const { runQueued } = ctx.state;
       return answer(await (placed.replayed && runQueued ? runQueued(readBack) : readBack()), { headers: extraHeaders });
     },

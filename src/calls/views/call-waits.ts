@@ -9,7 +9,8 @@ import { createWatcherCounts } from './watcher-counts.js';
 const FIRST_POLLS_MS = [25, 50, 100, 200];
 const POLL_INTERVAL_MS = 300;
 /**
- * A new request resets the polling to this step. Not to the first step, because one query serves all waiting requests.
+ * A new request sets the polling back to this step of `FIRST_POLLS_MS`. It is not the first step, because one query
+ * serves all waiting requests.
  */
 const LATER_POLL_STEP = 2;
 /** Maximum waiting requests of one account in one mode. */

@@ -13,7 +13,7 @@ export type SharedCallSnapshot = CallSnapshot & { isErased: boolean };
 const SHARED_MS = 400;
 /** Reads an unchanged call again after this time, because carrier events and the like do not change its version. */
 const READ_EVERY_MS = 3_000;
-/** The same interval after the call's end, when webhook attempts are added. */
+/** Reads an ended call again after this time, to show new webhook attempts. */
 const READ_ENDED_EVERY_MS = 1_000;
 
 interface Read {

@@ -80,7 +80,7 @@ function startTimeOf(pid: number): string {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
-    // Systems other than Linux have no such file, so only the pid identifies the process.
+    // Systems other than Linux have no /proc, so only the pid identifies the process.
     return '';
   }
 }

@@ -66,8 +66,8 @@ export async function supervise(p: {
     pid: () => (current.isRunning() ? current.pid : undefined),
     async stop(graceMs) {
       stopping.abort();
-      // A restart in progress cannot be stopped here. It aborts or completes; in the second case, the second `stop`
-      // ends its process.
+      // A restart may be in progress. Either `stopping` aborts it, or it completes and the second `stop` below ends the
+      // new process.
       if (current.isRunning()) await current.stop(graceMs);
       await kept;
       await current.stop(graceMs);

@@ -9,14 +9,14 @@ import type { Principal } from './principal.js';
 
 const DAY_SECONDS = 24 * 3_600;
 /**
- * Maximum changes per account within 24 hours, 1,000 in total. Keys have more than members, because scripts change
- * more.
+ * Maximum changes that the keys and the members of an account may make within 24 hours, 1,000 in total. Keys may make
+ * more than members, because scripts change more.
  */
 const CHANGES_PER_DAY: Readonly<Record<Principal['actor']['kind'], Readonly<Record<Mode, number>>>> = {
   key: { live: 400, test: 300 },
   member: { live: 200, test: 100 },
 };
-/** Maximum for each of these limits until the owner's e-mail address is verified. */
+/** Maximum changes by keys, and by members, in each mode until the owner's e-mail address is verified. */
 const MAX_UNVERIFIED = 50;
 
 export type ChangeQuota = ReturnType<typeof createChangeQuota>;

@@ -3,7 +3,8 @@ import { serviceUnavailable } from '../../platform/http/deadline.js';
 import { createFairQueue } from '../../platform/fair-queue.js';
 
 /**
- * Maximum concurrent lookups for addresses with too many failures: less than a third of the 20 database connections.
+ * Maximum concurrent lookups for network addresses with too many failures: less than a third of the 20 database
+ * connections.
  */
 const MAX_RUNNING = 6;
 const MAX_WAITING = 1_000;
@@ -12,10 +13,10 @@ const MAX_REMEMBERED = 10_000;
 const QUEUE_FULL = new Error('Too many credential lookups are waiting.');
 
 /**
- * Looks up keys and sessions for addresses with too many failures. Many clients may share such an address, so a key is
- * looked up before the request is rejected: a valid key must always work. The cost is limited, because malformed
- * secrets never reach the database, every other failure costs one read by primary key, and few of these reads run at
- * once. Keys and sessions that were valid recently skip the queue, but are read again as usual.
+ * Looks up keys and sessions for network addresses with too many failures. Many clients may share a network address, so
+ * a key is looked up before the request is rejected: a valid key must always work. The cost is limited, because
+ * malformed secrets never reach the database, every other failure costs one read by primary key, and few of these reads
+ * run at once. Keys and sessions that were valid recently skip the queue, but are still read from the database.
  */
 export function createCredentialLookups(
   options: { maxRunning?: number; maxWaiting?: number; maxRemembered?: number } = {},
@@ -53,8 +54,8 @@ export function createCredentialLookups(
 
   return {
     /**
-     * Looks up a secret, in a queue if its address has failed too often.
-     * @param p.hasFailedTooOften whether the address has failed too often
+     * Looks up a secret, in a queue if the client's network address has had too many failures.
+     * @param p.hasFailedTooOften whether the network address has had too many failures
      * @param p.deadline ms since the epoch, after which the result is no longer needed
      * @param accountIdOf returns the account that a valid key or session belongs to
      * @returns null if nothing was found, or if too many lookups wait

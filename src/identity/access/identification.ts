@@ -30,14 +30,14 @@ const KEYS_WORTH_OF_REQUESTS = 5;
 
 export const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 
-/** Enough for portal pages, which send several requests at once and read calls repeatedly. */
+/** Limit of one session: enough for portal pages, which send several requests at once and read calls repeatedly. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
 /** All sessions of a person together have this many times the limit of one session. */
 const SESSIONS_WORTH_OF_REQUESTS = 2;
 
 const ModeQuery = z.object({ mode: modeParameter });
 
-/** Requests that are identified at the same time: fewer than half of the 20 database connections. */
+/** Maximum requests whose sender is looked up at the same time: fewer than half of the 20 database connections. */
 const MAX_RUNNING = 8;
 
 export interface IdentificationDeps {
@@ -56,7 +56,7 @@ export function createIdentification(deps: IdentificationDeps) {
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
 
-  /** Looks up a secret. Too many failures of an address affect only lookups that fail; a valid key always passes. */
+  /** Looks up a secret. A valid key is found even if its network address has had too many failures. */
   async function foundBy<T>(
     ctx: ApiContext,
     secret: string,
@@ -197,7 +197,7 @@ export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
   return password;
 }
 
-/** Sets the WWW-Authenticate header and returns the error that the caller throws. */
+/** Sets the WWW-Authenticate header and returns the error to throw. */
 export function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
   ctx.set('WWW-Authenticate', challenges);
   return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');

@@ -5,8 +5,8 @@ import type { ApiContext } from '../../platform/http/context.js';
 const MAX_AGE_SECONDS = 7 * 24 * 3_600;
 
 /**
- * Returns the name and attributes of a cookie, which is bound to our host and to TLS. Over plain HTTP, which only
- * development uses, it is not, because browsers would reject such a cookie.
+ * Returns the name and attributes of a cookie that is bound to our host and to TLS. Over plain HTTP, which only
+ * development uses, the cookie is not bound, because browsers would reject it.
  */
 export function cookieOf(config: Config, name: string): { name: string; attributes: string } {
   const secure = config.production || config.publicBaseUrl.startsWith('https:');

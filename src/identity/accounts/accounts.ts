@@ -109,7 +109,7 @@ export function createAccounts(database: IdentityDatabase) {
     return account;
   }
 
-  /** Returns the update for limits that can be removed by `none`. */
+  /** Returns the update for those changed limits that an operator can remove with the value `none`. */
   async function liftings(accountId: string, changes: LimitChanges): Promise<Record<string, unknown>> {
     const given = LIFTABLE_LIMITS.filter((name) => changes[name] !== undefined);
     if (given.length === 0) return {};

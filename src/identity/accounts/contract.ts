@@ -4,7 +4,7 @@ import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route
 const json = 'application/json';
 const accountAnswer = ratedJsonAnswer('The account.', Account, { account: ACCOUNT_EXAMPLE });
 
-/** Routes of the caller's own account. */
+/** Routes by which an account reads and changes itself. */
 export const accountRoutes = {
   readAccount: defineRoute({
     method: 'get',

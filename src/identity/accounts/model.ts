@@ -30,7 +30,7 @@ export interface AccountDocument {
   allowedCountryPrefixes?: string[];
   /** Rules by number prefix. A rule for a high-risk prefix also allows calls to it from this account. */
   destinationCaps?: DestinationCap[];
-  /** Newest first; webhooks are signed if there are any. */
+  /** The secrets that sign webhooks, newest first. Without one, webhooks are not signed. */
   webhookSecrets?: StoredWebhookSecret[];
   /** True if its owner has not verified their e-mail address; otherwise absent. */
   unverified?: true;

@@ -5,7 +5,7 @@ import { testBalanceOf } from './accounts.js';
 import type { Ledger } from '../../billing/ledger/ledger.js';
 import type { AccountDocument } from './model.js';
 
-/** Maximum attempts. An attempt fails if another refill is concurrent; more than this many never are. */
+/** Maximum attempts. An attempt fails if a concurrent refill was credited first, which does not happen this often. */
 const MAX_ATTEMPTS = 5;
 
 /**

@@ -38,7 +38,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     /**
      * Creates a key. Its secret is returned here and stored nowhere.
      * @param p.madeBy the key that requests it; the new key expires no later than this one
-     * @param p.madeByUser the member who requests it; ignored with `madeBy`, whose member is used
+     * @param p.madeByUser the member who requests it; with `madeBy`, ignored in favor of the member behind that key
      * @throws ServiceError MISSING_PARAMS for the name or the expiry, NOT_FOUND for the account, CONFLICT with too many
      * keys
      */

@@ -9,7 +9,7 @@ const keyParams = z.object({
 const json = 'application/json';
 const keyAnswer = ratedJsonAnswer('The key.', ApiKey, { key: KEY_EXAMPLE });
 
-/** Routes of API keys, limited to the caller's account and mode. */
+/** Routes of API keys, limited to the account and mode of the request. */
 export const apiKeyRoutes = {
   listApiKeys: defineRoute({
     method: 'get',

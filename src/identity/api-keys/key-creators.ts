@@ -13,13 +13,16 @@ export type KeyCreators = ReturnType<typeof createKeyCreators>;
 export function createKeyCreators({ apiKeys }: Pick<IdentityDatabase, 'apiKeys'>) {
   const madeBy = ({ accountId, userId }: KeyCreator) => ({ accountId, madeByUser: userId, revokedAt: null });
   return {
-    /** @returns the number of valid keys */
+    /** @returns the number of valid keys that the member created, directly or through another key */
     countActive: (maker: KeyCreator): Promise<number> =>
       apiKeys
         .countDocuments({ ...madeBy(maker), $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }] })
         .exec(),
 
-    /** Revokes all these keys; safe to repeat. @returns the keys that were not revoked before */
+    /**
+     * Revokes all keys that the member created, directly or through another key; safe to repeat.
+     * @returns the keys that were not revoked before
+     */
     async revokeAll(maker: KeyCreator): Promise<ApiKeyDocument[]> {
       const ended = await apiKeys.find(madeBy(maker)).lean<ApiKeyDocument[]>();
       await apiKeys.updateMany(madeBy(maker), { $set: { revokedAt: new Date() } });

@@ -7,8 +7,8 @@ import type { ApiKeyDocument } from './model.js';
 export const MAX_KEYS = 500;
 
 /**
- * Deletes invalid keys if there are too many, first those created by other keys. So a leaked key can only displace the
- * keys that it created.
+ * Deletes revoked and expired keys if there are too many: first keys that were created with another key, then keys that
+ * members created. So a thief who creates and revokes many keys with a stolen key does not displace members' keys.
  * @returns whether there is room for another key
  */
 export async function makeRoomForKey(

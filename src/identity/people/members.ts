@@ -65,7 +65,8 @@ export function createMembers(database: IdentityDatabase) {
     async remove(accountId: string, userId: string): Promise<{ user: UserDocument; revokedKeys: ApiKeyDocument[] }> {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
-      // Revoke the keys first, so that an interrupted removal leaves no keys. A demoted owner can create no more keys.
+      // Revoke the keys first, so that an interrupted removal leaves no keys. The member can create no new ones: only
+      // owners can, and an owner has just become a viewer.
       const revokedKeys = await keyCreators.revokeAll({ accountId, userId });
       await both.remove(member);
       // With an older invitation, the removed member could join again.
@@ -155,12 +156,12 @@ async function addInvited(
   }
 }
 
-/** Changes a person while a concurrent verification may move that person from one collection to the other. */
+/** Changes a person while a concurrent verification may move the person to the collection of verified people. */
 function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
   return {
     /**
-     * Writes to both collections, in the order in which a verification moves a person, so that the write cannot miss
-     * it.
+     * Writes the role to the collection of unverified people and then to that of verified people. A verification moves
+     * people in this direction, so the write cannot miss the person.
      */
     async writeRole(accountId: string, userId: string, role: Role): Promise<void> {
       const change = { $set: { role } };

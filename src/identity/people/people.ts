@@ -76,7 +76,10 @@ export function createPeople(database: IdentityDatabase) {
 
     add,
 
-    /** Creates a person with a new account that they own. @throws ServiceError CONFLICT unless `unverified` */
+    /**
+     * Creates a person with a new account that they own.
+     * @throws ServiceError CONFLICT if the person is not `unverified` and the address belongs to someone else
+     */
     async signUp(p: {
       email: string;
       name: string;

@@ -14,7 +14,7 @@ import type { Mail, Mailer } from '../../platform/mail/mailer.js';
 const MAILS = { points: 3, duration: 30 * 60 };
 /**
  * Maximum verification e-mails per address, for all sign-ups with that address. Other people cannot lock anyone out by
- * causing all of these: each link that was sent stays valid while it counts, and verifies any sign-up with the address.
+ * using up this limit: each link stays valid as long as its e-mail counts, and verifies any sign-up with the address.
  */
 const VERIFICATIONS = { points: 6, duration: 30 * 60 };
 
@@ -92,7 +92,7 @@ export function createAccountMail(deps: {
         if (!isKnown || !(await mayReset(email))) return undefined;
         if (user === null) {
           if (!(await mayMailUnverified({ address, isFirst: false }))) return undefined;
-          // The sign-up did not prove the address, so nothing from it is sent to the owner of the address.
+          // Anyone can sign up with this address, so its owner receives none of the text entered at the sign-up.
           return composeMail(
             email,
             'No Callwright account has this address',

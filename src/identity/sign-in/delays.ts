@@ -3,7 +3,7 @@ import { networksOf } from '../../platform/egress/client-address.js';
 
 export const MAX_DELAY_MS = 5_000;
 const FIRST_DELAY_MS = 250;
-/** Number of failures of an e-mail address before delays begin, because people mistype. */
+/** Number of failed log-ins with an e-mail address before delays begin, because people mistype. */
 const FREE_FAILURES = 5;
 
 /**
@@ -18,17 +18,18 @@ interface WaitingAttempt {
   reject: () => void;
 }
 
-/** Returns the delay in ms of the next attempt for an e-mail address after this many failures. */
+/** Returns the delay in ms of the next log-in with an e-mail address after this many failed ones. */
 export function delayAfter(failures: number): number {
   if (failures < FREE_FAILURES) return 0;
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - FREE_FAILURES));
 }
 
 /**
- * Delays log-in attempts, up to a maximum number. Above it, an attempt of the largest group is rejected, where groups
- * are first e-mail addresses and then networks. An attacker who sends many attempts for an e-mail address from one
- * network displaces only their own attempts. If they come from many networks, a random attempt is rejected, so that the
- * owner can log in by retrying.
+ * Delays log-in attempts, up to a maximum number for each e-mail address and in all. If an e-mail address has too many,
+ * an attempt of the network that sent most of them is rejected. If there are too many in all, the same happens to the
+ * e-mail address with the most attempts. So an attacker who sends many attempts for an e-mail address from one network
+ * displaces only their own. If the attempts come from many networks, a random one is rejected, so that the owner of the
+ * e-mail address can log in by retrying.
  */
 export function createDelays() {
   /** The waiting attempts by e-mail address. */

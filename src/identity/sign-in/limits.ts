@@ -13,7 +13,10 @@ import { createDelays, delayAfter, MAX_DELAY_MS } from './delays.js';
 const LOG_INS = { points: 5, duration: 15 * 60 };
 /** Attempts per network address, for all e-mail addresses together, because many people may share a network address. */
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
-/** Attempts per e-mail address from browsers known for it. Further attempts count for their network address. */
+/**
+ * Attempts per e-mail address from browsers in which its owner has logged in before. Further attempts count for their
+ * network address.
+ */
 const LOG_INS_OF_KNOWN = { points: 20, duration: 15 * 60 };
 /** Failures per e-mail address, from all network addresses. They delay attempts, but never cause a rejection. */
 const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
@@ -70,9 +73,9 @@ export function createPortalLimits({ config, database }: { config: Config; datab
     /**
      * Checks a password within the limits. An attempt is counted before the check, so that bursts cannot exceed the
      * limit. If an error comes before the first hash starts, the attempt is not counted against the network address; an
-     * error after that is counted. A correct password resets the attempts before it, up to 20 times in 15 minutes. It
-     * does not for an unverified sign-up, since anyone can sign up with any address. Attempts from a known browser do
-     * not count against its network address, up to 20 per e-mail address in 15 minutes.
+     * error after that is counted. A correct password resets the count of earlier attempts, up to 20 times in 15
+     * minutes. The password of an unverified sign-up does not, since anyone can sign up with any address. Attempts from
+     * a known browser do not count against its network address, up to 20 per e-mail address in 15 minutes.
      * @param purpose what the password is for; successes are counted per purpose
      * @param check resolves to undefined if the password is wrong; passes every hash through `counted`
      * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many correct passwords, or what `check` throws
@@ -85,7 +88,8 @@ export function createPortalLimits({ config, database }: { config: Config; datab
     ): Promise<T | undefined> {
       const browser = knownBrowserOf(ctx, config, email);
       const ofEmail = keyOf('known-browsers', email);
-      // Each log-in without the cookie issues a new one. All share one limit, so collecting cookies is useless.
+      // Each log-in without the cookie of a known browser issues a new cookie. All cookies of an e-mail address share
+      // one limit, so collecting them is useless.
       const isKnown = browser !== undefined && (await consume(ofKnown, ofEmail)).allowed;
       const known = isKnown ? browser : undefined;
       const address = known === undefined ? clientAddress(ctx, config) : `known:${known}`;
@@ -94,7 +98,8 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         both: keyOf('log-in', email, address),
         email: keyOf('failures', email),
       };
-      // Never refund failures of the e-mail address: after a reset, a refund would grant additional attempts.
+      // The e-mail address's count of failures gets no refund: a concurrent correct password may have reset the count,
+      // and a refund would then grant additional attempts.
       const refundKnownBrowser = async () => (isKnown ? ofKnown.reward(ofEmail) : undefined);
       const refund = () =>
         Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address), refundKnownBrowser()]);
@@ -108,7 +113,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         if (!hasWaited) throw limitExceeded(ctx, MAX_DELAY_MS / 1_000);
         const found = await check(hashes.counted);
         if (found === undefined) return undefined;
-        // Above this limit, the attempt stays counted, because it cost a hash.
+        // This throws if there were too many correct passwords. The attempt then stays counted, because it cost a hash.
         await count(ctx, successes, successesKey(purpose, found._id));
         if (found.unverified) await refund();
         else {
@@ -122,7 +127,10 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       }
     },
 
-    /** Resets the count of a person's successful log-ins. An attacker with the old password may have used them up. */
+    /**
+     * Resets the count of a person's successful log-ins, because an attacker with the old password may have reached its
+     * limit.
+     */
     async forgetLogIns(userId: string): Promise<void> {
       await successes.delete(successesKey('logIn', userId));
     },

@@ -94,11 +94,11 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       const passwordHash = await hashing.hash(ctx, { email: user.email }, password);
       if (!(await inTime(ctx, emailLinks.use(token, 'reset')))) throw invalidLink();
       await inTime(ctx, members.setPassword(user, passwordHash));
-      // Sessions are bound to the password, but those of an earlier version of the service are not.
+      // A new password ends only sessions that are bound to the password. Those of an earlier version are not.
       await inTime(ctx, sessions.endAll(user._id));
       // Someone who knew the old password may have created invitations.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
-      // That person may also have used up the log-in limit.
+      // Someone who knew the old password may also have used up the limit of successful log-ins.
       await inTime(ctx, limits.forgetLogIns(user._id));
       await auditPerson(auditor, ctx, user, 'resetPassword');
       const maker = { accountId: user.accountId, userId: user._id };

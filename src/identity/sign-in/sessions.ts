@@ -90,7 +90,7 @@ export function createSessionHandlers(
     async logIn({ ctx, body: { email, password } }) {
       const user = await limits.tryPassword(ctx, 'logIn', email, async (counted) => {
         const owner = await inTime(ctx, members.findByEmail(email));
-        // Do all of this even if the person does not exist, so that timing reveals nothing.
+        // Compute all hashes even if the e-mail address is unknown, so that timing reveals nothing.
         const isOwner = await counted(hashing.verify(ctx, password, owner?.passwordHash));
         if (!config.signUp.verifiesEmail) return (isOwner && owner) || undefined;
         const signUpHash = await counted(hashing.hash(ctx, { email, unverified: true }, password));
@@ -135,7 +135,7 @@ export function createSessionHandlers(
       }
       // End every session, including this one, because someone else may have known the old password.
       await inTime(ctx, sessions.endAll(user._id));
-      // That person may also have invited someone to regain access.
+      // Someone who knew the old password may also have sent an invitation, to regain access by it.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
       if (revokesKeys) {
         const keys = await inTime(ctx, keyCreators.revokeAll({ accountId: account._id, userId: user._id }));

@@ -5,13 +5,19 @@ import type { IdentityDatabase } from '../database.js';
 
 const HOUR_SECONDS = 3_600;
 /**
- * Maximum e-mails per hour to unverified addresses. Far more than are needed on a good day, and few enough to protect
+ * Maximum e-mails per hour to unverified addresses: far more than are needed on a good day, and few enough to protect
  * the reputation of the operator's domain.
  */
 const ALL = { points: 1_000, duration: HOUR_SECONDS };
-/** Maximum of these e-mails that are not the first one of a sign-up, so that repetitions never block new people. */
+/**
+ * Maximum e-mails per hour to unverified addresses that are not the first one of a sign-up, so that repetitions never
+ * block new people.
+ */
 const OTHERS = { points: 700, duration: HOUR_SECONDS };
-/** Maximum of these e-mails that one network causes: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+/**
+ * Maximum e-mails per hour to unverified addresses that one network causes: the /24 of an IPv4 address, the /48 of an
+ * IPv6 address.
+ */
 const OF_NETWORK = { points: 100, duration: HOUR_SECONDS };
 
 /** The cause of an e-mail. */

@@ -8,7 +8,7 @@ export interface DestinationCap {
   blocked?: boolean;
 }
 
-/** A call limit that applies to one call. */
+/** A limit on calls to a prefix, in an hour or day, against which one call is counted. */
 export interface CountedCap {
   prefix: string;
   period: 'hour' | 'day';
@@ -78,8 +78,8 @@ const TRUNK_PREFIX_FAULT =
   'to_phone_number must be in E.164 format without the national trunk prefix, like +442079460123 for 020 7946 0123.';
 
 /**
- * Whether no account may ever call this number, because it reaches a service or is written so that rules do not match
- * it.
+ * Whether no account may ever call this number, because it reaches a national service, or because it is written so that
+ * rules do not match it.
  */
 export function isNeverDialed(number: string, plans: NumberingPlans): boolean {
   return plans.serviceNumber(number) !== undefined || plans.hasTrunkPrefix(number);

@@ -6,14 +6,16 @@
  * - islands whose area codes look like those of the United States, which an account allowed to call +1 reaches by
  *   accident.
  *
- * All were checked in November 2026. Shared codes: the ITU's list of assigned E.164 codes. National ranges: the
- * regulators' plans as collected by Google's libphonenumber (as of libphonenumber-js 1.13.16), in which every valid
- * number under one of these prefixes is of such a kind and none is an ordinary line. Spain's 905 is missing there and
- * comes from the regulator CNMC. Islands: warnings of FTC, FCC and FBI against returning calls to them.
+ * All were checked in November 2026. Country codes that are not those of a country come from the ITU's list of assigned
+ * E.164 codes. National ranges come from the regulators' numbering plans as collected by Google's libphonenumber (as of
+ * libphonenumber-js 1.13.16): every valid number under one of these prefixes is of one of the three kinds, and none is
+ * an ordinary line. Only Spain's 905 is missing there and comes from the regulator CNMC. The islands come from warnings
+ * of FTC, FCC and FBI against returning calls to them.
  *
- * Left out although expensive: ranges that no prefix separates from ordinary ones (Ireland's 15xx from Dublin's
- * numbers, British pagers from Manx mobiles); surcharges that regulators cap at cents (084 and 087 in Britain, 081 and
- * 082 in France); and whole countries with expensive mobile networks, which the list of allowed countries covers.
+ * Three kinds of expensive numbers are not in the list: numbers that share all their prefixes with ordinary ones
+ * (Ireland's 15xx with Dublin's numbers, British pagers with Manx mobiles); numbers with a surcharge that regulators
+ * cap at cents (084 and 087 in Britain, 081 and 082 in France); and whole countries with expensive mobile networks,
+ * which an operator excludes by the list of allowed countries.
  */
 const RANGES: readonly (readonly [countryCode: string, ranges: string])[] = [
   // International premium rate; personal numbers; shared cost, which number sellers also offer for revenue.

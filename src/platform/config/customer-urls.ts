@@ -22,7 +22,7 @@ export const portList = z.string().transform((text, context): PortRange[] => {
   });
 });
 
-/** Whether every port of the range is blocked. A range that also has other ports is allowed. */
+/** Whether every port of the range is reserved for another protocol. A range needs only one usable port. */
 function isBlocked([low, high]: PortRange): boolean {
   for (let port = low; port <= high; port += 1) if (!isBadPort(port)) return false;
   return true;

@@ -43,8 +43,8 @@ export function answeredHosts(values: Environment): string[] | undefined {
   const { NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL } = values;
   if (NODE_ENV !== 'development') return undefined;
   const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);
-  // A container listens on all addresses even if only this machine can reach it. So API_HOST alone does not turn the
-  // check off.
+  // A container listens on all addresses even if only this machine can reach it. So an API_HOST that others could reach
+  // is not enough to accept any hostname.
   if (!isLocal && values.ALLOW_INSECURE_DEVELOPMENT) return undefined;
   return [PUBLIC_BASE_URL, STREAM_URL].map((url) => new URL(url).hostname);
 }

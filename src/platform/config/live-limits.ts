@@ -15,9 +15,9 @@ export interface LiveLimits {
   liveCallsPerDay?: number;
 }
 
-/** Upper bound of that limit, because one document stores all counted attempts of an hour. */
+/** Maximum value of `unansweredAttemptsPerHour`, because one document stores all counted attempts of an hour. */
 export const MAX_UNANSWERED_ATTEMPTS = 10_000;
-/** Upper bound of that limit, because one document stores all counted calls of a day. */
+/** Maximum value of `liveCallsPerDay`, because one document stores all counted calls of a day. */
 export const MAX_LIVE_CALLS_PER_DAY = 10_000;
 const MAX_TEST_CALLS_PER_DAY = 10_000;
 

@@ -24,7 +24,7 @@ const PUBLISHED_VALUES = new Set(
   Object.values(PUBLISHED).flatMap(({ carrierAccountId, authToken }) => [carrierAccountId, authToken]),
 );
 
-/** Whether this token or account id is one of the published ones. */
+/** Whether this token or account id is one of those in the source code. */
 export function isPublished(value: string | undefined): boolean {
   return value !== undefined && PUBLISHED_VALUES.has(value);
 }

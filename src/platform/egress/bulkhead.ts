@@ -5,10 +5,12 @@ import type { Mode } from '../../kernel/ids.js';
  * activities that a worker runs at once, so that other work continues.
  */
 const TOTAL_SLOTS = 64;
-/** Maximum of these slots for one receiver, and for all receivers of one account. */
+/** Maximum concurrent requests to one receiver, and to all receivers of one account. */
 const SLOTS_PER_RECEIVER = 8;
 const SLOTS_PER_ACCOUNT = 16;
-/** Maximum of these slots for test calls of all accounts. Test calls are free, and must leave slots for live ones. */
+/**
+ * Maximum concurrent requests about test calls of all accounts. Test calls are free and must leave slots for live ones.
+ */
 const TEST_SLOTS = 32;
 /** Minimum and maximum delay before a rejected request is retried. */
 const MIN_RETRY_MS = 250;
@@ -33,7 +35,7 @@ export interface Receiver {
 interface Lane {
   /** Maximum concurrent requests. */
   max: number;
-  /** Accepts another request only while its requests take less than this share of the free slots. */
+  /** Another request may start only while those in progress are fewer than this share of the free slots. */
   share: number;
   /** Requests in progress, oldest first. */
   running: Set<{ since: number }>;

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Longer than any address with zone and port. Longer texts are not parsed. */
+/** Maximum length of a text that is parsed, more than any address with zone and port has. */
 const MAX_ADDRESS_LENGTH = 100;
 
 /**
@@ -41,7 +41,7 @@ export function networksOf(client: string): string[] {
 
 function networkOf(text: string): string | undefined {
   const address = bareAddress(text);
-  // Use Node's checks, because ipaddr.js throws and catches an error for each address of the other family.
+  // Use Node's checks, because those of ipaddr.js throw and catch an error for each address that is not IPv4.
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
   const parsed = ipaddr.IPv6.parse(address);

@@ -11,7 +11,7 @@ export const MAX_RESPONSE_BYTES = 65_536;
  * Maximum bytes that a server may send in total: informational responses, headers, the body and its framing in chunks.
  */
 const MAX_RECEIVED_BYTES = 2 * MAX_RESPONSE_BYTES;
-/** The same maximum for encrypted bytes, including the TLS handshake. */
+/** Maximum encrypted bytes that a server may send in total, including the TLS handshake. */
 const MAX_WIRE_BYTES = 2 * MAX_RECEIVED_BYTES;
 /** Time limit to read the body of an unsuccessful response, which only helps people to find the error. */
 const REFUSAL_BODY_MS = 1_000;
@@ -91,7 +91,7 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
     });
     const exchange: Exchange = { ...asked, agent, signal };
     try {
-      // undici checks the signal only once it is connected; the race also ends a slow lookup or handshake.
+      // undici checks the signal only once it is connected. `Promise.race` also ends a slow lookup or handshake.
       return await Promise.race([run(exchange), aborted(signal)]);
     } catch (error) {
       const { httpStatus } = exchange;

@@ -38,7 +38,7 @@ const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23'
  */
 export function urlFault(field: string, url: string, config: GuardConfig): string | undefined {
   if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
-  // The URL parser would remove these silently, so that another URL than the given one would be requested.
+  // The URL parser would silently remove spaces and control characters, and a different URL would be requested.
   if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
   const parsed = urlFrom(url);
   if (!/^https?:\/\//i.test(url) || parsed === undefined) return `${field} must be a valid http or https URL.`;

@@ -18,7 +18,7 @@ interface Connection {
   sent: string;
   /** Last time at which there was progress, or no pending output; ms since the epoch. */
   progressedAt: number;
-  /** Number of bytes written when the deadline was set. The client must have read them by then. */
+  /** The client must have read this number of bytes by this time, in ms since the epoch. */
   due: { bytes: number; by: number };
 }
 

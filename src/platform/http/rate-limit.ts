@@ -106,7 +106,7 @@ export function createFailureLimiter(config: Config) {
   };
 }
 
-/** Counts one point. Rejects with the limiter's state above the limit, and with an error if counting fails. */
+/** Counts one point. @returns whether the limit allows it, and the limiter's state. Rejects if counting fails. */
 export async function consume(
   limiter: RateLimiterMemory | RateLimiterMongo,
   key: string,
@@ -119,7 +119,7 @@ export async function consume(
   }
 }
 
-/** Sets Retry-After and returns the error that the caller throws. @param seconds values below 1 are sent as 1 */
+/** Sets Retry-After and returns the error to throw. @param seconds values below 1 are sent as 1 */
 export function limitExceeded(ctx: ApiContext, seconds: number): ServiceError {
   ctx.set('Retry-After', String(Math.max(1, seconds)));
   return new ServiceError(

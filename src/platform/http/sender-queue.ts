@@ -30,7 +30,7 @@ export function createSenderQueue({ maxRunning }: { maxRunning: number }) {
       await enter(ctx, groups);
       let hasSlot = true;
       ctx.state.releaseSlotDuring = async (pause) => {
-        // An earlier pause may have failed, so that the slot is already free.
+        // If an earlier pause failed, the request has already lost its slot.
         if (!hasSlot) return pause();
         hasSlot = false;
         queue.leave();

@@ -39,8 +39,8 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
 
     /**
      * Verifies a request and admits it.
-     * @param verify returns what it verified. UNAUTHORIZED and FORBIDDEN count as failures of the address. It must read
-     * the body with the function that it receives.
+     * @param verify returns what it verified, and must read the body with the function that it receives. If it throws
+     * UNAUTHORIZED or FORBIDDEN, this counts as a failure of the client's network address.
      * @throws ServiceError what `verify` throws; RATE_LIMIT_EXCEEDED instead if the address failed too often;
      * SERVICE_UNAVAILABLE if too many signed requests are in flight, so that the sender retries
      */
@@ -63,7 +63,7 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
   }
 }
 
-/** Whether an error counts as a failure of the address. Errors that valid senders can cause, too, do not count. */
+/** Whether an error counts as a failure of the network address. Errors that valid senders can cause do not count. */
 function isRejection(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'UNAUTHORIZED' || error.code === 'FORBIDDEN');
 }

@@ -77,7 +77,7 @@ function plansOf(library: Library): NumberingPlans {
   };
 }
 
-/** Whether the callee earns a share of the price. Ignores the digits that networks ignore. */
+/** Whether the callee earns a share of the price. Ignores surplus trailing digits, as networks do. */
 function isDear(library: Library, parts: NumberParts): boolean {
   const { PREMIUM_RATE, PERSONAL_NUMBER } = library.PhoneNumberType;
   const national = cutToPlan(library, parts);

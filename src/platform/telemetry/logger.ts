@@ -3,8 +3,8 @@ import pino, { type DestinationStream, type Logger } from 'pino';
 export type { Logger };
 
 /**
- * Creates a JSON logger for one role. Callers never log bodies, headers or phone numbers. `redact` also protects
- * against library errors that contain their request, as those of axios, with the Authorization header, do.
+ * Creates a JSON logger for one role. Our code never logs bodies, headers or phone numbers. `redact` also removes the
+ * request, with its Authorization header, from errors of libraries that attach it, such as axios.
  * @param options.destination standard output by default
  */
 export function createLogger(options: { role: string; level: string; destination?: DestinationStream }): Logger {

@@ -24,7 +24,7 @@ export async function downloadMongod(
   const { downloads, env, report, signal } = options;
   const earlier = await findDownloaded(downloads);
   if (earlier !== undefined) return earlier;
-  // If the replacement had to be built on this machine, do not retry the download at each start.
+  // If the embedded replacement of mongod exists, an earlier download has failed: do not retry it at each start.
   if (existsSync(options.unlessBuilt)) return undefined;
   report('no mongod on PATH; trying the official download');
   const downloaded = await tryDownload({

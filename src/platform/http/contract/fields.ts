@@ -23,7 +23,7 @@ export const MAX_JSON_MEMBERS = { ofOne: 256, ofAll: 4_096 } as const;
 /** Lone surrogates and NUL. No real text contains them, and databases and carriers treat them differently. */
 const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 
-/** The same rule for the OpenAPI document, in syntax that all regular expression dialects have. */
+/** Text without NUL, for the OpenAPI document, in syntax that all regular expression dialects have. */
 const USABLE_TEXT = '^[^\\x00]*$';
 export const NOT_BLANK = '^[\\s\\uFEFF]*[^\\s\\uFEFF\\x00][^\\x00]*$';
 

@@ -11,7 +11,7 @@ export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' |
 
 /**
  * The kind of object that a route changes. It decides whether a test key may use the route:
- * - `mode`: objects of the caller's mode, such as calls and API keys. Any key may use the route.
+ * - `mode`: objects of the key's mode, such as calls and API keys. Any key may use the route.
  * - `agent`: the agent in the path. A test key may change test agents only.
  * - `account`: objects that live calls also depend on, such as phone numbers. A test key may not use the route.
  * - `self`: the member's own session, password or membership. Only portal sessions may use the route, no API key.

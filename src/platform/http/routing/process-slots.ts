@@ -23,7 +23,7 @@ interface Slot extends Holder {
 
 /**
  * Limits long responses of all accounts in one process. At the limit, a new response replaces one that is read at less
- * than half its playback rate, or one of an account that has several. So a few accounts cannot block the others.
+ * than half its playback rate, or one of an account that has more. So a few accounts cannot block the others.
  */
 export function createProcessSlots(now: () => number = Date.now) {
   const slots = new Set<Slot>();

@@ -21,7 +21,8 @@ export function parseInParts(server: Server, { takePieces }: { takePieces: () =>
   });
 
   server.on('connection', (socket: Socket) => {
-    // Node's listener. If a later release reads in another way, there is no listener, and nothing changes.
+    // Replace Node's listener for received bytes. If a later release of Node has no such listener, leave the connection
+    // as it is.
     const [parse] = socket.listeners('data');
     if (parse === undefined || socket.listenerCount('data') !== 1) return;
     socket.removeListener('data', parse as (chunk: Buffer) => void);

@@ -1,6 +1,6 @@
 /** Number of body chunks that a connection may send at once, whatever their size. */
 const AT_ONCE = 500;
-/** For this many bytes, one more chunk is allowed. */
+/** A connection may send one more chunk each time it has sent this many bytes. */
 const BYTES_PER_PIECE = 64;
 /** Number of small chunks per second that are always allowed, for a client that streams slowly. */
 const PER_SECOND = 64;

@@ -35,7 +35,8 @@ export function editedTools(tools: readonly Tool[] = [], before: readonly Edited
 export function givenTool(tool: EditedTool) {
   const { key: _key, header_names: names = [], stored: _stored, headers = {}, ...fields } = tool;
   if (keepsHeaders(tool)) return Object.keys(headers).length === 0 ? fields : { ...fields, headers };
-  // Send lost headers with empty values. The service rejects those by name, so that no header disappears unnoticed.
+  // The service would drop the stored headers. Send them with empty values, which it rejects by header name, so that no
+  // header disappears unnoticed.
   const again = { ...Object.fromEntries(names.map((name) => [name, ''])), ...headers };
   const given = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== null));
   return Object.keys(given).length === 0 ? fields : { ...fields, headers: given };
