@@ -64,8 +64,8 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   }
 
   /**
-   * Deletes archived agents until the account is below its limit of agents, those archived first before others. Calls
-   * have their own copies of their agents, so they are not affected.
+   * Deletes archived agents, those archived earliest first, until the account has room for one more agent. Calls have
+   * their own copies of their agents, so they are not affected.
    * @throws ServiceError CONFLICT if the account has too many agents that are not archived
    */
   async function makeRoom(

@@ -46,8 +46,8 @@ function toolBytes(tools: readonly Prompted[]): number {
 }
 
 /**
- * Returns the bytes in UTF-8 of what a customer adds to each LLM request of a call: the instruction with its values,
- * the tools and the parameters.
+ * Returns the bytes in UTF-8 of what a customer adds to each LLM request of a call: the instruction with the values
+ * inserted into it, the tools and the parameters.
  * @param p.inputParameters JSON, as given
  * @param p.outputParameters JSON, if given
  */
@@ -68,8 +68,8 @@ export function promptBytes(p: {
 }
 
 /**
- * Rejects parameters that are too long when formatted for the LLM. This applies to call requests only: values of older
- * agents, and parameters not known at the request, are truncated in the prompt instead.
+ * Rejects the parameters of a call request that are too long when formatted for the LLM. Values that this check never
+ * sees, such as those of agents older than the check, are truncated in the prompt instead.
  * @param p.instruction the instruction into which the parameters are inserted
  * @param p.isOwn whether the request contains the instruction
  * @param p.inputParameters JSON, as given
@@ -94,7 +94,7 @@ export function assertValuesSize(p: {
 }
 
 /**
- * Rejects an output template that is too long when formatted for the LLM.
+ * Rejects output parameters that are too long when formatted for the LLM.
  * @throws ServiceError MISSING_PARAMS
  */
 export function assertTemplateSize(outputParameters = '{}'): void {

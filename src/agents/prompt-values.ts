@@ -11,7 +11,8 @@ const LEFT_OUT = '- (the rest is left out)';
 type Scalar = string | number | boolean | null;
 
 /**
- * Encloses a value in delimiters that mark it as data. Values cannot contain the delimiters, so they cannot end early.
+ * Encloses a value in delimiters that mark it as data. Values cannot contain the delimiters, so no value can end the
+ * data early.
  */
 export const marked = (value: string) => `⟦${value}⟧`;
 

@@ -47,7 +47,7 @@ export function storedTools(p: {
 }): HttpTool[] {
   return p.tools.map((given, index) => {
     const place = `tools.${index}.headers`;
-    // Reject a huge number before encrypting any of them.
+    // If there are far too many headers, reject them before any of them is encrypted.
     if (Object.keys(given.headers ?? {}).length > 2 * MAX_HEADERS) throw tooMany(place);
     const { headers: _given, header_names: _names, ...tool } = given;
     const before = p.present.find(({ name }) => name === tool.name);

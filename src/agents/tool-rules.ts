@@ -89,7 +89,8 @@ const shownTool = z
   .meta({ id: 'AgentTool' });
 
 /**
- * A tool in a request, with header values in clear text. Null as a value removes that header; null for all removes all.
+ * A tool in a request, with header values in clear text. A header whose value is null is removed. If `headers` itself
+ * is null, all headers are removed.
  */
 export type GivenTool = z.output<typeof givenTool>;
 

@@ -21,7 +21,10 @@ export class ApiError extends Error {
 
   constructor(
     readonly status: number,
-    /** A code in `src/platform/http/contract/errors.ts`, or UNKNOWN when the response is not from the service. */
+    /**
+     * An error code of the service (`src/platform/http/contract/errors.ts`), UNREACHABLE, TIMEOUT, or UNKNOWN for a
+     * response without an error code, such as one from a proxy.
+     */
     readonly code: string,
     message: string,
     facts: ErrorFacts = {},

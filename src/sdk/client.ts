@@ -47,7 +47,7 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
     delete: asking('delete'),
 
     /**
-     * Reads the pages of a list, with one request when a page is needed.
+     * Yields the pages of a list, and requests each page only when it is needed.
      * @param most maximum entries over all pages; default: all
      */
     async *pages<P extends ListPath>(

@@ -17,7 +17,7 @@ const TIMEOUT_MS = 30_000;
 const STREAM_TIMEOUT_MS = 45_000;
 const MAX_TRIES = 3;
 const FIRST_WAIT_MS = 300;
-/** Maximum delay before a retry. If the service asks for a longer one, the error is thrown instead. */
+/** Maximum delay before a retry. If the service asks for a longer delay, the request fails instead. */
 const MAX_WAIT_MS = 10_000;
 
 /** Statuses of a temporary outage of the service or a proxy. 0: no response. */
@@ -109,8 +109,9 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
 }
 
 /**
- * Creates a signal that aborts with a TimeoutError, or when the caller's signal does. `AbortSignal.any` cannot do this:
- * Node 20 (20.20.2) forgets the timeout of an `AbortSignal.timeout` in it when it collects garbage.
+ * Creates a signal that aborts with a TimeoutError, or when the caller's signal aborts. `AbortSignal.any` cannot do
+ * this: Node 20 (20.20.2) may collect an `AbortSignal.timeout` that was passed to it as garbage, and then the timeout
+ * never fires.
  */
 function createTimeout(callersSignal: AbortSignal | undefined) {
   const over = new AbortController();

@@ -8,7 +8,7 @@ import type { Client } from './client.js';
 
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 8_000;
-/** Consecutive failures after which watching ends, about half a minute. */
+/** Number of consecutive failures, which take about half a minute, after which watching ends. */
 const MAX_FAILURES = 7;
 
 /**

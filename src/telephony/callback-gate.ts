@@ -11,12 +11,15 @@ import type { ResponseContext, CarrierRequest, Markup } from './callbacks.js';
 import type { CallbackDeps, Carrier } from './port.js';
 
 /**
- * Longer than for API clients. Carriers wait longer, and for a call in progress a second database attempt is
- * worthwhile.
+ * Time limit of a response to a carrier. It is longer than for API clients, because carriers wait longer, and because a
+ * call in progress is worth a second attempt to reach the database.
  */
 const CALLBACK_TIMEOUT_MS = 4_000;
 
-/** A call that has lost its stream ends unless we send new instructions. The carrier waits 15 s for them. */
+/**
+ * Time limit of the response when a call has lost its stream. The call ends unless we send new instructions within the
+ * 15 s that the carrier waits.
+ */
 const LOST_STREAM_TIMEOUT_MS = 12_000;
 
 const MAX_CALLBACK_BYTES = 64 * 1_024;
@@ -67,7 +70,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return { deadline: deadlineOf(ctx, timeoutMs), requestId: ctx.state.requestId };
   }
 
-  /** The carrier that an inbound call request without an API key claims to come from, by its headers alone. */
+  /** Returns the carrier that an inbound call without an API key claims to come from, judging by the headers alone. */
   function claimedCarrier(ctx: ApiContext): Carrier | undefined {
     if (keyOf(ctx, true) !== undefined) return undefined;
     return accounts.find(({ carrier }) => carrier.mayBeSigned(ctx.headers))?.carrier;
@@ -85,8 +88,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
       logger.error({ requestId, err: error }, 'inbound call rejected after an internal failure');
       return;
     }
-    // The operator configures these calls at the carrier and does not see the response, so log the error. None of these
-    // messages contains a value from the request.
+    // Log the error, because the response goes to the carrier, and the operator who configured this webhook at the
+    // carrier does not see it. None of these messages contains a value from the request.
     logger.warn({ requestId, code: error.code, reason: error.message }, 'inbound call rejected');
   }
 
@@ -107,12 +110,12 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     /** Returns the deadline and the request id of a callback. */
     responseContext: (ctx: ApiContext) => responseContext(ctx),
 
-    /** The same for a call that has lost its stream. The deadline is longer. */
+    /** Returns the same as `responseContext`, with a later deadline, for a call that has lost its stream. */
     lostStreamContext: (ctx: ApiContext) => responseContext(ctx, LOST_STREAM_TIMEOUT_MS),
 
     /**
      * Decides what to do with an inbound call. If the carrier sent the request, or may have sent it, any error rejects
-     * the call. Otherwise the carrier would answer the call and bill it.
+     * the call, because the carrier would answer and bill the call after an error response.
      * @param p.identifySender finds out who sent the request
      * @param p.decide returns the carrier's instruction by the deadline, ms since the epoch
      * @throws ServiceError from `identifySender` and `decide` if the owner of an API key sent the request; from

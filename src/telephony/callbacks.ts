@@ -32,7 +32,7 @@ export interface CarrierCallRef {
 
 /** The content of a status callback. */
 export interface StatusReport {
-  /** The signal to send to the call. Absent for intermediate statuses, which change nothing. */
+  /** The signal to send to the call's workflow. Absent for intermediate statuses, which change nothing. */
   signal?: CarrierSignal;
   /** Distinguishes a repeated callback from a new one. Absent when the carrier does not number callbacks. */
   sequence?: string;
@@ -95,14 +95,16 @@ export interface CallInstructions {
 }
 
 export interface EndedStream {
-  /** Stream number of the ended stream. Any value that is not the number of a later stream means the first stream. */
+  /**
+   * Stream number of the stream that has ended. A number that no later stream can have counts as 0, the first stream.
+   */
   streamNumber: number;
   /** After a transfer: whether the other party answered. */
   transferConnected?: boolean;
 }
 
 export type CallInstruction =
-  /** `streamNumber`: the number of a stream that replaces a lost one. */
+  /** `streamNumber`: the number of a stream that replaces a lost one; absent for the call's first stream. */
   | { kind: 'stream'; callId: string; streamNumber?: number }
   /** `callerId`: one of our numbers. `timeLimitSeconds`: counted from when the other party answers. */
   | { kind: 'transfer'; callId: string; to: string; callerId: string; timeLimitSeconds: number }

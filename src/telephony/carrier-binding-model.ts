@@ -3,14 +3,14 @@ import type { AnsweredBy } from '../kernel/call-state.js';
 
 /**
  * Connects one of our calls to the carrier's call. Each call has at most one row, inserted once, by the process that
- * first knows the carrier's call. After a closed row, the call can have no carrier call: if the carrier reports one
- * later, we hang it up before anyone speaks.
+ * first knows the carrier's call. A closed row means that the call gets no carrier call any more: if the carrier
+ * reports one later, we hang it up before anyone speaks.
  */
 export interface CarrierBindingDocument {
   _id: string;
   /**
-   * The carrier's call id. In a closed row `closed:<call id>`, because the index on this field is unique and not
-   * sparse, so that every supported database server can build it.
+   * The carrier's call id. A closed row has `closed:<call id>` instead of no value, because the index on this field is
+   * unique and not sparse: not every supported database server can build a sparse one.
    */
   carrierSid: string;
   /** The kind of carrier. Absent in closed rows and in rows of earlier releases, whose calls are Twilio's. */

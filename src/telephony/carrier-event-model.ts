@@ -1,6 +1,9 @@
 import { Schema } from 'mongoose';
 
-/** A status callback as received. Late callbacks, and those that change nothing, are stored, too. No phone numbers. */
+/**
+ * A status callback as received. Late callbacks, and those that change nothing, are stored, too. It contains no phone
+ * numbers.
+ */
 export interface CarrierEventDocument {
   /**
    * `<call id>:<carrier's call id>:<sequence>`, with the status in place of a missing sequence number. A repeated

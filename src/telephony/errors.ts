@@ -1,8 +1,8 @@
 import { PermanentError } from '../kernel/errors.js';
 
 /**
- * Thrown instead of sending a request to a carrier that would address anything but the account's calls. Retrying cannot
- * help.
+ * Thrown when a request to a carrier was not sent, because its URL names something other than the calls of the account.
+ * Retrying cannot help.
  */
 export class UnsafeCarrierRequest extends PermanentError {
   override readonly name = 'UnsafeCarrierRequest';

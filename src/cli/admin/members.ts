@@ -69,7 +69,8 @@ export async function resetLink(on: AdminConnection, out: Output, email: string)
   if ((await members.countUnverified(address)) === 0) {
     throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
   }
-  // The person who signed up never proved that the address is theirs. Its owner must not take over that account.
+  // It is not proven that the address belongs to the person who signed up with it. If it belongs to someone else, a
+  // reset link would give that other person the account.
   const remedy =
     'Have them sign up again, or remove and invite them again, then verify the address with: callwright admin members verify-link';
   throw new ServiceError('CONFLICT', `${address} is not verified, so its password cannot be reset. ${remedy}.`);

@@ -82,8 +82,8 @@ export async function showBalanceOf(on: AdminConnection, out: Output, accountId:
 }
 
 /**
- * Checks every ledger account, or those of one customer, against the sum of its operations. Also checks its counter of
- * concurrency slots against the slots in use.
+ * Compares every ledger account, or those of one customer, with the sum of its operations. Also compares the account's
+ * counter of concurrency slots with the slots in use.
  * @throws CliError when they differ
  */
 export async function auditLedger(on: AdminConnection, out: Output, accountId: string | undefined) {

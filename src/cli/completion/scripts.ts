@@ -151,7 +151,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Escapes a name for use within single quotes. */
+/** Returns a command's name in double quotes, for use inside a text in single quotes. */
 function quotedInside(name: string): string {
   return `"callwright${name}"`;
 }

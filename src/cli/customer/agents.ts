@@ -27,7 +27,8 @@ export async function getAgent({ client }: Service, out: Output, agentId: string
 }
 
 /**
- * When a demo account key is used, selects the one of the agent's mode, because a test key cannot change a live agent.
+ * If the demo account's keys are in use, switches to the key of the agent's mode, because a test key cannot change a
+ * live agent.
  */
 export async function useModeOf(service: Service, agentId: string): Promise<void> {
   if (!isDemoKey(service.keySource)) return;

@@ -28,7 +28,7 @@ export function addCustomerCommands(program: Command, process: CliProcess): void
       }
     };
   const run = runWith('test');
-  // For commands that change objects which live calls depend on. A test key cannot change those.
+  // For commands that change objects on which live calls depend. A test key cannot change these objects.
   const runLive = runWith('live');
   addCallCommands(program, run);
   addAgentCommands(program, run, runLive);

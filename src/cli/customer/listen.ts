@@ -17,9 +17,8 @@ export interface ListenOptions {
 }
 
 /**
- * Receives completion webhooks on this machine, shows them and forwards them, until stopped. These are the service's
- * real deliveries, with headers, signatures and retries. The API's list of deliveries shows none of these, and lacks
- * calls without a webhook_url.
+ * Receives completion webhooks on this machine, shows them and forwards them, until stopped. They are the service's
+ * real deliveries, with headers and signatures, and are sent again after a failure.
  */
 export async function listen(service: Service, out: Output, options: ListenOptions): Promise<void> {
   const { port, forwardTo, publicUrl } = options;

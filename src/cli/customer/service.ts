@@ -7,7 +7,7 @@ import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
 import { printable } from '../terminal.js';
 
-/** A client of the service. Messages can name the sources of its URL and its key. */
+/** A client of the service, with the sources of its URL and its key, which error messages name. */
 export interface Service {
   readonly client: Client;
   readonly keySource: string;

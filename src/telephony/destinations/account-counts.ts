@@ -86,7 +86,7 @@ export function createAccountCounts(
       return isCounted ? undefined : placedCallsExceeded(limit);
     },
 
-    /** Takes a dial that was not placed off the count, once. */
+    /** Removes a dial from the count, once, because it was not placed. */
     async release({ leg, ...dial }: AccountDial): Promise<void> {
       const { account, mode, callId } = dial;
       if (mode === 'test') return leg === 'call' ? releaseTest(dial) : undefined;
@@ -107,7 +107,7 @@ export function createAccountCounts(
       return (await counts.add(entry)) ? undefined : receivedCallsExceeded(limit);
     },
 
-    /** Takes an inbound call that was not accepted off the count, once. */
+    /** Removes an inbound call from the count, once, because it was not accepted. */
     async releaseReceived(call: ReceivedCall): Promise<void> {
       const { account, mode, callId } = call;
       if (mode === 'test') return releaseTest(call);

@@ -23,7 +23,7 @@ export function createDestinationCounts(database: TelephonyDatabase, options: { 
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
   const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
 
-  /** Takes a dial that was not placed off the counts, once. */
+  /** Removes a dial from the counts, once, because it was not placed. */
   async function release(call: CountedCall): Promise<void> {
     for (const cap of call.caps) await counts.remove(idOf(call, cap), dialFieldName(call));
   }

@@ -135,7 +135,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /** Reverts {@link admit}, once, for a call that is not placed. */
     withdraw: (dial: PlannedDial): Promise<void> => caps.release(dial),
 
-    /** Takes a dial that was not placed off all counts, once. */
+    /** Removes a dial from all counts, once, because it was not placed. */
     async release(dial: PlannedDial): Promise<void> {
       await caps.release(dial);
       if (liveLimits !== undefined && dial.mode === 'live') await attempts.markNotDialed(attemptOfDial(dial));

@@ -11,7 +11,9 @@ import { dialFieldName } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
-/** Amount by which the engines of an account's live calls may cost more, per UTC day, than the account has spent. */
+/**
+ * How much more the engines of an account's live calls may cost in a UTC day than the account has spent in that day.
+ */
 export const FREE_ENGINE_MICROS: Micros = 8_000_000;
 
 export type EngineCosts = ReturnType<typeof createEngineCosts>;
@@ -49,7 +51,8 @@ export function createEngineCosts(database: TelephonyDatabase, { liveLimits }: {
     },
 
     /**
-     * Accounts without a limit of calls per day are not checked.
+     * Checks the cost of an account's engines before a new call. Accounts without a limit of calls per day are not
+     * checked.
      * @returns RATE_LIMIT_EXCEEDED when the engines of this day's calls have cost far more than the account has spent
      */
     async findError({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {

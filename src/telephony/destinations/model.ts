@@ -6,7 +6,10 @@ export interface PeriodCountDocument {
   /** The counted hour or day in UTC: `2026-11-21T10` or `2026-11-21`. */
   period: string;
   count: number;
-  /** The counted members, so that each counts once. False: removed, and not counted again in this period. */
+  /**
+   * Everything that is counted, such as calls by their ids, so that each counts once. False: removed from the count,
+   * and not counted again in this period.
+   */
   calls: Record<string, boolean>;
   expiresAt?: Date;
 }

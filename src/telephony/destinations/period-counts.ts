@@ -13,13 +13,14 @@ const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
 
 /**
  * Counts per UTC hour or day. Each count is one document, and every change is one guarded update, so that a burst of
- * requests cannot exceed a limit. Member names become field names, so they must be valid ones.
+ * requests cannot exceed a limit. The name of each counted member, such as a call, becomes a field name of the document
+ * and must be a valid one.
  */
 export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocument>, now: () => Date) {
   return {
     /**
      * Counts a member, such as a call, once, even if it is added repeatedly.
-     * @param p.amount amount to add; 1 by default. The last member before the limit may exceed it.
+     * @param p.amount amount to add; 1 by default. The last member that is counted may exceed the limit.
      * @param p.fields further fields of the document
      * @returns false when the limit is reached
      */
@@ -65,7 +66,8 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
     },
 
     /**
-     * Takes a member off the count, once. With `permanently` it cannot be counted again in this period.
+     * Removes a member, such as a call, from the count, once. With `permanently` it cannot be counted again in this
+     * period.
      * @param amount the amount that was added
      */
     async remove(_id: string, member: string, { permanently = false, amount = 1 } = {}): Promise<void> {

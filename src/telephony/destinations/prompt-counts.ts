@@ -64,7 +64,7 @@ export function createPromptCounts(
       return (await counts.add({ ...entry, limit })) ? undefined : promptsExceeded(now());
     },
 
-    /** Takes the prompt of a call that was not placed or accepted off the count, once. */
+    /** Removes the prompt of a call from the count, once, because the call was not placed or not accepted. */
     async release({ account, mode, callId, promptBytes = 0 }: PromptedCall): Promise<void> {
       if (mode === 'test' || promptBytes === 0 || liveLimits === undefined) return;
       await counts.remove(idOf(account._id), dialFieldName({ callId }), { amount: promptBytes });

@@ -24,8 +24,8 @@ export interface PacedAccount {
 
 const MAX_ATTEMPTS = 60;
 /**
- * After a conflict, a process pauses for a random time. The maximum is MIN_PAUSE_SPREAD_MS plus up to MAX_PAUSE_FACTOR
- * times the duration of the attempt.
+ * When two processes change a queue at the same time, one of them pauses for a random time before it tries again. The
+ * maximum is MIN_PAUSE_SPREAD_MS plus up to MAX_PAUSE_FACTOR times the duration of the attempt.
  */
 const MIN_PAUSE_SPREAD_MS = 20;
 const MAX_PAUSE_FACTOR = 10;

@@ -35,19 +35,24 @@ export const LONGEST_DIAL_WAIT_MS = 60_000;
 export const SLOT_LEAD_MS = 500;
 
 /**
- * A dial that is later than this counts as missed and needs a new slot, because it may be too close to the next dials.
+ * A call that dials later than its slot by more than this has missed the slot and needs a new one, because its dial may
+ * be too close to the next ones.
  */
 const SLOT_TOLERANCE_MS = 20;
 
 /**
- * Safety factor of the interval, because carriers count by their clocks, and network delay varies by some milliseconds.
+ * Safety factor of the interval between two dials, because carriers count by their clocks, and network delay varies by
+ * some milliseconds.
  */
 const RATE_MARGIN = 1.05;
 
-/** A waiting call that asks later than this after its time is removed from the queue. */
+/** A waiting call that asks for a slot later than it should by more than this is removed from the queue. */
 const LATE_REQUEST_GRACE_MS = 1_000;
 
-/** A call asks at least this often, even at the end of the queue, because calls ahead of it may leave. */
+/**
+ * A waiting call asks for a slot at least this often, even at the end of the queue, because calls ahead of it may
+ * leave.
+ */
 const ASK_EVERY_MS = 10_000;
 
 export function newDialQueue(): DialQueue {

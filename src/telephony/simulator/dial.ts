@@ -60,7 +60,7 @@ export async function dialNumber(
       if (!parting.signal.aborted || signal.aborted) throw error;
     } finally {
       part();
-      // Do not count more than the limit, even if the timer fires late.
+      // Do not log more seconds than the time limit, even if the timer fires late.
       log.seconds = Math.min(request.limitSeconds, Math.ceil((performance.now() - connectedAt) / 1_000));
     }
   }

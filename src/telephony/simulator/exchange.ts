@@ -9,7 +9,7 @@ import type { Scenario } from './scenario.js';
 export interface Exchange {
   /** Places an outbound call. The scenario is the one that `Faults.onCreate` returned. */
   placeOutbound(facts: OutboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
-  /** Starts an inbound call to the customer. */
+  /** Starts an inbound call to the carrier's customer. */
   startInbound(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
   find(sid: string): LiveCall | undefined;
   /** Lists the calls of one account, newest first. */

@@ -10,8 +10,8 @@ export interface Faults {
    */
   inject(key: string, count: number): boolean;
   /**
-   * Returns the scenario and fault of a create request. Its number and URL show whether it is a retry: a retry has the
-   * same ones, and another call has different ones.
+   * Returns the scenario and fault of a create request. A request with the number and URL of an earlier one that had
+   * a fault is a retry of that request, and receives the same scenario.
    */
   onCreate(to: string, url: string): { scenario: Scenario; fault: CreateFault | undefined };
   /**

@@ -38,7 +38,7 @@ export interface LiveCall {
   readonly line: Line;
   /** Outbound: dials, rings and follows the scenario. */
   placeOutbound(): void;
-  /** Inbound: requests instructions from the customer. */
+  /** Inbound: requests instructions from the server of the carrier's customer. */
   startInbound(): void;
   /** Ends the call for either side. The final status depends on the current one. */
   hangUp(): void;

@@ -26,7 +26,7 @@ const create = z.strictObject({
 const stream = z.strictObject({
   /** Percentage of frames lost in each direction. */
   lossPercent: z.number().min(0).max(100).default(0),
-  /** Maximum delay of frames to the customer, in ms. The frames stay in order. */
+  /** Maximum delay of frames to the carrier's customer, in ms. The frames stay in order. */
   jitterMs: z.number().int().min(0).max(1_000).default(0),
   breakOff: z
     .strictObject({

@@ -54,7 +54,8 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const { publicBaseUrl } = config;
   const control = createControlApi({ accounts: config.carriers, publicBaseUrl, exchange, faults, scenarios });
 
-  // Longer than the clients' idle timeout, so that no request arrives on a connection that is being closed.
+  // The timeout of idle connections is longer than that of the clients, so that no request arrives on a connection that
+  // is being closed.
   const server = createHttpServer({ keepAliveTimeout: 65_000, maxHeaderSize: 16_384 }, (request, response) => {
     serve(request, response).catch((error: unknown) => {
       logger.error({ err: error }, 'simulated carrier request failed');

@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { sign } from '../twilio/signature.js';
 import type { WebhookTarget } from './instructions/source.js';
 
-/** The customer's response, or why there was none. `ms` is the duration of the request. */
+/** The response of the customer's server, or why there was none. `ms` is the duration of the request. */
 export type WebhookResponse =
   | { ok: true; status: number; contentType: string; body: string; ms: number }
   /** `ct`: the connection could not be established. `rt`: no complete response arrived in time. */

@@ -119,7 +119,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
         twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE }),
       );
       const calls = [...queued.instances, ...started.instances];
-      // Calls without valid identifiers cannot be told apart, so fail and let the caller retry.
+      // Calls without valid identifiers cannot be told apart, so throw an error instead of returning an incomplete
+      // list.
       if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
       const found = new Map<string, CarrierCall>();
       for (const call of calls) found.set(call.sid, toCarrierCall(call));
@@ -132,8 +133,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
 }
 
 /**
- * Detection is asynchronous: the callee hears the agent while the carrier analyzes the audio. The carrier charges per
- * call.
+ * Detection is asynchronous: the callee hears the agent while the carrier analyzes the audio. The carrier charges each
+ * call for it.
  */
 function detectionParams(wanted: MachineDetection | undefined, callback: string) {
   if (wanted === undefined) return {};

@@ -23,7 +23,7 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
   class RedirectingClient extends twilio.RequestClient {
     constructor(options: RequestClient.RequestClientOptions) {
       super(options);
-      // The client keeps connections open for https only.
+      // By default, the client keeps connections open for https only.
       this.axios.defaults.httpAgent = new Agent({ keepAlive: true, timeout: timeoutMs });
     }
 

@@ -14,7 +14,7 @@ const forms = new WeakMap<CarrierRequest, FormFields>();
 
 /**
  * Returns the form fields of a request.
- * @throws ServiceError MISSING_PARAMS when there are too many
+ * @throws ServiceError MISSING_PARAMS when the form has too many fields
  */
 export function parseForm(request: CarrierRequest): FormFields {
   const known = forms.get(request);

@@ -9,7 +9,7 @@ export interface BeepDetector {
 }
 
 const BEEP_HERTZ = { from: 350, to: 2_200 };
-/** No spoken vowel keeps one even pitch for this long. */
+/** Minimum length of a beep. No spoken vowel keeps one even pitch for this long. */
 const BEEP_MIN_MS = 180;
 const STEADY_SHARE = 0.03;
 /** Share of the energy that a fitted sine leaves unexplained; voices leave 0.05 and more. */
@@ -53,7 +53,8 @@ function sineIn(pcm: Int16Array): number | undefined {
   if (energy < MIN_RMS ** 2 * pcm.length) return undefined;
   const factor = product / energy;
   if (Math.abs(factor) >= 2) return undefined;
-  // Divide by the energy of the tone: the sums of a sine near a quarter of the sample rate are almost zero.
+  // Divide by the energy of the samples x[n], not by that of the sums x[n+1] + x[n-1], which are almost zero for a sine
+  // near a quarter of the sample rate.
   const residue = (sums - factor * product) / energy;
   if (residue > MAX_RESIDUE) return undefined;
   const hertz = (Math.acos(factor / 2) * SAMPLE_RATE) / (2 * Math.PI);

@@ -20,10 +20,11 @@ let grammar = '';
 async function load(): Promise<Decoder> {
   const { default: createModule } = await import('soundswallower');
   const folder = dirname(require.resolve('soundswallower'));
-  // Set an absolute folder: the default is relative to the working directory.
+  // Give the library's model as an absolute path: the default is relative to the working directory.
   const options: Partial<SoundSwallowerModule> & { modelBase: string } = { modelBase: join(folder, 'model', '/') };
   const library = await createModule(options);
-  // With these lw and wip, a phrase has the same weight whatever its number of words, so that garbage stands out.
+  // With this language weight (`lw`) and word insertion penalty (`wip`), a phrase has the same weight whatever its
+  // number of words. So the decoder can tell known phrases from other sounds.
   const decoder = new library.Decoder({ loglevel: 'FATAL', samprate: 8_000, lw: 1, wip: 0.0005 });
   await decoder.initialize();
   decoder.add_words(...PHONES.map((phone): [string, string] => [garbageWord(phone), phone]));

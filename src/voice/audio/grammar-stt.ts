@@ -51,7 +51,7 @@ export function createGrammarStt(options: { maxQueued?: number } = {}): GrammarS
   async function recognize(mulaw: Uint8Array, grammar: Grammar, owner?: RequestOwner): Promise<Recognition> {
     const source = sourceOf(grammar);
     if (mulaw.length > MAX_UTTERANCE_MS * BYTES_PER_MS) return { outcome: 'not understood' };
-    // Copy: posting a view would send its whole underlying buffer to the thread.
+    // Copy the audio, because posting a view of it would send its whole underlying buffer to the thread.
     const text = await heard({ mulaw: new Uint8Array(mulaw), source }, owner);
     if (text === undefined) return { outcome: 'overloaded' };
     const meaning = meaningOf(grammar, text);

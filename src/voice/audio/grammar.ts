@@ -80,15 +80,21 @@ const RULES: readonly (readonly [rule: string, alternatives: readonly string[]])
  */
 const WEIGHT = { known: '0.999999999999', garbage: '0.000000000001' };
 
-/** The speech sounds (ARPAbet phones) that the dictionary uses. Each is one word of the garbage rule. */
+/**
+ * The speech sounds (ARPAbet phones) that the dictionary uses. Each is one word of the grammar's `<garbage>` rule,
+ * which matches sounds other than the known phrases.
+ */
 export const PHONES: readonly string[] =
   'AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH'.split(' ');
-/** The garbage word of a phone. It starts with an underscore, which no grammar word contains. */
+/**
+ * The word for one phone in the grammar's `<garbage>` rule, which matches sounds other than the known phrases. It
+ * starts with an underscore, which no other word contains.
+ */
 export const garbageWord = (phone: string) => `_${phone.toLowerCase()}`;
 const GARBAGE = /(?:^| )_/;
 
 /**
- * The JSGF rules for a grammar: its answers, the commands and garbage.
+ * The JSGF rules for a grammar: its answers, the commands, and a rule that matches all other sounds.
  * @throws UnspeakableChoiceError if a choice contains no pronounceable words
  */
 export function sourceOf(grammar: Grammar): GrammarSource {
@@ -126,7 +132,7 @@ export class UnspeakableChoiceError extends Error {
   }
 }
 
-/** More choices would slow down the recognition of every utterance. */
+/** Maximum number of choices. More would slow down the recognition of every utterance. */
 const MAX_CHOICES = 20;
 const MAX_CHOICE = { characters: 100, words: 16, letters: 30 };
 
@@ -159,7 +165,7 @@ export function spoken(choice: string): string {
 /**
  * The meaning of the recognized words.
  * @param text words as the decoder returns them
- * @returns undefined if the words contain garbage or do not match the grammar
+ * @returns undefined if the decoder heard sounds other than the known phrases, or the words do not match the grammar
  */
 export function meaningOf(grammar: Grammar, text: string): Meaning | undefined {
   if (text === '' || GARBAGE.test(text)) return undefined;

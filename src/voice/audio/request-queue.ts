@@ -30,7 +30,7 @@ export function createRequestQueue<T extends { owner: RequestOwner }>() {
   function takeFrom(mode: Mode, accountId: string, calls: Calls<T>): T | undefined {
     const [[callId, items] = ['', []]] = calls;
     const item = items.shift();
-    // Move the account and the call to the back.
+    // Move the account and the call to the back of the queue.
     modes[mode].delete(accountId);
     calls.delete(callId);
     put({ accountId, callId, mode }, calls, items);

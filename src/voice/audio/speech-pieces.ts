@@ -1,8 +1,14 @@
-/** Maximum weight of one piece: about 10 s of speech, which the thread synthesizes in at most a second. */
+/**
+ * Maximum weight of one piece, as a number of letters in plain words: about 10 s of speech, which the thread
+ * synthesizes in at most a second.
+ */
 const MAX_PIECE = 160;
-/** Maximum length and weight of a text: about two minutes of speech. */
+/** Maximum length of a text in characters, and its maximum weight: about two minutes of speech. */
 const MAX_TEXT = 2_000;
-/** Cut at the end of a sentence or clause only if the piece has at least this weight. */
+/**
+ * A piece ends at the end of a sentence or clause only if it has at least this weight, as a number of letters in plain
+ * words.
+ */
 const MIN_PIECE = 60;
 
 /** How long a character takes to say, as a number of letters in a plain word. flite reads "%" and "7" out as words. */

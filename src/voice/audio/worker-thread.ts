@@ -24,7 +24,10 @@ export interface WorkerThreadLimits {
    * Maximum wait in the queue in ms, default 20 s. Must exceed `timeoutMs`, so that a slow request rejects no other.
    */
   queueTimeoutMs?: number;
-  /** Maximum number of waiting requests, default 500. One more drops a request of the account with most requests. */
+  /**
+   * Maximum number of waiting requests, default 500. If there are more, one request of the account with the most
+   * requests is dropped.
+   */
   maxQueued?: number;
 }
 

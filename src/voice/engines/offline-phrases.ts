@@ -36,7 +36,7 @@ export function createOfflinePhrases(): OfflinePhrases {
 
   return {
     async warm() {
-      // One at a time, so that each one has the full timeout of the synthesizer.
+      // Synthesize one phrase at a time, so that each one has the full timeout of the synthesizer.
       for (const phrase of PHRASES) await synthesize(phrase, findVoice('').flite);
     },
     prepare(voice) {

@@ -36,7 +36,7 @@ export interface EngineCall {
 
 export interface VoicemailPolicy {
   action: 'hang_up' | 'leave_message' | 'continue';
-  /** Spoken after the tone; only for `leave_message`. */
+  /** The message that the agent leaves after the tone of an answering machine; only for `leave_message`. */
   message?: string;
 }
 

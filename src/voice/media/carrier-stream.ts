@@ -62,7 +62,7 @@ export function openCarrierStream(
   function read(data: RawData, isBinary: boolean): void {
     if (!limits.isRead()) return;
     if (!limits.take()) throw new ProtocolViolation(1008, 'too many messages');
-    // Always a single Buffer, because the WebSocket's default binary type is unchanged.
+    // `data` is always a single Buffer, because the WebSocket's default binary type is unchanged.
     codec.decode(data as Buffer, isBinary, take);
   }
 

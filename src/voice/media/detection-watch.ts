@@ -2,7 +2,10 @@ import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** Interval of one query per process, if any call waits. Short compared with the carrier's two to five seconds. */
+/**
+ * Interval of the query for the results of all calls of this process that wait for one. It is short compared with the
+ * two to five seconds that the carrier needs.
+ */
 const READ_EVERY_MS = 500;
 /** How long a call waits for a result. The carrier's detection gives up earlier, 30 s after the answer. */
 const WATCH_MS = 45_000;

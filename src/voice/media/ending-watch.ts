@@ -20,7 +20,7 @@ export interface EndingWatch {
 
 /**
  * Notifies running sessions when their call has ended, and when the balance or the duration limit will end it. Reads
- * this from the read model. While the database is unavailable, sessions are not notified, and audio continues.
+ * both from the read model. While the database is unavailable, sessions are not notified, and audio continues.
  */
 export function watchEndings(deps: {
   sessions: ReadonlyMap<string, EndingListener>;

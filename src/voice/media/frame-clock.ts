@@ -10,8 +10,9 @@ export interface FrameClock {
    */
   start(onBeat: OnBeat): () => void;
   /**
-   * Runs the ticks that are due. Call it after each message from a socket. The event loop checks timers only after it
-   * has served every ready socket, and after a pause all sockets are ready, so that this takes several ms.
+   * Runs the ticks that are due. Call it after each message from a socket, because the event loop checks timers only
+   * after it has served all sockets that are ready. After a pause of the process, all sockets are ready, and serving
+   * them takes several ms.
    */
   turn(): void;
 }
@@ -44,7 +45,7 @@ export function createFrameClock(now: () => number = () => performance.now()): F
   }
 
   function schedule(): void {
-    // A tick that starts another one has already set the timer.
+    // Clear the timer first: it is already set if a tick has just called `start`.
     clearTimeout(timer);
     if (count === 0) return;
     let dueMs = nextMs;

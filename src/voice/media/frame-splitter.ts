@@ -12,7 +12,8 @@ const BELIEVABLE_MS = 10_000;
 
 /**
  * Splits the carrier's audio into frames of 20 ms, with times from the start of the stream. Uses the carrier's
- * timestamps. If they do not count from the start of the stream, they are shifted so that the first one is its arrival.
+ * timestamps. If they do not count from the start of the stream, they are shifted so that the first one is the time of
+ * its arrival.
  */
 export function createFrameSplitter(now: () => number): (mulaw: Uint8Array, timestampMs: number) => CallerFrame[] {
   let base: number | undefined;

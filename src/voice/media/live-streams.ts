@@ -45,7 +45,7 @@ export function createLiveStreams(p: {
         p.voicemailDetection &&
         request.direction === 'outbound' &&
         machineDetectionFor(request.agent.voicemailAction) !== undefined;
-      // Run the due ticks of other calls after each message, instead of after the messages of all sockets.
+      // After each message, run the ticks of other calls that are due, instead of after the messages of all sockets.
       socket.on('message', () => shared.clock.turn());
       const session = openStreamSession({
         ...shared,

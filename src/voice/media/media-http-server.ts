@@ -13,7 +13,10 @@ import { MAX_STREAMS } from './stream-slots.js';
  * because all calls of a process that died reconnect at once.
  */
 const MAX_UNVERIFIED = { perClient: 1_000, total: 2_000 };
-/** Maximum connections. It exceeds both other limits together, so that those decide which connections are dropped. */
+/**
+ * Maximum connections. It exceeds the limits of streams and of unverified connections together, so that those limits
+ * decide which connections are dropped.
+ */
 const MAX_CONNECTIONS = MAX_STREAMS.all + MAX_UNVERIFIED.total + 100;
 const HTTP_LIMITS = {
   maxHeaderSize: 8_192,

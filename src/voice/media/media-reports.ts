@@ -4,7 +4,10 @@ import type { MediaEnd } from '../../kernel/call-state.js';
 import type { MediaSignal } from '../../kernel/call-signals.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** How long a signal is retried while Temporal is unavailable. Without it, the workflow reads the stored result. */
+/**
+ * How long a signal is retried while Temporal is unavailable. If the signal never arrives, the workflow reads the
+ * stored result.
+ */
 const GIVE_UP_AFTER_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 

@@ -131,7 +131,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
           begun = true;
           streams.begin(callId, webSocket, admission, () => arriving.delete(callId));
         });
-        // Only the `start` message shows whether this stream follows another one, so accept no other socket until then.
+        // Only the `start` message shows whether this stream follows another one of the call. Until it arrives, accept
+        // no further socket of the call.
         if (begun) return;
       }
     } catch (error) {

@@ -14,7 +14,7 @@ export interface ChatSettings {
 }
 
 export interface JsonAnswer {
-  /** The parsed JSON. The caller must validate it, because not every provider follows the schema. */
+  /** The parsed JSON. Validate it before use, because not every provider follows the schema. */
   value: unknown;
   usage: { inputTokens: number; cachedInputTokens: number; outputTokens: number };
 }

@@ -1,5 +1,8 @@
 const NAME = 'max_completion_tokens';
-/** Some servers accept only this older name; OpenAI's reasoning models reject it. */
+/**
+ * The older name of the parameter that limits the output tokens. Some servers accept only this name; OpenAI's reasoning
+ * models reject it.
+ */
 const OLDER_NAME = 'max_tokens';
 const MAX_REJECTION_BYTES = 8_192;
 

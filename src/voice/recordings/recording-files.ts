@@ -5,7 +5,10 @@ import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
 
 export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
 
-/** Reads, seals and deletes the stored recording files and their chunks. Each media stream of a call has one file. */
+/**
+ * Reads and deletes the stored recording files and their chunks, and sets the length of unfinished files. Each media
+ * stream of a call has one file.
+ */
 export function createRecordingFiles(database: VoiceDatabase) {
   const files = database.recordingFiles;
   const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
@@ -55,7 +58,9 @@ export function createRecordingFiles(database: VoiceDatabase) {
   };
 }
 
-/** Filter for the chunks of a file. The range of ids includes chunks that arrive after the file was sealed. */
+/**
+ * Filter for the chunks of a file. The range of ids includes chunks that arrive after the length of the file was set.
+ */
 function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
   return { _id: { $gte: `${id}:`, $lt: `${id};` } };
 }

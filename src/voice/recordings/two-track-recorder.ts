@@ -6,7 +6,10 @@ const BYTES_PER_SAMPLE_PAIR = 2;
 const BLOCK_MS = 1_000;
 const BLOCK_SAMPLES = BLOCK_MS * SAMPLES_PER_MS;
 const BLOCK_BYTES = BLOCK_SAMPLES * BYTES_PER_SAMPLE_PAIR;
-/** Frames more blocks ahead than this are dropped as implausible. */
+/**
+ * How many blocks, of one second each, a frame may be ahead of the block to be written next. A frame further ahead is
+ * dropped as implausible.
+ */
 const MAX_BLOCKS_AHEAD = 60;
 /** Delay before a block is written, so that late frames fit in. Jitter and the round trip of marks make frames late. */
 const HOLD_BACK_MS = 2_000;
@@ -58,8 +61,8 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
 
     /**
      * Writes the next second of audio once no late frame can change it. Call it many times a second. Each call writes
-     * at most one second, because after the process was blocked, frames that arrived meanwhile are read later than
-     * this.
+     * at most one second, because after the process was blocked, this may run before the frames that arrived meanwhile
+     * are read.
      */
     advance(nowMs: number): void {
       if ((written + 1) * BLOCK_MS + HOLD_BACK_MS <= nowMs) writeNext();

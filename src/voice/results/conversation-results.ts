@@ -43,7 +43,10 @@ export type ConversationEnding = ConversationBeginning &
   Required<Pick<ConversationResultDocument, 'endedAt' | 'endReason' | 'summary' | 'outputParameters'>> &
   Pick<ConversationResultDocument, 'transferTo'>;
 
-/** `earlier`: the row written by previous streams, null for the first one. `claimed: false`: another owns the call. */
+/**
+ * `earlier`: the row written by previous streams, null for the first one. `claimed: false`: another stream owns the
+ * call.
+ */
 export type Claim = { claimed: true; earlier: ConversationResultDocument | null } | { claimed: false };
 
 export type ConversationResults = ReturnType<typeof createConversationResults>;

@@ -59,7 +59,7 @@ export function createResultWriter(deps: ResultWriterDeps): ResultWriter {
   let settleClaim: (isOurs: boolean) => void = () => undefined;
   const claimed = new Promise<boolean>((resolve) => (settleClaim = resolve));
 
-  /** The next write, if any. Writing the end replaces all earlier writes, except taking over another stream's row. */
+  /** The next write, if any. The final one replaces all others, except the one that takes over another stream's row. */
   function nextWrite(): (() => Promise<void>) | undefined {
     const last = ending;
     if (!begun && (last === undefined || resumptions > 0)) return writeBeginning;
@@ -146,7 +146,7 @@ export function createResultWriter(deps: ResultWriterDeps): ResultWriter {
     claimed,
     isSuperseded: () => superseded,
     checkpoint(read, when = 'soon') {
-      // A new function each time, so that a checkpoint during a write is recognized as newer.
+      // Store a new function each time, so that a checkpoint requested during a write is recognized as newer.
       progress = () => read();
       if (when === 'at once') schedule.requestNow();
       void wake();

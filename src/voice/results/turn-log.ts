@@ -31,7 +31,7 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
       isCut = earlier.length + own.length >= MAX_TURNS || earlierBytes + ownBytes + bytes > MAX_TEXT_BYTES;
       const turn = { startMs: startMs + offsetMs, endMs: endMs + offsetMs };
       if (isCut) {
-        // Place the notice after all turns stored so far.
+        // Place the notice that the transcript is cut after all turns stored so far.
         const lastMs = Math.max(turn.startMs, own.at(-1)?.startMs ?? 0);
         own.push({ speaker: 'agent', text: CUT, startMs: lastMs, endMs: lastMs });
         return;

@@ -16,9 +16,15 @@ const ENGINE_STOP_MS = 4_000;
 /** How long a connected remote party waits in silence for the engine's result and the recording. */
 const SILENT_WAIT_MS = 500;
 const RESULT_WAIT_MS = 2_000;
-/** Longer wait before a transfer: when the stream closes, the carrier asks for the stored number or ends the call. */
+/**
+ * How long to wait for the result to be stored before a transfer. It is longer than otherwise, because the carrier asks
+ * for the number to transfer to when the stream closes, and ends the call if none is stored.
+ */
 const TRANSFER_WAIT_MS = 10_000;
-/** Wait for the report of the end, so that the workflow knows the reason before the carrier's status callback. */
+/**
+ * How long to wait until the end is reported, so that the workflow knows the reason before the carrier's status
+ * callback arrives.
+ */
 const REPORT_WAIT_MS = 2_000;
 /** How long a suspended media stream stays open for the engine's last result. */
 const SUSPEND_TIMEOUT_MS = 1_500;
@@ -80,7 +86,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       logger.error({ callId, err: error }, 'recording not stored completely');
     }
     try {
-      // Seal the files that have no length: this stream's, if incomplete, and those of killed processes.
+      // Set the length of files that have none: this stream's file, if incomplete, and those of killed processes.
       return await recordings.seal(callId);
     } catch (error) {
       logger.error({ callId, err: error }, 'recording not sealed');
@@ -104,9 +110,9 @@ export function createWrapUp(deps: WrapUpDeps) {
 
   return {
     /**
-     * Ends the conversation. First stores the end, then reports it, then closes the stream; if neither was done before,
-     * the carrier would open a new stream. Slow parts, such as a model's conclusion, are stored after the stream is
-     * closed, and another report tells the workflow when they are.
+     * Ends the conversation: stores the end, reports it, then closes the stream. If the end were neither stored nor
+     * reported when the stream closes, the carrier would open a new stream. Slow parts, such as the summary, are stored
+     * after the stream is closed, and another report tells the workflow when they are stored.
      */
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();

@@ -112,14 +112,15 @@ function createSink(
     },
     storeAnsweredBy(who) {
       record.setEngineDetection(who);
-      // At once: a process that takes over the call must know that an answering machine answered.
+      // Write the checkpoint at once, because a process that takes over the call must know that an answering machine
+      // answered.
       checkpoint('at once');
     },
     runTool: p.tool,
     end: (reason) => sessionEnd.endAfterPlayback(reason),
     fail(error) {
       logger.error({ callId, engine: engine.name, err: error }, 'engine failed');
-      // Once an end reason is decided, the engine is no longer needed.
+      // If the end of the call is already decided, its reason stays, because the engine is no longer needed.
       p.end(sessionEnd.reason() ?? 'media_failed');
     },
   };

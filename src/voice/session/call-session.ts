@@ -123,7 +123,8 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   runEngine(() => {
     engine.start(call, sink).catch((error: unknown) => sink.fail(toError(error)));
   });
-  // A resumed stream keeps only the result `voicemail`. A supposed person may still turn out to be a machine.
+  // Of the detection on an earlier stream, use only the result `voicemail`: a supposed person may still turn out to be
+  // a machine.
   if (earlier?.answeredBy === 'voicemail') onAnsweredBy('voicemail');
 
   return {

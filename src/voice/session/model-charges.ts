@@ -1,4 +1,7 @@
-/** LLM cost covered by one reply, in micro-USD: 80% of what a call is billed in the time that earns one reply. */
+/**
+ * LLM cost covered by one reply, in micro-USD: 80% of what a call is billed in the time after which one more reply is
+ * available.
+ */
 const INCLUDED_PER_REPLY = 5_000;
 /** LLM cost covered at the start, and the most that can be saved up: one request with the longest prompt. */
 const MAX_INCLUDED = 40_000;

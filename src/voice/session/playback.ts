@@ -94,8 +94,8 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
 
     /**
      * Sends the frames that are due. Call it every 20 to 100 ms.
-     * @param nowMs the time at which the frame clock's tick was due. Timers fire up to some ms late, and with the real
-     *   time a frame would sometimes wait for the next tick.
+     * @param nowMs the time at which the frame clock's tick was due. With the current time, a frame would sometimes
+     * wait for the next tick, because timers fire up to some ms late.
      */
     pump(nowMs = now()): void {
       lineEndsAtMs = Math.max(lineEndsAtMs, nowMs);

@@ -1,13 +1,16 @@
 import type { MediaEndReason } from '../../kernel/call-state.js';
 
-/** How long before a forced end the engine is notified, in ms. */
+/** The engine is notified this many ms before the balance or the duration limit ends the call. */
 const ENDING_SOON_MS = 20_000;
-/** Extra wait for the goodbye's marks, which may be late, in ms. */
+/** How much longer than its audio the agent's goodbye may take, in ms, because the carrier's marks may be late. */
 const GOODBYE_GRACE_MS = 2_000;
 
 export type SessionEnd = ReturnType<typeof createSessionEnd>;
 
-/** Decides when a conversation ends: after its last utterance, or at a known time that is announced to the engine. */
+/**
+ * Decides when a conversation ends: after the agent's last utterance. Also tells the engine when the balance or the
+ * duration limit will end the call.
+ */
 export function createSessionEnd(p: {
   /** Time in ms since the start of the stream. */
   now: () => number;
@@ -26,7 +29,7 @@ export function createSessionEnd(p: {
       goodbye ??= { reason, giveUpAtMs: now() + p.remainingMs() + GOODBYE_GRACE_MS };
     },
 
-    /** The reason of an end after the last utterance, if decided. */
+    /** The reason for which the call ends after the agent's last utterance; undefined if no end is decided. */
     reason: () => goodbye?.reason,
 
     /** @param isIdle whether all audio was played @returns the reason to end the conversation now, if any */

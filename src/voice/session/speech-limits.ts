@@ -1,8 +1,11 @@
 /** How far TTS may be ahead of playback: enough to bridge a slow provider, but little to discard on a barge-in. */
 const MAX_AHEAD_MS = 10_000;
-/** Like `MAX_AHEAD_MS`, while the caller has discarded more speech than heard or may not have finished speaking. */
+/**
+ * How far TTS may be ahead of playback while more speech of the call was discarded than heard, or while the caller may
+ * not have finished speaking.
+ */
 const CAREFUL_AHEAD_MS = 2_500;
-/** Most characters that are sent to TTS at a time while the caller has discarded more speech than heard. */
+/** Most characters that are sent to TTS at a time while more speech of the call was discarded than heard. */
 const CAREFUL_CHARACTERS = 60;
 /** Maximum length of a reply: about two minutes of speech. */
 const MAX_ANSWER_CHARACTERS = 2_000;
@@ -24,7 +27,7 @@ export function isFarAhead(aheadMs: number, isCareful: boolean): boolean {
 
 export type SpeechBalance = ReturnType<typeof createSpeechBalance>;
 
-/** Compares how much paid speech of a call the caller has heard, and how much was never heard. */
+/** Compares how much of the agent's paid speech the caller has heard in a call, and how much was discarded. */
 export function createSpeechBalance() {
   let heard = 0;
   let discarded = 0;
@@ -40,7 +43,8 @@ export function createSpeechBalance() {
 }
 
 /**
- * Splits off the part of a sentence that is sent to TTS at a time while the balance is negative, at a word if possible.
+ * Splits off the part of a sentence that is sent to TTS at a time while more speech was discarded than heard. Splits
+ * between two words if possible.
  */
 export function firstPart(sentence: string): [part: string, rest: string] {
   if (sentence.length <= CAREFUL_CHARACTERS) return [sentence, ''];

@@ -5,8 +5,9 @@ const ONE_MORE_AFTER_MS = 5_000;
 export type ToolRounds = ReturnType<typeof createToolRounds>;
 
 /**
- * Limits the tool rounds of one call. After each round the model receives the whole prompt again, which the operator
- * pays for, while the call is billed by the second. So the limit grows with the length of the call.
+ * Limits the tool rounds of one call. A tool round is a request that sends tool results to the model, together with the
+ * whole prompt. The operator pays for each round, while the call is billed by the second. So the limit grows with the
+ * length of the call.
  * @param now time in ms since the conversation began
  */
 export function createToolRounds(now: () => number) {

@@ -28,7 +28,7 @@ export type OnAudioPlayed = (mulaw: Uint8Array, atMs: number) => void;
 
 /** Tracks frames sent to the carrier that no mark has confirmed as played. */
 export function createUnconfirmedAudio(onAudioPlayed: OnAudioPlayed) {
-  /** Sections whose mark was sent but has not returned, oldest first. */
+  /** Sections of audio, each with a mark that was sent and has not returned, oldest first. */
   let sections: Section[] = [];
   const spare: SentAudio[] = [];
   let open = noAudio();
@@ -61,7 +61,10 @@ export function createUnconfirmedAudio(onAudioPlayed: OnAudioPlayed) {
       return open.frames >= FRAMES_PER_MARK;
     },
 
-    /** Closes a section. When its mark returns, `playedMs` of the item were played. @returns the mark's name */
+    /**
+     * Ends the audio since the last mark with a new mark. When the new mark returns, `playedMs` of the item were
+     * played. @returns the mark's name
+     */
     mark(itemId: string, playedMs: number, complete: boolean): string {
       markCount += 1;
       const mark = `m${markCount}`;
@@ -70,7 +73,7 @@ export function createUnconfirmedAudio(onAudioPlayed: OnAudioPlayed) {
       return mark;
     },
 
-    /** Handles a returned mark. @param tell called for each section up to the mark, in order */
+    /** Handles a returned mark. @param tell called for each section of audio up to the mark, in order */
     confirm(mark: string, tell: (section: Pick<Section, 'itemId' | 'playedMs' | 'complete'>) => void): void {
       const index = sections.findIndex((section) => section.mark === mark);
       if (index < 0) return;
@@ -81,7 +84,7 @@ export function createUnconfirmedAudio(onAudioPlayed: OnAudioPlayed) {
       }
     },
 
-    /** Forgets all sections, after the carrier's buffer was cleared. */
+    /** Forgets all unconfirmed audio, because the carrier's buffer was cleared. */
     forget(): void {
       for (const { audio } of sections) recycle(audio);
       recycle(open);

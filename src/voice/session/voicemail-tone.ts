@@ -6,7 +6,7 @@ import type { VoicemailAction } from '../../kernel/voicemail.js';
 const LISTEN_MS = 45_000;
 
 /**
- * Listens for the tone of an answering machine, even before detection has reported one.
+ * Listens for the tone of an answering machine, even before a machine was detected.
  * @param action tones are detected only for `leave_message`, because no other action needs them
  */
 export function createToneDetector(action: VoicemailAction) {

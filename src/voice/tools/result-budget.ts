@@ -6,9 +6,9 @@ const MINUTE_MS = 60_000;
 export type ResultBudget = ReturnType<typeof createResultBudget>;
 
 /**
- * Limits the tool results that a model reads in one call. Each round sends all of them to the model again, which the
- * operator pays for, so the limit grows with the length of the call. The unused part never exceeds the limit at the
- * start.
+ * Limits the tool results that a model reads in one call. Each further request to the model contains all results again,
+ * which the operator pays for, so the limit grows with the length of the call. The unused part never exceeds the limit
+ * at the start.
  * @param now current time in ms
  */
 export function createResultBudget(now: () => number) {

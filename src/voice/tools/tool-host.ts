@@ -19,7 +19,9 @@ import { callToolServer } from './http-tool.js';
 const ANSWER_WITHIN_MS = 15_000;
 /** Maximum HTTP tool calls per call, to stop a model that calls tools in a loop. No real conversation needs so many. */
 const MAX_REQUESTS = 100;
-/** Replaces a result that exceeds the budget. It is a success, because the server may have acted on the request. */
+/**
+ * Replaces a result that exceeds the budget. It counts as a success, because the server may have acted on the request.
+ */
 const LEFT_OUT: ToolResult = {
   ok: true,
   result: 'done; the answer is left out, since tools answered too much. Go on without it, or ask again in a minute.',
@@ -53,8 +55,8 @@ export interface ToolHost {
 }
 
 /**
- * Runs the tools of one call. The agent's settings limit the numbers it may transfer to and the servers it may call;
- * any other request of the model or the remote party is rejected.
+ * Runs the tools of one call. Tools can transfer only to the numbers, and call only the servers, in the agent's
+ * settings; any other request of the model or the remote party is rejected.
  * @param offered the tools that the engine was given; no other tool runs
  */
 export function createToolHost(
@@ -95,7 +97,7 @@ export function createToolHost(
   async function transfer(number: string): Promise<ToolResult> {
     // The schema already limits the numbers. Check again, because this decides which number is dialed.
     if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
-    // Allow only one transfer at a time, because each call counts as one transfer at most.
+    // Allow only one transfer at a time, because the limits count only one transfer per call.
     if (transferring) return { ok: false, error: 'the call is being transferred already' };
     transferring = true;
     let isUnderWay = false;
@@ -108,7 +110,7 @@ export function createToolHost(
     }
   }
 
-  /** Applies the checks and limits of a separate call to the transfer, before anything is dialed. */
+  /** Transfers the call if the number passes the checks and limits that a separate call to it would have to pass. */
   async function transferCounted(number: string): Promise<ToolResult> {
     const { dialGate } = deps;
     const account = await deps.accounts.find(request.accountId);

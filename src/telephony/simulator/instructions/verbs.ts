@@ -105,7 +105,10 @@ function readAction(verb: TwimlElement): { action?: NextUrl } {
   return action === undefined ? {} : { action: { url: action, method } };
 }
 
-/** Returns the callback that `<Number>` requests for the `answered` event. The simulator ignores its other events. */
+/**
+ * Returns the callback that `<Number>` requests for the `answered` event. The simulator sends no callbacks for other
+ * events of `<Number>`.
+ */
 function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'onAnswer'> {
   const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
   if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};

@@ -25,7 +25,7 @@ export type SimulatedStreamEvent =
   | { type: 'closed'; code: number }
   /** The call ended or was redirected. */
   | { type: 'dropped'; isOpen: boolean }
-  /** The customer did not close the socket in time. */
+  /** The server of the carrier's customer did not close the socket in time. */
   | { type: 'closeTimedOut' };
 
 export type SimulatedStreamAction =
@@ -86,7 +86,7 @@ export function advanceStream(stream: StreamProgress, event: SimulatedStreamEven
     case 'failed':
       return stream.end === undefined ? fail(stream, event) : [stream, []];
     case 'closed':
-      // A stream that was broken off ends with `givenUp` instead.
+      // If the carrier broke the stream off, the event `givenUp` ends the stream instead.
       if (stream.isBrokenOff) return [stream, []];
       return [
         withEnd(stream, `closed by the customer (${event.code})`),

@@ -8,7 +8,7 @@ import { createSpeechPlayer, framesIn } from './speech-player.js';
 const TURN_MIN = framesIn(0.2);
 /** After the agent has paused for this long, the person speaks. */
 const TURN_PAUSE = framesIn(0.8);
-/** Shorter pauses are gaps between words. */
+/** A pause of the agent that is shorter than this is a gap between words. */
 const WORD_PAUSE = framesIn(0.3);
 const NUDGE_AFTER = framesIn(5);
 /** How long to wait for the agent's goodbye after the person's goodbye, and how long to listen to it. */

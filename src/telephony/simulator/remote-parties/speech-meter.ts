@@ -23,7 +23,10 @@ export interface SpeechMeter {
   close(): void;
 }
 
-/** Detects speech by voice activity and loudness, because the detector alone also reacts to tones and clicks. */
+/**
+ * Detects speech by voice activity and loudness, because the voice activity detector alone also reacts to tones and
+ * clicks.
+ */
 export function createSpeechMeter(newDetector: () => VoiceActivityDetector): SpeechMeter {
   let detector: VoiceActivityDetector | undefined;
   let [speech, pause, all] = [0, 0, 0];
@@ -34,7 +37,7 @@ export function createSpeechMeter(newDetector: () => VoiceActivityDetector): Spe
   function isSpeech(frame: Uint8Array | undefined): boolean {
     const pcm = frame === undefined ? NOTHING : decodeMulaw(frame);
     detector ??= newDetector();
-    // The detector adapts to every frame, so give it silent frames, too.
+    // The voice activity detector adapts to every frame, so give it silent frames, too.
     return detector.isVoice(pcm) && loudness(pcm) > SPEECH_RMS;
   }
 

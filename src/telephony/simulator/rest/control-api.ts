@@ -97,7 +97,8 @@ export function createControlApi(deps: {
     handle({ method, url, contentType, body }) {
       if (method === 'GET') return read(url.pathname);
       if (method !== 'POST') return json(405, { error: 'The method must be GET or POST.' });
-      // Browsers send this content type to another origin only after a preflight request, which is not answered.
+      // Require JSON. A web page can send it to another origin only if the browser's preflight request is answered, and
+      // this API answers none.
       if (!/^application\/json\b/.test(contentType))
         return json(415, { error: 'The content type must be application/json.' });
       const parsed = parseJson(body);

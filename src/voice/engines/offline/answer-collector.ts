@@ -18,9 +18,14 @@ import { askQuestion, type ScriptedReply } from './script.js';
 
 type Value = ParameterValues[string];
 
-/** Maximum retries after answers that were not understood; then the question stays open. */
+/**
+ * How often a question is asked again after an answer that was not understood. After that, the question gets the value
+ * null.
+ */
 const MAX_RETRIES = 2;
-/** How often the caller can have a question repeated by a command before that counts as a retry. */
+/**
+ * How often the caller can ask to repeat a question. Each further request counts as an answer that was not understood.
+ */
 const MAX_REPEATS = 5;
 const CONFIRMING: Grammar = { kind: 'yes-no' };
 
@@ -29,7 +34,8 @@ export type AnswerCollector = ReturnType<typeof createAnswerCollector>;
 /**
  * Processes answers, one question after the other: spoken digits are read back before they count, and a question whose
  * answers were not understood three times gets the value null.
- * @param known values from before a resume, null for questions left open; these are not asked again
+ * @param known values from before a resume; null for a question whose answers were not understood. Questions with a
+ * value or null are not asked again.
  */
 export function createAnswerCollector(questions: readonly Question[], known: ParameterValues) {
   const settled = new Map<string, Value>();
@@ -55,7 +61,7 @@ export function createAnswerCollector(questions: readonly Question[], known: Par
     return { parts: value === null ? [...acknowledgement, ALL_ANSWERED] : [ALL_ANSWERED], over: 'agent' };
   }
 
-  /** After an unusable answer: asks again, or leaves the question open after too many retries. */
+  /** Handles an unusable answer: asks the question again or, after too many retries, gives it the value null. */
   function retry(question: Question, excuse: string, hint: readonly string[]): ScriptedReply {
     retries += 1;
     if (retries > MAX_RETRIES) return settle(question, null, [LEFT_OPEN]);

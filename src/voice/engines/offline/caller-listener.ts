@@ -38,7 +38,7 @@ export function createCallerListener(p: {
   now: () => number;
   /** The grammar for the current question; undefined: do not recognize words. */
   grammar(): Grammar | undefined;
-  /** Whether the closing has begun, after which speech no longer changes anything. */
+  /** Whether the session has begun to end. From then on, the caller's speech changes nothing. */
   isClosing(): boolean;
   dispatch: (what: SessionEventBody) => void;
   /** Called right before the turn's `turn_ended` event is dispatched. */

@@ -9,8 +9,9 @@ const NOTHING_LEFT: ScriptedReply = { parts: [ALL_ANSWERED], over: 'agent' };
 
 /**
  * Asks one question after the other. Spoken digits are read back before they count, DTMF digits count at once, and a
- * question whose answers were not understood three times stays null. Values are never guessed.
- * @param known values from before a resume, null for questions left open; these are not asked again
+ * question whose answers were not understood three times gets the value null. Values are never guessed.
+ * @param known values from before a resume; null for a question whose answers were not understood. Questions with a
+ * value or null are not asked again.
  */
 export function createInterview(questions: readonly Question[], known: ParameterValues = {}): Script {
   const answers = createAnswerCollector(questions, known);

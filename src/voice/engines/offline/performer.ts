@@ -48,7 +48,8 @@ export function createScriptPerformer(p: PerformerDeps): (command: Performed) =>
     store_latency: (command) => sink.storeLatency(latencyOf(command, p.lastTurn())),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),
-    // The script needs none of these: it has no chat history, receives only final transcripts and calls no tools.
+    // The script needs none of the following commands: it has no chat history, receives only final transcripts and
+    // calls no tools.
     add_to_history: nothing,
     confirm_reply: nothing,
     set_auto_reply: nothing,

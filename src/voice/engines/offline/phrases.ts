@@ -1,6 +1,9 @@
 import { SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
 
-/** The fixed sentences of the offline engine. Only its instruction, its questions and digits read back are variable. */
+/**
+ * The fixed sentences of the offline engine. All other sentences that it says are made from the call's instruction,
+ * questions and answers.
+ */
 export const INTRODUCTION = 'Hello. This is an automated assistant.';
 export const GREETING_WITHOUT_DISCLOSURE = 'Hello.';
 export const REPLIES: readonly string[] = [

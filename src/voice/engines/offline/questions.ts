@@ -30,7 +30,7 @@ const MAX_CHOICES = 9;
 /** Only this much of a longer choice is said and recognized; the value is the whole choice. */
 const MAX_CHOICE_CHARACTERS = 40;
 const MAX_DIGITS = 32;
-/** Numbers with more digits are not exact in JSON. */
+/** Maximum digits of a number. Numbers with more digits are not exact in JSON. */
 const MAX_DIGITS_OF_NUMBER = 15;
 
 /**

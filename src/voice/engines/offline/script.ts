@@ -30,7 +30,7 @@ export interface Script {
   onDigit(digit: string): ScriptedReply | undefined;
   /** Called when no digit has followed for some time. */
   onDigitsPaused(): ScriptedReply | undefined;
-  /** The values settled so far; null for a question left open. */
+  /** The values known so far; null for a question whose answers were not understood. */
   values(): ParameterValues;
   /** Sentences that will probably be said next, to synthesize in advance. */
   upcoming(): readonly string[];

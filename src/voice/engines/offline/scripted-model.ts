@@ -7,7 +7,7 @@ import { askQuestion, type TurnRecognition, type Script, type ScriptedReply } fr
 
 /** A question interrupted before this much of it has played counts as not heard. */
 const QUESTION_HEARD_MS = 1_000;
-/** With at least this many seconds left, the notice says "twenty seconds". */
+/** With at least this many seconds left, the agent announces that about twenty seconds are left in the call. */
 const ABOUT_TWENTY_SECONDS = 14;
 const BEFORE_INTRODUCTION: Grammar = { kind: 'commands' };
 /** Replaces an answer to a question that the caller has not heard, so that the question is repeated. */
@@ -51,7 +51,10 @@ export function createScriptedModel(p: {
     return reply;
   }
 
-  /** Whether to say the bridging sentence. Speech of the caller before it refers to a lost or half-heard question. */
+  /**
+   * Whether to say the bridging sentence instead of replying. An answer that the caller gave before hearing this
+   * sentence does not count, because its question was lost or only half heard.
+   */
   function needsBridge(task: ReplyTask): boolean {
     if (task === 'resume') return true;
     return bridgeIsDue && (task === 'continue' || (task === 'answer' && !isOtherRequest(heard)));
@@ -59,7 +62,7 @@ export function createScriptedModel(p: {
 
   function plainReply(task: ReplyTask): ScriptedReply {
     isBridging = needsBridge(task);
-    // Any other reply continues the conversation without the bridging sentence.
+    // After any other reply, the bridging sentence is no longer needed.
     bridgeIsDue &&= isBridging;
     if (isBridging) {
       introduced ||= task !== 'resume';
@@ -153,7 +156,7 @@ function prefixReply(before: readonly string[], { questionAt, ...reply }: Script
   };
 }
 
-/** A goodbye or a request for a person; "hello?" and "pardon?" only ask to repeat the question. */
+/** Whether the caller said goodbye or asked for a person. "Hello?" and "pardon?" only ask to repeat the question. */
 function isOtherRequest(heard: TurnRecognition | undefined): boolean {
   if (heard?.outcome !== 'understood' || heard.meaning.kind !== 'command') return false;
   return heard.meaning.command !== 'repeat' && heard.meaning.command !== 'hello';

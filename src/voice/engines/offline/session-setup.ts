@@ -23,7 +23,10 @@ export const OFFLINE_TIMINGS: OfflineTimings = {
 /** When a turn without a result counts as stalled. Longer than all STT timeouts, so that those are reached first. */
 const STALLED_AFTER_MS = 15_000;
 
-/** This engine's session setup: it recognizes each turn that VAD ends, and decides when DTMF digits are complete. */
+/**
+ * The session setup of the offline engine, which recognizes each turn that VAD ends, and decides when DTMF digits are
+ * complete.
+ */
 export function offlineSetup({ promptAfterMs, endAfterMs }: OfflineTimings, call: EngineCall): SessionSetup {
   return {
     policy: {
@@ -42,7 +45,10 @@ export function offlineSetup({ promptAfterMs, endAfterMs }: OfflineTimings, call
   };
 }
 
-/** Whether the caller heard the whole disclosure on an earlier stream, recognized by its text in the transcript. */
+/**
+ * Whether the caller heard, on an earlier stream, the whole sentence that says that the agent is a machine. The
+ * sentence is recognized by its text in the transcript.
+ */
 function heardOwnIntroduction({ resume, disclosesAi }: EngineCall): boolean {
   const lines = (resume?.turns ?? []).filter(({ speaker }) => speaker === 'agent');
   return disclosesAi ? lines.some(isIntroduction) : lines.length > 0;
@@ -53,7 +59,7 @@ function isIntroduction({ text }: TranscriptTurn): boolean {
   return text.startsWith(INTRODUCTION);
 }
 
-/** The greeting: the disclosure, if required, and the first sentence of the instruction. */
+/** The greeting: the disclosure that the agent is a machine, if required, and the first sentence of the instruction. */
 export function buildIntroduction({ instruction, inputParameters, disclosesAi }: EngineCall): string[] {
   const opening = firstSentence(filled(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];

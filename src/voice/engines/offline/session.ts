@@ -95,8 +95,8 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
   }
 
   /**
-   * Opens the session after a pause, because people who answer first have to lift the phone. The agent is silent until
-   * then.
+   * Opens the session, so that the agent may speak. Called some time after the answer, because a person first has to
+   * lift the phone.
    */
   function open(): void {
     isOpen = true;

@@ -1,13 +1,14 @@
 /** Assumed speaking pace if TTS reports no timing: about 15 characters per second. */
 const CHARACTERS_PER_MS = 0.015;
-/** Shorter audio contains no word. */
+/** Audio shorter than this contains no word. */
 const SHORTEST_WORD_MS = 150;
 
 export type PlayedText = ReturnType<typeof createPlayedText>;
 
 /**
  * Finds which words of an utterance were heard, given how much audio was played. The result is exact at the boundaries
- * that TTS reports. Between them, words are estimated by share of time; without any, by an average speaking pace.
+ * that TTS reports. Between two boundaries, the words are estimated from the share of the time. If TTS reports no
+ * boundaries, they are estimated from an average speaking pace.
  */
 export function createPlayedText() {
   let text = '';

@@ -41,7 +41,7 @@ export interface SttEvents {
 export interface SttStream {
   /** @param frame 20 ms of 8 kHz mu-law */
   push(frame: Uint8Array): void;
-  /** Requests the transcript of all audio sent so far without delay. */
+  /** Asks the provider to return the transcript of all audio sent so far without delay. */
   finalize(): void;
   /** Discards the transcript so far, because the session has ended the turn. */
   discardTurn(): void;

@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import { ProviderError, type ProviderPart } from './ports.js';
 
 const CONNECT_WITHIN_MS = 5_000;
-/** Far above the size of any provider message. */
+/** Maximum size of a provider's message. Real messages are far smaller. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** Limit of unsent data: 30 s of audio. Above it, the provider counts as lost. */
 const MAX_UNSENT_BYTES = 240_000;
@@ -86,7 +86,7 @@ export function openProviderSocket(p: {
       over = true;
       if (finalMessage !== undefined && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(finalMessage));
       if (socket.readyState !== WebSocket.OPEN) return socket.terminate();
-      // Do not wait for the close handshake.
+      // Do not wait for the close handshake, but give it one second before the connection is cut.
       socket.close(1000);
       return void setTimeout(() => socket.terminate(), 1_000).unref();
     },
@@ -102,7 +102,10 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The error code or name: messages of libraries may contain URLs with keys. */
+/**
+ * Returns the code or name of an error. Its message is not used, because messages of libraries may contain URLs with
+ * keys.
+ */
 function codeOf(error: Error): string {
   return (error as NodeJS.ErrnoException).code ?? error.name;
 }

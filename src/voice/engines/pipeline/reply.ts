@@ -7,10 +7,11 @@ import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '
 import { speakRound, type RoundDeps } from './reply-round.js';
 import type { Utterance } from './utterance.js';
 
-/** Maximum messages of one reply; the last one cannot call tools, so that a loop of tool calls ends. */
+/** Maximum messages of the model in one reply. The last one cannot call tools, so that a loop of tool calls ends. */
 const MAX_ROUNDS = 6;
 /**
- * Limit of tool arguments and results in one reply, because each round sends them again. The last call may exceed it.
+ * Limit of tool arguments and results in one reply, because each further request to the model contains them again. The
+ * last tool call may exceed the limit.
  */
 const MAX_TOOL_BYTES = 40_000;
 const TOO_MANY_TOOLS: ToolResult = {
@@ -22,7 +23,7 @@ export interface ReplyDeps {
   replyId: string;
   model: ChatModel;
   tools: readonly ChatTool[];
-  /** Limit of tool calls for the whole call. Once it is used up, the model must answer without tools. */
+  /** Limit of tool calls for the whole phone call. Once it is used up, the model must answer without tools. */
   toolRounds: ToolRounds;
   /** The chat history before this reply, read when it begins. */
   messages(): readonly ChatMessage[];
@@ -46,7 +47,7 @@ export interface ReplyDeps {
   onUsage: (usage: ModelUsage) => void;
   /** Called when the first audio of a confirmed reply is ready, which ends the caller's wait. */
   onFirstAudio(times: ReplyTimes): void;
-  /** Called when both attempts have failed. */
+  /** Called when both attempts to get the reply from the model have failed. */
   onFailed(error: ProviderError): void;
   /** Called when the reply is complete and all its audio is queued. */
   onDone(): void;
@@ -130,7 +131,7 @@ export function startReply(deps: ReplyDeps) {
     return true;
   }
 
-  /** @returns whether one of the calls ends the call */
+  /** @returns whether one of the tools ends the phone call */
   async function callTools(round: Round, requests: readonly ToolRequest[]): Promise<boolean> {
     let isEnd = false;
     for (const request of requests) {

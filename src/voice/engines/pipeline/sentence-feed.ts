@@ -2,7 +2,10 @@ import { firstPart, isFarAhead } from '../../session/speech-limits.js';
 import type { TtsStream } from './ports.js';
 
 const LOOK_AGAIN_MS = 1_000;
-/** With less unplayed audio than this, TTS audio that does not arrive within `NOT_COMING_MS` no longer counts. */
+/**
+ * If less audio than this is left to play, and TTS has been idle for `NOT_COMING_MS`, audio that TTS still owes no
+ * longer counts as speech ahead of playback.
+ */
 const LOW_MS = 2_000;
 const NOT_COMING_MS = 1_500;
 /** If the carrier sends no marks, audio counts as heard this long after it must have ended. */
@@ -14,9 +17,9 @@ const MARK_GRACE_MS = 3_000;
  */
 export function createSentenceFeed(p: {
   stream(): TtsStream | undefined;
-  /** Length of the speech that is being synthesized or unplayed, in ms. */
+  /** Length of the speech that is being synthesized or was not played yet, in ms. */
   aheadMs(): number;
-  /** Whether the caller has discarded more speech than heard. */
+  /** Whether more speech of the call was discarded than heard, because the caller often interrupts. */
   isDiscarding(): boolean;
   /** Whether the audio is held back because the caller may not have finished. */
   isHeld(): boolean;

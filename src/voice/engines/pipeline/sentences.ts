@@ -1,6 +1,6 @@
 /** Text without a sentence end is cut at this length. */
 const MAX_CHARACTERS = 240;
-/** Matches only at the start of a run of stops, so that a long run takes linear time. */
+/** The end of a sentence. Matches only at the start of a run of full stops, so that a long run takes linear time. */
 const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
 /** Abbreviations whose full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;

@@ -23,9 +23,9 @@ export interface UtteranceDeps {
   language: string;
   /** Holds audio back until `release`. */
   held: boolean;
-  /** Length of the speech that is being synthesized or unplayed, including this item, in ms. */
+  /** Length of the speech that is being synthesized or was not played yet, including this item, in ms. */
   aheadMs(): number;
-  /** Whether the caller has discarded more speech than heard. */
+  /** Whether more speech of the call was discarded than heard, because the caller often interrupts. */
   isDiscarding(): boolean;
   events: UtteranceEvents;
 }

@@ -76,7 +76,7 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
     store_latency: (command) => sink.storeLatency(latencyOf(command)),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),
-    // These commands are not needed, because the provider detects turns and its replies need no confirmation.
+    // The following commands are not needed, because the provider detects turns and its replies need no confirmation.
     confirm_reply: nothing,
     finalize_transcript: nothing,
     discard_turn: nothing,

@@ -42,7 +42,8 @@ export function createProviderEvents(p: ProviderEventsDeps) {
   function onError({ error }: EventOf<'error'>): void {
     p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'provider reported an error');
     if (error.code !== 'conversation_already_has_active_response') return;
-    // If this was not our request, a response that the provider began was rejected, and the provider does not retry it.
+    // If the rejected response was not requested by us, the provider wanted to begin it by itself and will not try
+    // again.
     if (!responses.onRejected()) dispatch({ type: 'reply_missed' });
   }
 
@@ -82,14 +83,17 @@ export function createProviderEvents(p: ProviderEventsDeps) {
       }
     },
 
-    /** After the connection was lost, ends all items with the audio so far, and fails a sentence still requested. */
+    /**
+     * Handles a lost connection: ends all items with the audio so far, and reports a sentence that was still requested
+     * as failed.
+     */
     forget(): void {
       speech.endAllItems();
       const phrase = responses.reset();
       if (phrase !== undefined) giveUp(p, phrase);
     },
 
-    /** Gives up the closing sentence if the provider takes too long. */
+    /** Gives up the session's last sentence, because the provider takes too long. */
     giveUpClosing(): void {
       const purpose = responses.current();
       if (purpose === undefined) return;

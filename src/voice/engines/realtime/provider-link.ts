@@ -77,7 +77,10 @@ export function createProviderLink(p: {
     ready = false;
   }
 
-  /** Sends an event. Without a session, keeps text messages for the next one and drops all other events. */
+  /**
+   * Sends an event. While there is no provider session, keeps text messages for the next session and drops all other
+   * events.
+   */
   function send(event: ClientEvent): void {
     if (ready) return connection?.send(event);
     if (event.type !== 'conversation.item.create' || event.item['type'] !== 'message') return;

@@ -18,8 +18,8 @@ export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
 
 /**
  * The provider's session settings for a call.
- * @param resumed set for a session that continues a call: the transcript so far, and whether the caller does not
- *   notice, because the session before it was replaced on purpose
+ * @param resumed set for a session that continues a call: the transcript so far, and whether the caller noticed no
+ * interruption, because the session before it was replaced on purpose
  */
 export function buildSession(
   settings: OpenAiRealtimeSettings,

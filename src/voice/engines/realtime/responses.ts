@@ -126,7 +126,9 @@ export function createResponses(p: {
       if (active?.purpose.id === id) cancelActive();
     },
 
-    /** Handles a request rejected because of another response. @returns whether the request was ours; it is retried */
+    /**
+     * Handles a request that the busy provider rejected. @returns whether it was our request; then it is retried
+     */
     onRejected(): boolean {
       if (requested === undefined) return false;
       const { purpose, isCancelled } = requested;

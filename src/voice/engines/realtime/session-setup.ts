@@ -21,7 +21,10 @@ export interface RealtimeTimings extends LinkTimings {
   renewAfterMs: number;
   /** Timeout for the transcript of the caller's last turn at the end of the call, in ms. */
   finalTranscriptMs: number;
-  /** Timeout for the last transcript and the conclusion together, in ms. The stream session waits 4 s for both. */
+  /**
+   * Timeout for the last transcript and for the summary and values of the call together, in ms. The stream session
+   * waits 4 s for all of them.
+   */
   stopWithinMs: number;
 }
 
@@ -47,7 +50,7 @@ export const REALTIME_TIMINGS: RealtimeTimings = {
   stopWithinMs: 3_500,
 };
 
-/** This engine's session setup: the provider detects turns and answers them. */
+/** The session setup of the realtime engine: the provider detects turns and answers them. */
 export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDeps, call: EngineCall): SessionSetup {
   const { silence, introduction, filler } = SESSION_POLICY;
   const policy: SessionPolicy = {

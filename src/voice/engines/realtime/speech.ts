@@ -99,7 +99,7 @@ export function createProviderSpeech(p: {
       for (const [itemId, item] of items.all()) {
         whole(itemId, item);
         worded(item);
-        // The session never sent any audio of this item.
+        // Forget an item if the session never sent any of its audio.
         if (item.sentMs === 0) items.forget(itemId);
       }
     },

@@ -21,8 +21,8 @@ export function bargeIn(state: SessionState, atMs: number): SessionStep {
     const taken = withoutAwaitedReply({ ...without(state, 'waiting'), isReplyDue: false });
     return inOrder(stopReply(taken, atMs), (next) => restartSilence(next, atMs));
   }
-  // Clear only the filler. If this becomes a turn, its end replaces the reply in progress; if it is noise, the reply
-  // stays.
+  // Clear only the filler, and keep the reply that is being prepared, because the caller's voice may be noise. If it
+  // becomes a turn, the end of the turn replaces that reply.
   if (isOnlyFiller(state) && isReplyRunning(state)) return clearPlayback(state, atMs);
   return inOrder(stopReply({ ...without(state, 'waiting'), pendingNote: 'rest' }, atMs), (next) =>
     restartSilence(next, atMs),

@@ -8,7 +8,10 @@ type End = NonNullable<ClosingState['end']>;
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type ProviderFault = Pick<EventOf<'provider_gone'>, 'part' | 'message'>;
 
-/** Says one last sentence and ends the session, once. Tries the given ways to say it until one works. */
+/**
+ * Says one last sentence and ends the session. Does nothing if the session is already ending. If the sentence cannot be
+ * said in the first of the given ways, tries the next one.
+ */
 export function beginClosing(
   state: SessionState,
   options: { end: End; phrase: NonNullable<ClosingState['phrase']>; ways: ClosingState['otherWays'] },
@@ -72,7 +75,7 @@ export function onClosingItemOver(state: SessionState, itemId: string, atMs: num
   return [{ ...state, closing: { ...closing, isLingering: true, untilMs: atMs + closing.lingersMs } }, []];
 }
 
-/** If the last sentence failed, says it in the next way. */
+/** If the last sentence failed, says it in another way, or ends the session if no way is left. */
 export function onClosingItemFailed(state: SessionState, itemId: string): SessionStep {
   return state.closing?.lastItemId === itemId ? sayLastPhrase(state) : [state, []];
 }
@@ -87,7 +90,7 @@ export function onLastReplyFailed(state: SessionState): SessionStep {
   return state.closing?.lingersMs === undefined ? [state, []] : finishClosing(state);
 }
 
-/** Emits the command that ends the session, as decided when the closing began. */
+/** Emits the command that ends the session, as decided before its last sentence. */
 export function finishClosing(state: SessionState): SessionStep {
   const { closing } = state;
   if (closing?.end === undefined || state.stopped) return [state, []];

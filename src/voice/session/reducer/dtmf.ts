@@ -5,7 +5,10 @@ import { replyToNote } from './replies.js';
 import { resetSilence } from './silence.js';
 import { engineCompletesDigits, inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
 
-/** Handles a DTMF digit: adds it to the entry and interrupts the agent, unless it is an end digit without an entry. */
+/**
+ * Handles a DTMF digit: adds it to the digits entered so far and interrupts the agent, unless these digits need no
+ * reply.
+ */
 export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
   const { dtmf, setup } = state;
   const digits = dtmf.digits + digit;
@@ -39,16 +42,20 @@ export function needsReply(state: SessionState): boolean {
 const consistsOf = (digit: string, digits: string) => digits.split('').every((each) => each === digit);
 
 /**
- * Ends the digits entered so far without a reply, if the engine completes digits, because speech replaces them.
+ * If the engine decides when digits are complete, stores the digits entered so far and requests no reply to them,
+ * because the caller's speech replaces them.
  */
 export function dropDigits(state: SessionState, atMs: number): SessionStep {
   return engineCompletesDigits(state) ? storeDigits(state, atMs) : [state, []];
 }
 
-/** Whether digits are being entered. Then a noise, which may be their tones, must not be answered. */
+/**
+ * Whether the caller is entering digits, and the engine decides when they are complete. Meanwhile a noise must not be
+ * answered, because it may be the tones of the digits.
+ */
 export const isEnteringDigits = (state: SessionState) => engineCompletesDigits(state) && needsReply(state);
 
-/** Whether the entry is complete: at its maximum length, or ended by the end digit after at least one number. */
+/** Whether the digits are complete: at the maximum length, or ended by the end digit after at least one number. */
 export function isCompleteEntry(digits: string, { endDigit, maxDigits }: SessionPolicy['dtmf']): boolean {
   return digits.length >= maxDigits || (digits.endsWith(endDigit) && /\d/.test(digits));
 }
@@ -63,7 +70,10 @@ export function digitsInTranscript(digits: string): string {
   return `(keys: ${spacedDigits(digits)})`;
 }
 
-/** Completes a DTMF entry: stores it in the transcript and, unless the session is closing, requests a reply to it. */
+/**
+ * Completes the entered DTMF digits: stores them in the transcript and, unless the session is ending, requests a reply
+ * to them.
+ */
 export function completeDigits(state: SessionState, atMs: number): SessionStep {
   const { digits } = state.dtmf;
   if (digits === '') return [state, []];

@@ -12,7 +12,7 @@ export type SessionEvent = { atMs: number } & SessionEventBody;
 
 export type SessionEventBody =
   | { type: 'line_opened' }
-  // VAD: transitions only, not frames.
+  // Voice activity detection (VAD): reported when voice starts, pauses or ends, not for each frame.
   | { type: 'voice_started'; startMs: number; streamMs: number }
   | { type: 'voice_paused'; endMs: number; lastVoiceAtMs: number }
   | { type: 'voice_ended'; streamMs: number }

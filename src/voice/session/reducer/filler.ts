@@ -64,7 +64,8 @@ function disarmFiller(state: SessionState): SessionState {
 }
 
 /**
- * A filler plays only if the agent was heard before, because it must not make a call billable; never twice in a row.
+ * A filler plays only if the agent was heard before, because a filler alone must not make a call billable. It never
+ * plays twice in a row.
  */
 function isFillerNeeded(state: SessionState): boolean {
   const { playback, filler, reply } = state;

@@ -90,7 +90,8 @@ export function clearPlayback(state: SessionState, atMs: number, keep?: ItemKind
 }
 
 /**
- * Closes every item as far as it was played. Does not clear the queued audio, which is cleared or no longer matters.
+ * Closes every item as far as it was played. Does not clear the queued audio, which was cleared before or no longer
+ * matters.
  */
 export function closeAll(state: SessionState, atMs: number, keep?: ItemKind): SessionStep {
   const items = state.playback.items.filter(({ kind }) => kind !== keep);
@@ -119,8 +120,8 @@ export function dropExpected(state: SessionState, itemId: string, kind: ItemKind
 }
 
 /**
- * When the current item counts as ended without its last mark: some time after its audio must have been played. If the
- * last chunk came late, the time counts from there.
+ * When the current item counts as ended although its last mark is missing: some time after all of its audio must have
+ * been played, including audio that came late.
  */
 export function playbackDueMs({ playback, setup }: SessionState): number | undefined {
   const [first] = playback.items;

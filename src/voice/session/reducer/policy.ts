@@ -30,18 +30,18 @@ export interface SessionPolicy {
     decidedWithinMs: number;
     /** STT has stalled if it sends nothing for this long after the caller spoke. */
     stalledAfterMs: number;
-    /** Voice shorter than this may contain no words. */
+    /** Voice shorter than this counts as noise if STT sends nothing for it. */
     voiceWithWordsMs: number;
     /** Assumed length of words that VAD did not detect. */
     unheardWordsMs: number;
   };
   dtmf: {
-    /** An entry is complete when no digit follows for this long. */
+    /** An entry of DTMF digits is complete when no digit follows for this long. */
     pauseMs: number;
     /** Digit that completes an entry. */
     endDigit: string;
     maxDigits: number;
-    /** Minimum time between two entries. Digits pressed meanwhile belong to the second entry. */
+    /** Minimum time between two entries of DTMF digits. Digits pressed meanwhile belong to the second entry. */
     minGapMs: number;
   };
   replies: {

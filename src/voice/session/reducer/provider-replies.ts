@@ -82,7 +82,10 @@ export function onProviderBack(state: SessionState, atMs: number): SessionStep {
   return beginReply(withoutAwaitedReply(state), atMs);
 }
 
-/** Updates whether the provider may reply without a request: not during the closing or when few replies are left. */
+/**
+ * Updates whether the provider may reply without a request. It must not while the session is ending, or when few
+ * replies are left.
+ */
 export function updateAutoReply(state: SessionState, atMs: number): SessionStep {
   if (!providerStartsReplies(state) || state.stopped) return [state, []];
   const { provider, replies, setup } = state;

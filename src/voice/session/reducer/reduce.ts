@@ -172,18 +172,24 @@ function onEventAfterStop(state: SessionState, event: SessionEvent): SessionStep
   return event.type === 'turn_words' ? onTurnWords(state, event) : [state, []];
 }
 
-/** Starts the conversation. A provider that starts replies needs no note, because its instructions say how to begin. */
+/**
+ * Starts the conversation. A provider that starts replies needs no note that the line is open, because its instructions
+ * say how to begin.
+ */
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
   const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
   if (providerStartsReplies(state)) return beginReply(opened, atMs);
   if (isClosing(opened)) return [opened, []];
-  // If the caller is already speaking, reply to that instead of starting.
+  // If the caller is already speaking, reply to the caller instead of starting the conversation.
   if (opened.turns.isOpen) return [{ ...opened, pendingNote: opened.pendingNote ?? 'question' }, []];
   const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
   return replyToNote(opened, note, atMs, { task: 'resume' });
 }
 
-/** Checks for each closed item whether it was the last one. */
+/**
+ * After items were closed: restarts the silence timeout for those played to their end. If one of them was the last item
+ * of the session, continues to end the session.
+ */
 function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
   const closed = step[1].filter((command) => command.type === 'close_item');
   return inOrder(

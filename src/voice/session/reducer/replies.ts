@@ -20,8 +20,9 @@ import {
 } from './state.js';
 
 /**
- * Requests a reply, which replaces any other. If the reply budget is used up, the reply waits, unless it is a voicemail
- * message. If the provider starts replies, queued audio still plays, and no reply is requested while the caller speaks.
+ * Requests a reply, which replaces any other reply. If the reply budget is used up, the reply waits, unless it is a
+ * voicemail message. If the provider starts replies, queued audio still plays, and no reply is requested while the
+ * caller speaks.
  */
 export function beginReply(
   state: SessionState,
@@ -118,7 +119,8 @@ export function replyToTurn(state: SessionState, text: string, atMs: number): Se
 export function stopReply(state: SessionState, atMs: number, keepsFiller = false): SessionStep {
   const keep = keepsFiller && isOnlyFiller(state) ? 'filler' : undefined;
   const clear = (next: SessionState) => clearPlayback(next, atMs, keep);
-  // If the provider starts replies, cancel the reply before clearing, which tells the provider how much was played.
+  // If the provider starts replies, cancel the reply before clearing the audio, because clearing tells the provider how
+  // much was played.
   const steps = providerStartsReplies(state) ? [cancelReply, clear] : [clear, cancelReply];
   return inOrder(stopFiller(state, atMs), ...steps);
 }

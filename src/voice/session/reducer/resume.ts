@@ -25,7 +25,10 @@ export function mustIntroduce({ introduction, setup }: SessionState): boolean {
   return !introduction.heard && introduction.attempts < setup.policy.introduction.attempts;
 }
 
-/** After an introduction item: repeats it if the caller has hardly heard it. */
+/**
+ * Handles the end of an introduction. If the caller has hardly heard it, tells the model to introduce itself again, up
+ * to the maximum number of introductions.
+ */
 export function onIntroductionOver(state: SessionState, item: PlaybackItem, complete: boolean): SessionStep {
   const { introduction, setup } = state;
   if (item.kind !== 'introduction' || introduction.heard) return [state, []];

@@ -13,7 +13,7 @@ export interface SessionSetup {
      * its provider decides alone.
      */
     endsTurns: 'session' | 'engine';
-    /** `provider`: the provider ends turns and begins a reply after each without a request, unless it must not. */
+    /** `provider`: the provider ends turns and begins a reply after each turn without a request, unless it must not. */
     startsReplies?: 'session' | 'provider';
     /**
      * `engine`: the engine decides when DTMF digits are complete, because it knows the question. A complete answer
@@ -236,7 +236,7 @@ export const providerStartsReplies = ({ setup }: SessionState) => setup.capabili
 /** Whether a reply is being made. Replies that wait for the budget or are expected from the provider count, too. */
 export const isReplyRunning = ({ reply, isReplyDue, provider }: SessionState) =>
   isReplyDue || reply?.running === true || provider.awaitedSinceMs !== undefined;
-/** Whether someone speaks, a reply is being prepared, a tool runs, or the session is closing. */
+/** Whether someone speaks, a reply is being prepared, a tool runs, or the session is ending. */
 export const isBusy = (state: SessionState) =>
   isClosing(state) ||
   isAgentSpeaking(state) ||

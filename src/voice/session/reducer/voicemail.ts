@@ -13,7 +13,10 @@ export function onAnsweredBy(state: SessionState, event: EventOf<'answered_by'>)
   return event.who === 'voicemail' && !isClosing(next) ? handleMachine(next, event.atMs) : [next, []];
 }
 
-/** Ignores the engine's detection if speech, DTMF or the carrier prove a person, because it is less certain. */
+/**
+ * Handles an answering machine that the engine has detected. Ignores the detection, which is not certain, if speech,
+ * DTMF or the carrier prove that a person answered.
+ */
 export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
   const isPerson = state.turns.personTurns > 0 || state.dtmf.digits !== '' || state.voicemail.carrierResult === 'human';
   return isPerson ? [state, []] : handleMachine(state, atMs);

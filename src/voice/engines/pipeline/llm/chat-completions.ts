@@ -128,7 +128,9 @@ export function createChatModel(
   };
 }
 
-/** Aborts with a ProviderError if nothing arrives for `ms`, or with the outer signal's reason when that aborts. */
+/**
+ * Aborts with a ProviderError if nothing arrives for `ms`, or with the outer signal's reason when that signal aborts.
+ */
 function watchSilence(outer: AbortSignal, ms: number) {
   const controller = new AbortController();
   const give = () => controller.abort(new ProviderError('model', `sent nothing for ${ms} ms`));

@@ -4,7 +4,10 @@ import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type SttEvents, type SttStream, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
-/** The protocol has no keep-alive message, so send a little silence instead. */
+/**
+ * After this time without audio, a little silence is sent to keep the stream open, because the protocol has no
+ * keep-alive message.
+ */
 const KEEP_ALIVE_MS = 4_000;
 const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);
 

@@ -3,7 +3,10 @@ import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
-/** Must be below 10 s: the provider closes a stream that is silent for that long (NET-0001). */
+/**
+ * Interval of keep-alive messages. It must be below 10 s, because the provider closes a stream that is silent for that
+ * long (NET-0001).
+ */
 const KEEP_ALIVE_MS = 4_000;
 
 /** The regional variants of our languages that the provider supports. The provider rejects all others. */

@@ -3,7 +3,7 @@ import type { ProviderError, SpeechToText, SttEvents, SttStream } from '../ports
 /** Audio kept for a new stream: 10 s of 20 ms frames. */
 const KEPT_FRAMES = 500;
 const REOPEN_AFTER_MS = 200;
-/** Maximum per call; a provider that disconnects more often counts as gone. */
+/** Maximum number of reconnections per call. A provider that disconnects more often counts as gone. */
 const MAX_REOPENINGS = 5;
 
 export interface ReconnectingStt extends SttStream {
