@@ -93,10 +93,11 @@ export async function openStage(
       expect(stage.requests).toHaveLength(count);
       return stage.requests[count - 1] as LlmRequest;
     },
-    /** Waits for LLM request number `count`. The pause before a second attempt takes real time. */
+    /** Waits for LLM request number `count`. The fake clock applies to the pause before a second attempt, too. */
     async retriedRequest(count: number): Promise<LlmRequest> {
       for (let tries = 0; tries < 500 && stage.requests.length < count; tries++) {
-        await new Promise((resolve) => realTimeout(resolve, 10));
+        await stage.pass(FRAME_MS);
+        await new Promise((resolve) => realTimeout(resolve, 1));
       }
       return stage.lastRequest(count);
     },
