@@ -45,7 +45,10 @@ describe('after garbage collection', () => {
     const forever = () => new Promise<void>(() => undefined);
     for (let n = 0; n < 2; n++) void queues.run(contextOf(new EventEmitter()), 'export', account, forever);
     const waiting = queues.run(contextOf(new EventEmitter()), 'export', account, forever);
-    const outcome = Promise.race([waiting.catch((error: Error) => error.message), sleep(2 * TIMEOUT_MS, 'still waiting')]);
+    const outcome = Promise.race([
+      waiting.catch((error: Error) => error.message),
+      sleep(2 * TIMEOUT_MS, 'still waiting'),
+    ]);
     await collectRepeatedly();
     expect(await outcome).toMatch(/^Too many requests of this kind/);
   });
@@ -58,9 +61,15 @@ describe('after garbage collection', () => {
       const { json } = createTransport({ baseUrl, apiKey: 'key' });
       const caller = new AbortController();
       const outcomes = [
-        json('post', '/calls', { timeoutMs: TIMEOUT_MS, signal: caller.signal }),
-        json('post', '/calls', { timeoutMs: 60_000, signal: AbortSignal.timeout(TIMEOUT_MS) }),
-      ].map((sent) => Promise.race([sent.catch((error: Error) => error.message), sleep(2 * TIMEOUT_MS, 'still waiting')]));
+        json('post', '/calls', { accept: 'application/json', timeoutMs: TIMEOUT_MS, signal: caller.signal }),
+        json('post', '/calls', {
+          accept: 'application/json',
+          timeoutMs: 60_000,
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+        }),
+      ].map((sent) =>
+        Promise.race([sent.catch((error: Error) => error.message), sleep(2 * TIMEOUT_MS, 'still waiting')]),
+      );
       await collectRepeatedly();
       const [byTimeout, byCaller] = await Promise.all(outcomes);
       expect(byTimeout).toMatch(/did not respond in time/);
