@@ -93,11 +93,10 @@ export async function openStage(
       expect(stage.requests).toHaveLength(count);
       return stage.requests[count - 1] as LlmRequest;
     },
-    /** Waits for LLM request number `count`. The fake clock applies to the pause before a second attempt, too. */
+    /** Waits for LLM request number `count`. The pause before a second attempt takes real time. */
     async retriedRequest(count: number): Promise<LlmRequest> {
       for (let tries = 0; tries < 500 && stage.requests.length < count; tries++) {
-        await stage.pass(FRAME_MS);
-        await new Promise((resolve) => realTimeout(resolve, 1));
+        await new Promise((resolve) => realTimeout(resolve, 10));
       }
       return stage.lastRequest(count);
     },

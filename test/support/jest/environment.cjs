@@ -14,7 +14,8 @@ module.exports = class SharedGlobalEnvironment {
     this.global = globalThis;
     this.moduleMocker = new ModuleMocker(globalThis);
     this.fakeTimers = null;
-    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+    // For the global object itself, fake timers would also replace those of `node:timers`, which packages use.
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: new Proxy(globalThis, {}) });
     this.before = {
       env: { ...process.env },
       exit: process.exit,
