@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isLoopbackHost } from '../platform/config/addresses.js';
-import { createBodyBytes } from '../platform/http/server/body-bytes.js';
+import { readBodyUpTo } from '../platform/http/server/body-bytes.js';
 import { createHttpServer } from '../platform/http/server/http-server.js';
 import { isFromWebPage } from '../platform/http/web-pages.js';
 
@@ -56,7 +56,7 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
       response.writeHead(405, { allow: 'GET, HEAD, POST' }).end();
       return;
     }
-    const raw = await readBody(request);
+    const raw = (await readBodyUpTo(LARGEST_BODY, request))?.toString();
     if (raw === undefined) {
       response.writeHead(413).end();
       return;
@@ -115,16 +115,6 @@ function textOf(delivery: Delivery): string {
   } catch {
     return JSON.stringify({ ...delivery, body: delivery.raw }, null, 2);
   }
-}
-
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const body = createBodyBytes();
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= LARGEST_BODY) body.add(chunk);
-  }
-  return size > LARGEST_BODY ? undefined : body.bytes().toString();
 }
 
 function parse(raw: string): unknown {

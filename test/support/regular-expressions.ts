@@ -192,8 +192,13 @@ function isRegExp(value: object): value is RegExp {
   return Object.prototype.toString.call(value) === '[object RegExp]';
 }
 
+/** Getters of prototypes are not called: those of zod replace themselves with a value, for all users of the package. */
 function valueOf(object: object, name: string | symbol): unknown {
   try {
+    const { constructor } = object;
+    if (typeof constructor === 'function' && constructor.prototype === object) {
+      return Reflect.getOwnPropertyDescriptor(object, name)?.value;
+    }
     return Reflect.get(object, name);
   } catch {
     return undefined;

@@ -12,9 +12,12 @@ import { createTransport } from '../../src/sdk/transport.js';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Lets a few rounds of garbage collection pass. A timeout of 300 ms is then still pending. */
+/** Longer than the rounds of garbage collection take, so that the timeout is pending in all of them. */
+const TIMEOUT_MS = 1_500;
+
+/** Lets a few rounds of garbage collection pass. */
 async function collectRepeatedly(): Promise<void> {
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     await sleep(20);
     collectGarbage();
   }
@@ -29,20 +32,23 @@ describe('after garbage collection', () => {
   it('a request still has its deadline', async () => {
     const res = new EventEmitter();
     const aborted = jest.fn();
-    (() => abortSignalOf(contextOf(res), Date.now() + 300).addEventListener('abort', aborted))();
+    (() => abortSignalOf(contextOf(res), Date.now() + TIMEOUT_MS).addEventListener('abort', aborted))();
     await collectRepeatedly();
     expect(aborted).not.toHaveBeenCalled();
-    await sleep(400);
+    await sleep(TIMEOUT_MS);
     expect(aborted).toHaveBeenCalledTimes(1);
   });
 
   it('a request that waits in the queue of its account is still rejected in time', async () => {
-    const queues = createAccountQueues({ waitTimeoutMs: 300 });
+    const queues = createAccountQueues({ waitTimeoutMs: TIMEOUT_MS });
     const account = { account: { _id: 'acc_1' }, mode: 'live' } as const;
     const forever = () => new Promise<void>(() => undefined);
     for (let n = 0; n < 2; n++) void queues.run(contextOf(new EventEmitter()), 'export', account, forever);
     const waiting = queues.run(contextOf(new EventEmitter()), 'export', account, forever);
-    const outcome = Promise.race([waiting.catch((error: Error) => error.message), sleep(3_000, 'still waiting')]);
+    const outcome = Promise.race([
+      waiting.catch((error: Error) => error.message),
+      sleep(2 * TIMEOUT_MS, 'still waiting'),
+    ]);
     await collectRepeatedly();
     expect(await outcome).toMatch(/^Too many requests of this kind/);
   });
@@ -55,9 +61,15 @@ describe('after garbage collection', () => {
       const { json } = createTransport({ baseUrl, apiKey: 'key' });
       const caller = new AbortController();
       const outcomes = [
-        json('post', '/calls', { timeoutMs: 300, signal: caller.signal }),
-        json('post', '/calls', { timeoutMs: 60_000, signal: AbortSignal.timeout(300) }),
-      ].map((sent) => Promise.race([sent.catch((error: Error) => error.message), sleep(3_000, 'still waiting')]));
+        json('post', '/calls', { accept: 'application/json', timeoutMs: TIMEOUT_MS, signal: caller.signal }),
+        json('post', '/calls', {
+          accept: 'application/json',
+          timeoutMs: 60_000,
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+        }),
+      ].map((sent) =>
+        Promise.race([sent.catch((error: Error) => error.message), sleep(2 * TIMEOUT_MS, 'still waiting')]),
+      );
       await collectRepeatedly();
       const [byTimeout, byCaller] = await Promise.all(outcomes);
       expect(byTimeout).toMatch(/did not respond in time/);

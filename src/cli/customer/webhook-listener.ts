@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostnameOf, isLoopbackHost } from '../../platform/config/addresses.js';
-import { createBodyBytes } from '../../platform/http/server/body-bytes.js';
+import { readBodyUpTo } from '../../platform/http/server/body-bytes.js';
 import { createHttpServer } from '../../platform/http/server/http-server.js';
 import { isFromWebPage } from '../../platform/http/web-pages.js';
 import { isSignedBy } from './webhook-signature.js';
@@ -74,7 +74,7 @@ export async function startWebhookListener(p: {
       response.writeHead(403, { connection: 'close' }).end();
       return;
     }
-    const raw = await readBody(request, LARGEST_BODY);
+    const raw = await readBodyUpTo(LARGEST_BODY, request);
     if (raw === undefined) {
       response.writeHead(413, { connection: 'close' }).end();
       return;
@@ -128,7 +128,7 @@ async function forward(url: string, headers: IncomingHttpHeaders, raw: Buffer): 
       redirect: 'manual',
       signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
     });
-    const answer = await readBody(response.body ?? [], LARGEST_ANSWER);
+    const answer = await readBodyUpTo(LARGEST_ANSWER, response.body ?? []);
     return { status: response.status, answer: answer ?? Buffer.alloc(0), duration_ms: duration() };
   } catch (error) {
     const timedOut = error instanceof Error && error.name === 'TimeoutError';
@@ -145,22 +145,6 @@ function passedOn(headers: IncomingHttpHeaders): Headers {
     for (const each of Array.isArray(value) ? value : [value]) passed.append(name, each);
   }
   return passed;
-}
-
-/**
- * Reads the body; undefined if it is too large. Reads it to the end anyway, so that the sender receives the response.
- */
-async function readBody(
-  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  most: number,
-): Promise<Buffer | undefined> {
-  const collected = createBodyBytes();
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size <= most) collected.add(chunk);
-  }
-  return size > most ? undefined : collected.bytes();
 }
 
 function parse(raw: Buffer): unknown {

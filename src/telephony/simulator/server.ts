@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadVoiceActivity, type VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
 import { isLoopbackHost } from '../../platform/config/addresses.js';
-import { createBodyBytes } from '../../platform/http/server/body-bytes.js';
+import { readBodyUpTo } from '../../platform/http/server/body-bytes.js';
 import { createHttpServer } from '../../platform/http/server/http-server.js';
 import { isFromWebPage } from '../../platform/http/web-pages.js';
 import type { Config } from '../../platform/config/config.js';
@@ -70,7 +70,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
       response.writeHead(403, { connection: 'close' }).end();
       return;
     }
-    const body = await readBody(request);
+    const body = (await readBodyUpTo(MAX_BODY_BYTES, request))?.toString();
     if (body === undefined) {
       response.writeHead(413, { connection: 'close' }).end();
       return;
@@ -112,16 +112,6 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
       await Promise.all([new Promise((resolve) => server.close(resolve)), webhooks.close(), voices.close()]);
     },
   };
-}
-
-/** Reads the body as text; undefined when it is too large. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const body = createBodyBytes();
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    if (body.size() + chunk.length > MAX_BODY_BYTES) return undefined;
-    body.add(chunk);
-  }
-  return body.bytes().toString('utf8');
 }
 
 /** Parses path and query of the request. The Host header is checked separately. */

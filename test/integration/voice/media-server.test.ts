@@ -302,13 +302,14 @@ describe('a media server in difficult conditions', () => {
     const media = await openMediaFixture({ mongodbUri, timings: { recordingGiveUpMs: 500 } });
     const call = await media.placeCall();
     const line = await media.openLine(call);
-    const isBegun = async () => (await media.database.recordingFiles.countDocuments({ _id: call.callId })) > 0;
-    await eventually(isBegun, 30_000);
+    const chunks = media.database.connection.collection('recordings.chunks');
+    const isChunkStored = async () => (await chunks.countDocuments({ files_id: call.callId })) > 0;
+    await eventually(isChunkStored, 30_000);
     gate.shut();
     // Two more chunks arrive while the database is unreachable for 4 s. The recorder makes no further attempt.
     await pause(12_000);
     gate.open();
-    await eventually(() => isBegun().catch(() => false), 30_000);
+    await eventually(() => isChunkStored().catch(() => false), 30_000);
     line.hangUp();
     await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
     expect(await media.results.find(call.callId)).toMatchObject({ hasRecording: true });

@@ -28,3 +28,20 @@ export function createBodyBytes() {
     bytes: () => buffer.subarray(0, size),
   };
 }
+
+/**
+ * Reads a body to its end, so that its sender receives the response.
+ * @returns undefined if the body is larger than `limit` bytes
+ */
+export async function readBodyUpTo(
+  limit: number,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Buffer | undefined> {
+  const collected = createBodyBytes();
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size <= limit) collected.add(chunk);
+  }
+  return size > limit ? undefined : collected.bytes();
+}
