@@ -49,7 +49,7 @@ describe('the pipeline engine and a language model', () => {
     pipeline.chat.faults.push({ kind: 'stall', ms: 30_000 }, { kind: 'stall', ms: 30_000 });
     await ask();
     await eventually(() => line.failed !== undefined, 60_000);
-    expect(line.failed?.message).toBe('model: sent nothing for 6000 ms');
+    expect(line.failed?.message).toBe('the language model provider sent nothing for 6000 ms');
     expect(line.agentTurns()[1]).toBe(FILLER);
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   }, 90_000);
@@ -86,7 +86,7 @@ describe('the pipeline engine and a language model', () => {
     for (let i = 0; i < 8; i++) pipeline.chat.faults.push({ kind: 'garbage', text: i % 2 ? 'null' : '{"choices":7}' });
     await ask();
     await eventually(() => line.failed !== undefined, ANSWER_MS);
-    expect(line.failed?.message).toBe('model: sent invalid data');
+    expect(line.failed?.message).toBe('the language model provider sent invalid data');
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   });
 

@@ -108,7 +108,7 @@ describe.each(['nova-3', 'flux-general-en'])('the pipeline engine with the STT m
     await startGreetedCall(['Never understood.']);
     line.say(await pipeline.speak('Yes, that suits me.'));
     await eventually(() => line.failed !== undefined, ANSWER_MS);
-    expect(line.failed?.message).toBe('recogniser: closed the connection with code 1011');
+    expect(line.failed?.message).toBe('the speech-to-text provider closed the connection with code 1011');
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
     expect(line.callerTurns()).toEqual([]);
   });
