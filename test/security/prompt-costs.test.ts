@@ -12,8 +12,7 @@ const toolsOf = (count: number) =>
     url: 'https://shop.example.com/orders',
     parameters: JSON.stringify({ type: 'object', properties: {}, description: 'p'.repeat(8_000) }),
   }));
-const TOO_LONG =
-  /^(instruction|tools): .* at most 65536 bytes in UTF-8 together .* Shorten them, or use fewer tools\.$/;
+const TOO_LONG = /^(instruction|tools): .* at most 65536 together\. Shorten them, or use fewer tools\.$/;
 
 /** A cuneiform sign: four bytes, and four tokens. */
 const COSTLY_SIGN = '𒀀';
