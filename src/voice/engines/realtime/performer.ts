@@ -103,11 +103,11 @@ function messageTask({ voicemail, inputParameters }: EngineCall): string {
 async function sayPrepared(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): Promise<void> {
   const local = LOCAL[phrase];
   try {
-    if (local === undefined) throw new Error('this phrase has no offline audio');
+    if (local === undefined) throw new Error(`the service has no words of its own for the phrase ${phrase}`);
     p.speech.sayPrepared(itemId, local, await p.phrases.synthesize(local, p.call.voice));
   } catch (error) {
-    p.logger.warn({ callId: p.call.callId, err: error }, 'offline speech unavailable');
-    p.dispatch({ type: 'item_failed', itemId, part: 'voice', message: 'offline speech unavailable' });
+    p.logger.warn({ callId: p.call.callId, err: error }, 'fixed phrase could not be synthesized');
+    p.dispatch({ type: 'item_failed', itemId, part: 'voice', message: 'a fixed phrase could not be synthesized' });
   }
 }
 
