@@ -299,7 +299,7 @@ describe('turns in a call of the pipeline engine', () => {
       await stage.pass(3_000);
       expect(stage.said().at(-1)).toBe(FILLER);
       expect(stage.lastRequest(2).messages.at(-1)).toBe(
-        'user: [The far end said something that could not be understood. Ask for it again.]',
+        'user: [The other person said something that could not be understood. Ask them to repeat it.]',
       );
     });
 

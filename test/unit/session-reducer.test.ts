@@ -213,7 +213,7 @@ describe('DTMF of a session', () => {
     expect(world.stored()).not.toContain('caller: (keys: 7)');
     world.pass(200);
     expect(world.stored()).toContain('caller: (keys: 7)');
-    expect(modelInputs(world).at(-1)).toBe('The far end pressed these keys: 7');
+    expect(modelInputs(world).at(-1)).toBe('The other person pressed these keys: 7');
   });
 
   it('stores digits of a caller who hangs up', () => {
@@ -344,7 +344,7 @@ describe('the introduction', () => {
   it('is not repeated in a resumed call', () => {
     const world = openWorld({ resumed: true, introduced: true });
     world.happens({ type: 'line_opened' });
-    expect(modelInputs(world)).toEqual(['The line is back. Go on.']);
+    expect(modelInputs(world)).toEqual(['The line is back. Continue.']);
     world.pass(1_000);
     world.speaks(400);
     expect(modelInputs(world)).not.toContain(INTRODUCE_AGAIN);

@@ -179,7 +179,7 @@ function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): Se
   if (isClosing(opened)) return [opened, []];
   // If the caller is already speaking, reply to that instead of starting.
   if (opened.turns.isOpen) return [{ ...opened, pendingNote: opened.pendingNote ?? 'question' }, []];
-  const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
+  const note = state.setup.introduced ? 'The line is back. Continue.' : 'The line is open. Begin to speak.';
   return replyToNote(opened, note, atMs, { task: 'resume' });
 }
 

@@ -19,8 +19,8 @@ import {
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-const NOISE = 'The far end made a noise, without words. Go on where you stopped.';
-const NOT_UNDERSTOOD = 'The far end said something that could not be understood. Ask for it again.';
+const NOISE = 'The other person made a noise, without words. Continue where you stopped.';
+const NOT_UNDERSTOOD = 'The other person said something that could not be understood. Ask them to repeat it.';
 
 export function onVoiceStarted(
   state: SessionState,
