@@ -25,7 +25,7 @@ export const PaymentEvent = z
         'data must be an object.',
       )
       .nullish()
-      .describe('What the event is about.'),
+      .describe('Data of the event.'),
   })
   .meta({ id: 'PaymentEvent', description: 'Only checkout.session.completed is evaluated; other types are ignored.' });
 
