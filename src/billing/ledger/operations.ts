@@ -119,7 +119,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
       if (amountMicros > correctableMicros) {
         throw new ServiceError(
           'MISSING_PARAMS',
-          'The amount must not exceed what is left of the bill after earlier corrections of this call.',
+          'The amount must not exceed the bill of the call minus its earlier corrections.',
         );
       }
       const microsPerSecond = rateOf(settlement);

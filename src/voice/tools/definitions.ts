@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../engines/port.js';
 
 const END_CALL: ToolDefinition = {
   name: 'end_call',
-  description: 'Ends the call after your last words have been played. Say goodbye first.',
+  description: 'Ends the call after everything that you have said was played. Say goodbye first.',
   parameters: { type: 'object', properties: {}, additionalProperties: false },
 };
 
@@ -45,7 +45,7 @@ function transferCall(numbers: readonly string[]): ToolDefinition {
   return {
     name: 'transfer_call',
     description:
-      'Transfers the other person to one of these numbers after your last words have been played. You then leave the call. No other number is possible.',
+      'Transfers the other person to one of these numbers after everything that you have said was played. You then leave the call. No other number is possible.',
     parameters: {
       type: 'object',
       properties: { number: { type: 'string', enum: [...numbers], description: 'The number to transfer to.' } },

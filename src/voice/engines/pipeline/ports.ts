@@ -15,7 +15,7 @@ export class ProviderError extends Error {
 
   constructor(
     readonly part: ProviderPart,
-    /** What the provider did, such as `sent invalid data`. */
+    /** The rest of the sentence that begins with the provider, such as `sent invalid data`. */
     fault: string,
     /** How long the provider asks to wait before a retry, in ms. */
     readonly retryAfterMs?: number,
