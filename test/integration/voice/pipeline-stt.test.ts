@@ -120,13 +120,13 @@ describe('STT languages', () => {
     const losses: string[] = [];
     const told = () => undefined;
     const events = { onInterim: told, onProbableEnd: told, onTurnContinued: told, onEnd: told, onActivity: told };
-    const recogniser = createDeepgramStt({
+    const stt = createDeepgramStt({
       baseUrl: `ws://127.0.0.1:${fake.port}`,
       apiKey: 'key',
       model: 'nova-3',
     });
     const streams = LANGUAGES.map(({ tag }) =>
-      recogniser.open(tag, { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) }),
+      stt.open(tag, { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) }),
     );
     await eventually(() => fake.urls.length + losses.length === LANGUAGES.length);
     for (const stream of streams) stream.close();
