@@ -144,7 +144,8 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
 
   async function runCheck(check: CheckDocument): Promise<FollowUp> {
     // A malformed call id must not be used as a workflow id.
-    if (!isWellFormed(check)) throw new RangeError('the check has an invalid call id, ledger account or date');
+    if (!isWellFormed(check))
+      throw new RangeError('A reconciliation check has an invalid call id, ledger account or due date.');
     switch (check.kind) {
       case 'estimate':
         return checkEstimate(check);

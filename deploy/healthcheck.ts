@@ -13,7 +13,10 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
   const role = readFileSync('/proc/1/cmdline', 'utf8').split('\0').filter(Boolean).at(-1) ?? '';
   const check = CHECKS[role];
-  if (check === undefined) throw new Error(`There is no health check for the role ${role}.`);
+  if (check === undefined)
+    throw new Error(
+      `The process with id 1 must be a Callwright role (${Object.keys(CHECKS).join(', ')}), but its last argument is "${role}".`,
+    );
   await check(config);
 }
 
@@ -29,7 +32,7 @@ async function requireResponse(url: string): Promise<void> {
   // This header satisfies the API's HTTPS requirement.
   const headers = { 'x-forwarded-proto': 'https' };
   const { status } = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (status >= 500) throw new Error(`The role responds with status ${status}.`);
+  if (status >= 500) throw new Error(`${url} responds with status ${status}.`);
 }
 
 function requireConnection(address: string): Promise<void> {

@@ -30,19 +30,19 @@ export function describeCall(call: DescribedCall): string {
     `- answered: ${time(state.answeredAt)}${state.answeredBy ? ` by ${state.answeredBy}` : ''}`,
     `- audio: ${state.mediaStartedAt === undefined ? 'not started' : `since ${time(state.mediaStartedAt)}`}` +
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
-    ...(state.resumptions === undefined ? [] : [`- new streams after a lost one: ${state.resumptions}`]),
-    ...(state.refusedStreams === undefined ? [] : [`- streams of these that never started: ${state.refusedStreams}`]),
+    ...(state.resumptions === undefined ? [] : [`- streams granted after a lost one: ${state.resumptions}`]),
+    ...(state.refusedStreams === undefined ? [] : [`- of these, never started: ${state.refusedStreams}`]),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
   if (call.holdRejection) lines.push(`- no more could be held: ${HOLD_REJECTIONS[call.holdRejection]}`);
   if (call.waitingSince !== undefined) {
     lines.push(
-      `- waiting since ${time(call.waitingSince)} for a dial slot of the carrier account, nothing is dialed yet`,
+      `- waiting since ${time(call.waitingSince)} for a dial slot of the carrier account; nothing has been dialed yet`,
     );
   }
   if (call.reservation?.outcome === 'expired')
-    lines.push('- given up: the reservation was not made in time, nothing was dialed');
-  if (call.reservation?.outcome === 'refused') lines.push(`- rejected: ${call.reservation.code}, nothing was dialed`);
+    lines.push('- given up: no money could be reserved in time; nothing was dialed');
+  if (call.reservation?.outcome === 'refused') lines.push(`- rejected: ${call.reservation.code}; nothing was dialed`);
   if (state.hangUpCause) lines.push(`- hang-up requested: ${state.hangUpCause}`);
   if (state.outcome) {
     const billed = call.billedSeconds ?? `${state.outcome.billableSeconds} (not settled yet)`;

@@ -202,9 +202,9 @@ export const AGENT_FIELDS = {
     stored: 'voicemailAction',
     presence: 'optional',
     inCall: true,
-    about: 'What the agent does when a voicemail answers. Default: hang_up.',
-    form: { label: 'When a voicemail answers' },
-    option: { name: 'voicemail', value: '<action>', about: 'what to do when a voicemail answers', clear: 'voicemail' },
+    about: 'Action of the agent when voicemail answers. Default: hang_up.',
+    form: { label: 'When voicemail answers' },
+    option: { name: 'voicemail', value: '<action>', about: 'what to do when voicemail answers', clear: 'voicemail' },
   },
   voicemail_message: {
     kind: 'text',
@@ -212,7 +212,7 @@ export const AGENT_FIELDS = {
     stored: 'voicemailMessage',
     presence: 'optional',
     inCall: true,
-    about: 'Message that is left on a voicemail.',
+    about: 'Message that the agent leaves on voicemail.',
     form: { label: 'Voicemail message' },
     option: {
       name: 'voicemail-message',

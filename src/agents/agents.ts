@@ -123,8 +123,16 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         database.accounts.exists({ _id: accountId, inboundAgentId: agentId }),
         database.phoneNumbers.exists({ accountId, agentId }),
       ]);
-      if (ofAccount) throw new ServiceError('CONFLICT', 'The agent is the account’s inbound agent; set another first.');
-      if (ofNumber) throw new ServiceError('CONFLICT', 'The agent answers a phone number; assign another agent first.');
+      if (ofAccount)
+        throw new ServiceError(
+          'CONFLICT',
+          'This is the inbound agent of the account. Set another inbound agent first.',
+        );
+      if (ofNumber)
+        throw new ServiceError(
+          'CONFLICT',
+          'This agent answers one of your phone numbers. Assign another agent to the number first.',
+        );
       await agents.updateOne({ _id: agentId, accountId, archivedAt: null }, { $set: { archivedAt: new Date() } });
       const agent = await queries.findOf({ accountId, agentId });
       if (!agent) throw agentNotFound();
@@ -157,9 +165,9 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
 
 function tooMany(unverified: true | undefined): ServiceError {
   const most = unverified
-    ? `${MAX_AGENTS_UNVERIFIED} agents until its owner’s e-mail address is verified`
-    : `${MAX_AGENTS} agents in a mode`;
-  return new ServiceError('CONFLICT', `An account can have at most ${most}. Archive one first.`);
+    ? `${MAX_AGENTS_UNVERIFIED} agents until its owner has verified their e-mail address`
+    : `${MAX_AGENTS} agents per mode`;
+  return new ServiceError('CONFLICT', `An account can have at most ${most}. Archive an agent first.`);
 }
 
 /**

@@ -33,7 +33,7 @@ export function assertPromptSize(
   if (bytes <= MAX_PROMPT_BYTES) return;
   throw tooLong(
     field,
-    `the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_BYTES} bytes in UTF-8 together but have ${bytes}. Shorten them, or use fewer tools.`,
+    `the instruction and the names, descriptions and parameters of all tools have ${bytes} bytes in UTF-8. They may have at most ${MAX_PROMPT_BYTES} together. Shorten them, or use fewer tools.`,
   );
 }
 
@@ -86,7 +86,7 @@ export function assertValuesSize(p: {
   if (!fitsFilled(p.instruction, values)) {
     throw tooLong(
       p.isOwn && p.inputParameters === undefined ? 'instruction' : 'input_parameters',
-      `the values that {{…}} inserts into the instruction must have at most ${MAX_FILLED_BYTES} bytes in UTF-8 together after substitution; a name without a value counts 15. Shorten them, or use them less often.`,
+      `the values inserted for all {{…}} of the instruction may have at most ${MAX_FILLED_BYTES} bytes in UTF-8 together. A {{name}} without a value counts as 15 bytes. Shorten the values, or insert them less often.`,
     );
   }
   if (!fitsListed(dataLines(values))) throw tooMany('input_parameters');
@@ -105,7 +105,7 @@ export function assertTemplateSize(outputParameters = '{}'): void {
 function tooMany(field: 'input_parameters' | 'output_parameters'): ServiceError {
   return tooLong(
     field,
-    `written as one line per key for the agent, they must have at most ${MAX_LISTED_BYTES} bytes in UTF-8. Use fewer keys.`,
+    `the agent gets one line of text for each key. All lines together may have at most ${MAX_LISTED_BYTES} bytes in UTF-8. Use fewer or shorter keys and values.`,
   );
 }
 

@@ -69,24 +69,31 @@ function storedHeaders(
   if (given === null) return [];
   const entries = Object.entries(given ?? {});
   const names = entries.map(([name]) => name.toLowerCase());
-  if (new Set(names).size < names.length) throw refused(p.place, 'headers must not contain a name twice');
+  if (new Set(names).size < names.length) throw invalidHeaders(p.place, 'headers must not contain the same name twice');
   for (const [name, value] of entries) assertHeader(p.place, name, value);
   const kept = (p.before?.headers ?? []).filter(({ name }) => !names.includes(name.toLowerCase()));
   const [origin, originBefore] = [originOf(p.tool.url), originOf(p.before?.url ?? '')];
   if (kept.length > 0 && origin !== originBefore) {
-    throw refused(p.place, 'headers must be given again, or removed with null, because the origin of url changed');
+    throw invalidHeaders(
+      p.place,
+      'headers must be given again, or removed with null, because url now leads to another server',
+    );
   }
   const fresh = entries.filter((entry): entry is [string, string] => entry[1] !== null);
   if (kept.length + fresh.length > MAX_HEADERS) throw tooMany(p.place);
   const seal = (name: string, value: string) => {
-    if (p.box === undefined) throw refused(p.place, 'headers cannot be stored without ENCRYPTION_KEYS');
+    if (p.box === undefined)
+      throw invalidHeaders(
+        p.place,
+        'headers cannot be stored, because the operator of this service has not set ENCRYPTION_KEYS',
+      );
     return p.box.seal(headerContext(p.accountId, p.tool.url, name), value);
   };
   return [...kept, ...fresh.map(([name, value]) => ({ name, sealed: seal(name, value) }))];
 }
 
 function tooMany(place: string): ServiceError {
-  return refused(place, `headers must have at most ${MAX_HEADERS} entries`);
+  return invalidHeaders(place, `headers must have at most ${MAX_HEADERS} entries`);
 }
 
 /**
@@ -107,12 +114,16 @@ export function toolView({ headers = [], ...tool }: ListedTool) {
 
 function assertHeader(place: string, name: string, value: string | null): void {
   const lower = name.toLowerCase();
-  if (!NAME.test(name)) throw refused(place, 'headers must have names of 1 to 64 letters, digits, - and _');
+  if (!NAME.test(name))
+    throw invalidHeaders(place, 'the name of each header must have 1 to 64 letters, digits, - or _');
   if (RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix))) {
-    throw refused(place, `headers must not set ${name}, which the service sets itself`);
+    throw invalidHeaders(place, `headers must not set ${name}, which the service sets itself`);
   }
   if (value !== null && !isValue(value)) {
-    throw refused(place, `headers must have values of 1 to 2,048 printable ASCII characters: ${name} is invalid`);
+    throw invalidHeaders(
+      place,
+      `the value of the header ${name} must have 1 to 2,048 printable ASCII characters, without spaces at its start or end`,
+    );
   }
 }
 
@@ -132,7 +143,7 @@ function originOf(url: string): string {
   return urlFrom(url)?.origin ?? '';
 }
 
-function refused(place: string, fault: string): ServiceError {
+function invalidHeaders(place: string, fault: string): ServiceError {
   return new ServiceError('MISSING_PARAMS', `tools: ${fault}.`, {
     fields: { tools: `tools: ${fault}.`, [place]: `${fault}.` },
   });

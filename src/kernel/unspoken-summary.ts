@@ -2,7 +2,7 @@ import type { CallStatus, EndReason } from './call-state.js';
 
 const REASONS: Partial<Record<EndReason, string>> = {
   busy: 'the line was busy',
-  no_answer: 'nobody answered',
+  no_answer: 'there was no answer',
   rejected: 'the call was rejected',
   invalid_number: 'the number is not in service',
   carrier_failed: 'the carrier could not connect it',

@@ -29,7 +29,7 @@ async function bundlePortal(root: string): Promise<void> {
     logLevel: 'warning',
   });
   const entry = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
-  if (entry === undefined) throw new Error('the portal was built without its entry');
+  if (entry === undefined) throw new Error('esbuild produced no script for src/portal/app/main.tsx.');
   const css = await readFile(join(app, 'styles/portal.css'), 'utf8');
   const style = `portal-${createHash('sha256').update(css).digest('hex').slice(0, 8)}.css`;
   await writeFile(join(out, 'assets', style), css);

@@ -88,7 +88,7 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       const id = `whs_${ulid()}`;
       const stored: StoredWebhookSecret = { id, sealed: box.seal(accountId, id, bytes), createdAt };
       const decide = (found: AccountDocument | null): UpdateDecision<AccountDocument, void> => {
-        if (found === null) throw new Error('there is no such account');
+        if (found === null) throw new Error(`There is no account ${accountId}.`);
         const before = found.webhookSecrets;
         const endsAt = createdAt.getTime() + overlapMs;
         const active = overlapMs === 0 ? [] : activeSecrets(before, createdAt.getTime());

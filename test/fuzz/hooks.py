@@ -129,7 +129,7 @@ BEYOND_SCHEMA = [
     r"No agent found: [^;]*",
     r"tools: must have unique names",
     r"tools: name must not be a reserved one [^;]*",
-    r"tools: headers must not (set \S+, which the service sets itself|contain a name twice)\.",
+    r"tools: headers must not (set \S+, which the service sets itself|contain the same name twice)\.",
     r"transfer_numbers: must not contain an emergency or short number",
     r"expires_at must be in the future\.",
     r"current_password is incorrect\.",

@@ -46,7 +46,7 @@ describe('a checkpoint of a call', () => {
       resumptions,
     };
     const record = createConversationRecord({ template: {}, offsetMs: 0, earlier });
-    const keeper = createResultWriter({
+    const writer = createResultWriter({
       results,
       beginning,
       logger: createLogger({ role: 'media', level: 'silent' }),
@@ -63,12 +63,12 @@ describe('a checkpoint of a call', () => {
     return {
       callId: beginning.callId,
       record,
-      keeper,
+      writer,
       say,
-      checkpoint: () => keeper.checkpoint(() => record.progress()),
+      checkpoint: () => writer.checkpoint(() => record.progress()),
       stored: async () => (await results.find(beginning.callId))?.turns ?? [],
       finish: () =>
-        keeper.finish(() => ({
+        writer.finish(() => ({
           ...beginning,
           ...record.progress(),
           summary: 'x',
@@ -81,7 +81,7 @@ describe('a checkpoint of a call', () => {
   it('writes only what is new, however long the call is', async () => {
     const call = startSession();
     call.say(5_000);
-    await call.keeper.suspend(() => call.record.progress());
+    await call.writer.suspend(() => call.record.progress());
     for (let count = 5_001; count <= 5_003; count++) {
       updates = [];
       call.say(1);
@@ -97,7 +97,7 @@ describe('a checkpoint of a call', () => {
 
   it('is written every few seconds, however much is said', async () => {
     const call = startSession();
-    await call.keeper.claimed;
+    await call.writer.claimed;
     const started = performance.now();
     while (performance.now() - started < 1_500) {
       call.say(1);
@@ -115,7 +115,7 @@ describe('a checkpoint of a call', () => {
     await eventually(async () => updates.length === 1, 10_000);
     const before = updates[0]?.at ?? 0;
     call.record.markPlayed();
-    call.keeper.checkpoint(() => call.record.progress(), 'at once');
+    call.writer.checkpoint(() => call.record.progress(), 'at once');
     await eventually(async () => (await results.find(call.callId))?.agentAudioPlayed === true, 10_000);
     expect((updates[1]?.at ?? Infinity) - before).toBeLessThan(1_500);
   }, 30_000);
@@ -123,7 +123,7 @@ describe('a checkpoint of a call', () => {
   it('inserts a late turn at its position', async () => {
     const call = startSession();
     call.say(3);
-    await call.keeper.suspend(() => call.record.progress());
+    await call.writer.suspend(() => call.record.progress());
     call.say(2);
     call.record.addTurn({ speaker: 'caller', text: 'Hello?', startMs: 1_500, endMs: 9_000 });
     call.checkpoint();
@@ -139,7 +139,7 @@ describe('a checkpoint of a call', () => {
     async (_, count, text) => {
       const call = startSession();
       call.say(count, text);
-      expect(await call.keeper.suspend(() => call.record.progress())).toBe('stored');
+      expect(await call.writer.suspend(() => call.record.progress())).toBe('stored');
       const row = await results.find(call.callId);
       const resumed = startSession(row, 1);
       resumed.say(count, text);

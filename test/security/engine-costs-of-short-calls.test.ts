@@ -10,7 +10,7 @@ import { newCallId } from '../support/store/test-database.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 const USD = 1_000_000;
-const TOO_DEAR = /cost far more than the calls are billed\. .* ask the operator/;
+const TOO_DEAR = /have cost far more than the account was billed\. .* ask the operator/;
 
 describe('engines that cost more than the calls of their account are billed', () => {
   let service: Service;

@@ -12,8 +12,7 @@ const toolsOf = (count: number) =>
     url: 'https://shop.example.com/orders',
     parameters: JSON.stringify({ type: 'object', properties: {}, description: 'p'.repeat(8_000) }),
   }));
-const TOO_LONG =
-  /^(instruction|tools): .* at most 65536 bytes in UTF-8 together .* Shorten them, or use fewer tools\.$/;
+const TOO_LONG = /^(instruction|tools): .* at most 65536 together\. Shorten them, or use fewer tools\.$/;
 
 /** A cuneiform sign: four bytes, and four tokens. */
 const COSTLY_SIGN = '𒀀';
@@ -123,9 +122,9 @@ describe('text in scripts that cost many tokens', () => {
   it('is limited by its bytes after parameters are filled in, and in the chat history', () => {
     const prompt = promptOf('{{a}}'.repeat(200), { a: COSTLY_SIGN.repeat(500) });
     expect(Buffer.byteLength(prompt)).toBeLessThan(30_000);
-    const talk = createChatHistory('Hi.');
-    for (let n = 0; n < 100; n++) talk.addCaller(COSTLY_SIGN.repeat(1_000));
-    const sizes = talk.messages().map(({ content }) => Buffer.byteLength(content));
+    const history = createChatHistory('Hi.');
+    for (let n = 0; n < 100; n++) history.addCaller(COSTLY_SIGN.repeat(1_000));
+    const sizes = history.messages().map(({ content }) => Buffer.byteLength(content));
     expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(70_000);
   });
 });

@@ -8,7 +8,8 @@ import { REAL_CARRIER } from './support/real-carrier.js';
 const MIB = 1_024 * 1_024;
 /** A cuneiform text, which has as many tokens as bytes. */
 const LONGEST = '𒀀'.repeat(16_384);
-const TOO_LONG = /^The account has reached its limit of prompt bytes .* Shorten the instruction/;
+const TOO_LONG =
+  /^The prompts of the live calls of this account have reached their size limit .* Shorten the instruction/;
 
 let service: Service;
 let customer: Customer;

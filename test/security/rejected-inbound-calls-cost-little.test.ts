@@ -57,7 +57,8 @@ it('as few inbound calls may wait for a decision as outbound calls', async () =>
   const responses = await Promise.all(Array.from({ length: 16 }, () => forwardCall(idle, customer.testKey, customer)));
   const rejected = responses.filter(({ status }) => status === 429);
   expect(rejected.length).toBeGreaterThan(0);
-  for (const response of rejected) expectError(response, 429, 'CONCURRENCY_LIMIT_EXCEEDED', /are not decided yet/);
+  for (const response of rejected)
+    expectError(response, 429, 'CONCURRENCY_LIMIT_EXCEEDED', /are still being processed/);
   expect((await rows(idle, customer)).length).toBeLessThanOrEqual(16 - rejected.length);
 }, 60_000);
 

@@ -58,7 +58,8 @@ it('simultaneous requests that wait for a decision start few more workflows than
     const responses = await Promise.all(requests);
     const rejection = responses.filter(({ status }) => status === 429);
     expect(rejection.length).toBeGreaterThan(0);
-    for (const response of rejection) expectError(response, 429, 'CONCURRENCY_LIMIT_EXCEEDED', /are not decided yet/);
+    for (const response of rejection)
+      expectError(response, 429, 'CONCURRENCY_LIMIT_EXCEEDED', /are still being processed/);
     expect(await idle.countCallRequests()).toBeLessThanOrEqual(24 - rejection.length);
     // A repeated request means the same call, and calls that have been decided no longer count as waiting.
     const repeats = await Promise.all(Array.from({ length: 20 }, () => idle.place(testKey, body, repeated)));

@@ -256,7 +256,7 @@ describe('a transfer', () => {
     expect(await attempts()).toBe(1);
     expectError(await service.place(customer.liveKey, order('+12025550101')), 403, 'SPEND_LIMIT_EXCEEDED');
     const again = await startTransfer(customer, '+12025550101');
-    expect(again.answer).toEqual({ ok: false, error: 'this number was called too often; not now' });
+    expect(again.answer).toEqual({ ok: false, error: 'this number was called too often; try again later' });
     expect((await stack.carrierCall(again.callId)).dials).toEqual([]);
   });
 

@@ -52,7 +52,7 @@ export async function openStage(
 ) {
   const origin = performance.now();
   const queue: { itemId: string; leftMs: number; playedMs: number; ended: boolean }[] = [];
-  const recognisers: SttEvents[] = [];
+  const sttStreams: SttEvents[] = [];
   let framesMs = 0;
   let voiceUntilMs = 0;
 
@@ -76,14 +76,14 @@ export async function openStage(
     hurries: 0,
     /** The usage that the LLM reports with each response. */
     usage: undefined as ModelUsage | undefined,
-    openings: () => recognisers.length,
+    openings: () => sttStreams.length,
     /** How much voice was sent to the open speech-to-text stream, ms. */
     voiceGivenMs: 0,
     said: () => stage.turns.map(({ speaker, text }) => `${speaker}: ${text}`),
     now: () => performance.now() - origin,
     /** Returns the event handlers of the open speech-to-text stream. */
     hears: (): SttEvents => {
-      const events = recognisers.at(-1);
+      const events = sttStreams.at(-1);
       if (events === undefined) throw new Error('no stt is open');
       return events;
     },
@@ -209,7 +209,7 @@ export async function openStage(
       stt: {
         detectsEndOfTurn: options.detectsEndOfTurn ?? false,
         open(_language, events) {
-          recognisers.push(events);
+          sttStreams.push(events);
           stage.voiceGivenMs = 0;
           return {
             push: (frame) => void (stage.voiceGivenMs += frame === VOICE ? FRAME_MS : 0),

@@ -148,7 +148,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
         type: 'reply_failed',
         replyId,
         part: 'model',
-        message: 'model: returned an empty reply',
+        message: 'the language model provider returned an empty reply',
       });
     }
     schedule(how.afterMs, { type: 'reply_heard', replyId, times: { startedMs: atMs } });
@@ -174,7 +174,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
           type: 'item_failed',
           itemId: command.itemId,
           part: 'voice',
-          message: 'voice: mute',
+          message: 'the text-to-speech provider is mute',
         });
       case 'send_audio': {
         const ms = waiting.get(command.itemId)?.shift() ?? 0;

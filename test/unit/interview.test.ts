@@ -26,9 +26,9 @@ describe('the questions of an interview', () => {
   it('are built from the words of the template keys and the types of the defaults', () => {
     expect(createQuestions(TEMPLATE).map(({ ask }) => ask.join(' '))).toEqual([
       'Is confirmed? Please say yes or no.',
-      'What is your order number? Please say or key in the digits.',
+      'What is your order number? Please say or enter the digits.',
       'Which size: small, medium or large?',
-      'What is your guests? Please say or key in the digits.',
+      'What is your guests? Please say or enter the digits.',
     ]);
   });
 
@@ -50,12 +50,12 @@ describe('an interview', () => {
   it('fills the template by voice, reads digits back and ends after the last answer', () => {
     const script = interview();
     expect(script.opening().parts).toEqual(['Is confirmed?', 'Please say yes or no.']);
-    expect(answerBySpeech(script, yes)).toBe('Thank you. What is your order number? Please say or key in the digits.');
+    expect(answerBySpeech(script, yes)).toBe('Thank you. What is your order number? Please say or enter the digits.');
     expect(answerBySpeech(script, digits('0415'))).toBe('I heard 0, 4, 1, 5. Is that right?');
     expect(script.values()).toEqual({ is_confirmed: true });
     expect(answerBySpeech(script, yes)).toBe('Thank you. Which size: small, medium or large?');
     expect(answerBySpeech(script, choice(2))).toBe(
-      'large. Thank you. What is your guests? Please say or key in the digits.',
+      'large. Thank you. What is your guests? Please say or enter the digits.',
     );
     expect(answerBySpeech(script, digits('12'))).toBe('I heard 1, 2. Is that right?');
     const last = script.onTurn(yes);
@@ -77,7 +77,7 @@ describe('an interview', () => {
   it('asks again if the caller says that the digits read back are wrong', () => {
     const script = interview({ pin: null });
     expect(answerBySpeech(script, digits('41'), no)).toBe(
-      'Sorry, let us try again. Please say it digit by digit, or key it in and press the pound key.',
+      'Sorry, let us try again. Please say it digit by digit, or enter it on your keypad and press the pound key.',
     );
     expect(script.values()).toEqual({});
     expect(answerBySpeech(script, digits('42'))).toBe('I heard 4, 2. Is that right?');
@@ -90,7 +90,7 @@ describe('an interview', () => {
     expect(answerBySpeech(script, unclear)).toMatch(/^Sorry, I did not understand\. Please say yes or no, or press 1/);
     expect(answerBySpeech(script, unclear)).toMatch(/^Sorry, I did not understand/);
     expect(answerBySpeech(script, unclear)).toBe(
-      'Let us leave that open. What is your note? Please say or key in the digits.',
+      'Let us leave that open. What is your note? Please say or enter the digits.',
     );
     expect(answerBySpeech(script, unclear, unclear, unclear)).toBe(
       'Let us leave that open. Thank you. That is all I need to know. Goodbye.',
@@ -101,7 +101,7 @@ describe('an interview', () => {
   it('repeats the question or the read-back on request, but not without limit', () => {
     const script = interview({ pin: null });
     for (const word of ['repeat', 'hello'] as const) {
-      expect(answerBySpeech(script, command(word))).toBe('What is your pin? Please say or key in the digits.');
+      expect(answerBySpeech(script, command(word))).toBe('What is your pin? Please say or enter the digits.');
     }
     expect(answerBySpeech(script, command('operator'))).toMatch(/cannot put you through\. What is your pin/);
     expect(answerBySpeech(script, digits('7'), command('repeat'))).toBe('I heard 7. Is that right?');
@@ -123,7 +123,7 @@ describe('an interview', () => {
 
   it('asks for DTMF digits while speech recognition is overloaded', () => {
     expect(answerBySpeech(interview(), { outcome: 'overloaded' })).toBe(
-      'Sorry, I cannot listen to you right now. Please use the keys of your telephone. Press 1 for yes or 2 for no.',
+      'Sorry, I cannot listen to you right now. Please use the keypad of your phone. Press 1 for yes or 2 for no.',
     );
   });
 
@@ -163,14 +163,16 @@ describe('an interview', () => {
     const script = interview({ agreed: true, count: 0 });
     expect(answerByDigits(script, '9')).toMatch(/^Sorry, I did not understand\. Press 1 for yes/);
     answerByDigits(script, '1');
-    expect(answerByDigits(script, `${'9'.repeat(16)}#`)).toMatch(/^Sorry, I did not understand\. Please key it in/);
+    expect(answerByDigits(script, `${'9'.repeat(16)}#`)).toMatch(
+      /^Sorry, I did not understand\. Please enter it on your keypad/,
+    );
     expect(answerByDigits(script, `${'9'.repeat(15)}#`)).toMatch(/Goodbye/);
     expect(script.values()).toEqual({ agreed: true, count: 999_999_999_999_999 });
   });
 
   it('ignores a # after an answer that was complete without it', () => {
     const script = interview({ agreed: true, pin: null });
-    expect(answerByDigits(script, '1#')).toBe('What is your pin? Please say or key in the digits.');
+    expect(answerByDigits(script, '1#')).toBe('What is your pin? Please say or enter the digits.');
     expect(answerByDigits(script, '415#')).toMatch(/Goodbye/);
     expect(script.values()).toEqual({ agreed: true, pin: '415' });
   });

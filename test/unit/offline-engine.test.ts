@@ -37,7 +37,7 @@ describe('the offline engine', () => {
         'Appointment confirmed? Please say yes or no.',
     );
     line.say(await speak('Yes.'));
-    expect(await line.agentTurn()).toBe('Thank you. What is your code? Please say or key in the digits.');
+    expect(await line.agentTurn()).toBe('Thank you. What is your code? Please say or enter the digits.');
     line.say(await speak('Four one five two.'));
     expect(await line.agentTurn()).toBe('I heard 4, 1, 5, 2. Is that right?');
     line.say(await speak('Yes, that is right.'));
@@ -89,7 +89,7 @@ describe('the offline engine', () => {
     await until(() => line.heard.length > 50);
     engine.onDtmf('1');
     await until(() => line.clearedAt.length === 1);
-    expect(await line.agentTurn(2)).toBe('Thank you. What is your code? Please say or key in the digits.');
+    expect(await line.agentTurn(2)).toBe('Thank you. What is your code? Please say or enter the digits.');
     for (const key of '415#') engine.onDtmf(key);
     expect(await line.ended).toBe('agent_hangup');
     const result = await line.stop();

@@ -121,9 +121,9 @@ describe('the chat history', () => {
   });
 
   it('drops the oldest turns of a long call', () => {
-    const talk = createChatHistory('the prompt');
-    for (let i = 0; i < 100; i++) talk.addCaller(`${i} ${'x'.repeat(1_000)}`);
-    const messages = talk.messages();
+    const history = createChatHistory('the prompt');
+    for (let i = 0; i < 100; i++) history.addCaller(`${i} ${'x'.repeat(1_000)}`);
+    const messages = history.messages();
     expect(messages.length).toBeLessThan(70);
     expect(messages.at(-1)?.content).toMatch(/^99 /);
     expect(messages[0]?.role).toBe('system');

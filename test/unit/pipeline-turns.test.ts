@@ -299,7 +299,7 @@ describe('turns in a call of the pipeline engine', () => {
       await stage.pass(3_000);
       expect(stage.said().at(-1)).toBe(FILLER);
       expect(stage.lastRequest(2).messages.at(-1)).toBe(
-        'user: [The far end said something that could not be understood. Ask for it again.]',
+        'user: [The other person said something that could not be understood. Ask them to repeat it.]',
       );
     });
 
@@ -308,7 +308,7 @@ describe('turns in a call of the pipeline engine', () => {
       await stage.speaks(800);
       await stage.pass(12_000);
       expect(stage.openings()).toBe(2);
-      expect(stage.failed?.message).toBe('recogniser: sent nothing for 3500 ms');
+      expect(stage.failed?.message).toBe('the speech-to-text provider sent nothing for 3500 ms');
     });
   });
 
@@ -331,7 +331,7 @@ describe('turns in a call of the pipeline engine', () => {
       await stage.says('When is it?');
       stage.lastRequest(2).respond('At ten.');
       await stage.pass(5_000);
-      expect(stage.failed?.message).toBe('voice: returned no audio');
+      expect(stage.failed?.message).toBe('the text-to-speech provider returned no audio');
     });
   });
 

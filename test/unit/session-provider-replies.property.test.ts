@@ -72,7 +72,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     weight: 1,
     arbitrary: fc
       .constantFrom<SessionEventBody>(
-        { type: 'provider_gone', part: 'model', message: 'model: gone' },
+        { type: 'provider_gone', part: 'model', message: 'the language model provider is gone' },
         { type: 'answered_by', who: 'voicemail' },
         { type: 'tool_finished', endsCall: true, ok: true },
       )

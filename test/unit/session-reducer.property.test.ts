@@ -75,8 +75,8 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
 /** Events that end a call. */
 const ending: fc.Arbitrary<Act> = fc
   .constantFrom<SessionEventBody>(
-    { type: 'provider_gone', part: 'model', message: 'model: gone' },
-    { type: 'provider_gone', part: 'voice', message: 'voice: gone' },
+    { type: 'provider_gone', part: 'model', message: 'the language model provider is gone' },
+    { type: 'provider_gone', part: 'voice', message: 'the text-to-speech provider is gone' },
     { type: 'answered_by', who: 'voicemail' },
     { type: 'machine_heard' },
     { type: 'answered_by', who: 'human' },

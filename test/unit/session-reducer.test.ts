@@ -213,7 +213,7 @@ describe('DTMF of a session', () => {
     expect(world.stored()).not.toContain('caller: (keys: 7)');
     world.pass(200);
     expect(world.stored()).toContain('caller: (keys: 7)');
-    expect(modelInputs(world).at(-1)).toBe('The far end pressed these keys: 7');
+    expect(modelInputs(world).at(-1)).toBe('The other person pressed these keys: 7');
   });
 
   it('stores digits of a caller who hangs up', () => {
@@ -227,20 +227,20 @@ describe('DTMF of a session', () => {
 describe('closing of a session', () => {
   it('apologizes for a failed provider if the agent was heard before, and otherwise fails silently', () => {
     const heard = introducedWorld();
-    heard.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    heard.happens({ type: 'provider_gone', part: 'model', message: 'the language model provider is gone' });
     heard.pass(5_000);
     expect(spokenLines(heard)).toEqual(['apology']);
     expect(ends(heard)).toEqual(['fail']);
     const unheard = openWorld();
     unheard.happens({ type: 'line_opened' });
-    unheard.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    unheard.happens({ type: 'provider_gone', part: 'model', message: 'the language model provider is gone' });
     expect(spokenLines(unheard)).toEqual([]);
     expect(ends(unheard)).toEqual(['fail']);
   });
 
   it('does not let the caller interrupt the last sentence', () => {
     const world = introducedWorld();
-    world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    world.happens({ type: 'provider_gone', part: 'model', message: 'the language model provider is gone' });
     world.pass(500);
     world.speaks(600);
     world.presses('1');
@@ -254,7 +254,8 @@ describe('closing of a session', () => {
     const world2 = introducedWorld({}, { afterMs: 60_000 });
     world2.happens({ type: 'reply_done', replyId: 'reply-1' });
     world2.happens({ type: 'item_played', itemId: 'none', playedMs: 20, complete: false });
-    for (const each of [world, world2]) each.happens({ type: 'provider_gone', part: 'voice', message: 'voice: gone' });
+    for (const each of [world, world2])
+      each.happens({ type: 'provider_gone', part: 'voice', message: 'the text-to-speech provider is gone' });
     const sinceMs = world2.now();
     world2.pass(30_000);
     expect((endedAtMs(world2) ?? 0) - sinceMs).toBe(SESSION_POLICY.closing.lastLineWithinMs);
@@ -263,19 +264,24 @@ describe('closing of a session', () => {
 
   it('tries each way to say the last sentence, and ends the call if none works', () => {
     const world = introducedWorld();
-    world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    world.happens({ type: 'provider_gone', part: 'model', message: 'the language model provider is gone' });
     for (const by of ['prepared', 'voice'] as const) {
       expect(ends(world)).toEqual([]);
       const said = world.of('say').at(-1);
       expect(said).toMatchObject({ phrase: 'apology', by });
-      world.happens({ type: 'item_failed', itemId: said?.itemId ?? '', part: 'voice', message: 'voice: mute' });
+      world.happens({
+        type: 'item_failed',
+        itemId: said?.itemId ?? '',
+        part: 'voice',
+        message: 'the text-to-speech provider is mute',
+      });
     }
     expect(ends(world)).toEqual(['fail']);
   });
 
   it('does not announce the end of the call any more', () => {
     const world = introducedWorld();
-    world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    world.happens({ type: 'provider_gone', part: 'model', message: 'the language model provider is gone' });
     world.happens({ type: 'ending_soon', secondsLeft: 20 });
     world.pass(10_000);
     expect(modelInputs(world).filter((text) => text.includes('will be ended'))).toEqual([]);
@@ -338,7 +344,7 @@ describe('the introduction', () => {
   it('is not repeated in a resumed call', () => {
     const world = openWorld({ resumed: true, introduced: true });
     world.happens({ type: 'line_opened' });
-    expect(modelInputs(world)).toEqual(['The line is back. Go on.']);
+    expect(modelInputs(world)).toEqual(['The line is back. Continue.']);
     world.pass(1_000);
     world.speaks(400);
     expect(modelInputs(world)).not.toContain(INTRODUCE_AGAIN);

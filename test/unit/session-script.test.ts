@@ -177,7 +177,7 @@ describe('the goodbye of a session', () => {
     const mute = introducedWorld(SCRIPTED);
     goodbye(mute, 'agent');
     const replyId = mute.of('request_reply').at(-1)?.replyId ?? '';
-    mute.happens({ type: 'reply_failed', replyId, part: 'voice', message: 'voice: mute' });
+    mute.happens({ type: 'reply_failed', replyId, part: 'voice', message: 'the text-to-speech provider is mute' });
     expect(ends(mute)).toEqual(['agent_hangup']);
     const never = introducedWorld(SCRIPTED, { afterMs: 1_000 });
     says(never, 'yes');

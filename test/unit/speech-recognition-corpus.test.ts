@@ -43,11 +43,11 @@ const ELSE = [
  */
 describe('offline speech recognition on a fixed corpus', () => {
   const synthesizer = createSynthesizer();
-  const recogniser = createGrammarStt();
-  afterAll(() => Promise.all([synthesizer.close(), recogniser.close()]));
+  const recognizer = createGrammarStt();
+  afterAll(() => Promise.all([synthesizer.close(), recognizer.close()]));
 
   async function understand(text: string, grammar: Grammar, voice: FliteVoice): Promise<string> {
-    const heard = await recogniser.recognize(onTheLine(await synthesizer.speak(text, voice)), grammar);
+    const heard = await recognizer.recognize(onTheLine(await synthesizer.speak(text, voice)), grammar);
     return heard.outcome === 'understood' ? brief(heard.meaning) : '';
   }
 

@@ -11,11 +11,11 @@ const SIZES: Grammar = { kind: 'choices', choices: ['small', 'medium', 'large', 
 
 describe('offline speech recognition', () => {
   const synthesizer = createSynthesizer();
-  const recogniser = createGrammarStt();
-  afterAll(() => Promise.all([synthesizer.close(), recogniser.close()]));
+  const recognizer = createGrammarStt();
+  afterAll(() => Promise.all([synthesizer.close(), recognizer.close()]));
 
   async function recognize(text: string, grammar: Grammar, voice: FliteVoice = 'rms') {
-    return recogniser.recognize(onTheLine(await synthesizer.speak(text, voice)), grammar);
+    return recognizer.recognize(onTheLine(await synthesizer.speak(text, voice)), grammar);
   }
 
   async function meaning(text: string, grammar: Grammar, voice?: FliteVoice): Promise<string> {
@@ -87,13 +87,13 @@ describe('offline speech recognition', () => {
 
   it('finds no answer in silence, an empty utterance and a minute of silence', async () => {
     for (const ms of [1_000, 0, 60_000]) {
-      expect(await recogniser.recognize(silence(ms), YES_NO)).toEqual({ outcome: 'not understood' });
+      expect(await recognizer.recognize(silence(ms), YES_NO)).toEqual({ outcome: 'not understood' });
     }
   });
 
   it('rejects a choice that cannot be pronounced, by name', async () => {
     const choices: Grammar = { kind: 'choices', choices: ['small', '大'] };
-    await expect(recogniser.recognize(silence(500), choices)).rejects.toThrow(new UnspeakableChoiceError('大'));
+    await expect(recognizer.recognize(silence(500), choices)).rejects.toThrow(new UnspeakableChoiceError('大'));
   });
 
   it('reports overload if too many callers speak at once, and continues with the others', async () => {

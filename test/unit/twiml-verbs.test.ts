@@ -58,11 +58,14 @@ describe('readVerb', () => {
 
   it.each([
     ['<Gather/>', '<Gather> is not a supported verb.'],
-    ['<Connect/>', '<Connect> needs a <Stream url>.'],
-    ['<Connect><Stream/></Connect>', '<Connect> needs a <Stream url>.'],
-    ['<Dial/>', '<Dial> needs a number.'],
-    ['<Dial><Sip>sip:a@b</Sip></Dial>', '<Dial> takes one <Number> here, and nothing else.'],
-    ['<Dial><Number>1</Number><Number>2</Number></Dial>', '<Dial> takes one <Number> here, and nothing else.'],
+    ['<Connect/>', '<Connect> must contain a <Stream> with the attribute url.'],
+    ['<Connect><Stream/></Connect>', '<Connect> must contain a <Stream> with the attribute url.'],
+    ['<Dial/>', '<Dial> must contain a phone number.'],
+    ['<Dial><Sip>sip:a@b</Sip></Dial>', '<Dial> must contain a single <Number> and no other element.'],
+    [
+      '<Dial><Number>1</Number><Number>2</Number></Dial>',
+      '<Dial> must contain a single <Number> and no other element.',
+    ],
   ])('rejects %s', (xml, message) => {
     expect(() => read(xml)).toThrow(expect.objectContaining({ code: 12100, message }));
   });

@@ -17,7 +17,7 @@ const SETUP = {
 } as const;
 
 /** Starts a session whose speech synthesis takes 4 s for the word "late". */
-function openMouth() {
+function startSpeakingSession() {
   const transcript: string[] = [];
   const made: Promise<void>[] = [];
   const origin = performance.now();
@@ -78,7 +78,7 @@ describe('an utterance of the offline agent', () => {
   });
 
   it('continues while speech for its second part is late, and is complete even if its last mark is lost', async () => {
-    const { session, transcript, made, isSaying } = openMouth();
+    const { session, transcript, made, isSaying } = startSpeakingSession();
     session.dispatch({ type: 'line_opened' });
     await sleep(3_600);
     expect(isSaying()).toBe(true);

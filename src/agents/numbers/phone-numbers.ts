@@ -61,7 +61,10 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       if (present?.accountId !== accountId)
         throw new ServiceError('NOT_FOUND', 'This account has no such phone number.');
       if (await database.agents.exists({ accountId, phoneNumber: number, archivedAt: null, ...LIVE_AGENTS })) {
-        throw new ServiceError('CONFLICT', 'An agent calls from this number. Change its phone_number first.');
+        throw new ServiceError(
+          'CONFLICT',
+          'An agent places calls from this number. Set another phone_number for the agent first.',
+        );
       }
       await phoneNumbers.deleteOne({ _id: number, accountId });
       return present;

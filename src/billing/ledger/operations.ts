@@ -102,7 +102,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
   assertCreditAmount(amountMicros);
   const reason = validateReason(p.reason);
   if (!Number.isSafeInteger(number) || number < 1) {
-    throw new ServiceError('MISSING_PARAMS', 'The number of a correction must be a whole number from 1.');
+    throw new ServiceError('MISSING_PARAMS', 'The number of a correction must be a whole number, at least 1.');
   }
   const before = Array.from({ length: number - 1 }, (_, index) => correctionKey(callId, index + 1));
   const entry = await decide(work, {
@@ -119,7 +119,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
       if (amountMicros > correctableMicros) {
         throw new ServiceError(
           'MISSING_PARAMS',
-          'The amount must not exceed what the call was billed minus its earlier corrections.',
+          'The amount must not exceed the bill of the call minus its earlier corrections.',
         );
       }
       const microsPerSecond = rateOf(settlement);
@@ -127,7 +127,10 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
     },
   });
   if (entry.amountMicros !== amountMicros || entry.reference !== reference) {
-    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This correction exists with a different amount or reference.');
+    throw new ServiceError(
+      'IDEMPOTENCY_CONFLICT',
+      'A correction with this number exists, but with a different amount or reference.',
+    );
   }
   return { amountMicros };
 }
@@ -137,7 +140,7 @@ async function readDecidedMarker(work: LedgerWork, account: LedgerAccountDocumen
   if (!marker)
     throw new ServiceError(
       'MISSING_PARAMS',
-      'A call can be corrected only after its settlement, with consecutive numbers.',
+      'The call cannot be corrected: it is not settled yet, or an earlier correction number is missing.',
     );
   return marker;
 }

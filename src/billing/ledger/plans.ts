@@ -117,7 +117,10 @@ export function settlementPlan(
 export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros): LedgerPlan {
   const room = Number.MAX_SAFE_INTEGER - amountMicros;
   if (account.creditedMicros > room) {
-    throw new ServiceError('MISSING_PARAMS', 'amount exceeds the maximum balance of an account.');
+    throw new ServiceError(
+      'MISSING_PARAMS',
+      'amount is too large: the sum of all top-ups would exceed the maximum of an account.',
+    );
   }
   return {
     marker: { type: 'topUp', amountMicros },

@@ -25,7 +25,7 @@ export const PaymentEvent = z
         'data must be an object.',
       )
       .nullish()
-      .describe('What the event is about.'),
+      .describe('Data of the event.'),
   })
   .meta({ id: 'PaymentEvent', description: 'Only checkout.session.completed is evaluated; other types are ignored.' });
 
@@ -39,7 +39,7 @@ export const CheckoutSession = z.looseObject({
   amount_total: z
     .int('amount_total must be a whole number of cents.')
     .positive('amount_total must be more than 0.')
-    .max(900_000_000_000, 'amount_total exceeds the maximum balance of an account.')
+    .max(900_000_000_000, 'amount_total is too large: it exceeds the maximum balance of an account.')
     .describe('Cents.'),
   currency: z
     .string('currency must be usd.')

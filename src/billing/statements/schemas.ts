@@ -84,7 +84,7 @@ export const LedgerEntry = z
     id: z.string().describe('Permanent identifier of the entry.'),
     type: z
       .enum(['top_up', 'hold', 'refusal', 'settlement', 'correction'])
-      .describe('A refusal is a hold that was not granted; it changes no amount.'),
+      .describe('`refusal`: a hold that was not granted; it changes no amount.'),
     at: z.string().meta({ format: 'date-time', description: 'When it was decided.' }),
     call_id: z.string().optional().describe('Identifier of the call. Absent for top-ups.'),
     payment_id: z.string().optional().describe('Payment id, for top-ups.'),
@@ -93,7 +93,7 @@ export const LedgerEntry = z
     reason: z
       .string()
       .optional()
-      .describe('For refusals and holds of a part of a window: an error code. For corrections: a sentence.'),
+      .describe('For rejected holds, and holds of only a part of a window: an error code. For corrections: a sentence.'),
     available: usd('Change of the available amount.'),
     available_micros: micros('Change of the available amount.'),
     held: usd('Change of the held amount.'),
@@ -141,7 +141,7 @@ export const UsageAnswer = z
   .object({
     mode,
     currency,
-    group_by: z.enum(['day', 'agent']).describe('What each entry of data sums up: a UTC day or an agent.'),
+    group_by: z.enum(['day', 'agent']).describe('Whether each entry of data sums up a UTC day or an agent.'),
     from: z.string().meta({ format: 'date-time', description: 'Start of the period, inclusive.' }),
     to: z.string().meta({ format: 'date-time', description: 'End of the period, exclusive.' }),
     data: z.array(UsageFigures).describe('Days in order; agents by cost, highest first. Only those with usage.'),

@@ -86,6 +86,6 @@ async function waitToEnter(
  */
 function rejectionOf(pending: PendingReservations, call: PendingCall, limit: number): ServiceError {
   if (pending.countUndecided(call) < limit) return serviceUnavailable();
-  const message = `The account has ${limit} calls that are not decided yet. Try again in a moment.`;
+  const message = `The account has ${limit} call requests that are still being processed. Try again in a moment.`;
   return new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit, current: limit });
 }

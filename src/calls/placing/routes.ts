@@ -74,6 +74,9 @@ function idempotencyKeyOf(ctx: ApiContext): string | undefined {
 function rejectPrefetch(ctx: ApiContext): void {
   const purpose = `${ctx.get('Sec-Purpose')} ${ctx.get('Purpose')}`;
   if (/prefetch|prerender|preview/i.test(purpose)) {
-    throw new ServiceError('FORBIDDEN', 'A browser prefetch cannot place a call.');
+    throw new ServiceError(
+      'FORBIDDEN',
+      'A browser prefetch must not place a call. Send the request without the Sec-Purpose and Purpose headers.',
+    );
   }
 }

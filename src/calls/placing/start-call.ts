@@ -107,7 +107,10 @@ export function reservationError(reservation: ReservationResult): ServiceError |
     case 'INSUFFICIENT_BALANCE':
       return new ServiceError(reservation.code, 'The balance does not cover one minute. Top up the account.');
     case 'SPEND_LIMIT_EXCEEDED':
-      return new ServiceError(reservation.code, 'The account has reached its spending limit of this UTC day.');
+      return new ServiceError(
+        reservation.code,
+        'The account has reached its spending limit for this UTC day. Try again the next day, or ask the operator for a higher limit.',
+      );
     case 'ACCOUNT_FROZEN':
       return new ServiceError(
         'SERVICE_UNAVAILABLE',

@@ -74,9 +74,8 @@ async function withAgent(
   const { name, mode, webhook_url: before = null } = await client.get('/agents/{agent_id}', { params });
   await client.patch('/agents/{agent_id}', { params, body: { webhook_url: webhookUrl } });
   const calls = mode === 'live' ? 'live and test calls' : 'test calls';
-  note(
-    `${name} now sends the webhooks of its ${calls} here, instead of to ${before ?? 'no URL'}, until this command ends.`,
-  );
+  const instead = before === null ? '' : ` instead of to ${before}`;
+  note(`Until this command ends, ${name} sends the webhooks of its ${calls} here${instead}.`);
   try {
     await work();
   } finally {
@@ -89,10 +88,10 @@ async function withAgent(
       // If someone else changed the URL meanwhile, keep the new one.
       if (now !== webhookUrl) return note(`${name} was changed in the meantime and is left unchanged.`);
       await client.patch('/agents/{agent_id}', { params, body: { webhook_url: before } });
-      note(`${name} sends its webhooks to ${before ?? 'no URL'} again.`);
+      note(before === null ? `${name} has no webhook_url again.` : `${name} sends its webhooks to ${before} again.`);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      throw new CliError(`${name} could not be restored to ${before ?? 'no webhook_url'}: ${error.message}`);
+      throw new CliError(`The webhook_url of ${name} could not be set back to ${before ?? 'null'}: ${error.message}`);
     }
   }
 }

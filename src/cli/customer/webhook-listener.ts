@@ -133,7 +133,7 @@ async function forward(url: string, headers: IncomingHttpHeaders, raw: Buffer): 
   } catch (error) {
     const timedOut = error instanceof Error && error.name === 'TimeoutError';
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    const reason = timedOut ? 'timeout' : cause || 'connection refused';
+    const reason = timedOut ? 'timeout' : cause || 'the connection failed';
     return { status: timedOut ? 504 : 502, answer: Buffer.alloc(0), duration_ms: duration(), error: reason };
   }
 }

@@ -15,7 +15,7 @@ export function packageRoot(): string {
   let folder = __dirname;
   while (!existsSync(join(folder, 'package.json'))) {
     const parent = dirname(folder);
-    if (parent === folder) throw new Error('package.json of Callwright not found.');
+    if (parent === folder) throw new Error('The package.json of Callwright was not found in any parent folder.');
     folder = parent;
   }
   return folder;

@@ -86,7 +86,7 @@ export async function startReady(p: {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }): Promise<ServerProcess> {
-  if (p.signal?.aborted) throw new Error(`Starting ${p.name} was stopped.`);
+  assertNotCancelled(p);
   const server = await startProcess(p.command);
   try {
     await untilReady(server, p);
@@ -97,13 +97,17 @@ export async function startReady(p: {
   }
 }
 
+function assertNotCancelled({ name, signal }: Parameters<typeof startReady>[0]): void {
+  if (signal?.aborted) throw new Error(`${name} did not become ready, because the start was cancelled.`);
+}
+
 async function untilReady(server: ServerProcess, p: Parameters<typeof startReady>[0]): Promise<void> {
   const deadline = Date.now() + p.timeoutMs;
   let fault: unknown;
   while (Date.now() < deadline) {
-    if (p.signal?.aborted) throw new Error(`Starting ${p.name} was stopped.`);
+    assertNotCancelled(p);
     if (!server.isRunning()) {
-      throw new Error(`${p.name} ended at its start (${await server.exited}): ${server.lastOutput()}`);
+      throw new Error(`${p.name} exited while starting (${await server.exited}): ${server.lastOutput()}`);
     }
     try {
       await p.probe(server);

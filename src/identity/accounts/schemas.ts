@@ -125,9 +125,9 @@ export const AuditEntry = z
             'Name of the key, or e-mail address of the member, at that time; "expired sign-up" for one that was deleted.',
           ),
       })
-      .describe('Who made the change.'),
+      .describe('The key, the member or the service that made the change.'),
     action: z.string().describe('Operation id, such as createAgent.'),
-    target: z.string().optional().describe('What was changed.'),
+    target: z.string().optional().describe('The object that was changed.'),
     request_id: z.string().describe('Identifier of the request that made the change, as in its X-Request-Id header.'),
   })
   .meta({ id: 'AuditEntry' });

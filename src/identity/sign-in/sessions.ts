@@ -46,7 +46,7 @@ export function createSessionHandlers(
     const old = before === undefined ? null : await inTime(ctx, sessions.find(before));
     if (old) await inTime(ctx, sessions.end(old.session._id));
     const account = await inTime(ctx, accounts.find(user.accountId));
-    if (!account) throw new Error(`The account of ${user._id} is gone.`);
+    if (!account) throw new Error(`There is no account ${user.accountId}, to which the user ${user._id} belongs.`);
     const { token, expiresAt } = await inTime(ctx, sessions.begin(user));
     setSessionToken(ctx, config, token);
     await auditPerson(auditor, ctx, user, action);

@@ -63,7 +63,7 @@ export interface DestinationRules {
   prefixLists: readonly (readonly string[])[];
   plans: NumberingPlans;
   /** Whether premium-rate and personal numbers are rejected. A rule in `caps` for their range allows them. */
-  refusesDearNumbers: boolean;
+  rejectsDearNumbers: boolean;
 }
 
 const DEAR_NUMBER_FAULT =
@@ -97,11 +97,11 @@ export function destinationFault(to: string, rules: DestinationRules): string | 
   if (!allowed) return 'This account may not call numbers in this country. Ask the operator to allow its prefix.';
   if (isBlockedDestination(to, caps))
     return 'This account may not call numbers with this prefix. Ask the operator to allow it.';
-  return rules.refusesDearNumbers && isRefusedAsDear(to, rules) ? DEAR_NUMBER_FAULT : undefined;
+  return rules.rejectsDearNumbers && isRejectedAsDear(to, rules) ? DEAR_NUMBER_FAULT : undefined;
 }
 
 /** Whether a number is rejected as premium-rate. A rule for a whole country does not allow its premium-rate numbers. */
-function isRefusedAsDear(to: string, { caps, plans }: DestinationRules): boolean {
+function isRejectedAsDear(to: string, { caps, plans }: DestinationRules): boolean {
   const country = plans.countryOfDearNumber(to);
   return country !== undefined && !caps.some(({ prefix }) => to.startsWith(prefix) && prefix.length > country.length);
 }

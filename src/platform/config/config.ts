@@ -49,7 +49,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
   const { values, faults } = parseEnvironment(given);
   const production = values.NODE_ENV === 'production';
   const malformed = new Set(faults.map(({ variable }) => variable));
-  refuse([
+  assertNoFaults([
     ...faults.map(({ sentence }) => sentence),
     ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
@@ -181,7 +181,7 @@ function faultsOf(build: () => unknown): string[] {
   }
 }
 
-function refuse(faults: string[]): void {
+function assertNoFaults(faults: string[]): void {
   if (faults.length > 0) throw new Error(`The configuration is invalid. ${faults.join(' ')}`);
 }
 

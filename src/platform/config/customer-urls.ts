@@ -14,9 +14,11 @@ export const portList = z.string().transform((text, context): PortRange[] => {
   return text.split(',').map((item) => {
     const [low = NaN, high = low] = PORTS.test(item.trim()) ? item.split('-').map(Number) : [];
     if (!(low >= 1 && high >= low && high <= MAX_PORT)) {
-      context.addIssue('must be ports or ranges of them separated by commas, like 80,443,8000-8999');
+      context.addIssue('must be a comma-separated list of ports and port ranges, like 80,443,8000-8999');
     } else if (isBlocked([low, high])) {
-      context.addIssue('names a port that other protocols use and no request is sent to: remove it');
+      context.addIssue(
+        'must not contain a port that belongs to another protocol, such as mail or SSH: no request is sent to such ports',
+      );
     }
     return [low, high];
   });
@@ -32,7 +34,7 @@ function isBlocked([low, high]: PortRange): boolean {
 export const nameserverList = z.string().transform((text, context) => {
   const servers = text.split(',').map((item) => item.trim());
   if (!servers.every(isNameserver)) {
-    context.addIssue('must be IP addresses separated by commas, each with :<port> if it is not 53');
+    context.addIssue('must be a comma-separated list of IP addresses, each followed by :<port> if its port is not 53');
   }
   return servers;
 });

@@ -16,11 +16,14 @@ const REMEDY = 'create one with: echo "$(date +%F):$(openssl rand -base64 32)"';
 /** Validates ENCRYPTION_KEYS: `<key id>:<32 bytes in base64>[,…]`, newest first. */
 export const encryptionKeyList = z
   .string()
-  .regex(KEY_LIST, `must be <key id>:<32 bytes in base64>, separated by commas; ${REMEDY}`)
+  .regex(
+    KEY_LIST,
+    `must be a comma-separated list of keys, each with an id and 32 bytes in base64: <id>:<base64>; ${REMEDY}`,
+  )
   .refine((list) => {
     const keys = encryptionKeys(list);
     return new Set(keys.map(({ id }) => id)).size === keys.length;
-  }, 'each key must have a unique id');
+  }, 'must not contain two keys with the same id');
 
 /**
  * Returns the keys of ENCRYPTION_KEYS, newest first, or the fixed development key if it is absent.

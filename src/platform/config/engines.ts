@@ -3,8 +3,8 @@ import { ENGINE_NAMES, type EngineName } from '../../kernel/engines.js';
 import { withoutTrailing } from '../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
 
-const url = z.url({ protocol: /^https?$/, error: 'must be an address with http or https' });
-const socketUrl = z.url({ protocol: /^wss?$/ });
+const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
+const socketUrl = z.url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' });
 
 /** Environment variables of the engines. */
 export const engineVariables = {
@@ -17,7 +17,7 @@ export const engineVariables = {
     .string()
     .regex(
       /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
-      'must be prices like realtime_output_audio_tokens=64, separated by commas',
+      'must be a comma-separated list of prices, like realtime_output_audio_tokens=64',
     )
     .default('')
     .describe(
@@ -96,7 +96,7 @@ export const engineVariables = {
     .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
   TTS_VOICES: z
     .string()
-    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, separated by commas')
+    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=21m00Tcm4TlvDq8ikWAM')
     .default('')
     .meta({ description: 'the provider’s id for each voice, such as `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
@@ -205,7 +205,7 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   }
   const baseUrl = values.TTS_BASE_URL ?? provider.baseUrl;
   if (values.TTS_PROVIDER === 'elevenlabs' && !/^wss?:/.test(baseUrl)) {
-    throw new Error('TTS_BASE_URL must be a websocket address (wss://…) with TTS_PROVIDER=elevenlabs.');
+    throw new Error('TTS_BASE_URL must begin with wss:// or ws:// if TTS_PROVIDER=elevenlabs.');
   }
   return {
     stt: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },

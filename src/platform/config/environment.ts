@@ -120,7 +120,7 @@ export const environment = z.object({
     .meta({ description: 'calls in progress that a worker keeps in memory, about 130 kB each', compose: '2000' }),
   WORKER_METRICS_ADDRESS: z
     .string()
-    .regex(/^[^:\s]+:\d{1,5}$/, 'must be an address like 127.0.0.1:9464')
+    .regex(/^[^:\s]+:\d{1,5}$/, 'must be a host and a port, like 127.0.0.1:9464')
     .optional()
     .meta({
       description: 'address on which a worker serves Prometheus metrics, such as `127.0.0.1:9464`; keep it private',
@@ -166,7 +166,7 @@ export const environment = z.object({
     .string()
     .refine(
       (text) => itemsOf(text).every((item) => cidr.safeParse(item).success),
-      'must be CIDR ranges separated by commas',
+      'must be a comma-separated list of CIDR ranges, like 10.1.2.0/24',
     )
     .default('')
     .describe(
@@ -214,7 +214,7 @@ export const environment = z.object({
     shown: '`open`, in production `invite`',
     production: 'invite',
   }),
-  SMTP_URL: z.string().refine(isSmtpUrl, 'must be like smtps://user:password@smtp.example.com').optional().meta({
+  SMTP_URL: z.string().refine(isSmtpUrl, 'must be a URL like smtps://user:password@smtp.example.com').optional().meta({
     description:
       'mail server, such as `smtps://user:password@smtp.example.com`. It turns on e-mail verification in development, too',
     shown: 'none: no e-mail',

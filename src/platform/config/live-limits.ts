@@ -27,7 +27,7 @@ export const liveLimitVariables = {
     .refine(
       (text) =>
         text.trim() === 'all' || text.split(',').every((prefix) => /^(?:\s*\+?[1-9]\d{0,14})?\s*$/.test(prefix)),
-      'must be the beginnings of E.164 numbers separated by commas, like +1,+44, or the one word all',
+      'must be a comma-separated list of prefixes of E.164 numbers, like +1,+44, or the word all',
     )
     .default('')
     .meta({

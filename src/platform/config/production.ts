@@ -85,7 +85,7 @@ const CHECKS: readonly Check[] = [
     variable: 'CARRIER',
     fault: ({ CARRIER }) =>
       CARRIER === undefined
-        ? 'CARRIER must be named in production: twilio, or simulator to place no real calls.'
+        ? 'CARRIER must be set in production: to twilio, or to simulator if no real calls are to be placed.'
         : undefined,
   },
   {
@@ -101,13 +101,13 @@ const CHECKS: readonly Check[] = [
       itemsOf(WEBHOOK_ALLOW_CIDRS).every(isPrivateRange)
         ? undefined
         : 'WEBHOOK_ALLOW_CIDRS must contain private networks only, like 10.1.2.0/24, without loopback, link-local and ' +
-          "cloud metadata addresses: name only your receivers' ranges; public addresses need no entry.",
+          'cloud metadata addresses: list only the networks of your receivers; public addresses need no entry.',
   },
   {
     variable: 'SMTP_URL',
     fault: ({ SMTP_URL }) =>
       /[?#]/.test(SMTP_URL ?? '')
-        ? 'SMTP_URL must have no options behind ? or #, which could turn TLS off: encode these characters in a password.'
+        ? 'SMTP_URL must not contain ? or #, because an option after them could turn TLS off. Percent-encode these characters in a password.'
         : undefined,
   },
   { variable: 'MONGODB_URI', fault: plainMongodbFault },

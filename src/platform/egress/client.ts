@@ -136,7 +136,7 @@ async function readWhole(body: Readable, keepBytes: number): Promise<string> {
 async function readStart(body: Readable, keepBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
-  const patience = setTimeout(() => body.destroy(), REFUSAL_BODY_MS);
+  const timer = setTimeout(() => body.destroy(), REFUSAL_BODY_MS);
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
@@ -146,7 +146,7 @@ async function readStart(body: Readable, keepBytes: number): Promise<string> {
   } catch {
     // The request has failed because of its status. Return the part of the body that arrived.
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
   }
   return beginningOf(chunks, keepBytes);
 }

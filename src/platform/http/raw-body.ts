@@ -46,7 +46,7 @@ function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): P
     if (Number(req.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit));
     const body = createBodyBytes();
     let isRefused = false;
-    const refuse = (reason: unknown) => {
+    const rejectBody = (reason: unknown) => {
       body.clear();
       isRefused = true;
       reject(reason);
@@ -54,10 +54,10 @@ function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): P
     req.on('data', (chunk: Buffer) => {
       // Discard the rest of the body, so that a client that is still sending can read the response.
       if (isRefused) return;
-      if (body.size() + chunk.length > limit) refuse(tooLarge(limit));
+      if (body.size() + chunk.length > limit) rejectBody(tooLarge(limit));
       else body.add(chunk);
     });
-    signal?.addEventListener('abort', () => refuse(signal.reason), { once: true });
+    signal?.addEventListener('abort', () => rejectBody(signal.reason), { once: true });
     req.on('end', () => resolve(body.bytes()));
     const broken = () => reject(new ServiceError('MISSING_PARAMS', 'The request body is incomplete.'));
     req.on('error', broken);

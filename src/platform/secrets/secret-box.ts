@@ -44,7 +44,7 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
       const key = keyOf.get(id);
       if (key === undefined) {
         throw new Error(
-          `No key ${JSON.stringify(id.slice(0, 32))} in ENCRYPTION_KEYS. Add the key again to read this secret.`,
+          `A stored secret is encrypted with the key ${JSON.stringify(id.slice(0, 32))}, which ENCRYPTION_KEYS does not contain. Add the key again.`,
         );
       }
       const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64url');

@@ -70,7 +70,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
         prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
         plans: await loadPlans(),
         // Only live calls on a real carrier cost money, so the price matters only there.
-        refusesDearNumbers: mode === 'live' && liveLimits !== undefined,
+        rejectsDearNumbers: mode === 'live' && liveLimits !== undefined,
       });
     },
 
@@ -252,7 +252,7 @@ function countedCallOf({ account, mode, callId, leg, to }: PlannedDial): Counted
 }
 
 function capReached({ prefix, period, limit }: CountedCap): ServiceError {
-  const message = `The account has reached its limit of ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
+  const message = `The account has reached its limit of ${limit} calls per ${period} to numbers that begin with ${prefix}. Try again in the next ${period}, or ask the operator for a higher limit.`;
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }
 

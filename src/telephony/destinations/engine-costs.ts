@@ -67,8 +67,7 @@ export function createEngineCosts(database: TelephonyDatabase, { liveLimits }: {
 
 function costsExceeded(now: Date): ServiceError {
   const message =
-    "The speech and the replies of the account's live calls of this UTC day cost far more than the calls are billed. " +
-    'Avoid many short calls and calls with many interruptions, try again the next day, or ask the operator for a ' +
-    'higher limit.';
+    "On this UTC day, the voice engines of the account's live calls have cost far more than the account was billed. " +
+    'Place fewer short calls, interrupt the agent less, try again the next day, or ask the operator for a higher limit.';
   return new ServiceError('RATE_LIMIT_EXCEEDED', message, {}, secondsLeftOfDay(now));
 }

@@ -74,7 +74,7 @@ export function createPromptCounts(
 
 function promptsExceeded(now: Date): ServiceError {
   const message =
-    'The account has reached its limit of prompt bytes for live calls of this UTC day. Shorten the ' +
+    'The prompts of the live calls of this account have reached their size limit for this UTC day. Shorten the ' +
     'instruction, the tools or the parameters, try again the next day, or ask the operator for a higher limit.';
   return new ServiceError('RATE_LIMIT_EXCEEDED', message, {}, secondsLeftOfDay(now));
 }

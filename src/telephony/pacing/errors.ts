@@ -18,6 +18,6 @@ export class DialSlotTooLate extends PermanentError {
   override readonly name = 'DialSlotTooLate';
 
   constructor() {
-    super('No dial slot was free within the longest wait');
+    super('No dial slot was free within the maximum waiting time');
   }
 }

@@ -5,7 +5,7 @@ import type { MachineDetection } from '../../kernel/voicemail.js';
 import { UnsafeCarrierRequest } from '../errors.js';
 import type { Carrier, CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../port.js';
 import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
-import { CarrierError, toDialOutcome, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
+import { toDialOutcome, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
 import { CALL_SID } from './identifiers.js';
 import { createTwilioCodec } from './media-codec.js';
 import { parseAnsweredBy } from './reports.js';
@@ -121,7 +121,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
       const calls = [...queued.instances, ...started.instances];
       // Calls without valid identifiers cannot be told apart, so throw an error instead of returning an incomplete
       // list.
-      if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
+      if (!calls.every(({ sid }) => isCallId(sid)))
+        throw new Error('The carrier listed a call without a valid CallSid.');
       const found = new Map<string, CarrierCall>();
       for (const call of calls) found.set(call.sid, toCarrierCall(call));
       const sinceSecond = Math.floor(since / 1_000) * 1_000;

@@ -24,21 +24,27 @@ export function createTwilioCodec(): MediaCodec {
  * @throws ProtocolViolation (1007) when the text is not JSON or does not match the protocol
  */
 export function parseCarrierMessage(text: string): MediaEvent {
-  const message = requireObject(parseJson(text));
+  const message = requireObject(parseJson(text), 'the message');
   switch (message['event']) {
     case 'connected':
     case 'stop':
       return { event: message['event'] };
     case 'start':
-      return parseStart(requireObject(message['start']));
+      return parseStart(requireObject(message['start'], 'start'));
     case 'media':
-      return parseMedia(requireObject(message['media']));
+      return parseMedia(requireObject(message['media'], 'media'));
     case 'dtmf':
-      return { event: 'dtmf', digit: requireText(requireObject(message['dtmf'])['digit'], /^[0-9A-D*#]$/) };
+      return {
+        event: 'dtmf',
+        digit: requireText(requireObject(message['dtmf'], 'dtmf')['digit'], 'dtmf.digit', /^[0-9A-D*#]$/),
+      };
     case 'mark':
-      return { event: 'mark', name: requireText(requireObject(message['mark'])['name'], /^.{1,128}$/s) };
+      return {
+        event: 'mark',
+        name: requireText(requireObject(message['mark'], 'mark')['name'], 'mark.name', /^.{1,128}$/s),
+      };
     default:
-      requireText(message['event'], /^.{1,64}$/);
+      requireText(message['event'], 'event', /^.{1,64}$/);
       return { event: 'unknown' };
   }
 }
@@ -50,11 +56,11 @@ function mediaMessage(streamSid: string, frame: Uint8Array): string {
 }
 
 function parseStart(start: Record<string, unknown>): MediaEvent {
-  const format = requireObject(start['mediaFormat']);
+  const format = requireObject(start['mediaFormat'], 'start.mediaFormat');
   return {
     event: 'start',
-    streamId: requireText(start['streamSid'], STREAM_SID),
-    carrierSid: requireText(start['callSid'], CALL_SID),
+    streamId: requireText(start['streamSid'], 'start.streamSid', STREAM_SID),
+    carrierSid: requireText(start['callSid'], 'start.callSid', CALL_SID),
     isTelephoneAudio:
       format['encoding'] === 'audio/x-mulaw' &&
       Number(format['sampleRate']) === 8_000 &&
@@ -64,18 +70,21 @@ function parseStart(start: Record<string, unknown>): MediaEvent {
 }
 
 function parseStreamNumber(parameters: unknown): number {
-  const number = parameters === undefined ? undefined : requireObject(parameters)['resumption'];
-  return number === undefined ? 0 : Number(requireText(number, /^[1-9]\d{0,2}$/));
+  if (parameters === undefined) return 0;
+  const number = requireObject(parameters, 'start.customParameters')['resumption'];
+  return number === undefined ? 0 : Number(requireText(number, 'customParameters.resumption', /^[1-9]\d{0,2}$/));
 }
 
 function parseMedia(media: Record<string, unknown>): MediaEvent {
-  const payload = requireText(media['payload'], BASE64);
+  const payload = requireText(media['payload'], 'media.payload', BASE64);
   const mulaw = Buffer.from(payload, 'base64');
   if (payload.length % 4 !== 0 || mulaw.length > MAX_MEDIA_BYTES)
-    throw violation(`payload must be base64 of at most ${MAX_MEDIA_BYTES} bytes`);
+    throw violation(`media.payload must be valid base64 of at most ${MAX_MEDIA_BYTES} bytes of audio`);
   const timestamp = media['timestamp'];
-  const timestampMs = typeof timestamp === 'number' ? timestamp : Number(requireText(timestamp, /^\d{1,12}$/));
-  if (!Number.isSafeInteger(timestampMs) || timestampMs < 0) throw violation('timestamp must be a time in ms');
+  const timestampMs =
+    typeof timestamp === 'number' ? timestamp : Number(requireText(timestamp, 'media.timestamp', /^\d{1,12}$/));
+  if (!Number.isSafeInteger(timestampMs) || timestampMs < 0)
+    throw violation('media.timestamp must be a whole number of ms');
   return { event: 'media', mulaw, timestampMs };
 }
 
@@ -87,13 +96,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-function requireObject(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw violation('an object is missing');
+function requireObject(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw violation(`${name} must be an object`);
   return value as Record<string, unknown>;
 }
 
-function requireText(value: unknown, pattern: RegExp): string {
-  if (typeof value !== 'string' || !pattern.test(value)) throw violation('a text is missing or malformed');
+function requireText(value: unknown, name: string, pattern: RegExp): string {
+  if (typeof value !== 'string' || !pattern.test(value)) throw violation(`${name} is missing or invalid`);
   return value;
 }
 

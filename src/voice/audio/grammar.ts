@@ -128,7 +128,7 @@ function answersOf(grammar: Grammar): string[] {
 
 export class UnspeakableChoiceError extends Error {
   constructor(readonly choice: string) {
-    super(`the choice ${JSON.stringify(choice)} holds no words of letters or digits`);
+    super(`the choice ${JSON.stringify(choice)} contains no letters or digits`);
   }
 }
 

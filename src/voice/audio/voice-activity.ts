@@ -34,7 +34,7 @@ interface Library {
 export async function loadVoiceActivity(): Promise<() => VoiceActivityDetector> {
   const folder = dirname(require.resolve('@echogarden/fvad-wasm/package.json'));
   const module = await WebAssembly.compile(await readFile(join(folder, 'fvad.wasm')));
-  const library = open(await WebAssembly.instantiate(module, { a: { a: failAssertion, b: refuseToGrow } }));
+  const library = open(await WebAssembly.instantiate(module, { a: { a: failAssertion, b: rejectGrowth } }));
 
   return () => {
     const detector = library.construct();
@@ -74,6 +74,6 @@ function failAssertion(): never {
 }
 
 /** Never grows the memory. It has 16 MB and a detector takes under 1 kB, so one process never needs more. */
-function refuseToGrow(): number {
+function rejectGrowth(): number {
   return 0;
 }

@@ -16,6 +16,7 @@ export function createConfiguredEngines({ config, logger }: { config: Config; lo
   if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common }));
   if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, ...common }));
   const chosen = [offline, ...more].find(({ name }) => name === byDefault);
-  if (chosen === undefined) throw new Error(`The engine ${byDefault} is not configured.`);
+  if (chosen === undefined)
+    throw new Error(`ENGINE=${byDefault} cannot be used, because the API keys of its provider are not set.`);
   return createEngines({ defaultEngine: chosen, testEngine: offline, otherEngines: more });
 }

@@ -15,7 +15,7 @@ const SPOKEN_VOICES: readonly SpokenVoice[] = [
   { name: 'copper', flite: 'kal', openai: 'echo' },
 ];
 
-const DEFAULT_VOICE: SpokenVoice = SPOKEN_VOICES[0] ?? fail('no voices');
+const DEFAULT_VOICE: SpokenVoice = SPOKEN_VOICES[0] ?? fail('SPOKEN_VOICES must not be empty');
 
 /** The voice with this name. If it does not exist, the default one, so that renaming a voice breaks no call. */
 export function findVoice(name: string): SpokenVoice {

@@ -25,10 +25,7 @@ export function conclusionSchema(template: ParameterValues): JsonSchema {
     return [fieldName(index), { ...kindOf(byDefault), description: key }] as const;
   });
   return objectOf([
-    [
-      'summary',
-      { type: 'string', description: 'What happened in the call and what came of it, in one to three sentences.' },
-    ],
+    ['summary', { type: 'string', description: 'The course and the outcome of the call, in one to three sentences.' }],
     ...(values.length === 0 ? [] : [['values', objectOf(values)] as const]),
   ]);
 }

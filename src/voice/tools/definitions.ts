@@ -6,13 +6,13 @@ import type { ToolDefinition } from '../engines/port.js';
 
 const END_CALL: ToolDefinition = {
   name: 'end_call',
-  description: 'Ends the call once what you have said was heard. Say goodbye before.',
+  description: 'Ends the call after everything that you have said was played. Say goodbye first.',
   parameters: { type: 'object', properties: {}, additionalProperties: false },
 };
 
 const SEND_DTMF: ToolDefinition = {
   name: 'send_dtmf',
-  description: 'Presses keys of the telephone, for menus that ask for them. A comma waits half a second.',
+  description: 'Presses keys on the phone, for menus that ask for them. A comma waits half a second.',
   parameters: {
     type: 'object',
     properties: {
@@ -45,10 +45,10 @@ function transferCall(numbers: readonly string[]): ToolDefinition {
   return {
     name: 'transfer_call',
     description:
-      'Puts the far end through to one of these numbers once what you have said was heard; you then leave the call. No other number is possible.',
+      'Transfers the other person to one of these numbers after everything that you have said was played. You then leave the call. No other number is possible.',
     parameters: {
       type: 'object',
-      properties: { number: { type: 'string', enum: [...numbers], description: 'The number to put through to.' } },
+      properties: { number: { type: 'string', enum: [...numbers], description: 'The number to transfer to.' } },
       required: ['number'],
       additionalProperties: false,
     },

@@ -24,7 +24,8 @@ const MAX_REQUESTS = 100;
  */
 const LEFT_OUT: ToolResult = {
   ok: true,
-  result: 'done; the answer is left out, since tools answered too much. Go on without it, or ask again in a minute.',
+  result:
+    'done; the result is left out, because the tools have returned too much data. Continue without it, or ask again in a minute.',
 };
 
 /** The actions by which tools affect the call. */
@@ -122,8 +123,9 @@ export function createToolHost(
       return { ok: false, error: 'this number cannot be called' };
     }
     const dial = { account, mode: request.mode, callId, leg: 'transfer' as const, to: number };
-    if (await dialGate.count(dial)) return { ok: false, error: 'this number was called too often; not now' };
-    if (line.transfer(number)) return { ok: true, result: 'The far end is put through now. Say nothing more.' };
+    if (await dialGate.count(dial)) return { ok: false, error: 'this number was called too often; try again later' };
+    if (line.transfer(number))
+      return { ok: true, result: 'The other person is being transferred now. Say nothing more.' };
     await dialGate.release(dial);
     return { ok: false, error: 'the call is ending' };
   }

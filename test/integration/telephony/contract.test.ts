@@ -1,6 +1,6 @@
 import { describeCarrier } from '../../support/carrier-contract';
-import { startSimulatedTwilio } from '../../support/simulated-far-side';
-import { startTestCarrier } from '../../support/test-carrier/far-side';
+import { startSimulatedTwilio } from '../../support/simulated-twilio';
+import { startTestCarrier } from '../../support/test-carrier/start-test-carrier';
 
 describeCarrier('Twilio', startSimulatedTwilio);
 describeCarrier('with other ids, limits and responses', startTestCarrier);

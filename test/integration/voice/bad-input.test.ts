@@ -43,16 +43,16 @@ describe('input that no carrier sends', () => {
   it.each([
     ['a mark before the start', '{"event":"mark","mark":{"name":"m1"}}', 1008, 'mark before start'],
     ['a digit before the start', '{"event":"dtmf","dtmf":{"digit":"1"}}', 1008, 'dtmf before start'],
-    ['a start without its contents', '{"event":"start"}', 1007, 'an object is missing'],
+    ['a start without its contents', '{"event":"start"}', 1007, 'start must be an object'],
     [
       'a start without an audio format',
       `{"event":"start","start":{"streamSid":"${sidOf('MZ', 1)}","callSid":"${sidOf('CA', 1)}"}}`,
       1007,
-      'an object is missing',
+      'start.mediaFormat must be an object',
     ],
-    ['a start with an invalid name', startEvent('CA"1', sidOf('MZ', 1)), 1007, 'a text is missing or malformed'],
-    ['an event without a name', '{"media":{}}', 1007, 'a text is missing or malformed'],
-    ['null', 'null', 1007, 'an object is missing'],
+    ['a start with an invalid name', startEvent('CA"1', sidOf('MZ', 1)), 1007, 'start.callSid is missing or invalid'],
+    ['an event without a name', '{"media":{}}', 1007, 'event is missing or invalid'],
+    ['null', 'null', 1007, 'the message must be an object'],
   ])('closes the socket and stores no conversation: %s', async (_, message, code, reason) => {
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
@@ -64,26 +64,26 @@ describe('input that no carrier sends', () => {
 
   it.each([
     ['a second connected', '{"event":"connected"}', 1008, 'connected in a running stream'],
-    ['a digit that no phone has', '{"event":"dtmf","dtmf":{"digit":"E"}}', 1007, 'a text is missing or malformed'],
+    ['a digit that no phone has', '{"event":"dtmf","dtmf":{"digit":"E"}}', 1007, 'dtmf.digit is missing or invalid'],
     [
       'audio of more than 200 ms in one message',
       AUDIO.replace('/////w==', '/'.repeat(2_136)),
       1007,
-      'payload must be base64 of at most 1600 bytes',
+      'media.payload must be valid base64 of at most 1600 bytes of audio',
     ],
     [
       'audio without a time',
       '{"event":"media","media":{"payload":"/////w=="}}',
       1007,
-      'a text is missing or malformed',
+      'media.timestamp is missing or invalid',
     ],
     [
       'audio as a number',
       '{"event":"media","media":{"timestamp":"0","payload":1}}',
       1007,
-      'a text is missing or malformed',
+      'media.payload is missing or invalid',
     ],
-    ['an array in place of an event', '[{"event":"media"}]', 1007, 'an object is missing'],
+    ['an array in place of an event', '[{"event":"media"}]', 1007, 'the message must be an object'],
     ['a binary frame', Buffer.from(AUDIO), 1003, 'binary frames are not supported'],
   ])('ends the call while another continues: %s', async (_, message, code, reason) => {
     await whileAnotherCallRuns(async () => {

@@ -48,7 +48,7 @@ describe('an agent with questions', () => {
       'agent: Hello. This is an automated assistant. I am calling about your table for two. ' +
         'Appointment confirmed? Please say yes or no.',
       'caller: yes',
-      'agent: Thank you. What is your code? Please say or key in the digits.',
+      'agent: Thank you. What is your code? Please say or enter the digits.',
       'caller: four one five two',
       'agent: I heard 4, 1, 5, 2. Is that right?',
       'caller: yes that is right',

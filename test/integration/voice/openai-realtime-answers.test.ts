@@ -99,7 +99,7 @@ describe('a pending reply of the realtime engine', () => {
       call.session().socket.terminate();
       await pause(500);
       for (const key of '1#') call.engine.onDtmf(key);
-      await expectAnswer('[The far end pressed these keys of the telephone: 1 #]');
+      await expectAnswer('[The other person pressed these keys on the phone: 1 #]');
     });
   });
 });

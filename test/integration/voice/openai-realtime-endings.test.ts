@@ -40,7 +40,7 @@ describe('the conclusion of a call', () => {
     await call.ask();
     const result = await call.line.hangUp();
     expect(requests).toBe(2);
-    expect(result.summary).toBe('The agent spoke 2 times and the other side once; no summary could be made.');
+    expect(result.summary).toBe('The agent spoke 2 times and the other person once; no summary could be created.');
     expect(result.outputParameters).toEqual({ confirmed: null, note: null });
   });
 
@@ -77,7 +77,7 @@ describe('the conclusion of a call', () => {
       call.line.say(await call.speech('Hello?'));
       await eventually(() => call.line.callerTurns().length > 0, ANSWER_MS);
       const result = await call.line.hangUp();
-      expect(result.summary).toMatch(/no summary could be made/);
+      expect(result.summary).toMatch(/no summary could be created/);
       expect(result.outputParameters).toEqual({ confirmed: null, note: null });
     },
   );

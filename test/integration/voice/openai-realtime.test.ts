@@ -32,7 +32,7 @@ describe('the realtime engine', () => {
       },
     });
     expect(update?.session?.tools?.map(({ name }) => name)).toEqual(['look_up', 'answering_machine']);
-    expect(update?.session?.instructions).toContain('In your very first sentence say that you are an AI assistant.');
+    expect(update?.session?.instructions).toContain('Say in your first sentence that you are an AI assistant.');
     expect(call.session().errors).toEqual([]);
   });
 

@@ -123,8 +123,8 @@ describe('a call conducted by the pipeline engine', () => {
   });
 
   it('continues after a noise that interrupted, with a note to the model that there were no words', async () => {
-    const goOn = '[The far end made a noise, without words. Go on where you stopped.]';
-    pipeline.chat.answers.set(goOn, { says: 'As I said, it is about tomorrow at ten.' });
+    const afterNoise = '[The other person made a noise, without words. Continue where you stopped.]';
+    pipeline.chat.answers.set(afterNoise, { says: 'As I said, it is about tomorrow at ten.' });
     pipeline.stt.script(['']);
     line = pipeline.dial();
     await eventually(() => line.heard.length > 60, ANSWER_MS);
@@ -137,7 +137,9 @@ describe('a call conducted by the pipeline engine', () => {
 
   it('ends an entry of digits by the end key or a pause, and passes it to the model as digits', async () => {
     pipeline.stt.script([]);
-    pipeline.chat.answers.set('[The far end pressed these keys: 4 1 5 #]', { says: 'Four, one, five. Thank you.' });
+    pipeline.chat.answers.set('[The other person pressed these keys: 4 1 5 #]', {
+      says: 'Four, one, five. Thank you.',
+    });
     line = pipeline.dial();
     await waitForGreeting();
     for (const key of '415#') line.engine.onDtmf(key);

@@ -4,7 +4,7 @@ import { openPipeline, type PipelineOptions } from './support/pipeline-harness';
 async function contractHarness({ silence }: HarnessOptions, options: PipelineOptions = {}): Promise<EngineHarness> {
   const pipeline = await openPipeline({ ...options, ...(silence === undefined ? {} : { silence }) });
   const { chat, stt } = pipeline;
-  chat.answers.set('[The far end pressed these keys: 1 #]', { says: 'Thank you, you pressed one.' });
+  chat.answers.set('[The other person pressed these keys: 1 #]', { says: 'Thank you, you pressed one.' });
   stt.unscripted = 'Hello?';
   chat.otherwise = (text) => ({ says: /ended in about/.test(text) ? 'We have twenty seconds left.' : 'I see.' });
 

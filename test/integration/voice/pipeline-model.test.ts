@@ -49,7 +49,7 @@ describe('the pipeline engine and a language model', () => {
     pipeline.chat.faults.push({ kind: 'stall', ms: 30_000 }, { kind: 'stall', ms: 30_000 });
     await ask();
     await eventually(() => line.failed !== undefined, 60_000);
-    expect(line.failed?.message).toBe('model: sent nothing for 6000 ms');
+    expect(line.failed?.message).toBe('the language model provider sent nothing for 6000 ms');
     expect(line.agentTurns()[1]).toBe(FILLER);
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   }, 90_000);
@@ -64,15 +64,15 @@ describe('the pipeline engine and a language model', () => {
 
   it('keeps what was said before the stream closed, and requests the rest', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'It is tomorrow. It is at ten o clock in the morning.' });
-    const goOn = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
-    pipeline.chat.answers.set(goOn, { says: 'It is at ten.' });
+    const afterFault = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
+    pipeline.chat.answers.set(afterFault, { says: 'It is at ten.' });
     await startGreetedCall();
     pipeline.chat.faults.push({ kind: 'cut', afterCharacters: 24 });
     await ask();
     expect((await agentTurns(2)).slice(1)).toEqual(['It is tomorrow. It is at ten.']);
     expect(pipeline.chat.requests.at(-1)?.messages.slice(-2)).toEqual([
       { role: 'assistant', content: 'It is tomorrow.' },
-      { role: 'user', content: goOn },
+      { role: 'user', content: afterFault },
     ]);
   });
 
@@ -87,7 +87,7 @@ describe('the pipeline engine and a language model', () => {
     for (let i = 0; i < 8; i++) pipeline.chat.faults.push({ kind: 'garbage', text: i % 2 ? 'null' : '{"choices":7}' });
     await ask();
     await eventually(() => line.failed !== undefined, ANSWER_MS);
-    expect(line.failed?.message).toBe('model: sent invalid data');
+    expect(line.failed?.message).toBe('the language model provider sent invalid data');
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   });
 

@@ -111,7 +111,7 @@ describe.each(['elevenlabs', 'openai'] as const)(
       await ask();
       await eventually(() => line.failed !== undefined, ANSWER_MS);
       expect(line.failed?.message).toMatch(
-        /^voice: (sent a message that is not a JSON object|returned text instead of audio)/,
+        /^the text-to-speech provider (sent a message that is not a JSON object|returned text instead of audio)/,
       );
       expect(line.agentTurns()[1]).toMatch(/^I am sorry/);
       const spoken = line.agentTurns().length;

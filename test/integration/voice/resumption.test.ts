@@ -72,7 +72,7 @@ describe('a call that lost its stream', () => {
       'Thank you, I have noted that.',
       BRIDGE,
       '(speech)',
-      'I see. Please go on.',
+      'I see. Please continue.',
     ]);
     const starts = result?.turns.map(({ startMs }) => startMs) ?? [];
     expect(starts).toEqual(starts.toSorted((a, b) => a - b));

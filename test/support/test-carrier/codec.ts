@@ -79,7 +79,8 @@ function eventOf(fields: Record<string, unknown>): MediaEvent {
 }
 
 function text(value: unknown, pattern: RegExp): string {
-  if (typeof value !== 'string' || !pattern.test(value)) throw new ProtocolViolation(1007, 'a text is malformed');
+  if (typeof value !== 'string' || !pattern.test(value))
+    throw new ProtocolViolation(1007, 'a field is missing or invalid');
   return value;
 }
 

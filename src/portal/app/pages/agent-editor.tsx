@@ -106,8 +106,8 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         rows={9}
         hint={
           <>
-            What the agent does and how. The call opens with the first sentence. <code>{'{{name}}'}</code> inserts an
-            input parameter of the request.
+            Describe what the agent does, and how. The call opens with the first sentence. <code>{'{{name}}'}</code>{' '}
+            inserts an input parameter of the request.
           </>
         }
       />

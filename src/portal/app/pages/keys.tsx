@@ -88,7 +88,7 @@ function NewKey({ onCreated }: { onCreated: () => void }) {
       <h2>Create {mode} key</h2>
       <Failure>{form.failure}</Failure>
       {secret === undefined ? null : <Secret value={secret} what="Your API key." />}
-      <TextField label="Name" hint="What the key is used for, like “backend”." {...form.field('name')} />
+      <TextField label="Name" hint="The use of the key, like “backend”." {...form.field('name')} />
       <TextField
         label="Expires"
         type="date"

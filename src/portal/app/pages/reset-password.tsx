@@ -51,7 +51,7 @@ export function ResetPassword() {
       />
       <CheckField
         label="Revoke the API keys that I created"
-        hint="Somebody who knew the old password may have created keys. Applications that use them stop working immediately."
+        hint="A person with the old password may have created keys. Applications that use them stop working immediately."
         {...form.field('revoke_api_keys')}
       />
       <SubmitButton busy={form.busy}>Change password</SubmitButton>

@@ -39,7 +39,8 @@ export function parseTwiml(xml: string): TwimlElement[] {
     const parent = open.at(-1) ?? document;
     if (token.kind === 'text') parent.text += token.text;
     else if (token.kind === 'closing') {
-      if (open.length === 1 || parent.name !== token.name) throw new TwimlError(`</${token.name}> closes nothing.`);
+      if (open.length === 1 || parent.name !== token.name)
+        throw new TwimlError(`</${token.name}> has no matching opening tag.`);
       open.pop();
     } else if (token.kind === 'opening') {
       const { name, attributes, isEmpty } = token;
@@ -49,10 +50,10 @@ export function parseTwiml(xml: string): TwimlElement[] {
       if (open.length > MAX_DEPTH) throw new TwimlError('The document is nested too deeply.');
     }
   }
-  if (open.length > 1) throw new TwimlError(`<${open.at(-1)?.name}> is never closed.`);
+  if (open.length > 1) throw new TwimlError(`<${open.at(-1)?.name}> has no closing tag.`);
   const [root, ...others] = document.children;
   if (root === undefined || others.length > 0 || document.text.trim() !== '') {
-    throw new TwimlError('The document needs exactly one root element.');
+    throw new TwimlError('The document must have exactly one root element.');
   }
   if (root.name !== 'Response') throw new TwimlError('The root element must be <Response>.');
   return root.children;
@@ -121,7 +122,7 @@ function decode(text: string): string {
   const decoded = text.replace(/&(?:#(\d+)|#x([\da-fA-F]+)|(\w+));/g, (_, decimal, hex, name: string | undefined) => {
     if (name === undefined) return String.fromCodePoint(decimal ? Number(decimal) : Number.parseInt(String(hex), 16));
     const character = ENTITIES[name];
-    if (character === undefined) throw new TwimlError(`&${name}; is not known.`);
+    if (character === undefined) throw new TwimlError(`The entity &${name}; is not supported.`);
     return character;
   });
   if (/&(?!#?\w+;)/.test(text)) throw new TwimlError('An ampersand is not escaped.');

@@ -76,7 +76,8 @@ export function nextSource(next: NextUrl, source: TwimlSource, extra?: Record<st
 function readStream(verb: TwimlElement): StreamRequest {
   const stream = verb.children.find((child) => child.name === 'Stream');
   const url = stream?.attributes['url'];
-  if (stream === undefined || url === undefined) throw new InstructionError(12100, '<Connect> needs a <Stream url>.');
+  if (stream === undefined || url === undefined)
+    throw new InstructionError(12100, '<Connect> must contain a <Stream> with the attribute url.');
   const customParameters = Object.fromEntries(
     stream.children
       .filter((child) => child.name === 'Parameter')
@@ -88,10 +89,10 @@ function readStream(verb: TwimlElement): StreamRequest {
 function readDial(verb: TwimlElement, source: TwimlSource): DialVerb {
   const numbers = verb.children.filter((child) => child.name === 'Number');
   if (numbers.length > 1 || numbers.length < verb.children.length) {
-    throw new InstructionError(12100, '<Dial> takes one <Number> here, and nothing else.');
+    throw new InstructionError(12100, '<Dial> must contain a single <Number> and no other element.');
   }
   const number = (numbers[0] ?? verb).text.trim();
-  if (number === '') throw new InstructionError(12100, '<Dial> needs a number.');
+  if (number === '') throw new InstructionError(12100, '<Dial> must contain a phone number.');
   return {
     number,
     ringSeconds: readSeconds(verb, 'timeout', DIAL_RING_SECONDS),

@@ -84,7 +84,7 @@ function sayPhrase(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): void
     type: 'item_failed',
     itemId,
     part: 'voice',
-    message: 'no filler: it would have to wait for TTS, too',
+    message: 'the offline engine has no filler',
   });
 }
 

@@ -8,7 +8,7 @@ export const INTRODUCTION = 'Hello. This is an automated assistant.';
 export const GREETING_WITHOUT_DISCLOSURE = 'Hello.';
 export const REPLIES: readonly string[] = [
   'Thank you, I have noted that.',
-  'I see. Please go on.',
+  'I see. Please continue.',
   'Understood. Is there anything else?',
   'Thank you. I have noted that too.',
 ];
@@ -18,21 +18,21 @@ export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
 export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
 export const LINE_BROKE = 'Sorry, the line broke for a moment.';
 /** The bridging sentence of a resumed conversation that has no open question. */
-export const BRIDGE = `${LINE_BROKE} Please go on.`;
+export const BRIDGE = `${LINE_BROKE} Please continue.`;
 
 export const THANKS = 'Thank you.';
 export const ALL_ANSWERED = 'Thank you. That is all I need to know. Goodbye.';
 export const NOT_UNDERSTOOD = 'Sorry, I did not understand.';
-export const CANNOT_LISTEN = 'Sorry, I cannot listen to you right now. Please use the keys of your telephone.';
+export const CANNOT_LISTEN = 'Sorry, I cannot listen to you right now. Please use the keypad of your phone.';
 export const LEFT_OPEN = 'Let us leave that open.';
 export const NO_OPERATOR = 'I am only an automated assistant and cannot put you through.';
 export const I_HEARD = 'I heard';
 export const IS_THAT_RIGHT = 'Is that right?';
 export const YES_OR_NO = 'Please say yes or no.';
 export const YES_OR_NO_BY_KEY = 'Please say yes or no, or press 1 for yes or 2 for no.';
-export const SAY_DIGITS = 'Please say or key in the digits.';
-export const SAY_DIGIT_BY_DIGIT = 'Please say it digit by digit, or key it in and press the pound key.';
-export const KEY_DIGITS = 'Please key it in and press the pound key.';
+export const SAY_DIGITS = 'Please say or enter the digits.';
+export const SAY_DIGIT_BY_DIGIT = 'Please say it digit by digit, or enter it on your keypad and press the pound key.';
+export const KEY_DIGITS = 'Please enter it on your keypad and press the pound key.';
 export const LET_US_TRY_AGAIN = 'Sorry, let us try again.';
 
 /** All fixed sentences; their audio is cached permanently. */

@@ -45,7 +45,7 @@ export function createChatHistory(prompt: string) {
 }
 
 const NOTES = `# Notes
-Lines in [square brackets] come from the telephone system and not from the far end. Do not read them aloud and do not write any.`;
+Lines in [square brackets] come from the telephone system and not from the other person. Do not read them aloud and do not write such lines.`;
 
 /** Size of the messages as JSON, including tool arguments and field names. */
 function bytesOf(messages: readonly ChatMessage[]): number {

@@ -46,7 +46,8 @@ export function createPerformer(p: {
   async function sayPrepared(itemId: string, phrase: FixedPhrase): Promise<void> {
     const prepared = PREPARED[phrase];
     const audio = prepared && (await p.prepared.getAudio(prepared, call.voice, call.language));
-    if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', 'has no audio for this phrase'));
+    if (audio === undefined)
+      p.itemFailed(itemId, new ProviderError('voice', `supplied no audio for the phrase ${phrase}`));
     else speech.sayPrepared(itemId, textOf(phrase), audio);
   }
 
@@ -81,7 +82,7 @@ export function createPerformer(p: {
     store_latency: ({ sinceMs, knownMs, times, atMs }) =>
       sink.storeLatency(measureLatency({ sinceMs, knownMs }, times, atMs)),
     end: ({ reason }) => sink.end(reason),
-    fail: ({ part, message }) => sink.fail(errorOf(part, message)),
+    fail: ({ message }) => sink.fail(new Error(message)),
   };
 
   return (command) => (performers[command.type] as (command: Performed) => void)(command);
@@ -89,9 +90,4 @@ export function createPerformer(p: {
 
 function voicemailMessage({ voicemail, inputParameters }: EngineCall): string {
   return filled(voicemail.message ?? '', inputParameters);
-}
-
-/** Removes the part's prefix from the message, because ProviderError adds it again. */
-function errorOf(part: ProviderError['part'], message: string): ProviderError {
-  return new ProviderError(part, message.startsWith(`${part}: `) ? message.slice(part.length + 2) : message);
 }

@@ -1,6 +1,12 @@
 /** The kind of provider at fault: STT, LLM or TTS. */
 export type ProviderPart = 'recogniser' | 'model' | 'voice';
 
+const PROVIDERS: Record<ProviderPart, string> = {
+  recogniser: 'the speech-to-text provider',
+  model: 'the language model provider',
+  voice: 'the text-to-speech provider',
+};
+
 /**
  * A provider rejected a request, disconnected, stalled or sent invalid data. The message contains no secrets or speech.
  */
@@ -9,11 +15,12 @@ export class ProviderError extends Error {
 
   constructor(
     readonly part: ProviderPart,
-    message: string,
+    /** The rest of the sentence that begins with the provider, such as `sent invalid data`. */
+    fault: string,
     /** How long the provider asks to wait before a retry, in ms. */
     readonly retryAfterMs?: number,
   ) {
-    super(`${part}: ${message}`);
+    super(`${PROVIDERS[part]} ${fault}`);
   }
 }
 

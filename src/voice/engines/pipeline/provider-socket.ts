@@ -62,7 +62,7 @@ export function openProviderSocket(p: {
     request.destroy();
     lose(`rejected the connection with status ${response.statusCode}`, retryAfterMs);
   });
-  socket.on('error', (error) => lose(`connection failed: ${codeOf(error)}`));
+  socket.on('error', (error) => lose(`failed to respond: ${codeOf(error)}`));
   socket.on('close', (code) => {
     if (over) return;
     if (code !== 1000 || p.onClosed === undefined) return lose(`closed the connection with code ${code}`);

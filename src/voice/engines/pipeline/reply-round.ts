@@ -4,7 +4,7 @@ import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '
 import { createSentenceSplitter } from './sentences.js';
 
 const RETRY_AFTER_MS = 300;
-const GO_ON = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
+const CONTINUE = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
 
 export interface RoundDeps {
   model: ChatModel;
@@ -41,7 +41,7 @@ async function streamRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRe
   const requests: ToolRequest[] = [];
   const sentences = createSentenceSplitter();
   const messages = [...deps.messages()];
-  if (deps.text() !== '') messages.push({ role: 'user', content: GO_ON });
+  if (deps.text() !== '') messages.push({ role: 'user', content: CONTINUE });
   signal.throwIfAborted();
   let isReported = false;
   let isCutOff = false;

@@ -164,7 +164,9 @@ export function startReply(deps: ReplyDeps) {
     confirmNow();
   }
 
-  run().catch((error: unknown) => fail(error instanceof ProviderError ? error : new ProviderError('model', 'failed')));
+  run().catch((error: unknown) =>
+    fail(error instanceof ProviderError ? error : new ProviderError('model', 'failed for an unknown reason')),
+  );
 
   return {
     messages: () => messagesOf(rounds),

@@ -16,8 +16,8 @@ export function listChatTools(call: EngineCall): ChatTool[] {
     {
       name: ANSWERING_MACHINE_TOOL,
       description:
-        'Call this at once, and without saying anything, when a recording, a mailbox or an answering machine has ' +
-        'answered instead of a person. What is to be done then, be it to leave a message or to hang up, is done for you.',
+        'Call this at once, and without saying anything, when a recording, voicemail or an answering machine has ' +
+        'answered instead of a person. You do not have to leave a message or hang up: this is done for you.',
       parameters: { type: 'object', properties: {}, required: [], additionalProperties: false },
     },
   ];

@@ -72,7 +72,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function onDone(): void {
     // If TTS ended early, retry, or the rest of the text would be lost unnoticed.
-    if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended before all text was spoken'));
+    if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended the audio before all text was spoken'));
     if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'returned no audio'));
     text.done();
     endSpeech();

@@ -38,19 +38,19 @@ export function createOpenAiRealtimeEngine(p: {
 }
 
 function createEngine(deps: RealtimeSessionDeps): Engine {
-  let talk: RealtimeSession | undefined;
+  let session: RealtimeSession | undefined;
   return {
     name: OPENAI_REALTIME,
     capabilities: { freeForm: true, dtmf: true },
     async start(call, sink) {
-      talk = startRealtimeSession(deps, call, sink);
+      session = startRealtimeSession(deps, call, sink);
     },
-    onCallerAudio: (frame, timestampMs) => talk?.onCallerAudio(frame, timestampMs),
-    onDtmf: (digit) => talk?.onDtmf(digit),
-    onPlayed: (itemId, playedMs, complete) => talk?.onPlayed(itemId, playedMs, complete),
-    onEndingSoon: (secondsLeft) => talk?.onEndingSoon(secondsLeft),
-    onAnsweredBy: (who) => talk?.onAnsweredBy(who),
+    onCallerAudio: (frame, timestampMs) => session?.onCallerAudio(frame, timestampMs),
+    onDtmf: (digit) => session?.onDtmf(digit),
+    onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
+    onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
+    onAnsweredBy: (who) => session?.onAnsweredBy(who),
     stop: () =>
-      talk?.stop() ?? Promise.resolve({ summary: 'The call did not begin.', outputParameters: emptyValues({}) }),
+      session?.stop() ?? Promise.resolve({ summary: 'The call did not begin.', outputParameters: emptyValues({}) }),
   };
 }

@@ -23,9 +23,9 @@ const LOCAL: Partial<Record<FixedPhrase, OfflinePhrase>> = {
 
 /** Instructions for sentences that the model words freely. */
 const TASKS: Partial<Record<FixedPhrase, string>> = {
-  reprompt: 'The far end has been silent for a while. Ask in one short sentence whether they are still there.',
+  reprompt: 'The other person has been silent for a while. Ask in one short sentence whether they are still there.',
   silence_goodbye:
-    'The far end has been silent for long. Say in one sentence that you cannot hear them and will hang up, and goodbye.',
+    'The other person has been silent for a long time. Say in one sentence that you cannot hear them and will hang up, and say goodbye.',
 };
 
 const nothing = () => undefined;
@@ -60,7 +60,7 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
     },
     add_to_history({ from, text, digits }) {
       if (from === 'caller') return;
-      const pressed = digits && `[The far end pressed these keys of the telephone: ${spacedDigits(digits)}]`;
+      const pressed = digits && `[The other person pressed these keys on the phone: ${spacedDigits(digits)}]`;
       link.send(pressed === undefined ? textItem('system', text) : textItem('user', pressed));
     },
     request_reply: ({ replyId }) => responses.request({ kind: 'reply', id: replyId, ...tools.onReplyBegin(replyId) }),
@@ -97,17 +97,17 @@ function sayByModel({ call, link, responses, dispatch }: PerformerDeps, { itemId
 
 function messageTask({ voicemail, inputParameters }: EngineCall): string {
   const message = filled(voicemail.message ?? '', inputParameters).replace(/[⟦⟧]/g, '');
-  return `The mailbox records now. Say exactly the following and nothing else: ⟦${message}⟧`;
+  return `The voicemail is recording now. Say exactly the following and nothing else: ⟦${message}⟧`;
 }
 
 async function sayPrepared(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): Promise<void> {
   const local = LOCAL[phrase];
   try {
-    if (local === undefined) throw new Error('this phrase has no offline audio');
+    if (local === undefined) throw new Error(`there is no text for the phrase ${phrase}`);
     p.speech.sayPrepared(itemId, local, await p.phrases.synthesize(local, p.call.voice));
   } catch (error) {
-    p.logger.warn({ callId: p.call.callId, err: error }, 'offline speech unavailable');
-    p.dispatch({ type: 'item_failed', itemId, part: 'voice', message: 'offline speech unavailable' });
+    p.logger.warn({ callId: p.call.callId, err: error }, 'fixed phrase could not be synthesized');
+    p.dispatch({ type: 'item_failed', itemId, part: 'voice', message: 'a fixed phrase could not be synthesized' });
   }
 }
 

@@ -130,7 +130,7 @@ function onSpeech({ responses, speech, dispatch, now }: ProviderEventsDeps, even
 
 /** Fails a reply or sentence that the provider will not finish. A reprompt is skipped without a failure. */
 function giveUp({ dispatch, speech, state }: ProviderEventsDeps, { kind, id }: Purpose): void {
-  const fault = { part: 'model', message: 'the provider is away' } as const;
+  const fault = { part: 'model', message: 'the provider is unavailable' } as const;
   if (kind === 'reply') return dispatch({ type: 'reply_failed', replyId: id, ...fault });
   const expected = state().playback.expected.find((item) => item.id === id);
   if (expected === undefined) return speech.endAllItems();

@@ -86,7 +86,7 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
 function replyToDigits(state: SessionState, digits: string, atMs: number): SessionStep {
   const introduction = engineCompletesDigits(state) ? { ...state.introduction, heard: true } : state.introduction;
   const waiting = startReplyWait({ ...state, introduction }, { sinceMs: atMs, knownMs: atMs });
-  const note = `The far end pressed these keys: ${spacedDigits(digits)}`;
+  const note = `The other person pressed these keys: ${spacedDigits(digits)}`;
   return replyToNote(waiting, note, atMs, { task: 'digits', digits });
 }
 

@@ -50,10 +50,10 @@ import { inOrder, isClosing, providerStartsReplies, without, type SessionState, 
 import { onToolCalled, onToolFinished } from './tools.js';
 import {
   flushWords,
-  onRecogniserAlive,
-  onRecogniserLost,
+  onSttAlive,
+  onSttLost,
   onTurnEnded,
-  onTurnGoesOn,
+  onTurnContinued,
   onTurnMayEnd,
   onTurnTimer,
   onVoiceEnded,
@@ -107,12 +107,12 @@ const ON_EVENT: Handlers = {
   voice_ended: onVoiceEnded,
   words: onWords,
   turn_may_end: onTurnMayEnd,
-  turn_goes_on: onTurnGoesOn,
+  turn_goes_on: onTurnContinued,
   turn_ended: onTurnEnded,
   turn_over: onTurnOver,
   turn_words: onTurnWords,
-  recogniser_alive: onRecogniserAlive,
-  recogniser_lost: (state, { atMs }) => onRecogniserLost(state, atMs),
+  recogniser_alive: onSttAlive,
+  recogniser_lost: (state, { atMs }) => onSttLost(state, atMs),
   recogniser_reopened: (state, { atMs }) => restartVoiceTimeouts(state, atMs),
   dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
   dtmf_entered: (state, { atMs }) => onDigitsEntered(state, atMs),
@@ -182,7 +182,7 @@ function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): Se
   if (isClosing(opened)) return [opened, []];
   // If the caller is already speaking, reply to the caller instead of starting the conversation.
   if (opened.turns.isOpen) return [{ ...opened, pendingNote: opened.pendingNote ?? 'question' }, []];
-  const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
+  const note = state.setup.introduced ? 'The line is back. Continue.' : 'The line is open. Begin to speak.';
   return replyToNote(opened, note, atMs, { task: 'resume' });
 }
 

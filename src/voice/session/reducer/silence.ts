@@ -5,7 +5,7 @@ import { beginClosing } from './closing.js';
 import type { ItemKind } from './kinds.js';
 import { isBusy, type SessionState, type SessionStep } from './state.js';
 
-const NO_ANSWER = 'The far end has not answered. Introduce yourself again, and ask whether they are there.';
+const NO_ANSWER = 'The other person has not answered. Introduce yourself again, and ask whether they are there.';
 
 /** Resets the silence timeout when the caller has spoken or pressed a key. */
 export function resetSilence(state: SessionState, atMs: number): SessionState {

@@ -19,8 +19,8 @@ import {
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-const NOISE = 'The far end made a noise, without words. Go on where you stopped.';
-const NOT_UNDERSTOOD = 'The far end said something that could not be understood. Ask for it again.';
+const NOISE = 'The other person made a noise, without words. Continue where you stopped.';
+const NOT_UNDERSTOOD = 'The other person said something that could not be understood. Ask them to repeat it.';
 
 export function onVoiceStarted(
   state: SessionState,
@@ -72,7 +72,7 @@ export function onTurnMayEnd(state: SessionState, event: EventOf<'turn_may_end'>
     : beginEarlyReply(next, event.text, event.atMs);
 }
 
-export function onTurnGoesOn(state: SessionState): SessionStep {
+export function onTurnContinued(state: SessionState): SessionStep {
   return dropEarlyReply(withoutMayEnd(state));
 }
 
@@ -155,13 +155,13 @@ function endAsNoise(state: SessionState, atMs: number): SessionStep {
   return inOrder(quiet, (next) => replyToNote(next, pendingNote === 'rest' ? NOISE : NOT_UNDERSTOOD, atMs));
 }
 
-export function onRecogniserAlive(state: SessionState): SessionState {
+export function onSttAlive(state: SessionState): SessionState {
   const { voice } = state.turns;
   return voice === undefined ? state : withTurns(state, { voice: { ...voice, hasResponse: true } });
 }
 
 /** Handles a lost STT stream. A new stream receives the turn's audio again, and a waiting caller hears a filler. */
-export function onRecogniserLost(state: SessionState, atMs: number): SessionStep {
+export function onSttLost(state: SessionState, atMs: number): SessionStep {
   const { voice } = state.turns;
   const isWaiting = voice !== undefined && voice.ended && mayContainWords(state, voice);
   return inOrder(dropEarlyReply(restartVoiceTimeouts(withoutMayEnd(withTurns(state, { words: '' })), atMs)), (next) =>

@@ -20,7 +20,7 @@ const NEXT_TURN_AFTER_MS = 600;
 const LANGUAGES = 'en en-US en-GB de es es-419 fr hi it ja nl pt pt-BR'.split(' ');
 
 /** A fault of one connection. */
-export type RecogniserFault =
+export type SttFault =
   | { kind: 'refuse'; status: number; headers?: Record<string, string> }
   /** Accepts everything and responds to nothing. */
   | { kind: 'stall' }
@@ -37,7 +37,7 @@ export interface FakeDeepgram extends Loopback {
   /** The transcript of every turn on a connection that has no script. */
   unscripted: string;
   /** Faults of the next connections, one for each connection. */
-  faults: RecogniserFault[];
+  faults: SttFault[];
   /** The URLs of all connections so far. */
   urls: URL[];
   authorizations: (string | undefined)[];
@@ -95,7 +95,7 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     });
   }
 
-  const pending: RecogniserFault[] = [];
+  const pending: SttFault[] = [];
   const loopback = await openLoopback({
     rejectUpgrade({ url }) {
       const { pathname, searchParams } = new URL(url ?? '', 'ws://fake');

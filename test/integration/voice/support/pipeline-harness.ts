@@ -30,7 +30,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
   const tts = await (provider === 'elevenlabs' ? openFakeElevenLabs() : openFakeOpenAiSpeech());
   const callers = createSynthesizer();
   chat.answers.set(GREETED_BY, { says: GREETING });
-  chat.answers.set('[The line is back. Go on.]', { says: 'Sorry, the line broke for a moment.' });
+  chat.answers.set('[The line is back. Continue.]', { says: 'Sorry, the line broke for a moment.' });
   const settings: PipelineSettings = {
     stt: {
       baseUrl: `ws://127.0.0.1:${stt.port}`,

@@ -160,7 +160,7 @@ function toProviderError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SyntaxError || error instanceof z.ZodError)
     return new ProviderError('model', 'sent invalid data');
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return new ProviderError('model', `connection failed: ${cause?.code ?? 'broken off'}`);
+  return new ProviderError('model', `failed to respond: ${cause?.code ?? 'the connection was closed'}`);
 }
 
 function readJson<T>(schema: z.ZodType<T>, text: string): T {

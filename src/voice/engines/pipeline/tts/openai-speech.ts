@@ -105,7 +105,9 @@ export function createOpenAiTts(
       function lose(error: unknown): void {
         if (over) return;
         cancel();
-        events.onLost(error instanceof ProviderError ? error : new ProviderError('voice', 'failed'));
+        events.onLost(
+          error instanceof ProviderError ? error : new ProviderError('voice', 'failed for an unknown reason'),
+        );
       }
 
       function cancel(): void {
@@ -181,5 +183,5 @@ function toProviderError(error: unknown, signal: AbortSignal): ProviderError {
   if (error instanceof ProviderError) return error;
   if (signal.aborted && signal.reason instanceof ProviderError) return signal.reason;
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return new ProviderError('voice', `connection failed: ${cause?.code ?? 'broken off'}`);
+  return new ProviderError('voice', `failed to respond: ${cause?.code ?? 'the connection was closed'}`);
 }

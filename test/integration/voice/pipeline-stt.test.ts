@@ -108,7 +108,7 @@ describe.each(['nova-3', 'flux-general-en'])('the pipeline engine with the STT m
     await startGreetedCall(['Never understood.']);
     line.say(await pipeline.speak('Yes, that suits me.'));
     await eventually(() => line.failed !== undefined, ANSWER_MS);
-    expect(line.failed?.message).toBe('recogniser: closed the connection with code 1011');
+    expect(line.failed?.message).toBe('the speech-to-text provider closed the connection with code 1011');
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
     expect(line.callerTurns()).toEqual([]);
   });
@@ -120,13 +120,13 @@ describe('STT languages', () => {
     const losses: string[] = [];
     const told = () => undefined;
     const events = { onInterim: told, onProbableEnd: told, onTurnContinued: told, onEnd: told, onActivity: told };
-    const recogniser = createDeepgramStt({
+    const stt = createDeepgramStt({
       baseUrl: `ws://127.0.0.1:${fake.port}`,
       apiKey: 'key',
       model: 'nova-3',
     });
     const streams = LANGUAGES.map(({ tag }) =>
-      recogniser.open(tag, { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) }),
+      stt.open(tag, { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) }),
     );
     await eventually(() => fake.urls.length + losses.length === LANGUAGES.length);
     for (const stream of streams) stream.close();

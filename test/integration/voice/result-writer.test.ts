@@ -13,7 +13,7 @@ describe('a result when the database is unavailable for too long', () => {
     'is given up after the %s, and its claim resolves as false',
     async (event) => {
       const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
-      const database = await openDatabase(`mongodb://${gate.address}/keeper_${randomUUID()}`, { waitMs: 300 });
+      const database = await openDatabase(`mongodb://${gate.address}/writer_${randomUUID()}`, { waitMs: 300 });
       gate.shut();
       const startedAt = new Date();
       const beginning = {
@@ -23,7 +23,7 @@ describe('a result when the database is unavailable for too long', () => {
         engine: 'x',
         startedAt,
       };
-      const keeper = createResultWriter({
+      const writer = createResultWriter({
         results: createCallResults(database),
         beginning,
         logger,
@@ -39,9 +39,9 @@ describe('a result when the database is unavailable for too long', () => {
         endedAt: startedAt,
         endReason: 'carrier_stop' as const,
       };
-      const kept = event === 'end' ? keeper.finish(() => ending) : keeper.suspend(() => progress);
+      const kept = event === 'end' ? writer.finish(() => ending) : writer.suspend(() => progress);
       expect(await kept).toBe('given_up');
-      expect(await keeper.claimed).toBe(false);
+      expect(await writer.claimed).toBe(false);
       await database.close();
       await gate.close();
     },
