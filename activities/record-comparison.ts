@@ -22,10 +22,7 @@ export function createRecordComparison(
 ) {
   const { database, ledger, checks, walks, report, unfinishedWebhooks, logger } = deps;
 
-  /**
-   * Reads the bill after a sweep of the ledger account, which writes an entry for every operation. Without the sweep,
-   * entries that are not written yet would look missing.
-   */
+  /** Writes all ledger entries of the account (`sweep`), then reads the bill. Unwritten entries would look missing. */
   async function readSwept(call: CallKey): Promise<CallBill | undefined> {
     await ledger.sweep(call.ledgerAccountId);
     return (await readBills(database, [call]))[0];

@@ -115,10 +115,7 @@ export function createWebhookSender(deps: {
     await attempts.finish(callId, number, { outcome: 'interrupted' }, new Date(failedAt));
   }
 
-  /**
-   * Records the state of a delivery, for lists. If the write is lost, the next attempt repeats it, because the state is
-   * computed from the stored attempts each time.
-   */
+  /** Records a delivery's state, for lists. If the write is lost, the next attempt computes and writes it again. */
   async function recordState(
     { callId, state }: WebhookDeliveryDocument,
     step: 'delivered' | 'exhausted' | 'retry',
