@@ -8,7 +8,7 @@ export interface ReconciliationRound {
   comparedCalls: number;
   /** Number of records skipped because they have no valid call id or ledger account. The log contains their ids. */
   brokenRecords: number;
-  /** Calls ended by this round because their workflow had not. */
+  /** Number of calls that this round ended because their workflows had not done so. */
   endedCalls: number;
   /** Number of estimated bills corrected to the carrier's duration. */
   correctedBills: number;

@@ -9,8 +9,8 @@ import { createWatcherCounts } from './watcher-counts.js';
 const FIRST_POLLS_MS = [25, 50, 100, 200];
 const POLL_INTERVAL_MS = 300;
 /**
- * A new request sets the polling back to this step of `FIRST_POLLS_MS`. It is not the first step, because one query
- * serves all waiting requests.
+ * When a new request begins to wait, polling starts again at this index of `FIRST_POLLS_MS`. It does not start at the
+ * shortest pause, because all waiting requests share one query and would be polled too often.
  */
 const LATER_POLL_STEP = 2;
 /** Maximum waiting requests of one account in one mode. */

@@ -7,7 +7,7 @@ export type FixedPhrase = 'filler' | 'reprompt' | 'silence_goodbye' | 'apology' 
 
 /** Commands of the reducer, performed in order. */
 export type SessionCommand =
-  /** Speaks a fixed sentence as one item, by TTS or from audio prepared earlier. */
+  /** Speaks a fixed sentence, by TTS or from audio prepared earlier. The sentence is one item of the playback queue. */
   | { type: 'say'; itemId: string; phrase: FixedPhrase; by: 'voice' | 'prepared' }
   /** Sends the oldest waiting chunk of an item to the caller. */
   | { type: 'send_audio'; itemId: string }
