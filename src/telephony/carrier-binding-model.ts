@@ -9,7 +9,7 @@ import type { AnsweredBy } from '../kernel/call-state.js';
 export interface CarrierBindingDocument {
   _id: string;
   /**
-   * The carrier's call id. A closed row has `closed:<call id>` instead of no value, because the index on this field is
+   * The carrier's call id. A closed row has `closed:<call id>`, and not an absent value, because the index on this field is
    * unique and not sparse: not every supported database server can build a sparse one.
    */
   carrierSid: string;

@@ -45,7 +45,7 @@ export async function showAccount({ database }: AdminConnection, out: Output, ac
 
 /**
  * Options of `accounts limits`, with commander's attribute names. With `default` or `all`, the account no longer has a
- * limit of its own. With `none`, it has no limit at all.
+ * separate limit. With `none`, it has no limit at all.
  */
 export interface LimitOptions {
   plan?: Plan;

@@ -157,7 +157,7 @@ describe('the OpenAPI document', () => {
         const concrete = path.replace('{file}', 'start.js').replaceAll(/\{\w+\}/g, 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN');
         const answer = await service.request(concrete, { method: method.toUpperCase(), key: customer.testKey });
         expect([405, 500, 503]).not.toContain(answer.status);
-        // A missing resource must have a message of its own. The generic message is only for unknown paths.
+        // A missing resource must have its own message. The generic message is only for unknown paths.
         expect(answer.json['message']).not.toBe('There is no such endpoint or object.');
       }
     }
