@@ -173,7 +173,7 @@ function onEventAfterStop(state: SessionState, event: SessionEvent): SessionStep
 }
 
 /**
- * Starts the conversation. A provider that starts replies does not have to be told that the line is open: its instructions
+ * Starts the conversation. A provider that starts replies needs no message about the open line, because its instructions
  * say how to begin.
  */
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
