@@ -123,16 +123,8 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         database.accounts.exists({ _id: accountId, inboundAgentId: agentId }),
         database.phoneNumbers.exists({ accountId, agentId }),
       ]);
-      if (ofAccount)
-        throw new ServiceError(
-          'CONFLICT',
-          'This is the inbound agent of the account. Set another inbound agent first.',
-        );
-      if (ofNumber)
-        throw new ServiceError(
-          'CONFLICT',
-          'This agent answers one of your phone numbers. Assign another agent to the number first.',
-        );
+      if (ofAccount) throw inUse('This is the inbound agent of the account. Set another inbound agent first.');
+      if (ofNumber) throw inUse('This agent answers one of your phone numbers. Assign another agent to it first.');
       await agents.updateOne({ _id: agentId, accountId, archivedAt: null }, { $set: { archivedAt: new Date() } });
       const agent = await queries.findOf({ accountId, agentId });
       if (!agent) throw agentNotFound();
@@ -161,6 +153,10 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       return changed ?? present;
     },
   };
+}
+
+function inUse(message: string): ServiceError {
+  return new ServiceError('CONFLICT', message);
 }
 
 function tooMany(unverified: true | undefined): ServiceError {

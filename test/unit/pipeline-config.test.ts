@@ -62,7 +62,7 @@ describe('the configuration of the pipeline engine', () => {
     [{ ...KEYS, TTS_PROVIDER: 'openai' }, 'The pipeline engine needs TTS_API_KEY with TTS_PROVIDER=openai.'],
     [{ ...KEYS, TTS_BASE_URL: 'https://api.elevenlabs.io' }, 'TTS_BASE_URL must begin with wss://'],
     [{ ...KEYS, STT_BASE_URL: 'https://api.deepgram.com' }, 'STT_BASE_URL'],
-    [{ ...KEYS, TTS_VOICES: 'amber' }, 'TTS_VOICES: must be voices like'],
+    [{ ...KEYS, TTS_VOICES: 'amber' }, 'TTS_VOICES: must be a comma-separated list of voices'],
   ])('is rejected at start-up with a clear message: %j', (env, sentence) => {
     expect(() => parseConfig(env as NodeJS.ProcessEnv)).toThrow(sentence);
   });

@@ -46,8 +46,7 @@ export function createPerformer(p: {
   async function sayPrepared(itemId: string, phrase: FixedPhrase): Promise<void> {
     const prepared = PREPARED[phrase];
     const audio = prepared && (await p.prepared.getAudio(prepared, call.voice, call.language));
-    if (audio === undefined)
-      p.itemFailed(itemId, new ProviderError('voice', `supplied no audio for the phrase ${phrase}`));
+    if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', `has no audio for the phrase ${phrase}`));
     else speech.sayPrepared(itemId, textOf(phrase), audio);
   }
 
