@@ -17,6 +17,7 @@ type Shared = Pick<
   | 'clock'
   | 'closing'
   | 'lostForGoodMs'
+  | 'costsEveryMs'
   | 'timings'
 >;
 

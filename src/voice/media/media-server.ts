@@ -44,6 +44,7 @@ export interface MediaServerDeps {
       shutdownMs: number;
       endingsEveryMs: number;
       lostForGoodMs: number;
+      costsEveryMs: number;
       recordingGiveUpMs: number;
     }
   >;
@@ -172,7 +173,7 @@ function sharedByStreams(
   closing: AbortSignal,
 ) {
   const { config, database, gateway, calls, dialGate, logger, timings } = deps;
-  const { lostForGoodMs, recordingGiveUpMs: giveUpAfterMs } = timings;
+  const { lostForGoodMs, costsEveryMs, recordingGiveUpMs: giveUpAfterMs } = timings;
   const recordings = config.recordings.enabled
     ? createRecordings(database, giveUpAfterMs === undefined ? {} : { giveUpAfterMs })
     : undefined;
@@ -196,6 +197,7 @@ function sharedByStreams(
     clock: createFrameClock(),
     closing,
     ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
+    ...(costsEveryMs === undefined ? {} : { costsEveryMs }),
     timings,
   };
 }
