@@ -10,6 +10,7 @@ type Shared = Pick<
   StreamSessionDeps,
   | 'results'
   | 'recordings'
+  | 'testRecordingTime'
   | 'gateway'
   | 'engineCosts'
   | 'tools'

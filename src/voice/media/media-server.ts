@@ -12,6 +12,7 @@ import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
+import { createTestRecordingTime } from '../recordings/test-recording-time.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -190,6 +191,7 @@ function sharedByStreams(
   return {
     results: createConversationResults(database, calls),
     ...(recordings === undefined ? {} : { recordings }),
+    testRecordingTime: createTestRecordingTime({ database, logger, ...config.recordings }),
     gateway,
     engineCosts: dialGate,
     tools,

@@ -4,6 +4,7 @@ import type { CarrierStream } from '../media/carrier-stream.js';
 import { createMediaReports } from '../media/media-reports.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Recordings } from '../recordings/recordings.js';
+import type { TestRecordingTime } from '../recordings/test-recording-time.js';
 import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
 import { createConversationRecord } from '../results/conversation-record.js';
 import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
@@ -26,6 +27,7 @@ export interface SessionStorageDeps {
   results: ConversationResults;
   /** Absent if calls are not recorded. */
   recordings?: Recordings;
+  testRecordingTime: TestRecordingTime;
   gateway: MediaSignals;
   engineCosts: Pick<DialGate, 'addEngineCost'>;
   logger: Logger;
@@ -68,10 +70,12 @@ export function createSessionStorage(
     onSuperseded: p.onSuperseded,
   });
   const { accountId, mode } = request;
+  const test = mode === 'test';
+  const mayStore = test ? deps.testRecordingTime.ofStream({ accountId, callId, stream: resumption }) : undefined;
   const recorder =
     deps.recordings &&
     createTwoTrackRecorder(
-      deps.recordings.open({ callId, stream: resumption, offsetMs, test: mode === 'test' }, writer.claimed),
+      deps.recordings.open({ callId, stream: resumption, offsetMs, test }, writer.claimed, mayStore),
     );
   const reports = createMediaReports({ gateway: deps.gateway, callId, streamId, carrierSid, logger });
   const costs = createCostReports({
