@@ -76,13 +76,22 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
     }
     const audited = principal && route.method !== 'get' && !route.unaudited ? principal : undefined;
-    if (audited) await changeQuota.admit(ctx, audited, route, changedMode(route, audited));
     const parts = await readRequest(ctx, route);
-    const work = async () => handle({ ctx, ...(principal && { principal }), ...parts });
-    const result = await runQueued(ctx, route, principal, work);
-    const change = sendAnswer(ctx, route, result, !config.production);
-    if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
-    if (audited && !change.unchanged) await recordChange(ctx, audited, { id, route, target: change.target });
+    let withdraw = () => {};
+    const work = async () => {
+      if (audited) withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
+      return handle({ ctx, ...(principal && { principal }), ...parts });
+    };
+    try {
+      const result = await runQueued(ctx, route, principal, work);
+      const change = sendAnswer(ctx, route, result, !config.production);
+      if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
+      if (change.unchanged) withdraw();
+      else if (audited) await recordChange(ctx, audited, { id, route, target: change.target });
+    } catch (error) {
+      withdraw();
+      throw error;
+    }
   }
 
   async function runQueued<T>(
@@ -103,10 +112,16 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     const { account, actor } = principal;
     const mode = changedMode(route, principal);
     const pathId = Object.values(ctx['params'] as Record<string, string>)[0];
-    await changeQuota.count(principal, route, mode);
     await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: pathId ?? target });
   }
 
+  return createRouter(bound, handleRequest);
+}
+
+function createRouter(
+  bound: readonly BoundRoute[],
+  handleRequest: (ctx: ApiContext, bound: BoundRoute) => Promise<void>,
+): Router<RequestState> {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const each of bound) {
     const { route } = each;

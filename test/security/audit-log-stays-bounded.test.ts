@@ -1,6 +1,13 @@
 import { routes } from '../../src/api/routes.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import {
+  eventually,
+  expectError,
+  startService,
+  type Answer,
+  type Customer,
+  type Service,
+} from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { createBrowser } from '../support/http/portal-support.js';
 
@@ -163,6 +170,32 @@ describe('limits on changes keep audit log entries from being pushed out', () =>
     expect(await entriesOf(account._id)).toHaveLength(before + 2);
     // A leaked test key that fills the log does not prevent changes in live mode.
     expect((await ask.post('/agents', liveKey, agent)).status).toBe(200);
+  });
+
+  it('a burst of changes gets exactly the changes that are left', async () => {
+    const { account, testKey } = await service.customer();
+    await useUp(account._id, 'test', 'key', 290);
+    const burst = await Promise.all(Array.from({ length: 60 }, () => ask.post('/agents', testKey, agent)));
+    expect(burst.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(burst.filter(({ status }) => status === 429)).toHaveLength(50);
+    expect(await entriesOf(account._id)).toHaveLength(10);
+  });
+
+  it('a request that fails or changes nothing is not counted', async () => {
+    const { account, testKey } = await service.customer();
+    const { agent_id: agentId } = (await ask.post('/agents', testKey, agent)).json;
+    await useUp(account._id, 'test', 'key', 299);
+    const key = `changes:${account._id}:test:key`;
+    const settled = async () =>
+      eventually(async () => (await service.database.rateLimits.collection.findOne({ key }))?.['points'] === 299);
+    for (let n = 0; n < 3; n++) {
+      expect((await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'A' })).status).toBe(200);
+      await settled();
+      expect((await ask.patch('/agents/agent_00000000000000000000000000', testKey, { name: 'B' })).status).toBe(404);
+      await settled();
+    }
+    expect((await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'B' })).status).toBe(200);
+    expectError(await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'C' }), 429, 'RATE_LIMIT_EXCEEDED');
   });
 
   it('members are counted separately from keys, and an unverified account’s members have 50 changes', async () => {

@@ -3,6 +3,9 @@ import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { parseConfig } from '../../src/platform/config/config.js';
+import { driverCollection } from '../../src/platform/mongo/driver-collection.js';
+import type { PeriodCountDocument } from '../../src/telephony/destinations/model.js';
+import { createPeriodCounts } from '../../src/telephony/destinations/period-counts.js';
 import { openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
 import { eventually, expectError, startService, type Customer, type Service } from '../support/http/harness.js';
@@ -76,6 +79,81 @@ describe('engines that cost more than the calls of their account are billed', ()
     customer = { ...customer, account: (await service.accounts.find(customer.account._id)) as Customer['account'] };
     await addCost(100 * USD);
     expect(await admit()).toBeUndefined();
+  });
+});
+
+describe('the cost of a stream that continues', () => {
+  const engine = createScriptedEngine();
+  let media: MediaFixture;
+  beforeAll(async () => {
+    media = await openMediaFixture({ engine: engine.factory, env: REAL_CARRIER, timings: { costsEveryMs: 100 } });
+  }, 60_000);
+  afterAll(() => media.close());
+
+  const config = parseConfig({ NODE_ENV: 'test', ...REAL_CARRIER });
+  const countOf = async (accountId: string) =>
+    (await media.database.destinationCounts.findById(`${accountId}~live~engines~day`).lean())?.count ?? 0;
+
+  async function openStream() {
+    const account = await createAccounts(media.database).create({ name: 'Acme' });
+    const { callId, ...placed } = await media.placeCall({ accountId: account._id });
+    const line = await media.openLine({ callId, ...placed });
+    await eventually(async () => engine.calls.has(callId));
+    return { account, line, scripted: engine.calls.get(callId) as ScriptedCall };
+  }
+
+  it('is counted while it grows, so that little is lost if the process is killed, and once in all', async () => {
+    const { account, line, scripted } = await openStream();
+    const gate = createCallGate({ config, database: media.database });
+    const admit = () => gate.admitReceived({ account, mode: 'live', callId: newCallId() });
+    scripted.usage = { units: {}, costMicros: 3 * USD };
+    await eventually(async () => (await countOf(account._id)) === 3 * USD);
+    expect(await admit()).toBeUndefined();
+    scripted.usage = { units: {}, costMicros: 8 * USD };
+    await eventually(async () => (await admit()) !== undefined);
+    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    scripted.result = { usage: { units: {}, costMicros: 9 * USD } };
+    scripted.sink.end('agent_hangup');
+    await line.closed;
+    await eventually(async () => (await countOf(account._id)) === 9 * USD);
+  }, 60_000);
+
+  it('is counted when another stream has taken over the call', async () => {
+    const { account, line, scripted } = await openStream();
+    scripted.result = { usage: { units: {}, costMicros: 2 * USD } };
+    const { callId } = scripted.call;
+    await media.database.conversationResults.updateOne({ _id: callId }, { $set: { streamSid: 'another' } });
+    scripted.sink.storeAnsweredBy('human');
+    await line.closed;
+    await eventually(async () => (await countOf(account._id)) > 0);
+    expect(await countOf(account._id)).toBe(2 * USD);
+  }, 60_000);
+
+  it('counts in the day in which it arises, even if reports arrive repeatedly or late', async () => {
+    let now = new Date('2026-11-22T23:59:00Z');
+    const { destinationCounts } = media.database;
+    const documents = driverCollection<PeriodCountDocument>(media.database, destinationCounts);
+    const counts = createPeriodCounts(documents, () => now);
+    const _id = 'midnight~live~engines~day';
+    const report = (member: string, total: number, counted: number) =>
+      counts.raise({ _id, period: 'day', member, total, counted });
+    const count = async () => (await destinationCounts.findById(_id).lean())?.count;
+    for (const [total, counted] of [
+      [5, 0],
+      [5, 0],
+      [7, 5],
+      [5, 0],
+      [9, 5],
+    ] as const)
+      await report('a', total, counted);
+    await report('b', 4, 0);
+    expect(await count()).toBe(13);
+    now = new Date('2026-11-23T00:01:00Z');
+    await report('a', 12, 9);
+    await report('b', 5, 4);
+    expect(await count()).toBe(4);
+    await Promise.all([1, 2, 3, 4, 5].map((n) => report(`c${n}`, n, 0)));
+    expect(await count()).toBe(19);
   });
 });
 

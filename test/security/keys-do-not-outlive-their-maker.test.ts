@@ -49,6 +49,85 @@ describe('a key that expires', () => {
   });
 });
 
+describe('an expiry that is shortened while a key is used', () => {
+  const sooner = inMinutes(10);
+  const expiryOf = async (accountId: string, keyId: unknown) =>
+    (await service.apiKeys.list(accountId)).find((key) => key.keyId === keyId)?.expiresAt;
+
+  /** Runs a function after the service has read the keys, and before its next write of them. */
+  function beforeNextWrite(method: 'create' | 'findOneAndUpdate', happen: () => Promise<unknown>): void {
+    const of = service.database.apiKeys as unknown as Record<string, (...args: unknown[]) => unknown>;
+    const original = of[method]!.bind(of);
+    const write = async (args: unknown[]) => {
+      await happen();
+      const query = original(...args);
+      return method === 'create' ? query : (query as { lean: () => Promise<unknown> }).lean();
+    };
+    jest
+      .spyOn(of, method)
+      .mockImplementationOnce((...args) => (method === 'create' ? write(args) : { lean: () => write(args) }));
+  }
+  afterEach(() => jest.restoreAllMocks());
+
+  it('applies to a key that the key is just creating', async () => {
+    const { account, secret, key } = await expiringKey();
+    beforeNextWrite('create', () => service.apiKeys.update(key.keyId, { expiresAt: sooner }));
+    const { json } = await managementOf(service).post('/api_keys', secret, { name: 'child' });
+    expect(json['expires_at']).toBe(sooner.toISOString());
+    expect(await expiryOf(account._id, json['key_id'])).toEqual(sooner);
+  });
+
+  it('applies to a key that a key created by it is just creating, with or without an expiry in the request', async () => {
+    const { account } = await service.customer();
+    const first = await service.apiKeys.create({ accountId: account._id, mode: 'live', name: 'first' });
+    const { post } = managementOf(service);
+    const second = (await post('/api_keys', first.secret, { name: 'second' })).json;
+    for (const expiry of [{}, { expires_at: inMinutes(30).toISOString() }]) {
+      await service.apiKeys.update(first.key.keyId, { expiresAt: null });
+      await service.apiKeys.update(String(second['key_id']), { expiresAt: null });
+      beforeNextWrite('create', () => service.apiKeys.update(first.key.keyId, { expiresAt: sooner }));
+      const { json } = await post('/api_keys', String(second['secret']), { name: 'third', ...expiry });
+      expect(await expiryOf(account._id, json['key_id'])).toEqual(sooner);
+    }
+  });
+
+  it('does not lengthen a key that has a sooner expiry', async () => {
+    const { account, secret, key } = await expiringKey();
+    const soonest = inMinutes(5);
+    beforeNextWrite('create', () => service.apiKeys.update(key.keyId, { expiresAt: sooner }));
+    const { json } = await managementOf(service).post('/api_keys', secret, {
+      name: 'child',
+      expires_at: soonest.toISOString(),
+    });
+    expect(await expiryOf(account._id, json['key_id'])).toEqual(soonest);
+  });
+
+  it('is not undone by a change of the key itself', async () => {
+    const { account, secret, key } = await expiringKey();
+    beforeNextWrite('findOneAndUpdate', () => service.apiKeys.update(key.keyId, { expiresAt: sooner }));
+    const later = { expires_at: inMinutes(50).toISOString() };
+    expectError(await managementOf(service).patch(`/api_keys/${key.keyId}`, secret, later), 409, 'CONFLICT');
+    expect(await expiryOf(account._id, key.keyId)).toEqual(sooner);
+  });
+
+  it('is not undone by a request whose own change is reverted', async () => {
+    const { account, key: before } = await expiringKey();
+    const made = await service.apiKeys.update(before.keyId, { expiresAt: inMinutes(90) });
+    await service.apiKeys.update(before.keyId, { expiresAt: sooner });
+    await service.apiKeys.restore(before, made);
+    expect(await expiryOf(account._id, before.keyId)).toEqual(sooner);
+  });
+
+  it('ends a key whose ancestor is revoked while it is created', async () => {
+    const { account, key } = await expiringKey();
+    beforeNextWrite('create', () => service.apiKeys.revoke(key.keyId));
+    const child = service.apiKeys.create({ accountId: account._id, mode: 'live', name: 'child', madeBy: key });
+    await expect(child).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+    const left = (await service.apiKeys.list(account._id)).filter(({ revokedAt }) => !revokedAt);
+    expect(left.map(({ name }) => name)).not.toContain('child');
+  });
+});
+
 describe('a key that is revoked', () => {
   it('ends together with the keys made with it and with those, and no others', async () => {
     const { liveKey, account } = await service.customer();

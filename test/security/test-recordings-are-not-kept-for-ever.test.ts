@@ -28,11 +28,11 @@ describe('recordings of test calls', () => {
     return callId;
   }
 
-  it('are deleted after 30 days by default, unlike live recordings', async () => {
+  it('are deleted after 7 days by default, unlike live recordings', async () => {
     const recordings = createRecordings(harness.database);
-    const old = await recorded(true, 31);
-    const young = await recorded(true, 29);
-    const live = await recorded(false, 31);
+    const old = await recorded(true, 8);
+    const young = await recorded(true, 6);
+    const live = await recorded(false, 8);
     await reconcileNow(harness.config, 60_000);
     const kept = await Promise.all([old, young, live].map(async (id) => (await recordings.read(id)) !== null));
     expect(kept).toEqual([false, true, true]);
@@ -50,7 +50,7 @@ describe('recordings of test calls', () => {
     await database.connection
       .collection('recordings.chunks')
       .updateMany({ files_id: unfinished }, { $unset: { data: '' } });
-    const old = await recorded(true, 31);
+    const old = await recorded(true, 8);
     await expect(reconcileNow(harness.config, 60_000)).resolves.toMatchObject({ deletedRecordings: 2 });
     const left = await database.recordingFiles.find({ _id: { $in: [undeletable, unfinished, old] } }).lean();
     expect(left.map(({ _id }) => _id)).toEqual([undeletable]);

@@ -42,9 +42,12 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     if (isRepeat && (await withDeadline(deadline, deps.queries.isFinal(request._id)))) {
       return { kind: 'stream', callId: request._id };
     }
-    if (!isRepeat) await requireOwnCarrierCall(call, deadline);
     const account = await withDeadline(deadline, findPayer(deps, agent, call));
-    if (!isRepeat) await rejectIfPredicted(deps, account, request, deadline);
+    if (!isRepeat) {
+      // A call that is rejected anyway costs no request to the carrier.
+      await rejectIfPredicted(deps, account, request, deadline);
+      await requireOwnCarrierCall(call, deadline);
+    }
     const reservation = await decideWithinLimits(deps, { account, mode }, request._id, async () => {
       if (!isRepeat) await countReceivedCall(deps, account, request, deadline);
       await withDeadline(deadline, bindCarrierCall(deps.bindings, request._id, call));

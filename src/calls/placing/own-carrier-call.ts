@@ -3,7 +3,8 @@ import { ServiceError } from '../../kernel/errors.js';
 import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { InboundCall } from '../../telephony/callbacks.js';
-import type { CarrierApis, CarrierCall } from '../../telephony/port.js';
+import type { CarrierApi, CarrierApis, CarrierCall } from '../../telephony/port.js';
+import { createCarrierLookUps } from './carrier-look-ups.js';
 
 export interface OwnCarrierCallDeps {
   carriers: CarrierApis;
@@ -20,30 +21,52 @@ const LIVE: ReadonlySet<CarrierCall['status']> = new Set(['queued', 'ringing', '
  * rejections have the same error, so that they reveal nothing about other accounts' calls.
  */
 export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
+  const lookUps = createCarrierLookUps();
+
   async function isOwn(accountId: string, number: string | undefined): Promise<boolean> {
     return number !== undefined && (await phoneNumbers.find(number))?.accountId === accountId;
   }
 
+  /** Finds out which of the reported numbers belong to the account. */
+  async function findOwnNumbers(accountId: string, { to, forwardedFrom }: InboundCall) {
+    const [isTo, isForwarder] = await Promise.all([isOwn(accountId, to), isOwn(accountId, forwardedFrom)]);
+    return { isTo, isForwarder };
+  }
+
+  async function lookUp(
+    accountId: string,
+    carrier: CarrierApi,
+    carrierSid: string,
+    deadline: number,
+  ): Promise<CarrierCall | undefined> {
+    try {
+      return await lookUps.find({ accountId, carrier, carrierSid, deadline });
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'RATE_LIMIT_EXCEEDED') throw error;
+      logger.error({ err: error }, 'inbound call could not be looked up at the carrier');
+      throw serviceUnavailable();
+    }
+  }
+
   /**
    * @param deadline ms since the epoch
-   * @throws ServiceError FORBIDDEN; SERVICE_UNAVAILABLE when the carrier does not respond in time
+   * @throws ServiceError FORBIDDEN; RATE_LIMIT_EXCEEDED when too many calls of the account are being checked;
+   * SERVICE_UNAVAILABLE when the carrier does not respond in time
    */
   return async function requireOwnCarrierCall(inbound: InboundCall, deadline: number): Promise<void> {
     const { forwarder, mode } = inbound;
     const { account } = forwarder;
-    if (account === undefined || carriers[mode].kind === 'simulator') return;
-    let call: CarrierCall | undefined;
-    try {
-      call = await withDeadline(deadline, carriers[mode].fetch(inbound.carrierSid));
-    } catch (error) {
-      logger.error({ err: error }, 'inbound call could not be looked up at the carrier');
-      throw serviceUnavailable();
-    }
-    const isReportedCall = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === inbound.to;
-    const forwardedFrom = call?.forwardedFrom === inbound.forwardedFrom ? inbound.forwardedFrom : undefined;
+    const carrier = carriers[mode];
+    if (account === undefined || carrier.kind === 'simulator') return;
     const { _id: accountId } = account;
-    if (isReportedCall && (await withDeadline(deadline, isOwn(accountId, inbound.to)))) return;
-    if (isReportedCall && (await withDeadline(deadline, isOwn(accountId, forwardedFrom)))) return;
+    // First what costs no request to the carrier.
+    const own = await withDeadline(deadline, findOwnNumbers(accountId, inbound));
+    if (own.isTo || own.isForwarder) {
+      const call = await lookUp(accountId, carrier, inbound.carrierSid, deadline);
+      const isReported = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === inbound.to;
+      const isForwarded = own.isForwarder && call?.forwardedFrom === inbound.forwardedFrom;
+      if (isReported && (own.isTo || isForwarded)) return;
+    }
     throw new ServiceError('FORBIDDEN', inbound.errorMessages.notOwnCall);
   };
 }

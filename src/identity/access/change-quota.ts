@@ -3,7 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Route } from '../../platform/http/contract/route.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
-import { consume, createLimiter } from '../../platform/http/rate-limit.js';
+import { consume, createLimiterPerLimit } from '../../platform/http/rate-limit.js';
 import type { IdentityDatabase } from '../database.js';
 import type { Principal } from './principal.js';
 
@@ -28,33 +28,47 @@ export type ChangeQuota = ReturnType<typeof createChangeQuota>;
  * members, and per mode, so that a test key cannot block live ones.
  */
 export function createChangeQuota(database: IdentityDatabase) {
-  // The limiter only counts. `admit` compares the count with the limit of the actor and mode.
-  const limiter = createLimiter(database, { points: Number.MAX_SAFE_INTEGER, duration: DAY_SECONDS });
+  const limiterOf = createLimiterPerLimit(database, DAY_SECONDS);
 
   const isCounted = ({ method, changes, bounded }: Route) =>
     (method === 'post' || method === 'patch') && changes !== 'self' && !bounded;
   const keyOf = ({ account, actor }: Principal, mode: Mode) => `changes:${account._id}:${mode}:${actor.kind}`;
 
+  /** Counts a change at the limiter. @returns the outcome, and when the 24 hours end, in ms since the epoch */
+  async function take(limit: number, key: string) {
+    const { allowed, state } = await consume(limiterOf(limit), key);
+    return { allowed, endsAt: Date.now() + state.msBeforeNext };
+  }
+
   return {
-    /** @throws ServiceError RATE_LIMIT_EXCEEDED if the account has used up its changes */
-    async admit(ctx: ApiContext, principal: Principal, route: Route, mode: Mode): Promise<void> {
-      if (!isCounted(route)) return;
-      const state = await withDeadline(deadlineOf(ctx), limiter.get(keyOf(principal, mode)));
+    /**
+     * Counts a change before it is made, in one update, so that a burst of requests cannot exceed the limit.
+     * @returns takes the change off the count if it was not made; it does not wait and never throws
+     * @throws ServiceError RATE_LIMIT_EXCEEDED if the account has used up its changes, SERVICE_UNAVAILABLE
+     */
+    async reserve(ctx: ApiContext, principal: Principal, route: Route, mode: Mode): Promise<() => void> {
+      if (!isCounted(route)) return () => undefined;
       const { account, actor } = principal;
       const most = CHANGES_PER_DAY[actor.kind][mode];
       const limit = account.unverified ? Math.min(most, MAX_UNVERIFIED) : most;
-      if (state === null || state.consumedPoints < limit) return;
+      const key = keyOf(principal, mode);
+      const taking = take(limit, key);
+      const withdraw = async () => {
+        const { allowed, endsAt } = await taking;
+        // When the 24 hours are over, the count starts again without this change.
+        if (allowed && Date.now() < endsAt) await limiterOf(limit).reward(key);
+      };
+      const release = () => void withdraw().catch(() => undefined);
+      const outcome = await withDeadline(deadlineOf(ctx), taking).catch((error: unknown) => {
+        release();
+        throw error;
+      });
+      if (outcome.allowed) return release;
       const message =
         `The account’s ${actor.kind}s have made ${limit} changes in ${mode} mode within 24 hours. ` +
         'Retry after Retry-After seconds; deletions and revocations are still possible.';
-      const seconds = Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
+      const seconds = Math.max(1, Math.ceil((outcome.endsAt - Date.now()) / 1_000));
       throw new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit }, seconds);
-    },
-
-    /** Counts a change. Never rejects, because the change has already been made. */
-    async count(principal: Principal, route: Route, mode: Mode): Promise<void> {
-      if (!isCounted(route)) return;
-      await consume(limiter, keyOf(principal, mode)).catch(() => undefined);
     },
   };
 }

@@ -1,8 +1,10 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
-import { checkedName, updateOf } from '../accounts/accounts.js';
+import { checkedName } from '../accounts/accounts.js';
+import { createApiKeyChanges } from './api-key-changes.js';
 import { createApiKeyQueries } from './api-key-queries.js';
+import { endWithAncestors } from './key-ancestors.js';
 import { makeRoomForKey, MAX_KEYS } from './key-limit.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
 import type { IdentityDatabase } from '../database.js';
@@ -34,13 +36,14 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
 
   return {
     ...createApiKeyQueries(deps.database),
+    ...createApiKeyChanges(deps.database),
 
     /**
      * Creates a key. Its secret is returned here and stored nowhere.
      * @param p.madeBy the key that requests it; the new key expires no later than this one
      * @param p.madeByUser the member who requests it; with `madeBy`, ignored in favor of the member behind that key
      * @throws ServiceError MISSING_PARAMS for the name or the expiry, NOT_FOUND for the account, CONFLICT with too many
-     * keys
+     * keys, UNAUTHORIZED if `madeBy` was revoked meanwhile
      */
     async create(p: {
       accountId: string;
@@ -76,7 +79,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
         ...(p.expiresAt ? { expiresAt: p.expiresAt } : {}),
       };
       await apiKeys.create([key]);
-      return { secret, key };
+      return { secret, key: await endWithAncestors(apiKeys, key) };
     },
 
     /** Finds a valid key and its account; null for anything else. Malformed secrets never reach the database. */
@@ -89,50 +92,6 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       if (!account) return null;
       noteUse(key, now);
       return { key, account };
-    },
-
-    /**
-     * Renames a key or changes its expiry (null: never). Keys that were created by this key expire no later.
-     * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT if the expiry of a revoked key is to change
-     */
-    async update(keyId: string, changes: { name?: string; expiresAt?: Date | null }): Promise<ApiKeyDocument> {
-      const { name, expiresAt } = changes;
-      if (expiresAt && !(expiresAt.getTime() > Date.now())) {
-        throw new ServiceError('MISSING_PARAMS', 'The expiry must be in the future.');
-      }
-      const given = { ...(name === undefined ? {} : { name: checkedName(name) }), expiresAt };
-      const inForce = expiresAt === undefined ? {} : { revokedAt: null };
-      const key = await apiKeys
-        .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'after' })
-        .lean<ApiKeyDocument>();
-      if (key) {
-        if (expiresAt) {
-          const later = { $or: [{ expiresAt: null }, { expiresAt: { $gt: expiresAt } }] };
-          await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, ...later }, { $set: { expiresAt } });
-        }
-        return key;
-      }
-      if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key has been revoked.');
-      throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
-    },
-
-    /** Reverts `update`. */
-    async restore({ keyId, name, expiresAt }: ApiKeyDocument): Promise<void> {
-      await apiKeys.updateOne({ keyId }, updateOf({ name, expiresAt: expiresAt ?? null }));
-    },
-
-    /**
-     * Revokes a key, the keys it created, the keys they created, and so on. Repeating it keeps the first revocation
-     * time.
-     * @throws ServiceError NOT_FOUND
-     */
-    async revoke(keyId: string): Promise<ApiKeyDocument> {
-      const revoked = { $set: { revokedAt: new Date() } };
-      await apiKeys.updateOne({ keyId, revokedAt: null }, revoked);
-      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
-      if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
-      await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, revokedAt: null }, revoked);
-      return key;
     },
   };
 }

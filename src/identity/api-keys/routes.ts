@@ -67,9 +67,11 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const { name, expires_at: expiry } = body;
       const expiresAt = futureTime(expiry);
       const before = await find(ctx, principal, keyId);
-      if (expiresAt !== undefined) assertExpiryAllowed(await askingKey(ctx, principal), expiresAt ?? undefined);
+      const asking = expiresAt === undefined ? undefined : await askingKey(ctx, principal);
+      assertExpiryAllowed(asking, expiresAt ?? undefined);
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
-      const updated = recheckAfter(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
+      const updating = apiKeys.update(keyId, changes, asking && before);
+      const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(before, made));
       const key = await withDeadline(deadlineOf(ctx), updated);
       const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
       return answer(keyView(key), { unchanged });

@@ -110,6 +110,9 @@ function recordingSettings(values: Environment) {
     enabled: values.RECORDINGS === 'on',
     retentionDays: values.RECORDING_RETENTION_DAYS,
     testRetentionDays: values.TEST_RECORDING_RETENTION_DAYS,
+    /** Minutes of recordings per account and UTC day that test calls may have; absent: no limit. */
+    testMinutesPerDay:
+      values.TEST_RECORDING_MINUTES_PER_DAY === 'none' ? undefined : values.TEST_RECORDING_MINUTES_PER_DAY,
   };
 }
 

@@ -11,6 +11,8 @@ const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
+/** A week of audio in one day. */
+const MAX_TEST_RECORDING_MINUTES = 10_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /**
@@ -193,11 +195,22 @@ export const environment = z.object({
     .max(36_500)
     .default(0)
     .meta({ description: 'days after which a recording is deleted; `0` keeps it for ever', production: '90' }),
-  TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(30).meta({
+  TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(7).meta({
     description:
       'days after which a recording of a test call is deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',
-    production: '30',
+    production: '7',
   }),
+  TEST_RECORDING_MINUTES_PER_DAY: z
+    .union(
+      [z.literal('none'), z.coerce.number().int().min(0).max(MAX_TEST_RECORDING_MINUTES)],
+      'must be a whole number from 0 to 10,000, or none',
+    )
+    .default(60)
+    .meta({
+      description:
+        'minutes of recordings that an account’s test calls may have in a UTC day, or `none`; a minute takes 0.96 MB. Further test calls are not recorded',
+      production: '60',
+    }),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
     description:
       'signing secret of the payment provider’s webhook, which [credits top-ups](operating-money.md#top-ups); in production 32 characters or more. Without it top-ups are made on the command line',

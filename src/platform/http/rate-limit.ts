@@ -36,20 +36,26 @@ export function createLimiter(
 }
 
 /**
+ * Creates limiters on demand, one for each limit. When a key is above its limit, the process rejects it from memory
+ * until the window ends, without further writes.
+ * @param duration the window in seconds
+ */
+export function createLimiterPerLimit(database: PlatformDatabase, duration: number) {
+  const byLimit = new Map<number, RateLimiterMongo>();
+  return (points: number): RateLimiterMongo => {
+    const known = byLimit.get(points);
+    if (known) return known;
+    const limiter = createLimiter(database, { points, duration, inMemoryBlockOnConsumed: points + 1 });
+    byLimit.set(points, limiter);
+    return limiter;
+  };
+}
+
+/**
  * Limits requests per minute of each API key. Counts in the database, or in memory while the database is unavailable.
  */
 export function createRateLimiter(database: PlatformDatabase) {
-  const byLimit = new Map<number, RateLimiterMongo>();
-
-  function limiterOf(requestsPerMinute: number): RateLimiterMongo {
-    const known = byLimit.get(requestsPerMinute);
-    if (known) return known;
-    const counting = { points: requestsPerMinute, duration: WINDOW_SECONDS };
-    // When a key is above its limit, the process rejects it from memory until the window ends, without further writes.
-    const limiter = createLimiter(database, { ...counting, inMemoryBlockOnConsumed: requestsPerMinute + 1 });
-    byLimit.set(requestsPerMinute, limiter);
-    return limiter;
-  }
+  const limiterOf = createLimiterPerLimit(database, WINDOW_SECONDS);
 
   return {
     /**

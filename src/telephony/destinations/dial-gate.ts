@@ -144,7 +144,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /** Counts a call that failed before its agent was heard and is not billed. Counts each call once. */
     countWaived: (call: WaivedCall): Promise<void> => accountCounts.countWaived(call),
 
-    /** Adds the cost of the engine for one stream, once. */
+    /** Counts the cost of the engine for one stream so far. */
     addEngineCost: (cost: EngineCost): Promise<void> => engineCosts.add(cost),
 
     ...createReceivedCalls(accountCounts, prompts, engineCosts),

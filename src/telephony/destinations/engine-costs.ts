@@ -25,7 +25,10 @@ export interface EngineCost {
   callId: string;
   /** The stream number. */
   stream: number;
+  /** The cost of the stream so far. */
   micros: Micros;
+  /** The part of the cost that was counted before; 0 by default. */
+  countedMicros?: Micros;
 }
 
 /**
@@ -42,12 +45,12 @@ export function createEngineCosts(database: TelephonyDatabase, { liveLimits }: {
   const period = 'day' as const;
 
   return {
-    /** Adds the cost of an ended stream, once. */
-    async add({ accountId, mode, callId, stream, micros }: EngineCost): Promise<void> {
-      const amount = Math.ceil(micros);
-      if (liveLimits === undefined || mode !== 'live' || amount <= 0) return;
+    /** Counts the cost of a stream so far, without the part that is counted already. */
+    async add({ accountId, mode, callId, stream, micros, countedMicros = 0 }: EngineCost): Promise<void> {
+      const total = Math.ceil(micros);
+      if (liveLimits === undefined || mode !== 'live' || total <= 0) return;
       const member = `${dialFieldName({ callId })}_${stream}`;
-      await counts.add({ _id: idOf(accountId), period, member, amount, limit: Number.MAX_SAFE_INTEGER });
+      await counts.raise({ _id: idOf(accountId), period, member, total, counted: Math.ceil(countedMicros) });
     },
 
     /**

@@ -8,9 +8,9 @@ export interface PeriodCountDocument {
   count: number;
   /**
    * Everything that is counted, such as calls by their ids, so that each counts once. False: removed from the count,
-   * and not counted again in this period.
+   * and not counted again in this period. A number: an amount that grows, such as the cost of a stream that continues.
    */
-  calls: Record<string, boolean>;
+  calls: Record<string, boolean | number>;
   expiresAt?: Date;
 }
 

@@ -55,6 +55,46 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       return optimisticUpdate(documents, _id, decide, { name, blind: countingIn(current), projection });
     },
 
+    /**
+     * Raises the amount of a member, such as the cost of a stream that continues, to a total. A total that is not
+     * higher than the counted one changes nothing, so repeated and late reports are harmless.
+     * @param p.counted the total that the caller has counted so far. If another period has begun since, it has only
+     * the rest.
+     * @param p.limit none by default; the last raise before the limit may exceed it
+     * @returns false when the limit is reached
+     */
+    async raise(p: {
+      _id: string;
+      period: CountPeriod;
+      member: string;
+      total: number;
+      counted: number;
+      limit?: number;
+    }): Promise<boolean> {
+      const { _id, member, total, counted, limit = Number.MAX_SAFE_INTEGER } = p;
+      if (limit === 0) return false;
+      const path = `calls.${member}` as const;
+      const current = now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
+      const raising = (period: string, from: number | undefined): CountDecision => ({
+        answer: true,
+        when: { period, [path]: from ?? { $exists: false }, count: { $lt: limit } },
+        update: { $set: { [path]: total }, $inc: { count: total - (from ?? counted) } },
+      });
+      const decide = (found: PeriodCountDocument | null): CountDecision => {
+        const newPeriod = { period: current, count: total - counted, calls: { [member]: total } };
+        if (found === null) return { answer: true, insert: { _id, ...newPeriod } };
+        if (found.period < current)
+          return { answer: true, when: { period: found.period }, update: { $set: newPeriod } };
+        const known = found.calls?.[member];
+        // A boolean was counted once and for all.
+        if (typeof known === 'boolean' || (known !== undefined && known >= total)) return { answer: true };
+        return found.count >= limit ? { answer: false } : raising(found.period, known);
+      };
+      const blind = raising(current, counted === 0 ? undefined : counted);
+      const projection = { period: 1, count: 1, [path]: 1 } as const;
+      return optimisticUpdate(documents, _id, decide, { name: documents.collectionName, blind, projection });
+    },
+
     /** Whether a member is counted already, or could be counted now. */
     async hasRoom(p: { _id: string; period: CountPeriod; limit: number; member: string }): Promise<boolean> {
       const { _id, limit, member } = p;

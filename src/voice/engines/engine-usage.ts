@@ -6,6 +6,8 @@ export type EnginePrices = Readonly<Record<string, number>>;
 export interface UsageMeter {
   /** Adds to a unit's count, such as `realtime_input_audio_tokens`; ignores values that are not positive numbers. */
   add(unit: string, count: number | undefined): void;
+  /** Raises a unit's count to a total, such as the seconds of a call that continues. */
+  raise(unit: string, total: number): void;
   total(): EngineUsage;
 }
 
@@ -42,11 +44,14 @@ export function estimateCostMicros({ units, costMicros }: EngineUsage): number {
 export function createUsageMeter(prices: EnginePrices): UsageMeter {
   const units = new Map<string, number>();
 
+  function add(unit: string, count: number | undefined): void {
+    if (count === undefined || !Number.isFinite(count) || count <= 0) return;
+    units.set(unit, (units.get(unit) ?? 0) + count);
+  }
+
   return {
-    add(unit, count) {
-      if (count === undefined || !Number.isFinite(count) || count <= 0) return;
-      units.set(unit, (units.get(unit) ?? 0) + count);
-    },
+    add,
+    raise: (unit, total) => add(unit, total - (units.get(unit) ?? 0)),
     total() {
       const used = [...units];
       const isPriced = Object.keys(prices).length > 0 && used.every(([unit]) => Object.hasOwn(prices, unit));

@@ -116,6 +116,8 @@ export interface Engine {
   onEndingSoon?(secondsLeft: number): void;
   /** Reports the carrier's answering machine detection, which is less reliable than the engine's. */
   onAnsweredBy?(who: AnsweredBy): void;
+  /** The provider usage so far. Absent, or returns undefined: none, or known only at the end. */
+  usage?(): EngineUsage | undefined;
   /** Called when the call is over; returns the engine's result. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
 }

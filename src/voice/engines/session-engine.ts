@@ -8,6 +8,7 @@ interface EngineSession {
   onPlayed: Engine['onPlayed'];
   onEndingSoon: NonNullable<Engine['onEndingSoon']>;
   onAnsweredBy: NonNullable<Engine['onAnsweredBy']>;
+  usage?: NonNullable<Engine['usage']>;
   stop(): ReturnType<Engine['stop']>;
 }
 
@@ -34,6 +35,7 @@ export function createSessionEngine(
     onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
     onAnsweredBy: (who) => session?.onAnsweredBy(who),
+    usage: () => session?.usage?.(),
     stop() {
       if (session !== undefined) return session.stop();
       options.turnTaking.free();

@@ -10,6 +10,7 @@ type Shared = Pick<
   StreamSessionDeps,
   | 'results'
   | 'recordings'
+  | 'testRecordingTime'
   | 'gateway'
   | 'engineCosts'
   | 'tools'
@@ -17,6 +18,7 @@ type Shared = Pick<
   | 'clock'
   | 'closing'
   | 'lostForGoodMs'
+  | 'costsEveryMs'
   | 'timings'
 >;
 

@@ -12,6 +12,7 @@ import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
+import { createTestRecordingTime } from '../recordings/test-recording-time.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -44,6 +45,7 @@ export interface MediaServerDeps {
       shutdownMs: number;
       endingsEveryMs: number;
       lostForGoodMs: number;
+      costsEveryMs: number;
       recordingGiveUpMs: number;
     }
   >;
@@ -172,7 +174,7 @@ function sharedByStreams(
   closing: AbortSignal,
 ) {
   const { config, database, gateway, calls, dialGate, logger, timings } = deps;
-  const { lostForGoodMs, recordingGiveUpMs: giveUpAfterMs } = timings;
+  const { lostForGoodMs, costsEveryMs, recordingGiveUpMs: giveUpAfterMs } = timings;
   const recordings = config.recordings.enabled
     ? createRecordings(database, giveUpAfterMs === undefined ? {} : { giveUpAfterMs })
     : undefined;
@@ -189,6 +191,7 @@ function sharedByStreams(
   return {
     results: createConversationResults(database, calls),
     ...(recordings === undefined ? {} : { recordings }),
+    testRecordingTime: createTestRecordingTime({ database, logger, ...config.recordings }),
     gateway,
     engineCosts: dialGate,
     tools,
@@ -196,6 +199,7 @@ function sharedByStreams(
     clock: createFrameClock(),
     closing,
     ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
+    ...(costsEveryMs === undefined ? {} : { costsEveryMs }),
     timings,
   };
 }

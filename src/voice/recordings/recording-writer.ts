@@ -3,9 +3,13 @@ import mongoose from 'mongoose';
 import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { RecordingChunkDocument } from './model.js';
+import type { MayStore } from './test-recording-time.js';
 
 /** Size of a chunk: two seconds of a recording, which is the most that is lost if the process dies. */
 const CHUNK_BYTES = 32_000;
+const CHUNK_SECONDS = 2;
+/** How many chunks are asked for at once where the length of recordings is limited. */
+const CHUNKS_PER_REQUEST = 5;
 const LONGEST_PAUSE_MS = 5_000;
 /** Maximum unwritten chunks: two minutes of audio. Without a limit, a slow database would let memory grow. */
 const MAX_WAITING_CHUNKS = 60;
@@ -43,8 +47,9 @@ export function writeRecording(deps: {
   chunkId: (n: number) => string;
   offsetMs: number;
   test: boolean;
+  mayStore: MayStore | undefined;
 }): RecordingWriter {
-  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs, test } = deps;
+  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs, test, mayStore } = deps;
   /** The chunk being filled. */
   let chunk: Uint8Array | undefined;
   let filled = 0;
@@ -54,6 +59,8 @@ export function writeRecording(deps: {
   let length = 0;
   /** Whether the file was deleted during the stream because the call was erased. Then nothing more is stored. */
   let removed = false;
+  /** Number of chunks after which the recording was ended by `mayStore`. */
+  let endedAfter = Infinity;
   let written: Promise<void> = after.then((isOurs) => {
     if (!isOurs) throw new Error('The recording belongs to another stream.');
   });
@@ -65,6 +72,18 @@ export function writeRecording(deps: {
     written.catch(() => undefined);
   }
 
+  function createFile(): Promise<unknown> {
+    return files.create({
+      _id: id,
+      chunkSize: CHUNK_BYTES,
+      uploadDate: new Date(),
+      filename: `${id}.wav`,
+      metadata: { contentType: 'audio/wav', offsetMs },
+      open: true,
+      ...(test ? { test } : {}),
+    });
+  }
+
   function flush(): void {
     const full = chunk;
     if (full === undefined) return;
@@ -74,19 +93,14 @@ export function writeRecording(deps: {
       );
       written.catch(() => undefined);
     }
-    if (count === 0) {
-      next(() =>
-        files.create({
-          _id: id,
-          chunkSize: CHUNK_BYTES,
-          uploadDate: new Date(),
-          filename: `${id}.wav`,
-          metadata: { contentType: 'audio/wav', offsetMs },
-          open: true,
-          ...(test ? { test } : {}),
-        }),
-      );
+    const first = count;
+    if (mayStore !== undefined && first % CHUNKS_PER_REQUEST === 0) {
+      const seconds = (first + CHUNKS_PER_REQUEST) * CHUNK_SECONDS;
+      next(async () => {
+        if (endedAfter === Infinity && !(await mayStore(seconds))) endedAfter = first;
+      });
     }
+    if (first === 0) next(async () => endedAfter > 0 && createFile());
     const data = new mongoose.mongo.Binary(full.subarray(0, filled));
     const document = { _id: chunkId(count), files_id: id, n: count, data };
     chunk = undefined;
@@ -94,6 +108,7 @@ export function writeRecording(deps: {
     count += 1;
     waiting += 1;
     next(async () => {
+      if (endedAfter < Infinity) return;
       removed ||= (await files.exists({ _id: id })) === null;
       if (!removed) await chunks.insertOne(document);
     });
@@ -106,8 +121,14 @@ export function writeRecording(deps: {
     );
   }
 
+  function closeFile(): Promise<unknown> {
+    const stored = { length: Math.min(length, endedAfter * CHUNK_BYTES) };
+    return files.updateOne({ _id: id }, { $set: stored, $unset: { open: '' } }).exec();
+  }
+
   return {
     write(mulaw) {
+      if (endedAfter < Infinity) return;
       length += mulaw.length;
       for (let at = 0; at < mulaw.length;) {
         chunk ??= pool.take();
@@ -120,7 +141,7 @@ export function writeRecording(deps: {
     },
     async close() {
       flush();
-      if (count > 0) next(() => files.updateOne({ _id: id }, { $set: { length }, $unset: { open: '' } }));
+      if (count > 0) next(closeFile);
       await written;
       if (removed) throw new Error('The recording was deleted while it was written.');
     },

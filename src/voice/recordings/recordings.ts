@@ -5,6 +5,7 @@ import type { VoiceDatabase } from '../database.js';
 import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { arrangeSegments, silence, type Segment } from './recording-segments.js';
+import type { MayStore } from './test-recording-time.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
 /** The WAV file has 16-bit samples, which every player supports; the database stores mu-law, one byte per sample. */
@@ -53,8 +54,13 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
     /**
      * Starts the recording of a stream; writes happen in the background, in order.
      * @param after writing starts when it resolves to true, and never if it resolves to false
+     * @param mayStore limits the length: when it resolves to false, nothing further is stored. No limit by default
      */
-    open({ callId, stream, offsetMs, test = false }: RecordingKey, after: Promise<boolean>): RecordingWriter {
+    open(
+      { callId, stream, offsetMs, test = false }: RecordingKey,
+      after: Promise<boolean>,
+      mayStore?: MayStore,
+    ): RecordingWriter {
       const id = fileId(callId, stream);
       return writeRecording({
         files,
@@ -66,6 +72,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
         chunkId: (n) => chunkId(id, n),
         offsetMs,
         test,
+        mayStore,
       });
     },
 

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaEndReason } from '../../kernel/call-state.js';
 import type { ConversationBeginning, ConversationEnding, ConversationResults } from './conversation-results.js';
+import type { CostReports } from './cost-reports.js';
 import type { Recordings } from '../recordings/recordings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CarrierStream } from '../media/carrier-stream.js';
 import type { ConversationRecord } from './conversation-record.js';
 import type { MediaReports } from '../media/media-reports.js';
-import type { Engine, EngineUsage } from '../engines/port.js';
+import type { Engine } from '../engines/port.js';
 import type { ResultWriter } from './result-writer.js';
 import type { TwoTrackRecorder } from '../recordings/two-track-recorder.js';
 import { waitAtMost } from '../session/wait-at-most.js';
@@ -45,8 +46,7 @@ interface WrapUpDeps {
   recordings?: Recordings;
   results: ConversationResults;
   reports: MediaReports;
-  /** Counts the engine's usage on this stream; never throws. */
-  countCost(usage: EngineUsage): void;
+  costs: CostReports;
   /** Aborted when this media server shuts down. */
   closing: AbortSignal;
   lostForGoodMs?: number;
@@ -64,8 +64,8 @@ export function createWrapUp(deps: WrapUpDeps) {
       const stopped = engine.stop(reason);
       // Count the cost even if the result comes too late to be stored.
       stopped.then(
-        ({ usage }) => usage && deps.countCost(usage),
-        () => undefined,
+        ({ usage }) => deps.costs.finish(usage),
+        () => deps.costs.finish(undefined),
       );
       const result = await waitAtMost(ENGINE_STOP_MS, stopped);
       if (result !== undefined) return record.setResult(result);

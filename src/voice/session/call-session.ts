@@ -65,6 +65,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   });
 
   function tick(dueMs: number): void {
+    storage.costs.tick(dueMs);
     const reason = agent.tick(dueMs);
     if (reason !== undefined) void end(reason);
   }
@@ -94,7 +95,10 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     stopTicking();
     logger.warn({ callId, streamId, why }, 'media stream closed');
     stream.close(1008, why);
-    void engine.stop('taken').catch((error: unknown) => logger.warn({ callId, err: error }, 'engine stop failed'));
+    engine.stop('taken').then(
+      ({ usage }) => storage.costs.finish(usage),
+      (error: unknown) => logger.warn({ callId, err: error }, 'engine stop failed'),
+    );
     settle();
   }
 

@@ -4,14 +4,15 @@ import type { CarrierStream } from '../media/carrier-stream.js';
 import { createMediaReports } from '../media/media-reports.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Recordings } from '../recordings/recordings.js';
+import type { TestRecordingTime } from '../recordings/test-recording-time.js';
 import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
 import { createConversationRecord } from '../results/conversation-record.js';
 import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
+import { createCostReports } from '../results/cost-reports.js';
 import type { ConversationResultDocument } from '../results/model.js';
 import { createResultWriter } from '../results/result-writer.js';
 import { createWrapUp } from '../results/wrap-up.js';
-import { estimateCostMicros } from '../engines/engine-usage.js';
-import type { Engine, EngineCall, EngineUsage } from '../engines/port.js';
+import type { Engine, EngineCall } from '../engines/port.js';
 
 export interface SessionStorageDeps {
   stream: CarrierStream;
@@ -26,6 +27,7 @@ export interface SessionStorageDeps {
   results: ConversationResults;
   /** Absent if calls are not recorded. */
   recordings?: Recordings;
+  testRecordingTime: TestRecordingTime;
   gateway: MediaSignals;
   engineCosts: Pick<DialGate, 'addEngineCost'>;
   logger: Logger;
@@ -33,6 +35,8 @@ export interface SessionStorageDeps {
   closing: AbortSignal;
   /** How long a lost stream waits for another stream of the call, in ms; tests shorten it. */
   lostForGoodMs?: number;
+  /** Interval at which the cost of the engine is counted, in ms; tests shorten it. */
+  costsEveryMs?: number;
 }
 
 /** Creates all parts that store or report a session: record, stored result, recording and reports to the workflow. */
@@ -65,21 +69,23 @@ export function createSessionStorage(
     onClaimed: (row) => row && record.takeOver(row),
     onSuperseded: p.onSuperseded,
   });
+  const { accountId, mode } = request;
+  const test = mode === 'test';
+  const mayStore = test ? deps.testRecordingTime.ofStream({ accountId, callId, stream: resumption }) : undefined;
   const recorder =
     deps.recordings &&
     createTwoTrackRecorder(
-      deps.recordings.open({ callId, stream: resumption, offsetMs, test: request.mode === 'test' }, writer.claimed),
+      deps.recordings.open({ callId, stream: resumption, offsetMs, test }, writer.claimed, mayStore),
     );
   const reports = createMediaReports({ gateway: deps.gateway, callId, streamId, carrierSid, logger });
-  function countCost(usage: EngineUsage): void {
-    const { accountId, mode } = request;
-    const cost = { accountId, mode, callId, stream: resumption, micros: estimateCostMicros(usage) };
-    deps.engineCosts.addEngineCost(cost).catch((error: unknown) => {
-      logger.error({ callId, err: error }, 'engine cost not counted');
-    });
-  }
-
-  const wrapUp = createWrapUp({ ...deps, beginning, record, writer, recorder, reports, countCost });
+  const costs = createCostReports({
+    engineCosts: deps.engineCosts,
+    engine,
+    stream: { accountId, mode, callId, stream: resumption },
+    ...(deps.costsEveryMs === undefined ? {} : { everyMs: deps.costsEveryMs }),
+    logger,
+  });
+  const wrapUp = createWrapUp({ ...deps, beginning, record, writer, recorder, reports, costs });
 
   return {
     /** Start of the stream, in ms from the start of the call's first stream. */
@@ -87,6 +93,7 @@ export function createSessionStorage(
     record,
     recorder,
     reports,
+    costs,
     wrapUp,
     checkpoint: (when?: 'at once') => writer.checkpoint(() => record.progress(), when),
   };

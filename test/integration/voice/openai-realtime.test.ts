@@ -311,7 +311,9 @@ describe('the realtime engine', () => {
     });
     await call.greeted();
     await call.ask();
+    const soFar = call.line.usage()?.units;
     const { usage } = await call.line.hangUp();
+    expect(soFar).toMatchObject({ realtime_input_text_tokens: 80, realtime_output_audio_tokens: 120 });
     expect(usage?.units).toMatchObject({
       realtime_input_text_tokens: 80,
       realtime_input_audio_tokens: 60,

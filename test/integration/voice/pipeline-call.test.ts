@@ -36,6 +36,7 @@ describe('a call conducted by the pipeline engine', () => {
     line.say(await pipeline.speak('Yes, I will come.'));
     await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
     const answers = chat.requests.length;
+    const soFar = line.usage()?.units ?? {};
     const result = await line.hangUp();
     expect(result.summary).toBe('The appointment was talked about.');
     // The output parameter `name` must be a text. The model returns a number, which is not converted, so the value is
@@ -45,6 +46,10 @@ describe('a call conducted by the pipeline engine', () => {
     expect(units['chat_input_tokens']).toBe(answers * 60 + 200);
     expect(units['chat_cached_input_tokens']).toBe(answers * 40);
     expect(units['voice_characters']).toBeGreaterThanOrEqual(GREETING.length - 1 + 'I see.'.length);
+    // Without the conclusion, the same is known during the call.
+    expect(soFar['chat_input_tokens']).toBe(answers * 60);
+    expect(soFar['voice_characters']).toBe(units['voice_characters']);
+    expect((units['recogniser_seconds'] ?? 0) - (soFar['recogniser_seconds'] ?? 0)).toBeLessThan(2);
     expect(Math.abs((units['recogniser_seconds'] ?? 0) - line.now() / 1_000)).toBeLessThan(3);
     const cost =
       (units['chat_input_tokens'] ?? 0) * 2 +

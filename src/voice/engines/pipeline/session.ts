@@ -9,7 +9,7 @@ import { createToolRounds } from '../../session/tool-rounds.js';
 import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
 import { listenToCaller } from './caller-side.js';
@@ -111,6 +111,11 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     sink.storeTurn(turn);
   }
 
+  function usageSoFar(): EngineUsage {
+    usage.raise('recogniser_seconds', Math.round((frames * FRAME_MS) / 1_000));
+    return usage.total();
+  }
+
   dispatch({ type: 'line_opened' });
 
   return {
@@ -127,16 +132,16 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     },
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
     onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    usage: usageSoFar,
     async stop(): Promise<EngineResult> {
       stopped = true;
       dispatch({ type: 'stopped' });
       caller.close();
-      usage.add('recogniser_seconds', Math.round((frames * FRAME_MS) / 1_000));
       const all = [...(call.resume?.turns ?? []), ...turns];
       const conclusion = await deps.conclude(call, all, usage);
       return {
         ...conclusion,
-        usage: usage.total(),
+        usage: usageSoFar(),
         ...answeredByInResult(session.state()),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };

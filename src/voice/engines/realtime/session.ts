@@ -4,7 +4,7 @@ import { createSessionRecorder } from '../../session/session-recorder.js';
 import { isBusy, isClosing } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createUsageMeter } from '../engine-usage.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { openProviderSide } from './provider-side.js';
 import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
 
@@ -49,6 +49,11 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
     } else if (link.ageMs() > timings.renewAfterMs && !isBusy(state()) && responses.isFree()) link.renew();
   }
 
+  function usageSoFar(): EngineUsage {
+    usage.raise('call_seconds', Math.round(now() / 1_000));
+    return usage.total();
+  }
+
   async function conclude(withinMs: number): Promise<EngineResult> {
     const { baseUrl, apiKey, conclusionModel: model } = deps.settings;
     const chat = { baseUrl, apiKey, model };
@@ -60,11 +65,10 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       usage,
       logger: deps.logger,
     });
-    usage.add('call_seconds', Math.round(now() / 1_000));
     return {
       ...conclusion,
       ...answeredByInResult(state()),
-      usage: usage.total(),
+      usage: usageSoFar(),
       ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
     };
   }
@@ -82,6 +86,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       dispatch({ type: 'item_played', itemId, playedMs, complete }),
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
     onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    usage: usageSoFar,
     async stop(): Promise<EngineResult> {
       const began = performance.now();
       const callerSpeaks = state().turns.isOpen;

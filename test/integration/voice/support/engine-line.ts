@@ -50,6 +50,8 @@ export function openEngineLine(
 
   const line = {
     now,
+    /** The usage so far, as the engine reports it during the call. */
+    usage: () => engine.usage?.(),
     events: [] as LineEvent[],
     turns: [] as TranscriptTurn[],
     tools: [] as ToolCall[],

@@ -6,6 +6,7 @@ import type {
   EngineFactory,
   EngineResult,
   EngineSink,
+  EngineUsage,
 } from '../../../../src/voice/engines/port.js';
 
 /**
@@ -18,6 +19,8 @@ export interface ScriptedCall {
   answeredBy: AnsweredBy[];
   played: { itemId: string; playedMs: number; complete: boolean }[];
   stopped?: string;
+  /** The usage so far. */
+  usage?: EngineUsage;
   /** How long the engine takes to return its result, ms. */
   stopsAfterMs?: number;
   /** Fields that replace those of the default result. */
@@ -41,6 +44,7 @@ export function createScriptedEngine() {
       onDtmf: () => undefined,
       onPlayed: (itemId, playedMs, complete) => void own?.played.push({ itemId, playedMs, complete }),
       onAnsweredBy: (who) => void own?.answeredBy.push(who),
+      usage: () => own?.usage,
       async stop(reason) {
         if (own !== undefined) own.stopped = reason;
         if (own?.stopsAfterMs !== undefined) await sleep(own.stopsAfterMs);
