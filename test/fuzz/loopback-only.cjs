@@ -6,7 +6,7 @@ const net = require('node:net');
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
 const systemLookup = dns.lookup;
-const connect = net.Socket.prototype.connect;
+const { value: connect } = Object.getOwnPropertyDescriptor(net.Socket.prototype, 'connect');
 
 dns.lookup = function lookup(hostname, ...rest) {
   if (LOOPBACK.has(hostname)) return systemLookup.call(this, hostname, ...rest);

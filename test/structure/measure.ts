@@ -78,7 +78,8 @@ export function cyclesOf(sources: readonly SourceFile[]): string[][] {
 
 function sizeFaults(source: SourceFile): string[] {
   const lines = source.text.split('\n').length - 1;
-  const tooLong = lines > LIMITS.fileLines ? [`${source.path} has ${lines} lines`] : [];
+  const tooLong =
+    lines > LIMITS.fileLines ? [`${source.path} has ${lines} lines, ${LIMITS.fileLines} are allowed`] : [];
   const functions = functionsOf(source).filter(
     (each) => each.lines > (each.isFactory ? LIMITS.factoryLines : LIMITS.functionLines),
   );
@@ -86,7 +87,8 @@ function sizeFaults(source: SourceFile): string[] {
     ...tooLong,
     ...functions.map(
       ({ name, lines: count, isFactory }) =>
-        `${source.path}: ${isFactory ? 'factory' : 'function'} ${name} has ${count} lines`,
+        `${source.path}: ${isFactory ? 'factory' : 'function'} ${name} has ${count} lines, ` +
+        `${isFactory ? LIMITS.factoryLines : LIMITS.functionLines} are allowed`,
     ),
   ];
 }
@@ -187,7 +189,7 @@ function folderFaults(sources: readonly SourceFile[]): string[] {
   for (const { path } of sources) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
   return [...counts]
     .filter(([, count]) => count > LIMITS.filesInFolder)
-    .map(([folder, count]) => `${folder} has ${count} files`);
+    .map(([folder, count]) => `${folder} has ${count} files, ${LIMITS.filesInFolder} are allowed`);
 }
 
 const EXPORT = /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|class|interface|type|enum) (\w+)/gm;

@@ -42,8 +42,9 @@ describe('after garbage collection', () => {
   it('a request that waits in the queue of its account is still rejected in time', async () => {
     const queues = createAccountQueues({ waitTimeoutMs: TIMEOUT_MS });
     const account = { account: { _id: 'acc_1' }, mode: 'live' } as const;
-    const forever = () => new Promise<void>(() => undefined);
-    for (let n = 0; n < 2; n++) void queues.run(contextOf(new EventEmitter()), 'export', account, forever);
+    const running = [new EventEmitter(), new EventEmitter()];
+    const forever = () => new Promise<void>((resolve) => running.forEach((res) => res.once('close', resolve)));
+    for (const res of running) void queues.run(contextOf(res), 'export', account, forever);
     const waiting = queues.run(contextOf(new EventEmitter()), 'export', account, forever);
     const outcome = Promise.race([
       waiting.catch((error: Error) => error.message),
@@ -51,6 +52,7 @@ describe('after garbage collection', () => {
     ]);
     await collectRepeatedly();
     expect(await outcome).toMatch(/^Too many requests of this kind/);
+    for (const res of running) res.emit('close');
   });
 
   it('a request of the client still times out, with a signal of its caller', async () => {
@@ -58,11 +60,11 @@ describe('after garbage collection', () => {
     await once(server, 'listening');
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      const { json } = createTransport({ baseUrl, apiKey: 'key' });
+      const transport = createTransport({ baseUrl, apiKey: 'key' });
       const caller = new AbortController();
       const outcomes = [
-        json('post', '/calls', { accept: 'application/json', timeoutMs: TIMEOUT_MS, signal: caller.signal }),
-        json('post', '/calls', {
+        transport.json('post', '/calls', { accept: 'application/json', timeoutMs: TIMEOUT_MS, signal: caller.signal }),
+        transport.json('post', '/calls', {
           accept: 'application/json',
           timeoutMs: 60_000,
           signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -93,7 +93,9 @@ export const LedgerEntry = z
     reason: z
       .string()
       .optional()
-      .describe('For rejected holds, and holds of only a part of a window: an error code. For corrections: a sentence.'),
+      .describe(
+        'For rejected holds, and holds of only a part of a window: an error code. For corrections: a sentence.',
+      ),
     available: usd('Change of the available amount.'),
     available_micros: micros('Change of the available amount.'),
     held: usd('Change of the held amount.'),

@@ -49,7 +49,9 @@ export const SignUpOptions = z
   .object({
     sign_up: z
       .enum(['off', 'invite', 'open'])
-      .describe('Whether sign-up is open to everybody (open), only to people with an invitation (invite), or to no one (off).'),
+      .describe(
+        'Whether sign-up is open to everybody (open), only to people with an invitation (invite), or to no one (off).',
+      ),
     sends_email: z.boolean().describe('Whether the service can send links to verify an address or reset a password.'),
   })
   .meta({ id: 'SignUpOptions' });

@@ -2,7 +2,8 @@ const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
 /** Process-wide state of jest-circus that the next test file would find. */
-const CIRCUS_SYMBOLS = /^Symbol\((JEST_STATE_SYMBOL|EVENT_HANDLERS|TEST_TIMEOUT_SYMBOL|RETRY_|WAIT_BEFORE_RETRY|LOG_ERRORS_BEFORE_RETRY)/;
+const CIRCUS_SYMBOLS =
+  /^Symbol\((JEST_STATE_SYMBOL|EVENT_HANDLERS|TEST_TIMEOUT_SYMBOL|RETRY_|WAIT_BEFORE_RETRY|LOG_ERRORS_BEFORE_RETRY)/;
 
 /**
  * A jest environment that runs test files with Node's own global object instead of a new one for each file. The
@@ -18,7 +19,7 @@ module.exports = class SharedGlobalEnvironment {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: new Proxy(globalThis, {}) });
     this.before = {
       env: { ...process.env },
-      exit: process.exit,
+      exit: Object.getOwnPropertyDescriptor(process, 'exit'),
       exitCode: process.exitCode,
       cwd: process.cwd(),
       console: globalThis.console,
@@ -36,7 +37,7 @@ module.exports = class SharedGlobalEnvironment {
     const { env, exit, exitCode, cwd, console, listeners, stackTraceLimit } = this.before;
     for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
     Object.assign(process.env, env);
-    process.exit = exit;
+    Object.defineProperty(process, 'exit', exit);
     process.exitCode = exitCode;
     process.chdir(cwd);
     globalThis.console = console;
