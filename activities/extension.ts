@@ -4,7 +4,8 @@ import type { CarrierApis } from '../src/telephony/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId } from '../src/kernel/ids.js';
 import { rateOf, type Micros } from '../src/kernel/money.js';
-import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import type { Accounts } from '../src/identity/accounts/accounts.js';
+import { limitsOfCall } from '../src/identity/accounts/received-share.js';
 import { NotYetHeld } from '../src/billing/errors.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { Ledger } from '../src/billing/ledger/ledger.js';
@@ -36,24 +37,28 @@ interface Extension extends CallOfAccount {
 
 /** Activities that hold money so that a call in progress can continue. */
 export function createExtensionActivities({ config, accounts, requests, ledger, carriers, projection }: Deps) {
-  async function readDailySpendCap({ accountId, mode }: Extension): Promise<Micros | undefined> {
-    const account = await accounts.find(accountId);
-    return account ? limitsOf(account, mode, config.calls.liveLimits).dailySpendCapMicros : undefined;
-  }
-
-  /** Reads the call's price per second. The ledger uses it only if no first hold has already set the call's price. */
-  async function readPrice(callId: string): Promise<Micros> {
-    return rateOf((await requests.find(callId)) ?? {});
+  /**
+   * Reads the daily limit of spending and the call's price per second. The ledger uses the price only if no first hold
+   * has already set the call's price.
+   */
+  async function readTerms({
+    callId,
+    accountId,
+    mode,
+  }: Extension): Promise<{ cap: Micros | undefined; microsPerSecond: Micros }> {
+    const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
+    const call = { mode, direction: request?.direction ?? 'outbound' };
+    const cap = account ? limitsOfCall(account, call, config.calls.liveLimits).dailySpendCapMicros : undefined;
+    return { cap, microsPerSecond: rateOf(request ?? {}) };
   }
 
   /** Writes when the current balance or daily limit will end the call, so that the agent can wrap up in time. */
   async function showForecast(input: Extension): Promise<void> {
-    const { callId, accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
+    const { accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
     const account = ledgerAccountId(accountId, mode);
-    const [{ availableMicros }, cap, microsPerSecond] = await Promise.all([
+    const [{ availableMicros }, { cap, microsPerSecond }] = await Promise.all([
       ledger.balance(account),
-      readDailySpendCap(input),
-      readPrice(callId),
+      readTerms(input),
     ]);
     const unspentMicros = cap === undefined ? Infinity : Math.max(0, cap - (await ledger.spentToday(account)));
     const spendableMicros = Math.min(availableMicros, unspentMicros);
@@ -81,7 +86,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
         // Subtract the time that the activity waited for a worker. A wrong clock can only make the hold earlier.
         throw new NotYetHeld(holdInMs - Math.max(0, Date.now() - scheduledTimestampMs));
       }
-      const [dailySpendCapMicros, microsPerSecond] = await Promise.all([readDailySpendCap(input), readPrice(callId)]);
+      const { cap, microsPerSecond } = await readTerms(input);
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,
@@ -89,7 +94,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
         maxDurationSeconds,
         microsPerSecond,
         ...(windows === undefined ? {} : { windows }),
-        ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
+        ...(cap === undefined ? {} : { dailySpendCapMicros: cap }),
       });
       const { canChangeTimeLimit } = carriers[mode].capabilities;
       if (hold.grantedSeconds > 0 && carrierSid !== undefined && canChangeTimeLimit) {

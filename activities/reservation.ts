@@ -4,7 +4,8 @@ import type { Ledger } from '../src/billing/ledger/ledger.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
-import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import type { Accounts } from '../src/identity/accounts/accounts.js';
+import { limitsOfCall } from '../src/identity/accounts/received-share.js';
 import type { ReservationResult } from '../src/kernel/call-signals.js';
 import { windowRequest } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId } from '../src/kernel/ids.js';
@@ -73,7 +74,9 @@ export function createReservationActivities(deps: Deps) {
       if (!account || !request) {
         throw new CallRequestMissing();
       }
-      const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+      const { direction } = request;
+      const limits = limitsOfCall(account, { mode, direction }, config.calls.liveLimits);
+      const { concurrentCalls: limit, dailySpendCapMicros } = limits;
       const microsPerSecond = rateOf(request);
       const lease = await leases.acquire({ accountId, mode, callId, limit });
       if (!lease.granted) {

@@ -67,7 +67,7 @@ describe('calls that their account cancels at once', () => {
   it('do not block a number for other accounts, and stay limited for their own', async () => {
     const to = '+12025550161';
     const [attacker, other] = [await service.customer(), await service.customer()];
-    for (let n = 0; n < 5; n++) expect(await ringAndCancel(attacker, to, 200)).toBe(true);
+    for (let n = 0; n < 3; n++) expect(await ringAndCancel(attacker, to, 200)).toBe(true);
     expectError(await ask(attacker, to), 403, 'SPEND_LIMIT_EXCEEDED', /limit of unanswered attempts/);
     expect(await ringAndCancel(attacker, to, 200)).toBe(false);
     // No worker decides this call, so the response is 503. The API itself must not reject the call.
@@ -78,7 +78,8 @@ describe('calls that their account cancels at once', () => {
   it('count as unanswered attempts for all accounts when they rang for several seconds', async () => {
     const to = '+12025550162';
     const [one, other] = [await service.customer(), await service.customer()];
-    for (let n = 0; n < 5; n++) expect(await ringAndCancel(one, to, 3_500)).toBe(true);
+    for (let n = 0; n < 3; n++) expect(await ringAndCancel(one, to, 3_500)).toBe(true);
+    for (let n = 0; n < 2; n++) expect(await ringAndCancel(await service.customer(), to, 3_500)).toBe(true);
     expectError(await ask(other, to), 403, 'SPEND_LIMIT_EXCEEDED', /limit of unanswered attempts/);
   }, 60_000);
 });

@@ -31,8 +31,10 @@ describe('engines that cost more than the calls of their account are billed', ()
     return createCallGate(service).addEngineCost(cost);
   }
 
-  const admit = () =>
-    createCallGate(service).admitReceived({ account: customer.account, mode: 'live', callId: newCallId() });
+  function admit() {
+    const call = { account: customer.account, mode: 'live' as const, callId: newCallId() };
+    return createCallGate(service).admit({ ...call, leg: 'call', to: '+12025550140' });
+  }
 
   const place = (key: string) =>
     eventually(async () => {
@@ -50,7 +52,8 @@ describe('engines that cost more than the calls of their account are billed', ()
     expectError(rejection, 429, 'RATE_LIMIT_EXCEEDED', TOO_DEAR);
     expect(Number(rejection.headers.get('Retry-After'))).toBeGreaterThan(0);
     expect(await service.countCallRequests()).toBe(before);
-    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    const received = { account: customer.account, mode: 'live' as const, callId: newCallId() };
+    expect(await createCallGate(service).admitReceived(received)).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
     expect((await place(customer.testKey)).status).toBe(200);
     expect((await place((await service.customer()).liveKey)).status).toBe(200);
   }, 120_000);
@@ -59,10 +62,15 @@ describe('engines that cost more than the calls of their account are billed', ()
     await addCost(8 * USD);
     expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
     const id = ledgerAccountId(customer.account._id, 'live');
-    const hold = { ledgerAccountId: id, callId: newCallId(), window: 0, microsPerSecond: 2_500 };
-    await createLedger(service.database).hold({ ...hold, maxDurationSeconds: 400, windows: [400] });
+    const call = { ledgerAccountId: id, callId: newCallId() };
+    const ledger = createLedger(service.database);
+    await ledger.hold({ ...call, window: 0, microsPerSecond: 2_500, maxDurationSeconds: 400, windows: [400] });
     expect(await admit()).toBeUndefined();
-    await addCost(USD);
+    await addCost(USD / 4);
+    expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    await ledger.settle({ ...call, billedSeconds: 400 });
+    expect(await admit()).toBeUndefined();
+    await addCost((3 * USD) / 4);
     expect(await admit()).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 

@@ -26,8 +26,22 @@ beforeEach(async () => {
  */
 async function addPrompts(bytes: number, { account }: Customer) {
   const gate = createCallGate(service);
-  const call = { account, mode: 'live', callId: newCallId(), promptBytes: bytes } as const;
-  return { call, rejection: await gate.admitReceived(call) };
+  const dial = { leg: 'call', to: '+12025550140' } as const;
+  const call = { account, mode: 'live', callId: newCallId(), promptBytes: bytes, ...dial } as const;
+  return { call, rejection: await gate.admit(call) };
+}
+
+/** Holds 1 USD for a call in progress. */
+async function holdOneDollar({ account }: Customer) {
+  const call = { ledgerAccountId: ledgerAccountId(account._id, 'live'), callId: newCallId() };
+  const hold = { ...call, window: 0, microsPerSecond: 2_500, maxDurationSeconds: 400, windows: [400] };
+  await createLedger(service.database).hold(hold);
+  return call;
+}
+
+async function spendOneDollar(payer: Customer): Promise<void> {
+  const call = await holdOneDollar(payer);
+  await createLedger(service.database).settle({ ...call, billedSeconds: 400 });
 }
 
 async function place(key: string, instruction: string) {
@@ -45,7 +59,7 @@ describe('the prompts of live calls that end at once', () => {
     expect((await place(customer.liveKey, LONGEST)).status).toBe(200);
     const last = await place(customer.liveKey, LONGEST);
     expect(last.status).toBe(200);
-    // The limit depends on the money spent today. Money on hold counts like billed money.
+    // The limit depends on the money that today's calls have been billed, and on a quarter of what they hold.
     await addPrompts(100 * MIB, customer);
     const before = await service.countCallRequests();
     const rejection = await place(customer.liveKey, LONGEST);
@@ -60,20 +74,28 @@ describe('the prompts of live calls that end at once', () => {
     await addPrompts(8 * MIB, customer);
     expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
     const id = ledgerAccountId(customer.account._id, 'live');
-    const hold = { ledgerAccountId: id, callId: newCallId(), window: 0, microsPerSecond: 2_500 };
-    await createLedger(service.database).hold({ ...hold, maxDurationSeconds: 400, windows: [400] });
+    await spendOneDollar(customer);
     expect(await createLedger(service.database).spentToday(id)).toBe(1_000_000);
     expect((await addPrompts(2 * MIB, customer)).rejection).toBeUndefined();
+    expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+  });
+
+  it('have only a quarter of the money that calls in progress hold, because most of a hold may be released', async () => {
+    await addPrompts(8 * MIB, customer);
+    await holdOneDollar(customer);
+    expect((await addPrompts(MIB / 2, customer)).rejection).toBeUndefined();
     expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 
   it('count once per call, including inbound calls, and not for rejected calls', async () => {
     const gate = createCallGate(service);
     const { call } = await addPrompts(8 * MIB, customer);
-    expect(await gate.admitReceived(call)).toBeUndefined();
+    expect(await gate.admit(call)).toBeUndefined();
     expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
-    await gate.withdrawReceived(call);
-    await gate.withdrawReceived(call);
+    const { leg: _leg, to: _to, ...received } = { ...call, callId: newCallId() };
+    expect(await gate.admitReceived(received)).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+    await gate.withdraw(call);
+    await gate.withdraw(call);
     expect((await addPrompts(8 * MIB, customer)).rejection).toBeUndefined();
     expect((await addPrompts(1, customer)).rejection).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });

@@ -15,7 +15,7 @@ import {
   type Settlement,
   type TopUpRequest,
 } from './operations.js';
-import { spendingAt } from './spending.js';
+import { billedAt, spendingAt } from './spending.js';
 import { randomPause } from '../../platform/mongo/optimistic-update.js';
 import { createLedgerStorage, type LedgerStorage } from './storage.js';
 import { createOperationQueues } from './operation-queues.js';
@@ -69,6 +69,11 @@ export interface Ledger {
   frozen(ledgerAccountId: string): Promise<LedgerFreeze | null>;
   /** Returns the amount billed and held on the current UTC day, for comparison with the daily cap. */
   spentToday(ledgerAccountId: string): Promise<Micros>;
+  /**
+   * Returns the amount billed on the current UTC day, and a quarter of the holds of calls in progress. Limits of what an
+   * account costs use it, because most of a hold may be released again.
+   */
+  billedToday(ledgerAccountId: string): Promise<Micros>;
   balance(ledgerAccountId: string): Promise<Balance>;
   /** Compares the account with the sum of its operations. Exact even during concurrent writes. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
@@ -119,6 +124,8 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
     frozen: (id) => storage.consistently(async (session) => (await readAccount(session, id, [])).frozen ?? null),
     spentToday: (id) =>
       storage.consistently(async (session) => spendingAt(await readAccount(session, id, []), settings.now()).micros),
+    billedToday: (id) =>
+      storage.consistently(async (session) => billedAt(await readAccount(session, id, []), settings.now())),
     balance: (id) => storage.consistently(async (session) => balanceOf(await readAccount(session, id, []))),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
     accounts: async (accountId) => {

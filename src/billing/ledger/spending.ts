@@ -30,6 +30,23 @@ export function spendingAt(account: LedgerAccountDocument, now: number): Spendin
   return { day, micros: day === account.spendDay ? account.spentMicros : 0 };
 }
 
+/**
+ * The holds of a call are divided by this to estimate what the call will be billed at least. A new hold window raises
+ * the holds of a call to at most four times the earlier ones, shortly before those are used up. So a call that continues
+ * beyond its first window has used about a quarter of its holds or more.
+ */
+const HELD_PER_USED = 4;
+
+/**
+ * Returns the day's bills and a quarter of the holds of calls in progress. The holds may include some of the previous
+ * day, so after midnight the result may be too low.
+ */
+export function billedAt(account: LedgerAccountDocument, now: number): Micros {
+  const { micros } = spendingAt(account, now);
+  const held = Math.min(micros, account.heldMicros);
+  return micros - held + Math.floor(held / HELD_PER_USED);
+}
+
 interface Step {
   increments: Partial<Record<LedgerFigure, number>>;
   guard: AccountGuard;

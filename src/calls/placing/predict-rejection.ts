@@ -1,6 +1,6 @@
 import type { Leases } from '../../billing/leases.js';
 import type { Ledger } from '../../billing/ledger/ledger.js';
-import { limitsOf } from '../../identity/accounts/accounts.js';
+import { limitsOfCall } from '../../identity/accounts/received-share.js';
 import type { Principal } from '../../identity/access/principal.js';
 import type { ReservationResult } from '../../kernel/call-signals.js';
 import { windowRequest } from '../../kernel/hold-windows.js';
@@ -24,10 +24,12 @@ export interface PredictRejectionDeps {
 export async function predictRejection(
   { config, leases, ledger }: PredictRejectionDeps,
   { account, mode }: Pick<Principal, 'account' | 'mode'>,
-  call: Pick<CallRequestDocument, 'maxDurationSeconds' | 'microsPerSecond'>,
+  call: Pick<CallRequestDocument, 'direction' | 'maxDurationSeconds' | 'microsPerSecond'>,
 ): Promise<ReservationResult | undefined> {
   const id = ledgerAccountId(account._id, mode);
-  const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+  const { direction } = call;
+  const limits = limitsOfCall(account, { mode, direction }, config.calls.liveLimits);
+  const { concurrentCalls: limit, dailySpendCapMicros } = limits;
   const [current, balance] = await Promise.all([leases.taken({ accountId: account._id, mode }), ledger.balance(id)]);
   const { holdWindows } = config.calls;
   const { micros: first } = windowRequest(0, {

@@ -9,7 +9,10 @@ import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 export interface LiveLimits {
   /** Maximum billed and held per account and UTC day, in micro-USD; absent: unlimited. */
   dailySpendCapMicros?: Micros;
-  /** Unanswered call attempts to one number per UTC hour, from all accounts together; absent: unlimited. */
+  /**
+   * Unanswered call attempts to one number per UTC hour, from all accounts together; absent: unlimited. One account leaves
+   * the last two to others.
+   */
   unansweredAttemptsPerHour?: number;
   /** Calls and transfers that an account may place per UTC day, and calls that it may receive; absent: unlimited. */
   liveCallsPerDay?: number;
@@ -43,7 +46,7 @@ export const liveLimitVariables = {
     .default('50')
     .meta({
       description:
-        'USD that an account may spend on live calls in a UTC day unless an operator has set another limit, or `none`; not on the simulated carrier',
+        'USD that an account may spend on live calls in a UTC day unless an operator has set another limit, or `none`; received calls are rejected at 80 % of it; not on the simulated carrier',
       production: '50',
     }),
   UNANSWERED_ATTEMPTS_PER_HOUR: z
@@ -54,7 +57,7 @@ export const liveLimitVariables = {
     .default(5)
     .meta({
       description:
-        'unanswered attempts that one number may get in a UTC hour from all accounts together, or `none`; not on the simulated carrier',
+        'unanswered attempts that one number may get in a UTC hour from all accounts together, or `none`; one account leaves the last two to accounts that have not tried the number in this hour; not on the simulated carrier',
       production: '5',
     }),
   LIVE_CALLS_PER_DAY: z

@@ -1,8 +1,10 @@
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import { ServiceError } from '../../kernel/errors.js';
+import type { Direction } from '../../kernel/call-state.js';
 import type { Mode } from '../../kernel/ids.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
+import { usableLimit } from '../../identity/accounts/received-share.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { TelephonyDatabase } from '../database.js';
 import { dialFieldName, type Leg } from './dial-legs.js';
@@ -121,9 +123,13 @@ export function createAccountCounts(
     },
 
     /** @returns SPEND_LIMIT_EXCEEDED when too many calls of the account were waived in this hour */
-    async findWaivedCallsError({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+    async findWaivedCallsError(
+      { account, mode, callId }: ReceivedCall,
+      direction: Direction,
+    ): Promise<ServiceError | undefined> {
       if (liveLimits === undefined || mode !== 'live') return undefined;
-      return (await counts.hasRoom(waived(account._id, callId))) ? undefined : waivedCallsExceeded();
+      const limit = usableLimit(WAIVED_CALLS_PER_HOUR, direction);
+      return (await counts.hasRoom({ ...waived(account._id, callId), limit })) ? undefined : waivedCallsExceeded(limit);
     },
   };
 }
@@ -149,11 +155,11 @@ function testCallsExceeded(limit: number, now: Date): ServiceError {
   return new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit }, secondsLeftOfDay(now));
 }
 
-function waivedCallsExceeded(): ServiceError {
+function waivedCallsExceeded(limit: number): ServiceError {
   const message =
-    `${WAIVED_CALLS_PER_HOUR} unbilled live calls of the account failed in this hour before the agent was heard. ` +
+    `${limit} unbilled live calls of the account failed in this hour before the agent was heard. ` +
     "Test the agent's instruction and tools with a test key, and try again in the next hour.";
-  return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit: WAIVED_CALLS_PER_HOUR });
+  return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }
 
 export function secondsLeftOfDay(now: Date): number {

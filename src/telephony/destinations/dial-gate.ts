@@ -98,7 +98,8 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
       const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
       if (limit !== undefined && !(await attempts.hasRoom(attemptOfDial(dial), limit))) return attemptsExceeded();
-      const rejection = (await accountCounts.findWaivedCallsError(dial)) ?? (await engineCosts.findError(dial));
+      const rejection =
+        (await accountCounts.findWaivedCallsError(dial, 'outbound')) ?? (await engineCosts.findError(dial, 'outbound'));
       return rejection ?? caps.count(dial);
     },
 
@@ -162,10 +163,11 @@ function createReceivedCalls(accountCounts: AccountCounts, prompts: PromptCounts
      * calls, of prompts and of engine costs
      */
     async admitReceived(call: PromptedCall): Promise<ServiceError | undefined> {
-      const rejection = (await accountCounts.findWaivedCallsError(call)) ?? (await engineCosts.findError(call));
+      const rejection =
+        (await accountCounts.findWaivedCallsError(call, 'inbound')) ?? (await engineCosts.findError(call, 'inbound'));
       const reached = rejection ?? (await accountCounts.countReceived(call));
       if (reached) return reached;
-      const tooLong = await prompts.count(call);
+      const tooLong = await prompts.count(call, 'inbound');
       if (tooLong) await accountCounts.releaseReceived(call);
       return tooLong;
     },
@@ -227,7 +229,7 @@ function createCaps(destinationCounts: DestinationCounts, accountCounts: Account
       const accountLimit = await accountCounts.count(dial);
       if (accountLimit) return accountLimit;
       const reached = await destinationCounts.count(countedCallOf(dial));
-      const fault = reached === undefined ? await prompts.count(dial) : capReached(reached);
+      const fault = reached === undefined ? await prompts.count(dial, 'outbound') : capReached(reached);
       if (fault === undefined) return undefined;
       if (reached === undefined) await destinationCounts.release(countedCallOf(dial));
       await accountCounts.release(dial);

@@ -1,10 +1,12 @@
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import { ServiceError } from '../../kernel/errors.js';
+import type { Direction } from '../../kernel/call-state.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import type { Micros } from '../../kernel/money.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
+import { usableLimit } from '../../identity/accounts/received-share.js';
 import type { TelephonyDatabase } from '../database.js';
 import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
 import { dialFieldName } from './dial-legs.js';
@@ -55,15 +57,16 @@ export function createEngineCosts(database: TelephonyDatabase, { liveLimits }: {
 
     /**
      * Checks the cost of an account's engines before a new call. Accounts without a limit of calls per day are not
-     * checked.
+     * checked. Placed and received calls have one sum. Received calls are rejected before it reaches the limit.
      * @returns RATE_LIMIT_EXCEEDED when the engines of this day's calls have cost far more than the account has spent
      */
-    async findError({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+    async findError({ account, mode, callId }: ReceivedCall, direction: Direction): Promise<ServiceError | undefined> {
       if (mode === 'test' || limitsOf(account, mode, liveLimits).liveCallsPerDay === undefined) return undefined;
       const entry = { _id: idOf(account._id), period, member: `${dialFieldName({ callId })}_0` };
-      if (await counts.hasRoom({ ...entry, limit: FREE_ENGINE_MICROS })) return undefined;
-      const spent = await ledger.spentToday(ledgerAccountId(account._id, mode));
-      return (await counts.hasRoom({ ...entry, limit: FREE_ENGINE_MICROS + spent })) ? undefined : costsExceeded(now());
+      if (await counts.hasRoom({ ...entry, limit: usableLimit(FREE_ENGINE_MICROS, direction) })) return undefined;
+      const billed = await ledger.billedToday(ledgerAccountId(account._id, mode));
+      const limit = usableLimit(FREE_ENGINE_MICROS + billed, direction);
+      return (await counts.hasRoom({ ...entry, limit })) ? undefined : costsExceeded(now());
     },
   };
 }

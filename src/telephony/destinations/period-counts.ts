@@ -17,6 +17,21 @@ const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
  * and must be a valid one.
  */
 export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocument>, now: () => Date) {
+  /** Reads a count, and whether a member is counted already. */
+  async function read(p: {
+    _id: string;
+    period: CountPeriod;
+    member: string;
+  }): Promise<{ isCounted: boolean; count: number }> {
+    const { _id, member } = p;
+    const projection = { period: 1, count: 1, [`calls.${member}`]: 1 };
+    const found = await documents.findOne({ _id }, { projection });
+    const isCurrent = found !== null && found.period >= now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
+    return isCurrent
+      ? { isCounted: found.calls?.[member] !== undefined, count: found.count }
+      : { isCounted: false, count: 0 };
+  }
+
   return {
     /**
      * Counts a member, such as a call, once, even if it is added repeatedly.
@@ -97,13 +112,12 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
 
     /** Whether a member is counted already, or could be counted now. */
     async hasRoom(p: { _id: string; period: CountPeriod; limit: number; member: string }): Promise<boolean> {
-      const { _id, limit, member } = p;
-      if (limit === 0) return false;
-      const projection = { period: 1, count: 1, [`calls.${member}`]: 1 };
-      const found = await documents.findOne({ _id }, { projection });
-      if (found === null || found.period < now().toISOString().slice(0, PERIOD_LENGTH[p.period])) return true;
-      return found.calls?.[member] !== undefined || found.count < limit;
+      if (p.limit === 0) return false;
+      const { isCounted, count } = await read(p);
+      return isCounted || count < p.limit;
     },
+
+    read,
 
     /**
      * Removes a member, such as a call, from the count, once. With `permanently` it cannot be counted again in this

@@ -1,10 +1,12 @@
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import { ServiceError } from '../../kernel/errors.js';
+import type { Direction } from '../../kernel/call-state.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import { MICROS_PER_USD } from '../../kernel/money.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
+import { usableLimit } from '../../identity/accounts/received-share.js';
 import type { TelephonyDatabase } from '../database.js';
 import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
 import { dialFieldName } from './dial-legs.js';
@@ -46,10 +48,14 @@ export function createPromptCounts(
 
   return {
     /**
-     * Counts the prompt of a call once. Prompts of accounts without a limit of calls per day are not counted.
+     * Counts the prompt of a call once. Prompts of accounts without a limit of calls per day are not counted. Placed and
+     * received calls have one count, so that both together cost no more than the limit. Received calls cannot use it up.
      * @returns RATE_LIMIT_EXCEEDED when the account's prompts of this day are far longer than its spending covers
      */
-    async count({ account, mode, callId, promptBytes = 0 }: PromptedCall): Promise<ServiceError | undefined> {
+    async count(
+      { account, mode, callId, promptBytes = 0 }: PromptedCall,
+      direction: Direction,
+    ): Promise<ServiceError | undefined> {
       if (mode === 'test' || promptBytes === 0) return undefined;
       if (limitsOf(account, mode, liveLimits).liveCallsPerDay === undefined) return undefined;
       const entry = {
@@ -58,9 +64,10 @@ export function createPromptCounts(
         member: dialFieldName({ callId }),
         amount: promptBytes,
       };
-      if (await counts.add({ ...entry, limit: FREE_PROMPT_BYTES })) return undefined;
-      const spent = await ledger.spentToday(ledgerAccountId(account._id, mode));
-      const limit = FREE_PROMPT_BYTES + Math.floor((spent / MICROS_PER_USD) * PROMPT_BYTES_PER_USD);
+      if (await counts.add({ ...entry, limit: usableLimit(FREE_PROMPT_BYTES, direction) })) return undefined;
+      const billed = await ledger.billedToday(ledgerAccountId(account._id, mode));
+      const paid = Math.floor((billed / MICROS_PER_USD) * PROMPT_BYTES_PER_USD);
+      const limit = usableLimit(FREE_PROMPT_BYTES + paid, direction);
       return (await counts.add({ ...entry, limit })) ? undefined : promptsExceeded(now());
     },
 

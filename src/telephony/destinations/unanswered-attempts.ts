@@ -17,6 +17,12 @@ export interface DialAttempt {
 
 export type UnansweredAttempts = ReturnType<typeof createUnansweredAttempts>;
 
+/**
+ * Number of the attempts of all accounts that an account leaves to others once it has tried the number in this hour.
+ * Otherwise a single account could make a number uncallable for all others.
+ */
+const LEFT_TO_OTHERS = 2;
+
 /** How long counts are stored. The hour is over by then, unless a clock is wrong by more than an hour. */
 const RETENTION_MS = 2 * 60 * 60 * 1_000;
 
@@ -54,22 +60,31 @@ export function createUnansweredAttempts(deps: {
   }
 
   return {
-    /** @returns false when the number has had its maximum of attempts, from all accounts or from this one */
+    /**
+     * Counts an attempt. The first attempt of an account may use all attempts of the number, and further ones all but
+     * the last two.
+     * @returns false when the number has had its maximum of attempts, from all accounts or from this one
+     */
     async count(attempt: DialAttempt, limit: number): Promise<boolean> {
       const { sharedEntry, ownEntries } = await entriesOf(attempt);
-      for (const { counts, entry } of ownEntries) if (!(await counts.add(entry, limit))) return false;
-      if (await sharedEntry.counts.add(sharedEntry.entry, limit)) return true;
+      let allowed = limit;
+      for (const { counts, entry } of ownEntries) {
+        if (await counts.add(entry, Math.min(limit, 1))) continue;
+        allowed = limitOfFurther(limit);
+        if (!(await counts.add(entry, allowed))) return false;
+      }
+      if (await sharedEntry.counts.add(sharedEntry.entry, allowed)) return true;
       for (const { counts, entry } of ownEntries) await counts.remove(entry._id, entry.member);
       return false;
     },
 
     /** Whether {@link count} would allow this attempt now. Counts nothing. */
     async hasRoom(attempt: DialAttempt, limit: number): Promise<boolean> {
-      const { allEntries } = await entriesOf(attempt);
-      const haveRoom = await Promise.all(
-        allEntries.map(({ counts, entry }) => counts.hasRoom({ ...entry, period: 'hour', limit })),
-      );
-      return !haveRoom.includes(false);
+      const { ownEntries, allEntries } = await entriesOf(attempt);
+      const reads = await Promise.all(allEntries.map(({ counts, entry }) => counts.read({ ...entry, period: 'hour' })));
+      const isFurther = reads.slice(0, ownEntries.length).some(({ isCounted, count }) => !isCounted && count > 0);
+      const allowed = isFurther ? limitOfFurther(limit) : limit;
+      return allowed > 0 && reads.every(({ isCounted, count }) => isCounted || count < allowed);
     },
 
     /** Call this when the number was not dialed. */
@@ -87,6 +102,11 @@ export function createUnansweredAttempts(deps: {
       await sharedEntry.counts.remove(sharedEntry.entry._id, sharedEntry.entry.member, { permanently: true });
     },
   };
+}
+
+/** Returns the limit of attempts for an account that has tried the number before in this hour. */
+function limitOfFurther(limit: number): number {
+  return Math.max(Math.min(limit, 1), limit - LEFT_TO_OTHERS);
 }
 
 function createCountsIn(database: TelephonyDatabase, model: 'unansweredAttempts' | 'accountAttempts', now: () => Date) {

@@ -99,6 +99,18 @@ describe('the forced end of a call is shown in time for a notice of 20 s', () =>
     });
   });
 
+  it('if a received call has used the share of the daily limit that received calls may use', async () => {
+    const { call } = await placeCall(harness, { direction: 'inbound', dailySpendCapMicros: 125 * 2_500 });
+    await call.startStream();
+    await eventually(call, 'status', 'IN_PROGRESS');
+    await call.sleep(31_000);
+    await eventually(call, 'endsAfterSeconds', 100);
+    await call.sleep(15_000);
+    await eventually(call, 'endsAfterSeconds', 100);
+    expect(await call.balance()).toMatchObject({ heldMicros: 100 * 2_500 });
+    await hangUp(call, 46);
+  });
+
   it('and is withdrawn if money arrives before the window is held', async () => {
     const call = await answered({ seconds: 60 });
     await call.sleep(31_000);
