@@ -119,7 +119,7 @@ describe('the management API on a running service', () => {
 
     const listener = startCli(['webhooks', 'listen', '--port', '0', '--agent', runtime.agent_id], env);
     try {
-      while (!listener.stderr().includes('until this command ends')) await sleep(100);
+      while (!listener.stderr().includes('Until this command ends')) await sleep(100);
       const { call_id: callId } = JSON.parse(await place(ANSWERS_THREE_QUESTIONS)) as Call;
       const tail = (await shell('calls', 'tail', callId)).trim().split('\n');
       const output = tail.map((line) => JSON.parse(line) as { type: string; event?: string; speaker?: string });
