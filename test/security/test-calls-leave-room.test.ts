@@ -1,5 +1,6 @@
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import type { WebSocket } from 'ws';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
@@ -19,7 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => media.close());
 afterEach(async () => {
-  const gone = open.splice(0).map((socket) => new Promise((resolve) => socket.once('close', resolve).terminate()));
+  const gone = open
+    .splice(0)
+    .filter(({ readyState, CLOSED }) => readyState !== CLOSED)
+    .map((socket) => new Promise((resolve) => socket.once('close', resolve).terminate()));
   await Promise.all(gone);
 });
 
@@ -27,8 +31,9 @@ afterEach(async () => {
  * Opens the media stream of a waiting call, as the carrier of the call's mode does. Returns the status if the stream is
  * rejected.
  * @param accountId the account of the call; a new one by default
+ * @param isUnbound whether the carrier's call is over
  */
-async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`): Promise<string> {
+async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`, isUnbound = false): Promise<string> {
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
   const carrierSid = newSid('CA');
   await createCallRequests(media.database).insert({
@@ -45,7 +50,7 @@ async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`)
     maxDurationSeconds: 600,
     createdAt: new Date(),
   });
-  await createCarrierBindings(media.database).bind(callId, carrierSid, SIMULATED);
+  if (!isUnbound) await createCarrierBindings(media.database).bind(callId, carrierSid, SIMULATED);
   const { authToken } = carriers[mode];
   try {
     open.push(await dialIn({ port: media.port, callId, carrierSid, authToken, streamUrl: STREAM_URL }));
@@ -88,14 +93,67 @@ describe('test calls and the streams of a media server', () => {
     expect(await many(LIMITS.test, 'test', 'acct_b')).toEqual(['open', 'refused with 503', 'refused with 503']);
   }, 60_000);
 
-  it('several accounts leave slots to the test calls of others', () => {
-    const slots = createStreamSlots({ all: 400, test: 200 });
-    const socket = { once: () => undefined };
-    const slotsOf = (accountId: string) => {
-      let count = 0;
-      while (slots.assign({ ...socket }, { mode: 'test', accountId })) count += 1;
-      return count;
-    };
-    expect(['a', 'b', 'c', 'd', 'e', 'victim'].map(slotsOf)).toEqual([100, 50, 25, 13, 6, 3]);
+  it('a new account takes the newest stream of the account with the most', async () => {
+    expect(await many(LIMITS.test, 'test', 'acct_a')).toEqual(['open', 'open', 'refused with 503']);
+    const [oldest, newest] = [...open];
+    expect(await stream('test', 'acct_b')).toBe('open');
+    const ended = new Promise((resolve) => newest?.once('close', resolve));
+    expect(await stream('test', 'acct_c')).toBe('open');
+    await ended;
+    expect(oldest?.readyState).toBe(oldest?.OPEN);
+    // Now each account has one stream, and no stream is ended for another.
+    for (const accountId of ['acct_a', 'acct_b', 'acct_d']) {
+      expect(await stream('test', accountId)).toBe('refused with 503');
+    }
+  }, 60_000);
+
+  it('a call that has ended takes no stream of another account', async () => {
+    expect(await many(LIMITS.test, 'test', 'acct_a')).toEqual(['open', 'open', 'refused with 503']);
+    expect(await stream('test', 'acct_b')).toBe('open');
+    expect(await stream('test', 'acct_c', true)).toBe('refused with 404');
+    expect(open.map(({ readyState, OPEN }) => readyState === OPEN)).toEqual([true, true, true]);
+  }, 60_000);
+
+  describe('with 200 slots', () => {
+    let slots: ReturnType<typeof createStreamSlots>;
+    const sockets = new Map<string, EventEmitter[]>();
+    beforeEach(() => {
+      slots = createStreamSlots({ all: 400, test: 200 });
+      sockets.clear();
+    });
+
+    /** Opens streams of an account. Returns how many of its streams are then open. */
+    function take(accountId: string, count: number): number {
+      for (let n = 0; n < count; n += 1) {
+        const socket = Object.assign(new EventEmitter(), { destroy: () => socket.emit('close') });
+        if (slots.assign(socket, { mode: 'test', accountId })) own(accountId).push(socket);
+        socket.once('close', () => own(accountId).splice(own(accountId).indexOf(socket), 1));
+      }
+      return own(accountId).length;
+    }
+    function own(accountId: string): EventEmitter[] {
+      const all = sockets.get(accountId) ?? [];
+      sockets.set(accountId, all);
+      return all;
+    }
+
+    it('a few accounts with many test calls leave 20 streams to every other account', () => {
+      expect(['a', 'b', 'c', 'd', 'e'].map((each) => take(each, 100))).toEqual([100, 50, 25, 20, 20]);
+      expect(['v', 'w', 'x', 'y'].map((each) => take(each, 10))).toEqual([10, 10, 10, 10]);
+      expect(take('z', 100)).toBe(20);
+      expect([...sockets.values()].reduce((sum, { length }) => sum + length, 0)).toBe(200);
+    });
+
+    it('an account keeps its first 20 streams, however many accounts come', () => {
+      expect(take('victim', 20)).toBe(20);
+      for (let n = 0; n < 30; n += 1) take(`other ${n}`, 100);
+      expect(own('victim')).toHaveLength(20);
+    });
+
+    it('all slots are used again when calls end', () => {
+      take('a', 100);
+      for (const socket of own('a').slice()) socket.emit('close');
+      expect(take('b', 200)).toBe(100);
+    });
   });
 });

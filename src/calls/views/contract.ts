@@ -156,7 +156,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Read the recording of a call',
     description:
-      'Returns the recording as a WAV file. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased.',
+      'Returns the recording as a WAV file. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
     auth: 'keyOrSession',
     load: 'recording',
     params: callParams,

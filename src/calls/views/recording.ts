@@ -5,23 +5,33 @@ import type { RouteHandlers } from '../../identity/access/principal.js';
 import { content } from '../../platform/http/routing/answer.js';
 import type { callRoutes } from './contract.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import type { Config } from '../../platform/config/config.js';
 import { findCall } from '../placing/call-status.js';
+import { createDownloadBudgets, reportUnsent } from './download-budget.js';
 
 /**
  * Handler of GET /calls/{call_id}/recording, which returns the recording of one of the account's calls as a WAV file.
  */
-export function createReadRecording(deps: {
-  queries: CallQueries;
-  recordings: Recordings;
-}): RouteHandlers<typeof callRoutes>['readRecording'] {
+export function createReadRecording(
+  deps: {
+    config: Pick<Config, 'recordings'>;
+    queries: CallQueries;
+    recordings: Recordings;
+  } & Pick<Parameters<typeof createDownloadBudgets>[0], 'database' | 'ledger'>,
+): RouteHandlers<typeof callRoutes>['readRecording'] {
+  const budgets = createDownloadBudgets({ ...deps, bytesPerDay: deps.config.recordings.downloadBytesPerDay });
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     const deadline = deadlineOf(ctx);
     const call = await withDeadline(deadline, findCall(deps.queries, principal, callId));
     const recording = call.erasedAt ? null : await withDeadline(deadline, deps.recordings.read(call._id));
     if (recording === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
+    const { bytes } = recording;
+    const owner = { accountId: call.accountId, mode: call.mode };
+    const returnUnsent = await withDeadline(deadline, budgets.take({ ...owner, bytes }));
+    reportUnsent(ctx.res, bytes, returnUnsent);
     return content('audio/wav', recording.stream, {
       headers: { 'Content-Disposition': `attachment; filename="${call._id}.wav"` },
-      length: recording.bytes,
+      length: bytes,
     });
   };
 }

@@ -113,6 +113,9 @@ function recordingSettings(values: Environment) {
     /** Minutes of recordings per account and UTC day that test calls may have; absent: no limit. */
     testMinutesPerDay:
       values.TEST_RECORDING_MINUTES_PER_DAY === 'none' ? undefined : values.TEST_RECORDING_MINUTES_PER_DAY,
+    /** Bytes of recordings that an account may download per mode and UTC day; absent: no limit. */
+    downloadBytesPerDay:
+      values.RECORDING_DOWNLOAD_GB_PER_DAY === 'none' ? undefined : values.RECORDING_DOWNLOAD_GB_PER_DAY * 1e9,
   };
 }
 

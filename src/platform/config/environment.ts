@@ -13,6 +13,7 @@ const url = z.url();
 const seconds = z.coerce.number().int().positive();
 /** A week of audio in one day. */
 const MAX_TEST_RECORDING_MINUTES = 10_000;
+const MAX_DOWNLOAD_GB = 100_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /**
@@ -210,6 +211,17 @@ export const environment = z.object({
       description:
         'minutes of recordings that an account’s test calls may have in a UTC day, or `none`; a minute takes 0.96 MB. Further test calls are not recorded',
       production: '60',
+    }),
+  RECORDING_DOWNLOAD_GB_PER_DAY: z
+    .union(
+      [z.literal('none'), z.coerce.number().int().min(1).max(MAX_DOWNLOAD_GB)],
+      'must be a whole number from 1 to 100,000, or none',
+    )
+    .default(5)
+    .meta({
+      description:
+        'gigabytes of recordings that an account may download in test mode, and in live mode, in a UTC day, or `none`; a minute has 1.92 MB. Live mode has 0.25 GB more for each USD that the account was ever billed',
+      production: '5',
     }),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
     description:

@@ -48,7 +48,7 @@ export function createAdmission(deps: {
 
   /**
    * @param slots.acquire called once a carrier's signature is valid; returns false if there are too many streams
-   * @param slots.assign called once the call is known; returns false if its mode or account has too many streams
+   * @param slots.assign called once the call may have a stream; returns false if its mode or account has too many streams
    * @throws the database's error if it is unavailable
    */
   return async function admit(
@@ -75,11 +75,12 @@ export function createAdmission(deps: {
     if (request === null) return reject(404, 'no such call');
     const carrier = carriers[request.mode];
     if (!isAdmittedBy(request.mode)) return reject(403, 'no valid carrier signature');
-    if (!slots.assign(request)) return reject(503, `too many media streams of ${request.mode} calls`);
     if (isFinal) return reject(404, 'the call is over');
     if (binding === null || binding.closed === true) return reject(404, 'no carrier call is bound to the call');
     if ((binding.carrier ?? carrier.kind) !== carrier.kind) return reject(404, 'the call is with another carrier');
     if (result?.endedAt !== undefined) return reject(409, 'the conversation is over');
+    // Last, because assigning a slot can end a stream of another account.
+    if (!slots.assign(request)) return reject(503, `too many media streams of ${request.mode} calls`);
     const { carrierSid, resumptions: granted = 0 } = binding;
     return { admitted: true, request, carrierSid, carrier, granted, earlier: result };
   };

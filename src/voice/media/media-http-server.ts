@@ -48,9 +48,11 @@ export function createMediaHttpServer(p: {
     identify(request);
     const isHealth = request.url === '/health' && (request.method === 'GET' || request.method === 'HEAD');
     const { closing, calls } = p.health();
+    const { headers, socket } = request;
+    const isLocal = isFromSameMachine({ headers, remoteAddress: socket.remoteAddress });
     const status = isHealth ? (closing ? 503 : 200) : 404;
     const body = isHealth
-      ? { status: closing ? 'closing' : 'ok', calls }
+      ? { status: closing ? 'closing' : 'ok', ...(isLocal ? { calls } : {}) }
       : { success: false, message: 'There is no such endpoint or object.', error_code: 'NOT_FOUND' };
     // Close the connection, so that no request body is read to its end.
     response.writeHead(status, {
@@ -104,6 +106,19 @@ export function createMediaHttpServer(p: {
 
     closeAll: () => server.closeAllConnections(),
   };
+}
+
+/**
+ * Whether a request comes from the same machine, without a proxy. Only such requests learn how many calls there are,
+ * because the port is public.
+ */
+export function isFromSameMachine(request: {
+  headers: IncomingMessage['headers'];
+  remoteAddress: string | undefined;
+}): boolean {
+  const { headers, remoteAddress = '' } = request;
+  const isForwarded = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via'].some((name) => headers[name] !== undefined);
+  return !isForwarded && /^(?:(?:::ffff:)?127\.[\d.]+|::1)$/.test(remoteAddress);
 }
 
 /** Answers an upgrade request with an HTTP error status. */

@@ -3,6 +3,7 @@ import type { Mode } from '../../kernel/ids.js';
 /** The part of a socket that is needed here. */
 interface SlotSocket {
   once(event: 'close', listener: () => void): unknown;
+  destroy(): unknown;
 }
 
 /** Maximum number of concurrent streams of a media server. */
@@ -26,15 +27,34 @@ export interface StreamOwner {
 
 /**
  * Counts the streams of a media server. A socket frees its slots when it closes. Test calls of one account may use at
- * most as many slots as remain free, so that a single account cannot take more than half of them.
+ * most as many slots as remain free, so that a single account cannot take more than half of them. A tenth of the slots is
+ * assured to an account as long as another one has more than that: its newest stream is then ended. So a few accounts
+ * cannot block the others.
  */
 export function createStreamSlots(limits: StreamLimits) {
   const all = new Set<SlotSocket>();
+  /** The sockets of test calls, each with its account, oldest first. */
   const test = new Map<SlotSocket, string>();
+  const assured = Math.max(1, Math.floor(limits.test / 10));
+
+  const slotsOf = (accountId: string) =>
+    Array.from(test).flatMap(([socket, owner]) => (owner === accountId ? [socket] : []));
+
+  /** Selects the newest stream of the account with the most streams, if that account has more than its assured ones. */
+  function streamToEnd(): SlotSocket | undefined {
+    const byAccount = Array.from(new Set(test.values()), slotsOf);
+    const [most = []] = byAccount.toSorted((a, b) => b.length - a.length);
+    return most.length > assured ? most.at(-1) : undefined;
+  }
 
   function assignTest(socket: SlotSocket, accountId: string): boolean {
-    const own = [...test.values()].filter((each) => each === accountId).length;
-    if (own >= limits.test - test.size) return false;
+    const own = slotsOf(accountId).length;
+    if (own >= limits.test - test.size) {
+      const ended = own < assured ? streamToEnd() : undefined;
+      if (ended === undefined) return false;
+      test.delete(ended);
+      ended.destroy();
+    }
     test.set(socket, accountId);
     socket.once('close', () => test.delete(socket));
     return true;
