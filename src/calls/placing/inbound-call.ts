@@ -61,9 +61,9 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     // Take the rejected call off the count. If that fails, the call stays counted, which is the safe side.
     const received = { account, mode, callId: request._id, promptBytes: countPromptBytes(request) };
     const withdrawn = deps.dialGate.withdrawReceived(received);
-    // Remember the rejection, because Temporal would start the call again once it no longer stores the workflow.
-    const remembered = reservation.outcome === 'refused' && deps.bindings.recordRejection(request._id, reservation);
-    await withDeadline(deadline, Promise.allSettled([withdrawn, remembered])).catch(() => undefined);
+    // Store the rejection, because Temporal would start the call again once it no longer stores the workflow.
+    const stored = reservation.outcome === 'refused' && deps.bindings.recordRejection(request._id, reservation);
+    await withDeadline(deadline, Promise.allSettled([withdrawn, stored])).catch(() => undefined);
     throw rejection;
   };
 }

@@ -6,8 +6,9 @@ import type { IdentityDatabase } from '../database.js';
 const HOUR_SECONDS = 3_600;
 
 /**
- * Maximum e-mails per hour to unverified addresses, in each of two pools: those that strangers cause, and invitations.
- * Far more than are needed on a good day, and few enough to protect the reputation of the operator's domain.
+ * Maximum e-mails per hour to unverified addresses, in each of two pools: one for sign-ups and password resets, one
+ * for invitations. Far more than are needed on a good day, and few enough to protect the reputation of the operator's
+ * domain.
  */
 const ALL = { points: 1_000, duration: HOUR_SECONDS };
 /**
@@ -19,8 +20,8 @@ const FIRST_INVITATIONS = 5;
 /** Maximum invitations per account and hour. */
 const OF_ACCOUNT = { points: 50, duration: HOUR_SECONDS };
 /**
- * Maximum e-mails per hour that strangers in one network cause: in the /24 of an IPv4 address or the /48 of an IPv6
- * address, and in its /16 or /32. So 20 large networks are needed to use up the e-mails of all.
+ * Maximum e-mails per hour because of sign-ups and password resets in one network: in the /24 of an IPv4
+ * address or the /48 of an IPv6 address, and in its /16 or /32. So 20 large networks are needed to use up the e-mails of all.
  */
 const OF_NETWORK = { points: 30, duration: HOUR_SECONDS };
 const OF_LARGE_NETWORK = { points: 50, duration: HOUR_SECONDS };
@@ -56,7 +57,7 @@ export function createUnsolicitedMailLimit({ database, logger }: { database: Ide
   }
 
   return {
-    /** Counts an e-mail that a stranger causes. @returns undefined if it may be sent, otherwise how long to wait, in ms */
+    /** Counts an e-mail because of a sign-up or password reset. @returns undefined if it may be sent, otherwise how long to wait, in ms */
     async count({ address, isFirst }: MailCause): Promise<number | undefined> {
       const [large = address, network = address] = networksOf(address);
       const shares = [
