@@ -3,6 +3,7 @@ import { updateOf } from '../identity/accounts/accounts.js';
 import type { AccountDocument } from '../identity/accounts/model.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
+import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.js';
 import { createPlansLoader } from '../platform/numbering/national-plans.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
@@ -132,25 +133,29 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
     },
 
     /** Changes an agent. Calls that were already requested keep their copy of the old agent. */
-    async update(agentId: string, changes: AgentChanges): Promise<AgentDocument> {
-      const present = await queries.find(agentId);
-      if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
-      const given = checkAgentChanges(changes);
-      // An agent whose voice or engine is no longer available can still be changed, so check only the changed fields.
-      const wanted = { ...present, ...given };
-      const { voice = '', language = '', engine } = wanted;
-      if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
-        assertVoiceFits({ voice, language, engine: engine ?? undefined }, policy);
-      }
-      assertNewPromptSize(given, present);
-      assertTemplateSize(given.outputParameters ?? undefined);
-      const stored = { ...given, ...(await usable(given, present)) };
-      assertAgentSize({ ...present, ...stored }, present);
-      const update = { ...stored, updatedAt: new Date() };
-      const changed = await agents
-        .findOneAndUpdate({ _id: agentId }, updateOf(update), { returnDocument: 'after' })
-        .lean<AgentDocument>();
-      return changed ?? present;
+    update(agentId: string, changes: AgentChanges): Promise<AgentDocument> {
+      return retryOnConflict({ name: 'agents', maxAttempts: 60 }, async () => {
+        const present = await queries.find(agentId);
+        if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
+        const given = checkAgentChanges(changes);
+        // An agent whose voice or engine is no longer available can still be changed, so check only the changed fields.
+        const wanted = { ...present, ...given };
+        const { voice = '', language = '', engine } = wanted;
+        if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
+          assertVoiceFits({ voice, language, engine: engine ?? undefined }, policy);
+        }
+        assertNewPromptSize(given, present);
+        assertTemplateSize(given.outputParameters ?? undefined);
+        const stored = { ...given, ...(await usable(given, present)) };
+        assertAgentSize({ ...present, ...stored }, present);
+        // The checks hold for the agent as it was read, so update only that version: each has a later time.
+        const { updatedAt } = present;
+        const update = { ...stored, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
+        const changed = await agents
+          .findOneAndUpdate({ _id: agentId, updatedAt }, updateOf(update), { returnDocument: 'after' })
+          .lean<AgentDocument>();
+        return changed ?? CONFLICT;
+      });
     },
   };
 }

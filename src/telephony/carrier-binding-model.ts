@@ -1,4 +1,5 @@
 import { Schema } from 'mongoose';
+import type { ReservationResult } from '../kernel/call-signals.js';
 import type { AnsweredBy } from '../kernel/call-state.js';
 
 /**
@@ -22,6 +23,8 @@ export interface CarrierBindingDocument {
   resumptions?: number;
   /** When we instructed the carrier to end the call because of a failure on our side. */
   givenUpAt?: Date;
+  /** Why the inbound call was rejected. A repeated request for it is rejected again. */
+  rejection?: Extract<ReservationResult, { outcome: 'refused' }>;
   boundAt: Date;
 }
 
@@ -34,6 +37,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     answeredBy: String,
     resumptions: Number,
     givenUpAt: Date,
+    rejection: Schema.Types.Mixed,
     boundAt: { type: Date, required: true },
   },
   { collection: 'carrier_bindings', versionKey: false },

@@ -57,6 +57,11 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       await bindings.updateOne({ _id: callId, carrierSid, givenUpAt: null }, { $set: { givenUpAt } });
     },
 
+    /** Records that the bound inbound call was rejected. */
+    async recordRejection(callId: string, rejection: CarrierBindingDocument['rejection']): Promise<void> {
+      await bindings.updateOne({ _id: callId }, { $set: { rejection } });
+    },
+
     /** Records who answered the bound call. The first result stays. A result for another carrier call is ignored. */
     async recordAnsweredBy(callId: string, carrierSid: string, answeredBy: AnsweredBy): Promise<void> {
       await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });

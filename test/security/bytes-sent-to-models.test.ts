@@ -55,7 +55,7 @@ describe('tool definitions', () => {
     const tools = Array.from({ length: 8 }, (_, index) => toolOf(index));
     expect(bytesOf(toolDefinitions({ tools }, false))).toBeGreaterThan(250_000);
     const rejected = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools });
-    expectError(rejected, 400, 'MISSING_PARAMS', /^tools: .* at most 65536 bytes/);
+    expectError(rejected, 400, 'MISSING_PARAMS', /^tools: .* at most 65536 together\. /);
     const made = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools: [toolOf(0)] });
     expect(made.status).toBe(200);
   });

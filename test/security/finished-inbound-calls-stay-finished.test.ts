@@ -46,3 +46,32 @@ describe('a finished inbound call that Temporal has deleted', () => {
     expect(await service.database.calls.findById(callId).lean()).toEqual(record);
   }, 120_000);
 });
+
+describe('a rejected inbound call that Temporal has deleted', () => {
+  it('is rejected again and not started again by its CallSid', async () => {
+    const { agent, account } = await service.customer();
+    await service.accounts.setLimits(account._id, { concurrentCalls: 1 });
+    const send = async (CallSid: string) => {
+      const form = { CallSid, From: '+12025550143', To: '+12025550199' };
+      const { text } = await service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form);
+      return { CallSid, isRejected: text.includes('<Reject') };
+    };
+    // Of several calls at once, all but one are rejected, some of them only after their workflow has started.
+    const rejected = await eventually(async () => {
+      const responses = await Promise.all(Array.from({ length: 6 }, () => send(newSid('CA'))));
+      const carrierSid = { $in: responses.filter(({ isRejected }) => isRejected).map(({ CallSid }) => CallSid) };
+      const found = await service.database.carrierBindings
+        .findOne({ carrierSid })
+        .lean<{ _id: string; carrierSid: string }>();
+      await service.database.leases.deleteMany({});
+      return found !== null && (await isRunKnown(found._id)) && found;
+    });
+    const { namespace } = service.config.temporal;
+    const workflowExecution = { workflowId: rejected._id };
+    await connection.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+    await eventually(async () => !(await isRunKnown(rejected._id)));
+
+    expect((await send(rejected.carrierSid)).isRejected).toBe(true);
+    expect(await isRunKnown(rejected._id)).toBe(false);
+  }, 120_000);
+});

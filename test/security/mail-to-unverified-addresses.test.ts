@@ -1,3 +1,5 @@
+import { createUnsolicitedMailLimit } from '../../src/identity/sign-in/unsolicited-mail-limit.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
 import { createBrowser, resetRateLimits, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';
@@ -25,6 +27,7 @@ const signUp = (email: string, { account = 'Acme', from = `198.51.100.${++lastNu
     { email, password: PASSWORD, name: 'Ada', account_name: account },
     { 'X-Forwarded-For': from },
   );
+const deps = () => ({ database: service.database, logger: createLogger({ role: 'test', level: 'silent' }) });
 async function verifiedOwner(email = newEmail()) {
   const browser = createBrowser(service);
   await browser.signUp(email);
@@ -68,24 +71,47 @@ describe('e-mail to unverified addresses', () => {
     for (const email of overLimit) expect(log).not.toContain(email);
   });
 
-  it('keeps a reserve for sign-ups: invitations are rejected when they have used their share', async () => {
-    const owner = await verifiedOwner();
-    const invited = newEmail();
-    const invite = (email: string) => owner.send('POST', '/portal/invitations', { email, role: 'viewer' });
-    expect((await invite(invited)).status).toBe(200);
-    await mailTo(invited);
+  it('keeps a reserve for sign-ups: repeated e-mails cannot use it up', async () => {
+    await verifiedOwner();
     const counted = await service.database.rateLimits.findOne({ key: 'mail:strangers' }).lean<{ points: number }>();
-    // The two points are for the owner's sign-up and for the invitation.
-    expect(counted?.points).toBe(2);
+    expect(counted?.points).toBe(1);
+    const limit = createUnsolicitedMailLimit(deps());
+    await limit.count({ address: '203.0.113.1', isFirst: false });
     await service.database.rateLimits.updateMany({ key: 'mail:strangers:others' }, { $set: { points: 700 } });
-    const uninvited = newEmail();
-    const response = await invite(uninvited);
-    expectError(response, 429, 'RATE_LIMIT_EXCEEDED');
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(60);
-    expect(await service.database.invitations.countDocuments({ email: uninvited })).toBe(0);
+    expect(await limit.count({ address: '203.0.113.1', isFirst: false })).toBeGreaterThan(60_000);
     const newcomer = newEmail();
     await signUp(newcomer);
     expect(await mailTo(newcomer)).toContain('Verify your e-mail address');
+  });
+
+  it('cannot be used up by a few networks: neither for sign-ups nor for invitations', async () => {
+    const owner = await verifiedOwner();
+    const limit = createUnsolicitedMailLimit(deps());
+    for (let large = 0; large < 15; large++) {
+      for (const network of [`203.${large}.1`, `203.${large}.2`]) {
+        const mails = Array.from({ length: 70 }, (_, n) => limit.count({ address: `${network}.1`, isFirst: n < 40 }));
+        await Promise.all(mails);
+      }
+    }
+    expect(await limit.count({ address: '198.51.100.8', isFirst: true })).toBeUndefined();
+    const invited = newEmail();
+    const body = { email: invited, role: 'viewer' };
+    expect((await owner.send('POST', '/portal/invitations', body)).status).toBe(200);
+    expect(await mailTo(invited)).toContain('You are invited');
+  }, 60_000);
+
+  it('keeps a reserve for the first invitations of an account, apart from those of other accounts', async () => {
+    const [busy, other] = [await verifiedOwner(), await verifiedOwner()];
+    const invite = (owner: typeof busy, email = newEmail()) =>
+      owner.send('POST', '/portal/invitations', { email, role: 'viewer' });
+    for (let count = 0; count < 6; count++) expect((await invite(busy)).status).toBe(200);
+    await service.database.rateLimits.updateMany({ key: 'mail:invitations:others' }, { $set: { points: 700 } });
+    const uninvited = newEmail();
+    const response = await invite(busy, uninvited);
+    expectError(response, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(60);
+    expect(await service.database.invitations.countDocuments({ email: uninvited })).toBe(0);
+    expect((await invite(other)).status).toBe(200);
   });
 
   it('is limited per network, which leaves the rest to others', async () => {

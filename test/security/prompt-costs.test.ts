@@ -85,6 +85,20 @@ describe('an instruction and tools that cost many tokens', () => {
     expectError(await service.place(customer.liveKey, order), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
   });
 
+  it('do not pass the limit together when they are updated at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const path = `/agents/${String((await create({})).json['agent_id'])}`;
+      const changes = [{ instruction: LONGEST }, { tools: toolsOf(6) }, { tools: toolsOf(5) }];
+      const responses = await Promise.all(changes.map((change) => ask.patch(path, customer.liveKey, change)));
+      const { instruction, tools = [] } = (await ask.get(path, customer.liveKey)).json as {
+        instruction: string;
+        tools?: unknown[];
+      };
+      expect([instruction === LONGEST, tools.length > 0]).not.toEqual([true, true]);
+      for (const { status } of responses) expect([200, 400]).toContain(status);
+    }
+  });
+
   it('have a limit after parameters are filled in', () => {
     const prompt = promptOf('{{a}}'.repeat(6_500), { a: 'v'.repeat(500) });
     expect(prompt.length).toBeLessThan(100_000);
@@ -113,7 +127,7 @@ describe('text in scripts that cost many tokens', () => {
       ['output_parameters', costly],
     ] as const) {
       const rejected = await service.place(customer.testKey, { ...order, [field]: value });
-      expectError(rejected, 400, 'MISSING_PARAMS', new RegExp(`^${field}.* at most \\d+ bytes in UTF-8`));
+      expectError(rejected, 400, 'MISSING_PARAMS', new RegExp(`^${field}.* at most \\d+ (bytes in UTF-8|together)`));
     }
     expect(await service.countCallRequests()).toBe(before);
     expectError(await create({ output_parameters: costly }), 400, 'MISSING_PARAMS', /^output_parameters.* bytes/);

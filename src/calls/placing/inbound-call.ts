@@ -36,7 +36,10 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     if (mode === 'live') assertEngineAllowed(agent.engine, deps.config);
     const request = createRequestDocument(deps.config, agent, call);
     // A repeated request is for a call that was already checked, and that may have ended by now.
-    const isRepeat = (await withDeadline(deadline, deps.bindings.find(request._id))) !== null;
+    const known = await withDeadline(deadline, deps.bindings.find(request._id));
+    const isRepeat = known !== null;
+    const before = known?.rejection && reservationError(known.rejection);
+    if (before) throw before;
     // Do not start an ended call again, which Temporal would do if it no longer stores the workflow. Media servers
     // reject the stream of an ended call.
     if (isRepeat && (await withDeadline(deadline, deps.queries.isFinal(request._id)))) {
@@ -58,7 +61,9 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     // Take the rejected call off the count. If that fails, the call stays counted, which is the safe side.
     const received = { account, mode, callId: request._id, promptBytes: countPromptBytes(request) };
     const withdrawn = deps.dialGate.withdrawReceived(received);
-    await withDeadline(deadline, withdrawn).catch(() => undefined);
+    // Store the rejection, because Temporal would start the call again once it no longer stores the workflow.
+    const stored = reservation.outcome === 'refused' && deps.bindings.recordRejection(request._id, reservation);
+    await withDeadline(deadline, Promise.allSettled([withdrawn, stored])).catch(() => undefined);
     throw rejection;
   };
 }

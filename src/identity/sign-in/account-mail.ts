@@ -113,12 +113,11 @@ export function createAccountMail(deps: {
     },
 
     /**
-     * Counts an invitation as an e-mail to an unverified address, even if the address is verified, so that the limit
-     * does not reveal which addresses are known.
+     * Counts an invitation of the account as an e-mail to an unverified address, even if the address is verified, so
+     * that the limit does not reveal which addresses are known.
      * @returns undefined if the e-mail may be sent, otherwise how long to wait, in ms
      */
-    countInvitation: (address: string): Promise<number | undefined> =>
-      unsolicitedMail.count({ address, isFirst: false }),
+    countInvitation: (accountId: string): Promise<number | undefined> => unsolicitedMail.countInvitation(accountId),
 
     /** Sends an invitation e-mail. Its only limit is `countInvitation`, not those of the other e-mails. */
     invitation(p: { email: string; token: string; accountName: string }): void {

@@ -32,7 +32,9 @@ const LINKS = { points: 20, duration: 15 * 60 };
 const DAY_SECONDS = 24 * 3_600;
 const INVITATIONS = {
   ofAccount: { points: 50, duration: DAY_SECONDS },
-  toAddress: { points: 10, duration: DAY_SECONDS },
+  toAddress: { points: 30, duration: DAY_SECONDS },
+  /** Those that are not the first of their account to this address, so that few accounts cannot block the others. */
+  repeatedToAddress: { points: 10, duration: DAY_SECONDS },
   toAddressOfAccount: { points: 3, duration: DAY_SECONDS },
 };
 
@@ -60,6 +62,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const links = createLimiter(database, LINKS);
   const invitations = createLimiter(database, INVITATIONS.ofAccount);
   const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
+  const repeatedInvitationsTo = createLimiter(database, INVITATIONS.repeatedToAddress);
   const invitationsOfAccountTo = createLimiter(database, INVITATIONS.toAddressOfAccount);
 
   /** Counts an event. @returns the count in the current period, including this event */
@@ -141,7 +144,8 @@ export function createPortalLimits({ config, database }: { config: Config; datab
      * address, or all accounts together have sent too many to this address
      */
     async countInvitation(ctx: ApiContext, { accountId, email }: { accountId: string; email: string }): Promise<void> {
-      await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
+      const ofAccount = await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
+      if (ofAccount > 1) await count(ctx, repeatedInvitationsTo, keyOf('repeated-invitation', email));
       await count(ctx, invitationsTo, keyOf('invitation', email));
       await count(ctx, invitations, keyOf('invitations', accountId));
     },

@@ -8,7 +8,6 @@ import type { Members } from '../people/members.js';
 import type { Sessions } from '../people/sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
 import { limitExceeded } from '../../platform/http/rate-limit.js';
-import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
@@ -68,7 +67,7 @@ export function createMemberHandlers(deps: {
       await withDeadline(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const isMailed = config.mail !== undefined;
       if (isMailed) {
-        const waitMs = await withDeadline(deadlineOf(ctx), accountMail.countInvitation(clientAddress(ctx, config)));
+        const waitMs = await withDeadline(deadlineOf(ctx), accountMail.countInvitation(account._id));
         if (waitMs !== undefined) throw limitExceeded(ctx, Math.ceil(waitMs / 1_000));
       }
       const invited = members.invite({

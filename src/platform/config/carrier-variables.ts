@@ -22,7 +22,7 @@ export const carrierVariables = {
   CARRIER_BASE_URL: url.optional().meta({ description: 'base URL of the carrier’s REST interface', shown: 'Twilio’s' }),
   CARRIER_CALLS_PER_SECOND: callRate.optional().meta({
     description:
-      'calls per second that the carrier account of live keys may place. Accounts share them fairly, and further calls wait up to 60 s',
+      'calls per second that the carrier account of live keys may place. Accounts share them fairly, an account that rarely places calls goes first, and further calls wait up to 60 s',
     shown: 'Twilio: `1`, simulator: `unlimited`',
     production: '1',
   }),

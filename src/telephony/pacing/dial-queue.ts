@@ -4,6 +4,10 @@
  * equal weights): the turn number of a call is one more than the last turn of its account, and at least one more than
  * the last turn served. So before the j-th waiting call of an account, at most j + 1 calls of each other account are
  * served, no matter how many are waiting.
+ *
+ * An account that has used none of the latest slots and has no other waiting call goes first with one call, so that
+ * accounts that always have calls waiting do not delay the few calls of others. At most half of the slots are used this
+ * way, so that many such accounts together cannot keep out the others.
  */
 export interface DialQueue {
   /** The earliest slot that is not assigned yet, ms since the epoch. */
@@ -12,6 +16,16 @@ export interface DialQueue {
   turn: number;
   /** Waiting calls by call id. */
   waiting: Readonly<Record<string, WaitingCall>>;
+  /** Accounts that used one of the latest slots, or go first for the next. Queues of 0.1.0 have none. */
+  recent?: readonly RecentUse[];
+}
+
+interface RecentUse {
+  accountId: string;
+  /** Time of the slot, or when the account's call joined the queue in first place, ms since the epoch. */
+  at: number;
+  /** True for a call that went ahead of waiting calls. */
+  wentFirst?: true;
 }
 
 export interface WaitingCall {
@@ -55,8 +69,14 @@ const LATE_REQUEST_GRACE_MS = 1_000;
  */
 const ASK_EVERY_MS = 10_000;
 
+/** An account that used none of this many slots goes first: with five greedy accounts, each uses every fifth slot. */
+const RESTED_SLOTS = 20;
+
+/** Maximum calls within RESTED_SLOTS that go ahead of waiting calls. Further calls take their turns. */
+const MAX_FIRST = RESTED_SLOTS / 2;
+
 export function newDialQueue(): DialQueue {
-  return { nextSlotAt: 0, turn: 0, waiting: {} };
+  return { nextSlotAt: 0, turn: 0, waiting: {}, recent: [] };
 }
 
 /**
@@ -73,26 +93,35 @@ export function requestDialSlot(
   const waiting = Object.fromEntries(
     Object.entries(others).filter(([, { asksAt }]) => asksAt + LATE_REQUEST_GRACE_MS >= now),
   );
-  const own = known ?? { accountId, turn: nextTurn(queue, waiting, accountId), since: now, asksAt: now };
+  const recent = (queue.recent ?? []).filter(({ at }) => at + RESTED_SLOTS * interval > now);
+  const goesFirst = known === undefined && mayGoFirst(recent, waiting, accountId);
+  // The turn before the current one is ahead of every waiting call, except those that went first before.
+  const newTurn = goesFirst ? queue.turn - 1 : nextTurn(queue, waiting, accountId);
+  const own = known ?? { accountId, turn: newTurn, since: now, asksAt: now };
   const ahead = Object.entries(waiting).filter(([id, call]) => isBefore([id, call], [callId, own]));
   const nextSlotAt = Math.max(now, queue.nextSlotAt);
   const isFree = nextSlotAt <= now + SLOT_LEAD_MS;
   // A call ahead that asks in time for this slot has priority. Calls ahead that ask later are skipped.
   if (isFree && !ahead.some(([, { asksAt }]) => asksAt <= now + interval)) {
     const turn = Math.max(queue.turn, own.turn);
+    const passesOthers = goesFirst && Object.keys(waiting).length > 0;
+    const used = { accountId, at: nextSlotAt, ...(passesOthers ? { wentFirst: true as const } : {}) };
     return {
-      queue: { nextSlotAt: nextSlotAt + interval, turn, waiting },
+      queue: { nextSlotAt: nextSlotAt + interval, turn, waiting, recent: [...recent, used] },
       answer: { granted: true, slotAt: nextSlotAt },
     };
   }
   const slotAt = nextSlotAt + ahead.length * interval;
   const asksAt = Math.max(now + 1, Math.min(slotAt - SLOT_LEAD_MS, now + ASK_EVERY_MS));
+  const answer = { granted: false as const, retryAt: asksAt, ahead: ahead.length };
   // If a call's slot would come too late, do not add the call to the queue, which limits the queue's length. The call
   // may ask again in case a slot becomes free earlier.
-  const joinsQueue = slotAt - now <= LONGEST_DIAL_WAIT_MS;
+  if (slotAt - now > LONGEST_DIAL_WAIT_MS) return { queue: { ...queue, waiting, recent }, answer };
+  // Count a call that goes first when it joins. Otherwise an account that cancels its waiting calls could always go first.
+  const joined: RecentUse[] = goesFirst ? [{ accountId, at: now, wentFirst: true }] : [];
   return {
-    queue: { ...queue, waiting: joinsQueue ? { ...waiting, [callId]: { ...own, asksAt } } : waiting },
-    answer: { granted: false, retryAt: asksAt, ahead: ahead.length },
+    queue: { ...queue, waiting: { ...waiting, [callId]: { ...own, asksAt } }, recent: [...recent, ...joined] },
+    answer,
   };
 }
 
@@ -112,6 +141,11 @@ export function takeNextSlot(
 
 function intervalMs(callsPerSecond: number): number {
   return Math.ceil((1_000 * RATE_MARGIN) / callsPerSecond);
+}
+
+function mayGoFirst(recent: readonly RecentUse[], waiting: DialQueue['waiting'], accountId: string): boolean {
+  const isKnown = [...recent, ...Object.values(waiting)].some((use) => use.accountId === accountId);
+  return !isKnown && recent.filter(({ wentFirst }) => wentFirst).length < MAX_FIRST;
 }
 
 function nextTurn(queue: DialQueue, waiting: DialQueue['waiting'], accountId: string): number {

@@ -15,6 +15,7 @@ export const dialPacingSchema = new Schema<DialPacingDocument>(
     nextSlotAt: { type: Number, required: true },
     turn: { type: Number, required: true },
     waiting: { type: Schema.Types.Mixed, required: true, default: {} },
+    recent: Schema.Types.Mixed,
   },
   { collection: 'dial_pacing', versionKey: false, minimize: false },
 );
