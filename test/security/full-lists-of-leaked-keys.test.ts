@@ -110,7 +110,7 @@ describe('agents that a leaked key has made', () => {
     await storeAgents(customer, 999, { mode: 'live' });
     const rejected = await makeAgent(customer.liveKey);
     expect(rejected.status).toBe(409);
-    expect(rejected.json['message']).toMatch(/1000 agents .* Archive one/);
+    expect(rejected.json['message']).toMatch(/1000 agents .* Archive an agent/);
     expect((await makeAgent(customer.testKey)).status).toBe(200);
   });
 });
