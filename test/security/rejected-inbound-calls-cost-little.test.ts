@@ -16,7 +16,7 @@ afterAll(async () => {
   await idle.close();
 });
 
-const newCallId = () => `call_${ulid()}`;
+const newCall = () => ({ _id: `call_${ulid()}`, direction: 'inbound' as const });
 
 function forwardCall(to: Service, key: string, { agent }: Customer, CallSid = newSid('CA')) {
   const form = { CallSid, From: '+12025550143', To: '+12025550199', agent_id: agent._id };
@@ -74,19 +74,21 @@ it('test calls of many accounts leave room for the decisions about live calls', 
     await decided;
   };
   const testCalls = customers.map(({ account }) =>
-    decideWithinLimits(deps, { account, mode: 'test' }, newCallId(), decide),
+    decideWithinLimits(deps, { account, mode: 'test' }, newCall(), decide),
   );
   const outcomes = Promise.allSettled(testCalls);
   expect(begun).toBe(20);
-  const live = customers.map(({ account }) => decideWithinLimits(deps, { account, mode: 'live' }, newCallId(), decide));
-  expect(begun).toBe(45);
+  const live = customers
+    .slice(0, 10)
+    .map(({ account }) => decideWithinLimits(deps, { account, mode: 'live' }, newCall(), decide));
+  expect(begun).toBe(30);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   finishDecisions();
   await Promise.all(live);
   const rejected = (await outcomes).filter(({ status }) => status === 'rejected');
   expect(rejected).toHaveLength(5);
   for (const outcome of rejected) expect(outcome).toMatchObject({ reason: { code: 'SERVICE_UNAVAILABLE' } });
-  await decideWithinLimits(deps, { account: customers[0]!.account, mode: 'test' }, newCallId(), async () => {});
+  await decideWithinLimits(deps, { account: customers[0]!.account, mode: 'test' }, newCall(), async () => {});
 }, 60_000);
 
 it('test calls of one account leave room for the decisions about calls of others', async () => {
@@ -95,7 +97,7 @@ it('test calls of one account leave room for the decisions about calls of others
   let finishDecisions = () => {};
   const decided = new Promise<void>((resolve) => (finishDecisions = resolve));
   const place = ({ account }: Customer, decide = () => decided) =>
-    decideWithinLimits(deps, { account, mode: 'test' }, newCallId(), decide);
+    decideWithinLimits(deps, { account, mode: 'test' }, newCall(), decide);
   const outcomes = Promise.allSettled(Array.from({ length: 20 }, () => place(one)));
   await place(other, async () => {});
   await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -10,13 +10,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => idle.close(), 60_000);
 
-const newCallId = () => `call_${ulid()}`;
+const newCall = () => ({ _id: `call_${ulid()}`, direction: 'outbound' as const });
 
 function decisions() {
   const deps = { config: idle.config, pending: createPendingReservations() };
   return {
     place: <T>({ account }: Pick<Customer, 'account'>, mode: 'test' | 'live', decide: () => Promise<T>) =>
-      decideWithinLimits(deps, { account, mode }, newCallId(), decide),
+      decideWithinLimits(deps, { account, mode }, newCall(), decide),
   };
 }
 

@@ -1,6 +1,11 @@
 import { createPendingReservations } from '../../src/calls/placing/pending-reservations.js';
 
-const call = (callId: string, accountId = 'acct_1') => ({ accountId, mode: 'live' as const, callId });
+const call = (callId: string, accountId = 'acct_1') => ({
+  accountId,
+  mode: 'live' as const,
+  direction: 'outbound' as const,
+  callId,
+});
 
 describe('pending reservations', () => {
   it('are limited, and a decided one makes room for the next', () => {
@@ -34,13 +39,55 @@ describe('pending reservations', () => {
     const test = (n: number) => ({ ...call(`t${n}`, `acct_${n}`), mode: 'test' as const });
     let leaveOne: (() => void) | undefined;
     for (let n = 0; n < 20; n++) {
-      expect(pending.hasCapacity(test(n))).toBe(true);
       leaveOne = pending.enter(test(n), 1);
+      expect(leaveOne).toBeDefined();
     }
-    expect(pending.hasCapacity(test(20))).toBe(false);
-    expect(pending.hasCapacity(test(0))).toBe(true);
-    expect(pending.hasCapacity(call('live'))).toBe(true);
+    expect(pending.enter(test(20), 1)).toBeUndefined();
+    expect(pending.enter(test(0), 1)).toBeDefined();
+    expect(pending.enter(call('live'), 1)).toBeDefined();
     leaveOne?.();
-    expect(pending.hasCapacity(test(20))).toBe(true);
+    expect(pending.enter(test(20), 1)).toBeDefined();
+  });
+
+  it('of outbound live calls leave a quarter to inbound ones', () => {
+    const pending = createPendingReservations();
+    const enter = (direction: 'inbound' | 'outbound') => {
+      const entered = Array.from({ length: 30 }, (_, n) =>
+        pending.enter({ ...call(`${direction}${n}`, `acct_${direction}${n}`), direction }, 1),
+      );
+      return entered.filter((release) => release !== undefined).length;
+    };
+    expect(enter('outbound')).toBe(18);
+    expect(enter('inbound')).toBe(6);
+  });
+
+  it('admit the waiting account that was served longest ago, and its inbound calls first', async () => {
+    const pending = createPendingReservations();
+    const releases = Array.from({ length: 6 }, (_, n) => {
+      const inbound = { ...call(`i${n}`, `acct_i${n}`), direction: 'inbound' as const };
+      return pending.enter(inbound, 1);
+    });
+    for (let n = 0; n < 18; n++) releases.push(pending.enter(call(`o${n}`, `acct_o${n}`), 1));
+    const order: string[] = [];
+    const waiting = ['acct_o0', 'acct_new', 'acct_new'].map(async (accountId, n) => {
+      const direction = n === 2 ? ('inbound' as const) : ('outbound' as const);
+      const release = await pending.wait({ ...call(`w${n}`, accountId), direction }, 1, 1_000);
+      if (release) order.push(`w${n}`);
+      release?.();
+    });
+    for (const release of releases.reverse()) {
+      release?.();
+      await Promise.resolve();
+    }
+    await Promise.all(waiting);
+    expect(order).toEqual(['w2', 'w1', 'w0']);
+  });
+
+  it('stop waiting without a slot when the time is over', async () => {
+    const pending = createPendingReservations();
+    const release = pending.enter(call('a'), 1);
+    expect(await pending.wait(call('b'), 1, 20)).toBeUndefined();
+    release?.();
+    expect(pending.enter(call('c'), 1)).toBeDefined();
   });
 });

@@ -12,6 +12,8 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
 const MAX_RETRY_MS = 30 * 60_000;
 
+type OnGivenUp = () => Promise<void>;
+
 export type GivenUpCalls = ReturnType<typeof createGivenUpCalls>;
 
 /** Gives up calls whose workflow did not respond to the API in time. */
@@ -22,18 +24,29 @@ export function createGivenUpCalls(deps: {
 }) {
   const { projection, gateway, logger } = deps;
 
+  /**
+   * Gives a call up once, unless it has begun.
+   * @param onGivenUp runs if the call was given up, so that it can never begin, even if its request is repeated
+   */
+  async function decide(callId: string, onGivenUp: OnGivenUp): Promise<CallDecision> {
+    const decision = await projection.giveUp(callId);
+    if (decision === 'given_up') void onGivenUp().catch(() => undefined);
+    return decision;
+  }
+
   /** Returns true if the call provably will not be dialed, or was hung up. */
-  async function isSettled(callId: string): Promise<boolean> {
-    const decision = await projection.giveUp(callId).catch(() => undefined);
+  async function isSettled(callId: string, onGivenUp: OnGivenUp): Promise<boolean> {
+    const decision = await decide(callId, onGivenUp).catch(() => undefined);
     if (decision === 'given_up') return true;
     const hungUp = await gateway.hangUp(callId, { cause: 'expired' }).catch(() => undefined);
     // If no workflow runs, a call that had begun has ended. The workflow of any other call may still start.
     return hungUp === true || (hungUp === false && decision === 'begun');
   }
 
-  async function keepGivingUp(callId: string): Promise<void> {
+  async function keepGivingUp(callId: string, onGivenUp: OnGivenUp): Promise<void> {
     const settle = async () => {
-      if (!(await isSettled(callId))) throw new Error('neither MongoDB nor Temporal confirmed that the call ends');
+      if (!(await isSettled(callId, onGivenUp)))
+        throw new Error('neither MongoDB nor Temporal confirmed that the call ends');
     };
     const limits = { until: Date.now() + MAX_RETRY_MS, firstPauseMs: FIRST_PAUSE_MS, longestPauseMs: MAX_PAUSE_MS };
     await retryUntil(settle, limits).catch((err: unknown) => {
@@ -47,15 +60,21 @@ export function createGivenUpCalls(deps: {
      * that the client and the workflow never disagree. If the database does not respond in time, the call is given up
      * or hung up, without a bill, as soon as the database or Temporal is available again.
      * @param deadline ms since the epoch
+     * @param onGivenUp runs, perhaps later, if the call was given up before it could begin; its failure is ignored
      * @returns `begun`: the call goes ahead
      */
-    async giveUp(callId: string, deadline: number): Promise<CallDecision> {
+    async giveUp(callId: string, deadline: number, onGivenUp: OnGivenUp): Promise<CallDecision> {
       try {
-        return await withDeadline(deadline, projection.giveUp(callId));
+        return await withDeadline(deadline, decide(callId, onGivenUp));
       } catch {
-        void keepGivingUp(callId);
+        void keepGivingUp(callId, onGivenUp);
         return 'given_up';
       }
+    },
+
+    /** Gives up, in the background and only once, a call that was not started. A repeated request may start it. */
+    giveUpUnstarted(callId: string, onGivenUp: OnGivenUp): void {
+      void decide(callId, onGivenUp).catch(() => undefined);
     },
   };
 }

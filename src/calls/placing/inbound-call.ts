@@ -17,7 +17,7 @@ import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js
 import { predictRejection, type PredictRejectionDeps } from './predict-rejection.js';
 import { findInboundAgent, type InboundAgentDeps } from './inbound-agent.js';
 import { createRequireOwnCarrierCall, type OwnCarrierCallDeps } from './own-carrier-call.js';
-import { countPromptBytes, reservationError, startCall, type CallStarter } from './start-call.js';
+import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from './start-call.js';
 
 export interface InboundCallDeps
   extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps, PredictRejectionDeps, DecisionLimitDeps {
@@ -51,34 +51,27 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
       await rejectIfPredicted(deps, account, request, deadline);
       await requireOwnCarrierCall(call, deadline);
     }
-    const reservation = await decideWithinLimits(deps, { account, mode }, request._id, async () => {
-      if (!isRepeat) await countReceivedCall(deps, account, request, deadline);
-      await withDeadline(deadline, bindCarrierCall(deps.bindings, request._id, call));
-      return startCall(deps, request, deadline);
-    });
+    const received = { account, mode, callId: request._id, promptBytes: countPromptBytes(request) };
+    const counts = {
+      add: async () => {
+        const reached = isRepeat ? undefined : await deps.dialGate.admitReceived(received);
+        if (reached) throw reached;
+        await bindCarrierCall(deps.bindings, request._id, call);
+      },
+      remove: () => deps.dialGate.withdrawReceived(received),
+    };
+    const reservation = await decideWithinLimits(deps, { account, mode }, request, () =>
+      countAndStartCall(deps, request, deadline, counts),
+    );
     const rejection = reservationError(reservation);
     if (rejection === undefined) return { kind: 'stream', callId: request._id };
-    // Take the rejected call off the count. If that fails, the call stays counted, which is the safe side.
-    const received = { account, mode, callId: request._id, promptBytes: countPromptBytes(request) };
-    const withdrawn = deps.dialGate.withdrawReceived(received);
-    // Store the rejection, because Temporal would start the call again once it no longer stores the workflow.
-    const stored = reservation.outcome === 'refused' && deps.bindings.recordRejection(request._id, reservation);
-    await withDeadline(deadline, Promise.allSettled([withdrawn, stored])).catch(() => undefined);
+    if (reservation.outcome === 'refused') {
+      // Store the rejection, because Temporal would start the call again once it no longer stores the workflow.
+      const stored = deps.bindings.recordRejection(request._id, reservation);
+      await withDeadline(deadline, stored).catch(() => undefined);
+    }
     throw rejection;
   };
-}
-
-/** @throws ServiceError SPEND_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED */
-async function countReceivedCall(
-  { dialGate }: InboundCallDeps,
-  account: AccountDocument,
-  request: CallRequestDocument,
-  deadline: number,
-): Promise<void> {
-  const { mode, _id: callId } = request;
-  const received = { account, mode, callId, promptBytes: countPromptBytes(request) };
-  const reached = await withDeadline(deadline, dialGate.admitReceived(received));
-  if (reached) throw reached;
 }
 
 /** Returns the agent's account, which pays for the call. */

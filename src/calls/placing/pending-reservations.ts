@@ -1,129 +1,170 @@
+import type { Direction } from '../../kernel/call-state.js';
 import type { Mode } from '../../kernel/ids.js';
+import { createDecisionCapacity, type CapacityLimits } from './decision-capacity.js';
 
 export interface PendingCall {
   accountId: string;
   mode: Mode;
+  direction: Direction;
   callId: string;
 }
 
-export type PendingReservations = ReturnType<typeof createPendingReservations>;
+/** Function to call once, when the call is accepted or rejected. */
+type Release = () => void;
+
+interface WaitingCall {
+  call: PendingCall;
+  limit: number;
+  admit: () => void;
+}
+
+interface ModeLimits extends CapacityLimits {
+  /** Share of the capacity that is left to inbound calls, because a caller cannot repeat a call as a program can. */
+  inboundShare: number;
+}
 
 /**
- * Maximum pending test calls per process. A pending call is requested, but neither accepted nor rejected yet. The limit
- * is half of the workflow tasks that a worker runs at once by default. Test calls are free, so they must leave capacity
- * for live calls.
+ * Pending calls per process. A pending call is requested, but neither accepted nor rejected yet. A worker runs 40
+ * workflow tasks at once by default. Test calls are free, so they must leave capacity for live calls.
  */
-const MAX_TEST_CALLS = 20;
-/** Maximum pending test calls of one account per process. */
-export const TEST_CALLS_PER_ACCOUNT = 5;
-/** An account may have another pending test call while it uses less than this share of the free capacity. */
+const LIMITS: Readonly<Record<Mode, ModeLimits>> = {
+  live: { initial: 24, min: 4, max: 48, inboundShare: 1 / 4 },
+  test: { initial: 20, min: 1, max: 20, inboundShare: 0 },
+};
+/** An account may have another pending call while it uses less than this share of the free capacity. */
 const CAPACITY_SHARE = 1 / 2;
 /** For this long after an account was served, waiting accounts that were served longer ago go first. */
 const YIELD_MS = 5_000;
 
-/** Counts the calls in this process that are neither accepted nor rejected yet, and limits them per account. */
+export type PendingReservations = ReturnType<typeof createPendingReservations>;
+
+/** Counts the calls in this process that are neither accepted nor rejected yet, and limits them per account and mode. */
 export function createPendingReservations() {
-  let testCalls = 0;
-  let testCallCapacity = MAX_TEST_CALLS;
-  let lastCutAt = 0;
-  /** Number of requests per pending call, by account and mode. Repeats of a request wait for the same call. */
+  const modes = { live: createPendingCalls(LIMITS.live), test: createPendingCalls(LIMITS.test) };
+
+  return {
+    /** Number of pending calls of the call's account and mode. */
+    countUndecided: (call: PendingCall): number => modes[call.mode].count(call),
+
+    /**
+     * Adds a call to the pending ones, unless its account has `limit` other pending calls in this mode or has used its
+     * share of the capacity. A repeat of a pending call is always added.
+     */
+    enter: (call: PendingCall, limit: number): Release | undefined => modes[call.mode].enter(call, limit),
+
+    /**
+     * Like `enter`, but waits. Accounts that were served longer ago go first, and of one account its inbound calls.
+     * @returns undefined if the call cannot be added within `ms`
+     */
+    wait: (call: PendingCall, limit: number, ms: number): Promise<Release | undefined> =>
+      modes[call.mode].wait(call, limit, ms),
+
+    /**
+     * Records how long a decision took. A slow decision halves the capacity, a quick one raises it. A
+     * slow decision about a live call also halves the capacity for test calls. Otherwise calls would delay each other
+     * until none is decided in time when a worker or Temporal is overloaded.
+     * @param since start of the decision, in ms of `performance.now()`
+     */
+    recordDecision({ mode, since, isSlow }: { mode: Mode; since: number; isSlow: boolean }): void {
+      if (!isSlow) return modes[mode].growIfNeeded();
+      if (mode === 'live') modes.live.cut(since);
+      modes.test.cut(since);
+    },
+  };
+}
+
+/** Counts the pending calls of one mode. */
+function createPendingCalls({ inboundShare, ...limits }: ModeLimits) {
+  const capacity = createDecisionCapacity(limits);
+  const total = { inbound: 0, outbound: 0 };
+  /** Number of requests per pending call, by account. Repeats of a request wait for the same call. */
   const pending = new Map<string, Map<string, number>>();
-  /** Number of waiting test calls, by account. */
-  const waiting = new Map<string, number>();
+  /** In order of arrival. */
+  const waiting: WaitingCall[] = [];
   /** When each account was last served, oldest first. */
   const enteredAt = new Map<string, number>();
 
-  const keyOf = ({ accountId, mode }: PendingCall) => `${accountId}~${mode}`;
-  const countOf = (key: string) => pending.get(key)?.size ?? 0;
+  const count = ({ accountId }: PendingCall) => pending.get(accountId)?.size ?? 0;
+  const isPending = ({ accountId, callId }: PendingCall) => pending.get(accountId)?.has(callId) === true;
 
-  const hasShare = (key: string) => countOf(key) < (testCallCapacity - testCalls) * CAPACITY_SHARE;
-
-  /** Whether this account is next: no other waiting account with free capacity was served longer ago. */
-  function isNextAccount(key: string): boolean {
-    const own = enteredAt.get(key) ?? 0;
-    for (const other of waiting.keys()) {
-      const couldEnter = countOf(other) < TEST_CALLS_PER_ACCOUNT && hasShare(other);
-      if (other !== key && couldEnter && (enteredAt.get(other) ?? 0) < own) return false;
-    }
-    return true;
+  function freeCapacity({ direction }: PendingCall): number {
+    const free = capacity.size() - total.inbound - total.outbound;
+    if (direction === 'inbound') return free;
+    return Math.min(free, Math.ceil(capacity.size() * (1 - inboundShare)) - total.outbound);
   }
 
-  function recordEntry(key: string): void {
+  const mayEnter = (call: PendingCall, limit: number) =>
+    isPending(call) || (count(call) < limit && count(call) < freeCapacity(call) * CAPACITY_SHARE);
+
+  function recordEntry({ accountId }: PendingCall): void {
     const now = performance.now();
-    enteredAt.delete(key);
-    enteredAt.set(key, now);
+    enteredAt.delete(accountId);
+    enteredAt.set(accountId, now);
     for (const [oldest, at] of enteredAt) {
       if (now - at < YIELD_MS) return;
       enteredAt.delete(oldest);
     }
   }
 
-  function removeRequest(call: PendingCall): void {
-    const key = keyOf(call);
-    const calls = pending.get(key);
-    const requests = (calls?.get(call.callId) ?? 0) - 1;
-    if (requests > 0) calls?.set(call.callId, requests);
-    else if (calls?.delete(call.callId) === true && call.mode === 'test') testCalls -= 1;
-    if (calls?.size === 0) pending.delete(key);
+  function add(call: PendingCall): Release {
+    const { accountId, callId, direction } = call;
+    const calls = pending.get(accountId) ?? new Map<string, number>();
+    if (!calls.has(callId)) {
+      total[direction] += 1;
+      recordEntry(call);
+    }
+    calls.set(callId, (calls.get(callId) ?? 0) + 1);
+    pending.set(accountId, calls);
+    return () => {
+      const requests = (calls.get(callId) ?? 0) - 1;
+      if (requests > 0) return void calls.set(callId, requests);
+      calls.delete(callId);
+      total[direction] -= 1;
+      if (calls.size === 0) pending.delete(accountId);
+      admitWaiting();
+    };
+  }
+
+  const enter = (call: PendingCall, limit: number) => (mayEnter(call, limit) ? add(call) : undefined);
+
+  function isBefore({ call: a }: WaitingCall, { call: b }: WaitingCall): boolean {
+    if (a.accountId === b.accountId) return a.direction === 'inbound' && b.direction === 'outbound';
+    return (enteredAt.get(a.accountId) ?? 0) < (enteredAt.get(b.accountId) ?? 0);
+  }
+
+  function admitWaiting(): void {
+    for (;;) {
+      let next: WaitingCall | undefined;
+      for (const one of waiting)
+        if (mayEnter(one.call, one.limit) && (next === undefined || isBefore(one, next))) next = one;
+      if (next === undefined) return;
+      waiting.splice(waiting.indexOf(next), 1);
+      next.admit();
+    }
   }
 
   return {
-    /**
-     * Whether the process has capacity for a call now. Always true for a live call, and for a repeat of a pending call.
-     * An account's test calls are limited to a share of the free capacity, and let accounts that were served longer ago
-     * go first.
-     */
-    hasCapacity(call: PendingCall): boolean {
-      const key = keyOf(call);
-      if (call.mode === 'live' || pending.get(key)?.has(call.callId) === true) return true;
-      return hasShare(key) && isNextAccount(key);
+    count,
+    enter,
+
+    wait(call: PendingCall, limit: number, ms: number): Promise<Release | undefined> {
+      return new Promise((resolve) => {
+        const one: WaitingCall = { call, limit, admit: () => (clearTimeout(timer), resolve(add(call))) };
+        const timer = setTimeout(() => {
+          waiting.splice(waiting.indexOf(one), 1);
+          resolve(undefined);
+        }, ms);
+        waiting.push(one);
+      });
     },
 
-    /** Number of pending calls of the call's account and mode. */
-    countUndecided: (call: PendingCall) => countOf(keyOf(call)),
+    cut: (since: number): void => capacity.cut(since),
 
-    /**
-     * Adds a call to the pending ones, unless its account has `limit` other pending calls in this mode.
-     * @returns function to call once when the call is accepted or rejected; undefined if the limit is reached
-     */
-    enter(call: PendingCall, limit: number): (() => void) | undefined {
-      const { callId, mode } = call;
-      const key = keyOf(call);
-      const calls = pending.get(key) ?? new Map<string, number>();
-      if (!calls.has(callId) && calls.size >= limit) return undefined;
-      if (mode === 'test' && !calls.has(callId)) {
-        testCalls += 1;
-        recordEntry(key);
-      }
-      calls.set(callId, (calls.get(callId) ?? 0) + 1);
-      pending.set(key, calls);
-      return () => removeRequest(call);
-    },
-
-    /** Registers a test call that waits for capacity. @returns function to call once when it stops waiting */
-    wait(call: PendingCall): () => void {
-      const key = keyOf(call);
-      waiting.set(key, (waiting.get(key) ?? 0) + 1);
-      return () => {
-        const others = (waiting.get(key) ?? 0) - 1;
-        if (others > 0) waiting.set(key, others);
-        else waiting.delete(key);
-      };
-    },
-
-    /**
-     * Records how long the decision about a live or test call took. A slow decision halves the capacity for test calls,
-     * down to one; a quick one adds one. Otherwise test calls would delay live ones when a worker or Temporal is
-     * overloaded.
-     * @param since start of the decision, in ms of `performance.now()`
-     */
-    recordDecision({ since, isSlow }: { since: number; isSlow: boolean }): void {
-      if (!isSlow) testCallCapacity = Math.min(MAX_TEST_CALLS, testCallCapacity + 1);
-      // Decisions that started before the last reduction were slow for the same reason, so they cause no further one.
-      else if (since >= lastCutAt) {
-        testCallCapacity = Math.max(1, Math.floor(testCallCapacity / 2));
-        lastCutAt = performance.now();
-      }
+    /** Raises the capacity, above its initial value only if at least half of it is used. */
+    growIfNeeded(): void {
+      if (capacity.size() >= limits.initial && (total.inbound + total.outbound) * 2 < capacity.size()) return;
+      capacity.grow();
+      admitWaiting();
     },
   };
 }

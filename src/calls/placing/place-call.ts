@@ -12,7 +12,7 @@ import { withDeadline } from '../../platform/http/deadline.js';
 import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js';
 import { predictRejection, type PredictRejectionDeps } from './predict-rejection.js';
 import { createOutboundRequest, type OutboundDeps } from './outbound-request.js';
-import { countPromptBytes, reservationError, startCall, type CallStarter } from './start-call.js';
+import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from './start-call.js';
 
 export interface PlacingDeps extends OutboundDeps, CallStarter, PredictRejectionDeps, DecisionLimitDeps {
   idempotencyKeys: IdempotencyKeys;
@@ -119,16 +119,14 @@ function startWithinLimits(
   input: PlaceCallInput,
   document: CallRequestDocument,
 ): Promise<ReservationResult> {
-  return decideWithinLimits(deps, input.principal, document._id, () => countAndStart(deps, input, document));
+  return decideWithinLimits(deps, input.principal, document, () => countAndStart(deps, input, document));
 }
 
 /**
- * Starts the call unless a limit of its destination is reached. Counts the call before starting it, so that a burst of
- * calls cannot exceed the limit. If the call is rejected, takes it off the count. A repeat of the same call is not
- * counted again.
+ * Starts the call unless a limit of its account or destination is reached.
  * @throws ServiceError SPEND_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
-async function countAndStart(
+function countAndStart(
   deps: PlacingDeps,
   { principal, deadline }: PlaceCallInput,
   document: CallRequestDocument,
@@ -142,14 +140,13 @@ async function countAndStart(
     to: document.toPhoneNumber,
     promptBytes: countPromptBytes(document),
   };
-  const reached = await withDeadline(deadline, deps.dialGate.admit(dial));
-  if (reached) throw reached;
-  const reservation = await startCall(deps, document, deadline);
-  if (reservationError(reservation) !== undefined) {
-    // Take the rejected call off the count. If that fails, the call stays counted, which is the safe side.
-    await withDeadline(deadline, deps.dialGate.withdraw(dial)).catch(() => undefined);
-  }
-  return reservation;
+  return countAndStartCall(deps, document, deadline, {
+    add: async () => {
+      const reached = await deps.dialGate.admit(dial);
+      if (reached) throw reached;
+    },
+    remove: () => deps.dialGate.withdraw(dial),
+  });
 }
 
 /** The response stored for a key. @throws ServiceError IDEMPOTENCY_CONFLICT if the key was used with another request */

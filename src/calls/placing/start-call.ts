@@ -32,12 +32,14 @@ export interface CallStarter {
  * id, the first applies.
  * @param deadline ms since the epoch. Until then the call is accepted, rejected or given up. A call whose client gets
  * 503 is neither dialed nor billed. With too little time left, nothing is started.
+ * @param onGivenUp runs, perhaps later, if the call was given up before it could begin
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(
   deps: CallStarter,
   requested: CallRequestDocument,
   deadline: number,
+  onGivenUp: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ReservationResult> {
   // Check the remaining time before anything is stored, because without enough time the call is not started.
   requireReservationTime(deps.config, deadline);
@@ -49,7 +51,41 @@ export async function startCall(
   } catch (error) {
     if (!(error instanceof CallServiceUnavailable)) throw error;
     // The workflow may have started, or may still start, although no response arrived.
-    if ((await deps.givenUpCalls.giveUp(request._id, deadline)) === 'begun') return { outcome: 'granted' };
+    if ((await deps.givenUpCalls.giveUp(request._id, deadline, onGivenUp)) === 'begun') return { outcome: 'granted' };
+    throw error;
+  }
+}
+
+/** The counts of a call in the limits of its account and destination. */
+interface CallCounts {
+  /** Counts the call. A repeat of the same call is not counted again. @throws ServiceError if a limit is reached */
+  add(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/**
+ * Starts the call unless a limit is reached. Counts the call before starting it, so that a burst of calls cannot exceed
+ * a limit. Takes it off the counts when it is rejected or given up. If that fails, the call stays counted, which is the
+ * safe side.
+ * @param deadline as for {@link startCall}
+ * @throws ServiceError of `add`; SERVICE_UNAVAILABLE; CallServiceUnavailable
+ */
+export async function countAndStartCall(
+  deps: CallStarter,
+  requested: CallRequestDocument,
+  deadline: number,
+  counts: CallCounts,
+): Promise<ReservationResult> {
+  requireReservationTime(deps.config, deadline);
+  await withDeadline(deadline, counts.add());
+  try {
+    const reservation = await startCall(deps, requested, deadline, counts.remove);
+    if (reservationError(reservation) !== undefined)
+      await withDeadline(deadline, counts.remove()).catch(() => undefined);
+    return reservation;
+  } catch (error) {
+    // The call is given up first, because otherwise a repeated request could start it although it is not counted.
+    if (!(error instanceof CallServiceUnavailable)) deps.givenUpCalls.giveUpUnstarted(requested._id, counts.remove);
     throw error;
   }
 }
