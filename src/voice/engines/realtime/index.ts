@@ -50,6 +50,7 @@ function createEngine(deps: RealtimeSessionDeps): Engine {
     onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
     onAnsweredBy: (who) => session?.onAnsweredBy(who),
+    usage: () => session?.usage(),
     stop: () =>
       session?.stop() ?? Promise.resolve({ summary: 'The call did not begin.', outputParameters: emptyValues({}) }),
   };

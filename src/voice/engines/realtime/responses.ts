@@ -16,7 +16,8 @@ interface Active {
   responseId: string;
   purpose: Purpose;
   isCancelled: boolean;
-  hasAudio: boolean;
+  /** How much audio has arrived, including audio that arrives after the cancellation. */
+  audioBytes: number;
 }
 
 /** A response that finished without being canceled. */
@@ -90,7 +91,7 @@ export function createResponses(p: {
     created(response: RealtimeResponse): boolean {
       const asked = requestedFor(response);
       const purpose = asked?.purpose ?? { kind: 'reply', id: response.id };
-      active = { responseId: response.id, purpose, isCancelled: false, hasAudio: false };
+      active = { responseId: response.id, purpose, isCancelled: false, audioBytes: 0 };
       progressAtMs = now();
       if (asked === undefined) return true;
       requested = undefined;
@@ -102,21 +103,22 @@ export function createResponses(p: {
     purposeOf: (responseId: string): Purpose | undefined =>
       active?.responseId === responseId && !active.isCancelled ? active.purpose : undefined,
 
-    /** Audio of the current response has arrived. @returns whether it is the first */
-    onAudio(): boolean {
-      progressAtMs = now();
-      const isFirst = active?.hasAudio === false;
-      if (active !== undefined) active.hasAudio = true;
+    /** Audio of a response has arrived. @returns whether it is the first of the current response */
+    onAudio(responseId: string, bytes: number): boolean {
+      if (active?.responseId !== responseId) return false;
+      if (!active.isCancelled) progressAtMs = now();
+      const isFirst = active.audioBytes === 0;
+      active.audioBytes += bytes;
       return isFirst;
     },
 
     /** @returns the finished response, or undefined if it was canceled */
     done({ id }: RealtimeResponse): DoneResponse | undefined {
       if (active?.responseId !== id) return undefined;
-      const { purpose, hasAudio, isCancelled } = active;
+      const { purpose, audioBytes, isCancelled } = active;
       active = undefined;
       progressAtMs = now();
-      return isCancelled ? undefined : { purpose, hasAudio };
+      return isCancelled ? undefined : { purpose, hasAudio: audioBytes > 0 };
     },
 
     /** Cancels a request or response. */
@@ -124,6 +126,19 @@ export function createResponses(p: {
       if (waiting?.id === id) waiting = undefined;
       if (requested?.purpose.id === id) requested.isCancelled = true;
       if (active?.purpose.id === id) cancelActive();
+    },
+
+    /** Cancels everything, because the call is over. */
+    cancelAll(): void {
+      waiting = undefined;
+      if (requested !== undefined) requested.isCancelled = true;
+      cancelActive();
+    },
+
+    /** The response that the provider makes or was asked for; `responseId` is absent while it has not begun. */
+    unfinished(): { responseId?: string; audioBytes: number } | undefined {
+      if (active !== undefined) return { responseId: active.responseId, audioBytes: active.audioBytes };
+      return requested === undefined ? undefined : { audioBytes: 0 };
     },
 
     /**
