@@ -59,11 +59,16 @@ export function createProviderEvents(p: ProviderEventsDeps) {
       turns.onTranscriptionFailed(event.item_id);
   }
 
+  function cancelCurrent(): void {
+    const current = responses.current();
+    if (current !== undefined) responses.cancel(current.purpose.id);
+  }
+
   /** After the end of the call, handles only the cost of the last response and the caller's transcripts. */
   function onEventAfterEnd(event: ServerEvent): void {
     if (event.type === 'response.created') {
       responses.created(event.response);
-      responses.cancelAll();
+      cancelCurrent();
     } else if (event.type === 'response.output_audio.delta') {
       responses.onAudio(event.response_id, Buffer.byteLength(event.delta, 'base64'));
     } else if (event.type === 'response.done') {
@@ -113,13 +118,17 @@ export function createProviderEvents(p: ProviderEventsDeps) {
 
     /** Gives up the session's last sentence, because the provider takes too long. */
     giveUpClosing(): void {
-      const purpose = responses.current();
+      const { purpose } = responses.current() ?? {};
       if (purpose === undefined) return;
       responses.cancel(purpose.id);
       giveUp(p, purpose);
     },
 
-    stop: () => outcomes.stop(),
+    /** Ends the call: cancels the current response. Its usage may still arrive. */
+    stop(): void {
+      outcomes.stop();
+      cancelCurrent();
+    },
   };
 }
 

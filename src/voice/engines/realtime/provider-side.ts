@@ -84,7 +84,6 @@ export function openProviderSide(p: ProviderSideDeps) {
     async finish(callerSpeaks: boolean): Promise<void> {
       events.stop();
       speech.endAllItems();
-      responses.cancelAll();
       await caller.finish(callerSpeaks, timings.finalTranscriptMs);
       turns.finish();
     },

@@ -50,8 +50,8 @@ export function createResponseCosts(p: {
 
   /** Counts a response that will not be reported any more, because the connection was lost or is closed. */
   function addUnfinished(): void {
-    const unfinished = responses.unfinished();
-    if (unfinished !== undefined) addEstimate(unfinished.audioBytes);
+    const unfinished = responses.current();
+    if (unfinished !== undefined) addEstimate(unfinished.audioBytes ?? 0);
   }
 
   return {
@@ -64,7 +64,7 @@ export function createResponseCosts(p: {
     done({ id, status, usage: reported }: RealtimeResponse): void {
       if (reported?.input_token_details !== undefined) lastInput = reported.input_token_details;
       if (reported) return add(unitsOf(reported));
-      const { responseId, audioBytes = 0 } = responses.unfinished() ?? {};
+      const { responseId, audioBytes = 0 } = responses.current() ?? {};
       // A response that failed without audio was not begun.
       if (responseId === id && (status !== 'failed' || audioBytes > 0)) addEstimate(audioBytes);
     },
@@ -74,7 +74,7 @@ export function createResponseCosts(p: {
     /** Waits until the usage of the canceled response is reported, and estimates it after `timeoutMs`. */
     async finish(timeoutMs: number): Promise<void> {
       const until = performance.now() + timeoutMs;
-      while (link.isReady() && responses.unfinished() !== undefined && performance.now() < until) await sleep(POLL_MS);
+      while (link.isReady() && responses.current() !== undefined && performance.now() < until) await sleep(POLL_MS);
       addUnfinished();
       responses.reset();
     },

@@ -107,9 +107,8 @@ export function createResponses(p: {
     onAudio(responseId: string, bytes: number): boolean {
       if (active?.responseId !== responseId) return false;
       if (!active.isCancelled) progressAtMs = now();
-      const isFirst = active.audioBytes === 0;
       active.audioBytes += bytes;
-      return isFirst;
+      return active.audioBytes === bytes;
     },
 
     /** @returns the finished response, or undefined if it was canceled */
@@ -126,19 +125,6 @@ export function createResponses(p: {
       if (waiting?.id === id) waiting = undefined;
       if (requested?.purpose.id === id) requested.isCancelled = true;
       if (active?.purpose.id === id) cancelActive();
-    },
-
-    /** Cancels everything, because the call is over. */
-    cancelAll(): void {
-      waiting = undefined;
-      if (requested !== undefined) requested.isCancelled = true;
-      cancelActive();
-    },
-
-    /** The response that the provider makes or was asked for; `responseId` is absent while it has not begun. */
-    unfinished(): { responseId?: string; audioBytes: number } | undefined {
-      if (active !== undefined) return { responseId: active.responseId, audioBytes: active.audioBytes };
-      return requested === undefined ? undefined : { audioBytes: 0 };
     },
 
     /**
@@ -161,8 +147,8 @@ export function createResponses(p: {
       return asked?.kind === 'phrase' ? asked : undefined;
     },
 
-    /** The purpose of the current or requested response. */
-    current: (): Purpose | undefined => active?.purpose ?? requested?.purpose,
+    /** The current or requested response. */
+    current: (): (Pick<Active, 'purpose'> & Partial<Active>) | undefined => active ?? requested,
     /** How long the provider has made no progress with the current response, in ms; 0 if there is none. */
     waitedMs: () => (active === undefined && requested === undefined ? 0 : now() - progressAtMs),
     isFree,
