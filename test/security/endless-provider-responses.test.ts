@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { createChatModel } from '../../src/voice/engines/pipeline/llm/chat-completions.js';
+import { requestJson } from '../../src/voice/models/chat-client.js';
 import { createOpenAiTts } from '../../src/voice/engines/pipeline/tts/openai-speech.js';
 
 /** More bytes than a call may keep in memory because of one response. */
@@ -13,7 +14,7 @@ const dispatcher = new Agent();
 let sent = 0;
 const server = createServer((request, response) => {
   request.resume();
-  void (request.url?.endsWith('/audio/speech') ? sendEndlessAudio(response) : sendEndlessToolCall(response));
+  void respond(response, request.url ?? '');
 });
 let baseUrl = '';
 beforeAll(async () => {
@@ -35,6 +36,22 @@ async function sendUntilClosed(response: ServerResponse, part: string | Buffer):
     sent += part.length;
     if (response.write(part)) await sleep(0);
     else await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve));
+  }
+  response.end();
+}
+
+async function respond(response: ServerResponse, url: string): Promise<void> {
+  if (url.endsWith('/audio/speech')) return sendEndlessAudio(response);
+  if (url.startsWith('/empty/')) return sendEndlessEmptyDeltas(response);
+  if (url.startsWith('/json/')) return sendUntilClosed(response, ' '.repeat(50_000));
+  return sendEndlessToolCall(response);
+}
+
+async function sendEndlessEmptyDeltas(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (let count = 0; !response.destroyed && count < 500; count += 1) {
+    response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: '' } }] })}\n\n`);
+    await sleep(20);
   }
   response.end();
 }
@@ -61,6 +78,24 @@ describe('a provider whose response does not end', () => {
     await expect(read()).rejects.toThrow('sent more than any reply needs');
     expect(sent).toBeLessThan(ENOUGH_BYTES);
   });
+
+  it('is cut off when it is a model that sends only empty parts', async () => {
+    const account = { baseUrl: `${baseUrl}/empty`, apiKey: 'k', model: 'm' };
+    const model = createChatModel(account, { dispatcher, timeoutMs: 200 });
+    const signal = new AbortController().signal;
+    const read = async () => {
+      for await (const _part of model.stream({ messages: [], tools: [], mayCallTools: true, signal }));
+    };
+    await expect(read()).rejects.toThrow('did not finish its response in 2000 ms');
+  }, 20_000);
+
+  it('is cut off when it is the conclusion of a call', async () => {
+    const account = { baseUrl: `${baseUrl}/json`, apiKey: 'k', model: 'm' };
+    const signal = new AbortController().signal;
+    const asked = requestJson(account, { name: 'conclusion', schema: {}, messages: [], signal });
+    await expect(asked).rejects.toThrow('sent more than any conclusion needs');
+    expect(sent).toBeLessThan(ENOUGH_BYTES);
+  }, 20_000);
 
   it('is cut off when it is a TTS, after more audio than the words need', async () => {
     const tts = createOpenAiTts({ baseUrl, apiKey: 'k', model: 'm', voiceIdOf: (name) => name }, { dispatcher });

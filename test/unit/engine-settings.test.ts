@@ -81,7 +81,7 @@ describe('the usage meter', () => {
     const meter = createUsageMeter({ tokens: 1 });
     meter.add('seconds', 2);
     expect(meter.total().costMicros).toBeNull();
-    expect(createUsageMeter({}).total()).toEqual({ units: {}, costMicros: null });
+    expect(createUsageMeter({}).total()).toEqual({ units: {}, costMicros: null, estimatedMicros: 0 });
   });
 });
 

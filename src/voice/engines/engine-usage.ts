@@ -30,14 +30,18 @@ const ASSUMED_PRICES: EnginePrices = {
 };
 
 /** The configured or assumed price of a unit. */
-export function priceOf(unit: string, prices: EnginePrices): number {
+function priceOf(unit: string, prices: EnginePrices): number {
   return prices[unit] ?? ASSUMED_PRICES[unit] ?? 0;
 }
 
 /** The cost of a usage in micro-USD; an estimate if a used unit has no configured price. */
-export function estimateCostMicros({ units, costMicros }: EngineUsage): number {
-  if (costMicros !== null) return costMicros;
-  return Object.entries(units).reduce((sum, [unit, count]) => sum + count * priceOf(unit, {}), 0);
+export function estimateCostMicros({ units, costMicros, estimatedMicros }: EngineUsage): number {
+  return costMicros ?? estimatedMicros ?? costAt({}, units);
+}
+
+/** The cost of units in micro-USD at the configured prices, or at the assumed price of a unit that has none. */
+export function costAt(prices: EnginePrices, units: Readonly<Record<string, number>>): number {
+  return Object.entries(units).reduce((sum, [unit, count]) => sum + count * priceOf(unit, prices), 0);
 }
 
 /** Sums up the provider usage of one call. The cost is known only if every used unit has a price. */
@@ -53,10 +57,12 @@ export function createUsageMeter(prices: EnginePrices): UsageMeter {
     add,
     raise: (unit, total) => add(unit, total - (units.get(unit) ?? 0)),
     total() {
-      const used = [...units];
-      const isPriced = Object.keys(prices).length > 0 && used.every(([unit]) => Object.hasOwn(prices, unit));
-      const micros = used.reduce((sum, [unit, count]) => sum + count * (prices[unit] ?? 0), 0);
-      return { units: Object.fromEntries(used), costMicros: isPriced ? Math.round(micros) : null };
+      const used = Object.fromEntries(units);
+      const isPriced = Object.keys(prices).length > 0 && Object.keys(used).every((unit) => Object.hasOwn(prices, unit));
+      const micros = Math.round(costAt(prices, used));
+      return isPriced
+        ? { units: used, costMicros: micros }
+        : { units: used, costMicros: null, estimatedMicros: micros };
     },
   };
 }

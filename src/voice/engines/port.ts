@@ -78,6 +78,8 @@ export interface EngineUsage {
   units: Record<string, number>;
   /** Cost at the configured prices in micro-USD; null if a used unit has no price. */
   costMicros: number | null;
+  /** If the cost is not known: an estimate that uses typical prices for the units without a configured price. */
+  estimatedMicros?: number;
 }
 
 /** Reasons for an engine to end the call. */

@@ -13,10 +13,22 @@ export interface ChatSettings {
   model: string;
 }
 
-export interface JsonAnswer {
-  /** The parsed JSON. Validate it before use, because not every provider follows the schema. */
-  value: unknown;
-  usage: { inputTokens: number; cachedInputTokens: number; outputTokens: number };
+/** Maximum length of a response. */
+const MAX_RESPONSE_BYTES = 1_000_000;
+
+interface JsonUsage {
+  inputTokens: number;
+  cachedInputTokens: number;
+  outputTokens: number;
+}
+
+interface JsonQuestion {
+  name: string;
+  schema: Record<string, unknown>;
+  messages: readonly ChatMessage[];
+  signal: AbortSignal;
+  /** Called with the usage that the model reports, even if its response is unusable. */
+  onUsage?(usage: JsonUsage): void;
 }
 
 /** The model could not be reached, or responded with an error, with nothing, or with invalid JSON. */
@@ -25,6 +37,8 @@ export class ChatError extends Error {
   constructor(
     message: string,
     readonly isWorthRetrying: boolean,
+    /** Whether the model did not begin the work, so that its provider bills nothing. */
+    readonly isUnbilled = false,
   ) {
     super(message);
   }
@@ -41,27 +55,24 @@ interface Completion {
 
 /**
  * Asks a chat model for one JSON object that follows a strict schema.
+ * @returns the parsed JSON; validate it before use, because not every provider follows the schema
  * @throws ChatError; or the signal's reason if it is aborted
  */
-export async function requestJson(
-  settings: ChatSettings,
-  question: { name: string; schema: Record<string, unknown>; messages: readonly ChatMessage[]; signal: AbortSignal },
-): Promise<JsonAnswer> {
+export async function requestJson(settings: ChatSettings, question: JsonQuestion): Promise<unknown> {
   const { name, schema, messages, signal } = question;
   const completion = await post(settings, signal, {
     model: settings.model,
     messages,
     response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } },
   });
-  const content = completion.choices?.[0]?.message?.content;
-  if (typeof content !== 'string' || content === '') throw new ChatError('the model returned no content', true);
   const { usage } = completion;
   const inputTokens = count(usage?.prompt_tokens);
   const cachedInputTokens = Math.min(inputTokens, count(usage?.prompt_tokens_details?.cached_tokens));
-  return {
-    value: parsed(content),
-    usage: { inputTokens, cachedInputTokens, outputTokens: count(usage?.completion_tokens) },
-  };
+  const outputTokens = count(usage?.completion_tokens);
+  if (inputTokens > 0) question.onUsage?.({ inputTokens, cachedInputTokens, outputTokens });
+  const content = completion.choices?.[0]?.message?.content;
+  if (typeof content !== 'string' || content === '') throw new ChatError('the model returned no content', true);
+  return parsed(content);
 }
 
 async function post(settings: ChatSettings, signal: AbortSignal, body: object): Promise<Completion> {
@@ -74,23 +85,35 @@ async function post(settings: ChatSettings, signal: AbortSignal, body: object): 
       redirect: 'error',
       signal,
     });
-  let response: Response;
+  let response: Response | undefined;
   let text: string;
   try {
     response = await limit.send(request);
-    text = response.bodyUsed ? '' : await response.text();
+    text = response.bodyUsed ? '' : await textOf(response);
   } catch (error) {
-    if (signal.aborted) throw error;
-    throw new ChatError('the connection to the model failed', true);
+    if (signal.aborted || error instanceof ChatError) throw error;
+    throw new ChatError('the connection to the model failed', true, response === undefined);
   }
   if (!response.ok) {
     throw new ChatError(
       `the model responded with status ${response.status}`,
       response.status === 429 || response.status >= 500,
+      true,
     );
   }
   const answer = parsed(text);
   return typeof answer === 'object' && answer !== null ? answer : {};
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MAX_RESPONSE_BYTES) throw new ChatError('the model sent more than any conclusion needs', false);
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 function parsed(text: string): unknown {

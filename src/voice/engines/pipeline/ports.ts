@@ -19,6 +19,8 @@ export class ProviderError extends Error {
     fault: string,
     /** How long the provider asks to wait before a retry, in ms. */
     readonly retryAfterMs?: number,
+    /** Whether the provider did not begin the work, so that it bills nothing. */
+    readonly isUnbilled = false,
   ) {
     super(`${PROVIDERS[part]} ${fault}`);
   }
@@ -83,6 +85,8 @@ export interface ModelUsage {
 
 export type ChatDelta =
   | { kind: 'text'; text: string }
+  /** A part of the arguments of a tool call, which follows when it is complete. */
+  | { kind: 'arguments'; text: string }
   | { kind: 'tool'; request: ToolRequest }
   | { kind: 'usage'; usage: ModelUsage };
 

@@ -2,9 +2,10 @@ import type { SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
 import { createModelCharges } from '../../session/model-charges.js';
-import { priceOf, type EnginePrices, type UsageMeter } from '../engine-usage.js';
+import { costAt, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, ToolResult } from '../port.js';
 import type { ChatModel, ModelUsage, ProviderError, ToolRequest } from './ports.js';
+import { meterModel } from './metered-model.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { startReply, type Reply } from './reply.js';
 import type { Speech } from './speech.js';
@@ -39,6 +40,7 @@ export function createReplies(p: {
   let pendingTools: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
   const charges = createModelCharges();
+  const model = meterModel(deps.model, addUsage);
   const answers = new Map<string, (answer: ToolResult) => void>();
 
   function callTool(replyId: string, request: ToolRequest): Promise<ToolResult> {
@@ -61,12 +63,8 @@ export function createReplies(p: {
       chat_cached_input_tokens: cachedInputTokens,
       chat_output_tokens: outputTokens,
     };
-    let micros = 0;
-    for (const [unit, count] of Object.entries(units)) {
-      p.usage.add(unit, count);
-      micros += count * priceOf(unit, deps.prices);
-    }
-    const count = charges.repliesFor(micros);
+    for (const [unit, count] of Object.entries(units)) p.usage.add(unit, count);
+    const count = charges.repliesFor(costAt(deps.prices, units));
     if (count > 0) dispatch({ type: 'replies_charged', count });
   }
 
@@ -85,7 +83,7 @@ export function createReplies(p: {
       charges.replyBegun();
       const begun: Reply = startReply({
         replyId,
-        model: deps.model,
+        model,
         tools,
         toolRounds: p.toolRounds,
         after: pendingTools,
@@ -99,7 +97,6 @@ export function createReplies(p: {
         forgetUtterance: (itemId) => speech.forget(itemId),
         callTool: (request) => callTool(replyId, request),
         isLast: isFinalTool,
-        onUsage: addUsage,
         onFirstAudio: (times) => dispatch({ type: 'reply_heard', replyId, times }),
         onFailed: (error) => onFailed(replyId, error),
         onDone: () => onDone(replyId),
@@ -118,6 +115,8 @@ export function createReplies(p: {
       reply = undefined;
     },
     answer,
+    /** Resolves when the usage of canceled replies is counted, or after `ms`. */
+    settled: (ms: number) => model.settled(ms),
     async runTool({ toolCallId, name, arguments: given }: CommandOf<'run_tool'>): Promise<void> {
       const result = await p.sink.runTool({ name, arguments: given });
       dispatch({ type: 'tool_finished', endsCall: isFinalTool(name), ok: result.ok });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProviderError } from './ports.js';
-import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
+import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from './ports.js';
 import { createSentenceSplitter } from './sentences.js';
 
 const RETRY_AFTER_MS = 300;
@@ -17,7 +17,6 @@ export interface RoundDeps {
   signal: AbortSignal;
   /** @returns false once the reply has reached its maximum length */
   say(sentences: readonly string[]): boolean;
-  onUsage: (usage: ModelUsage) => void;
 }
 
 /**
@@ -43,34 +42,12 @@ async function streamRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRe
   const messages = [...deps.messages()];
   if (deps.text() !== '') messages.push({ role: 'user', content: CONTINUE });
   signal.throwIfAborted();
-  let isReported = false;
-  let isCutOff = false;
-  try {
-    for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
-      isCutOff = delta.kind === 'text' && !deps.say(sentences.push(delta.text));
-      if (isCutOff) return [];
-      if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
-      if (delta.kind !== 'usage') continue;
-      isReported = true;
-      deps.onUsage(delta.usage);
-    }
-  } finally {
-    // Providers bill a canceled request, too, but do not report its usage.
-    if (!isReported && (isCutOff || signal.aborted)) deps.onUsage(estimateUsage(messages, tools, deps.text()));
+  for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
+    if (delta.kind === 'text' && !deps.say(sentences.push(delta.text))) return [];
+    if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
   }
   if (!deps.say(sentences.flush())) return [];
   const isEmpty = requests.length === 0 && deps.text() === '';
   if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'returned an empty reply');
   return requests;
-}
-
-/** Estimates the usage of a canceled request: about four characters per token, fewer in scripts other than Latin. */
-function estimateUsage(messages: readonly ChatMessage[], tools: readonly ChatTool[], said: string): ModelUsage {
-  const sent = JSON.stringify([messages, tools]);
-  return { inputTokens: estimateTokens(sent), cachedInputTokens: 0, outputTokens: estimateTokens(said) };
-}
-
-function estimateTokens(text: string): number {
-  const bytes = Buffer.byteLength(text);
-  return Math.ceil(bytes / 4 + (bytes - text.length) / 2);
 }

@@ -3,7 +3,7 @@ import { fitsReply } from '../../session/speech-limits.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolResult } from '../port.js';
 import { ProviderError } from './ports.js';
-import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
+import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from './ports.js';
 import { speakRound, type RoundDeps } from './reply-round.js';
 import type { Utterance } from './utterance.js';
 
@@ -44,7 +44,6 @@ export interface ReplyDeps {
   callTool(request: ToolRequest): Promise<ToolResult>;
   /** Whether the tool ends the call. Such a tool runs after all earlier audio was queued. */
   isLast(tool: string): boolean;
-  onUsage: (usage: ModelUsage) => void;
   /** Called when the first audio of a confirmed reply is ready, which ends the caller's wait. */
   onFirstAudio(times: ReplyTimes): void;
   /** Called when both attempts to get the reply from the model have failed. */
@@ -219,11 +218,11 @@ function speakIn(
   round: Round,
   rounds: readonly Round[],
   before: readonly ChatMessage[],
-  { model, tools, mayCallTools, signal, say, onUsage }: Omit<RoundDeps, 'messages' | 'text'>,
+  { model, tools, mayCallTools, signal, say }: Omit<RoundDeps, 'messages' | 'text'>,
 ): Promise<ToolRequest[]> {
   const messages = () => [...before, ...messagesOf(rounds)];
   const text = () => round.text;
-  return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onUsage }, rounds.length > 1);
+  return speakRound({ model, tools, mayCallTools, messages, text, signal, say }, rounds.length > 1);
 }
 
 /** Tracks the budget for tool arguments and results in one reply. */

@@ -35,6 +35,9 @@ export interface PipelineSessionDeps {
   log(callId: string, message: string, error?: Error): void;
 }
 
+/** How long the end of a call waits until the usage of a canceled reply is counted, in ms. */
+const LAST_USAGE_MS = 300;
+
 /** Runs one call of the pipeline engine: turns provider messages into session events, and commands into requests. */
 export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now();
@@ -138,7 +141,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch({ type: 'stopped' });
       caller.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
-      const conclusion = await deps.conclude(call, all, usage);
+      const [conclusion] = await Promise.all([deps.conclude(call, all, usage), replies.settled(LAST_USAGE_MS)]);
       return {
         ...conclusion,
         usage: usageSoFar(),

@@ -6,11 +6,12 @@ import type { UsageMeter } from '../engine-usage.js';
 import type { ProviderTurns } from './provider-turns.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
+import type { ResponseCosts } from './response-costs.js';
 import type { DoneResponse, Purpose, Responses } from './responses.js';
 import { PREFIX_MS } from './provider-settings.js';
 import type { ProviderSpeech } from './speech.js';
 import type { ToolCalls } from './tool-calls.js';
-import { addResponse, addTranscription } from './usage.js';
+import { transcriptionUnitsOf } from './usage.js';
 
 /** Delay before a failed response is requested again, in ms. */
 const FAILED_RETRY_MS = 500;
@@ -23,6 +24,7 @@ interface ProviderEventsDeps {
   settings: OpenAiRealtimeSettings;
   link: ProviderLink;
   responses: Responses;
+  costs: ResponseCosts;
   speech: ProviderSpeech;
   turns: ProviderTurns;
   tools: ToolCalls;
@@ -50,15 +52,35 @@ export function createProviderEvents(p: ProviderEventsDeps) {
   /** Handles transcripts, which may arrive at any time, even after the end of the call. */
   function onTranscript(event: ServerEvent): void {
     if (event.type === 'conversation.item.input_audio_transcription.completed') {
-      if (event.usage) addTranscription(p.usage, event.usage);
+      const units = transcriptionUnitsOf(event.usage ?? {});
+      for (const [unit, count] of Object.entries(units)) p.usage.add(unit, count);
       turns.onTranscript(event.item_id, event.transcript);
     } else if (event.type === 'conversation.item.input_audio_transcription.failed')
       turns.onTranscriptionFailed(event.item_id);
   }
 
+  function cancelCurrent(): void {
+    const current = responses.current();
+    if (current !== undefined) responses.cancel(current.purpose.id);
+  }
+
+  /** After the end of the call, handles only the cost of the last response and the caller's transcripts. */
+  function onEventAfterEnd(event: ServerEvent): void {
+    if (event.type === 'response.created') {
+      responses.created(event.response);
+      cancelCurrent();
+    } else if (event.type === 'response.output_audio.delta') {
+      responses.onAudio(event.response_id, Buffer.byteLength(event.delta, 'base64'));
+    } else if (event.type === 'response.done') {
+      p.costs.done(event.response);
+      responses.done(event.response);
+    } else if (event.type === 'error') onError(event);
+    else onTranscript(event);
+  }
+
   return {
     onEvent(event: ServerEvent): void {
-      if (p.state().stopped) return onTranscript(event);
+      if (p.state().stopped) return onEventAfterEnd(event);
       switch (event.type) {
         case 'input_audio_buffer.speech_started':
           tools.onReplyCanceled();
@@ -89,32 +111,37 @@ export function createProviderEvents(p: ProviderEventsDeps) {
      */
     forget(): void {
       speech.endAllItems();
+      p.costs.addUnfinished();
       const phrase = responses.reset();
       if (phrase !== undefined) giveUp(p, phrase);
     },
 
     /** Gives up the session's last sentence, because the provider takes too long. */
     giveUpClosing(): void {
-      const purpose = responses.current();
+      const { purpose } = responses.current() ?? {};
       if (purpose === undefined) return;
       responses.cancel(purpose.id);
       giveUp(p, purpose);
     },
 
-    stop: () => outcomes.stop(),
+    /** Ends the call: cancels the current response. Its usage may still arrive. */
+    stop(): void {
+      outcomes.stop();
+      cancelCurrent();
+    },
   };
 }
 
 function onSpeech({ responses, speech, dispatch, now }: ProviderEventsDeps, event: SpeechEvent): void {
   // Transcripts may arrive after the end of their response. All other events of a canceled response are ignored.
   if (event.type === 'response.output_audio_transcript.done') return speech.onAllWords(event.item_id, event.transcript);
+  const audio = event.type === 'response.output_audio.delta' ? Buffer.from(event.delta, 'base64') : undefined;
+  const isFirst = audio !== undefined && audio.length > 0 && responses.onAudio(event.response_id, audio.length);
   const purpose = responses.purposeOf(event.response_id);
   if (purpose === undefined) return undefined;
   switch (event.type) {
     case 'response.output_audio.delta': {
-      const audio = Buffer.from(event.delta, 'base64');
-      if (audio.length === 0) return undefined;
-      const isFirst = responses.onAudio();
+      if (audio === undefined || audio.length === 0) return undefined;
       speech.onAudio(purpose, event, audio);
       if (isFirst && purpose.kind === 'reply') {
         dispatch({ type: 'reply_heard', replyId: purpose.id, times: { startedMs: now(), firstAudioMs: now() } });
@@ -141,7 +168,7 @@ function giveUp({ dispatch, speech, state }: ProviderEventsDeps, { kind, id }: P
 const isExpected = ({ playback }: SessionState, itemId: string) => playback.expected.some(({ id }) => id === itemId);
 
 /** Handles finished responses: complete, empty or failed. */
-function createOutcomes({ responses, speech, tools, link, usage, dispatch, state }: ProviderEventsDeps) {
+function createOutcomes({ responses, costs, speech, tools, link, dispatch, state }: ProviderEventsDeps) {
   const retryTimers = new Set<NodeJS.Timeout>();
   let failures = 0;
   let wasEmpty = false;
@@ -180,7 +207,7 @@ function createOutcomes({ responses, speech, tools, link, usage, dispatch, state
 
   return {
     done(response: RealtimeResponse): void {
-      if (response.usage) addResponse(usage, response.usage);
+      costs.done(response);
       speech.endAllItems();
       const done = responses.done(response);
       if (response.status === 'failed') {

@@ -1,6 +1,7 @@
 import type { TranscriptTurn } from '../port.js';
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { EngineCall } from '../port.js';
+import { estimateTokens } from '../../models/token-estimate.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
 import type { ClientEvent, ServerEvent } from './protocol.js';
@@ -44,16 +45,18 @@ export function createProviderLink(p: {
   let readySinceMs = 0;
   let retrying: NodeJS.Timeout | undefined;
   let over = false;
+  let session: Record<string, unknown> = {};
   let unsent: ClientEvent[] = [];
 
   function connect(how: 'first' | 'again' | 'renewed'): void {
     attempts += 1;
     generation += 1;
     const resumed = begun ? { turns: handlers.transcriptSoFar(), unnoticed: how === 'renewed' } : undefined;
+    session = buildSession(settings, call, resumed);
     connection = openProviderConnection({
       url: socketUrl(settings),
       apiKey: settings.apiKey,
-      session: buildSession(settings, call, resumed),
+      session,
       timings,
       handlers: {
         onReady() {
@@ -110,6 +113,8 @@ export function createProviderLink(p: {
     generation: () => generation,
     /** Age of the session, in ms. */
     ageMs: () => (ready ? performance.now() - readySinceMs : 0),
+    /** Estimates the tokens of the session's instructions and tools, which are the input of its first response. */
+    promptTokens: () => estimateTokens(JSON.stringify([session['instructions'], session['tools']])),
     /** Records that the provider works, so that the link may reconnect after the next outage. */
     markHealthy(): void {
       attempts = 1;

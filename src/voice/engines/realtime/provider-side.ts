@@ -9,6 +9,7 @@ import { createProviderPerformer } from './performer.js';
 import type { ClientEvent } from './protocol.js';
 import { createProviderEvents } from './provider-events.js';
 import { createProviderLink } from './provider-link.js';
+import { createResponseCosts } from './response-costs.js';
 import { createResponses } from './responses.js';
 import { autoReplySettings } from './provider-settings.js';
 import { createProviderSpeech, type ProviderSpeech } from './speech.js';
@@ -41,6 +42,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     handlers: {
       onReady(how) {
         caller.begin();
+        costs.begin();
         if (!state().provider.mayReply) setAutoReply(false);
         responses.next();
         if (how !== 'renewed') dispatch({ type: 'provider_back' });
@@ -59,11 +61,12 @@ export function openProviderSide(p: ProviderSideDeps) {
     },
   });
   const responses = createResponses({ now, send, isReady: link.isReady });
+  const costs = createResponseCosts({ ...p, link, responses });
   const speech = createProviderSpeech({ ...p, send });
   const turns = createProviderTurns(dispatch);
   const caller = createCallerAudio({ call, link, turns, dispatch });
   const tools = createToolCalls({ ...p, link, rounds: createToolRounds(now) });
-  const events = createProviderEvents({ ...p, callId, link, responses, speech, turns, tools });
+  const events = createProviderEvents({ ...p, callId, link, responses, costs, speech, turns, tools });
 
   function forget(): void {
     events.forget();
@@ -77,13 +80,18 @@ export function openProviderSide(p: ProviderSideDeps) {
     onCallerAudio: (frame: Uint8Array, timestampMs: number) => caller.push(frame, timestampMs),
     giveUpClosing: () => events.giveUpClosing(),
 
-    /** Ends the call. @param callerSpeaks whether the caller was speaking at its end */
-    async close(callerSpeaks: boolean): Promise<void> {
+    /** Ends the call, except for the connection. @param callerSpeaks whether the caller was speaking at its end */
+    async finish(callerSpeaks: boolean): Promise<void> {
       events.stop();
       speech.endAllItems();
       await caller.finish(callerSpeaks, timings.finalTranscriptMs);
-      link.close();
       turns.finish();
+    },
+
+    /** Closes the connection when the usage of the last response is known. */
+    async close(): Promise<void> {
+      await costs.finish(timings.finalUsageMs);
+      link.close();
     },
   };
 }

@@ -16,7 +16,8 @@ interface Active {
   responseId: string;
   purpose: Purpose;
   isCancelled: boolean;
-  hasAudio: boolean;
+  /** How much audio has arrived, including audio that arrives after the cancellation. */
+  audioBytes: number;
 }
 
 /** A response that finished without being canceled. */
@@ -90,7 +91,7 @@ export function createResponses(p: {
     created(response: RealtimeResponse): boolean {
       const asked = requestedFor(response);
       const purpose = asked?.purpose ?? { kind: 'reply', id: response.id };
-      active = { responseId: response.id, purpose, isCancelled: false, hasAudio: false };
+      active = { responseId: response.id, purpose, isCancelled: false, audioBytes: 0 };
       progressAtMs = now();
       if (asked === undefined) return true;
       requested = undefined;
@@ -102,21 +103,21 @@ export function createResponses(p: {
     purposeOf: (responseId: string): Purpose | undefined =>
       active?.responseId === responseId && !active.isCancelled ? active.purpose : undefined,
 
-    /** Audio of the current response has arrived. @returns whether it is the first */
-    onAudio(): boolean {
-      progressAtMs = now();
-      const isFirst = active?.hasAudio === false;
-      if (active !== undefined) active.hasAudio = true;
-      return isFirst;
+    /** Audio of a response has arrived. @returns whether it is the first of the current response */
+    onAudio(responseId: string, bytes: number): boolean {
+      if (active?.responseId !== responseId) return false;
+      if (!active.isCancelled) progressAtMs = now();
+      active.audioBytes += bytes;
+      return active.audioBytes === bytes;
     },
 
     /** @returns the finished response, or undefined if it was canceled */
     done({ id }: RealtimeResponse): DoneResponse | undefined {
       if (active?.responseId !== id) return undefined;
-      const { purpose, hasAudio, isCancelled } = active;
+      const { purpose, audioBytes, isCancelled } = active;
       active = undefined;
       progressAtMs = now();
-      return isCancelled ? undefined : { purpose, hasAudio };
+      return isCancelled ? undefined : { purpose, hasAudio: audioBytes > 0 };
     },
 
     /** Cancels a request or response. */
@@ -146,8 +147,8 @@ export function createResponses(p: {
       return asked?.kind === 'phrase' ? asked : undefined;
     },
 
-    /** The purpose of the current or requested response. */
-    current: (): Purpose | undefined => active?.purpose ?? requested?.purpose,
+    /** The current or requested response. */
+    current: (): (Pick<Active, 'purpose'> & Partial<Active>) | undefined => active ?? requested,
     /** How long the provider has made no progress with the current response, in ms; 0 if there is none. */
     waitedMs: () => (active === undefined && requested === undefined ? 0 : now() - progressAtMs),
     isFree,

@@ -21,6 +21,8 @@ export interface RealtimeTimings extends LinkTimings {
   renewAfterMs: number;
   /** Timeout for the transcript of the caller's last turn at the end of the call, in ms. */
   finalTranscriptMs: number;
+  /** Timeout for the usage of a response that was canceled by the end of the call, in ms. */
+  finalUsageMs: number;
   /**
    * Timeout for the last transcript and for the summary and values of the call together, in ms. The stream session
    * waits 4 s for all of them.
@@ -47,6 +49,7 @@ export const REALTIME_TIMINGS: RealtimeTimings = {
   lostAfterMs: 8_000,
   renewAfterMs: 50 * 60_000,
   finalTranscriptMs: 800,
+  finalUsageMs: 400,
   stopWithinMs: 3_500,
 };
 

@@ -54,7 +54,8 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
     return usage.total();
   }
 
-  async function conclude(withinMs: number): Promise<EngineResult> {
+  /** @param counted resolves when the usage of the last response is counted */
+  async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
     const { baseUrl, apiKey, conclusionModel: model } = deps.settings;
     const chat = { baseUrl, apiKey, model };
     const conclusion = await concludeCall({
@@ -65,6 +66,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       usage,
       logger: deps.logger,
     });
+    await counted;
     return {
       ...conclusion,
       ...answeredByInResult(state()),
@@ -92,8 +94,8 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       const callerSpeaks = state().turns.isOpen;
       clearInterval(ticking);
       dispatch({ type: 'stopped' });
-      await provider.close(callerSpeaks);
-      return conclude(Math.max(500, timings.stopWithinMs - (performance.now() - began)));
+      await provider.finish(callerSpeaks);
+      return conclude(Math.max(500, timings.stopWithinMs - (performance.now() - began)), provider.close());
     },
   };
 }

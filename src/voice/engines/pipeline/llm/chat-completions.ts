@@ -10,6 +10,8 @@ import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '
 
 /** How long a stream may send no event before the request fails, in ms. */
 export const LLM_TIMEOUT_MS = 6_000;
+/** How many such timeouts the whole response may take, because empty events keep a stream alive without progress. */
+const MAX_TIMEOUTS = 10;
 const MAX_RETRY_AFTER_MS = 2_000;
 /** Maximum length of a reply: text and tool arguments together. */
 const MAX_TEXT_CHARACTERS = 20_000;
@@ -66,7 +68,7 @@ export function createChatModel(
     await response.body?.cancel();
     const seconds = Number(response.headers.get('retry-after') ?? NaN);
     const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-    throw new ProviderError('model', `responded with status ${response.status}`, retryAfterMs);
+    throw new ProviderError('model', `responded with status ${response.status}`, retryAfterMs, true);
   }
 
   async function request(body: object, signal: AbortSignal): Promise<Response> {
@@ -80,7 +82,8 @@ export function createChatModel(
         dispatcher: deps.dispatcher,
       });
     } catch (error) {
-      throw toProviderError(error, signal);
+      if (signal.aborted) throw signal.reason;
+      throw new ProviderError('model', connectionFault(error), undefined, true);
     }
   }
 
@@ -114,7 +117,11 @@ export function createChatModel(
           const text = choice.delta.content ?? '';
           characters += text.length + lengthOf(parts);
           if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'sent more than any reply needs');
-          for (const part of parts) addTo(requests, part);
+          for (const part of parts) {
+            addTo(requests, part);
+            const given = part.function?.arguments ?? '';
+            if (given !== '') yield { kind: 'arguments', text: given };
+          }
           if (text !== '') yield { kind: 'text', text };
         }
       } catch (error) {
@@ -129,13 +136,17 @@ export function createChatModel(
 }
 
 /**
- * Aborts with a ProviderError if nothing arrives for `ms`, or with the outer signal's reason when that signal aborts.
+ * Aborts with a ProviderError if nothing arrives for `ms` or the response takes too long, or with the outer signal's
+ * reason when that signal aborts.
  */
 function watchSilence(outer: AbortSignal, ms: number) {
   const controller = new AbortController();
-  const give = () => controller.abort(new ProviderError('model', `sent nothing for ${ms} ms`));
+  const abort = (fault: string) => controller.abort(new ProviderError('model', fault));
+  const give = () => abort(`sent nothing for ${ms} ms`);
   const pass = () => controller.abort(outer.reason);
   let timer = setTimeout(give, ms);
+  const wholeMs = MAX_TIMEOUTS * ms;
+  const whole = setTimeout(() => abort(`did not finish its response in ${wholeMs} ms`), wholeMs);
   if (outer.aborted) pass();
   outer.addEventListener('abort', pass, { once: true });
   return {
@@ -146,6 +157,7 @@ function watchSilence(outer: AbortSignal, ms: number) {
     },
     stop() {
       clearTimeout(timer);
+      clearTimeout(whole);
       outer.removeEventListener('abort', pass);
       // Close a response that was not read to its end.
       controller.abort();
@@ -159,8 +171,12 @@ function toProviderError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof SyntaxError || error instanceof z.ZodError)
     return new ProviderError('model', 'sent invalid data');
+  return new ProviderError('model', connectionFault(error));
+}
+
+function connectionFault(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return new ProviderError('model', `failed to respond: ${cause?.code ?? 'the connection was closed'}`);
+  return `failed to respond: ${cause?.code ?? 'the connection was closed'}`;
 }
 
 function readJson<T>(schema: z.ZodType<T>, text: string): T {
