@@ -55,7 +55,7 @@ describe('unanswered attempts of one account', () => {
 
   it('are never more than the limit in all, even at once', async () => {
     const { attempts, attempt } = createPhone();
-    const accounts = [...'AAAAAABBBBBBCCCCCC'];
+    const accounts = Array.from('AAAAAABBBBBBCCCCCC');
     const counted = await Promise.all(accounts.map((accountId) => attempts.count(attempt(accountId), 5)));
     expect(counted.filter(Boolean).length).toBeLessThanOrEqual(5);
     expect(counted.filter(Boolean).length).toBeGreaterThanOrEqual(3);

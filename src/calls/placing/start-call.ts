@@ -59,8 +59,8 @@ export async function startCall(
 /** The counts of a call in the limits of its account and destination. */
 interface CallCounts {
   /** Counts the call. A repeat of the same call is not counted again. @throws ServiceError if a limit is reached */
-  add(): Promise<void>;
-  remove(): Promise<void>;
+  add: () => Promise<void>;
+  remove: () => Promise<void>;
 }
 
 /**
