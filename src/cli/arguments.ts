@@ -8,7 +8,7 @@ const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000
 
 /** Parses a whole number. */
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('The value must be a whole number.');
   return Number(text);
 }
 
@@ -27,16 +27,17 @@ export function idOrNone(text: string): string | null {
 
 /** Parses a payment's id, which has the same format as in payment webhooks. */
 export function paymentId(text: string): string {
-  if (!isPaymentId(text)) throw new InvalidArgumentError('It must have 1 to 128 letters, digits, _ or -.');
+  if (!isPaymentId(text)) throw new InvalidArgumentError('The value must have 1 to 128 letters, digits, _ or -.');
   return text;
 }
 
 /** Parses an amount in USD with at most six decimals and converts it to micro-USD without rounding. */
 export function usd(text: string): Micros {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
-  if (!match) throw new InvalidArgumentError('It must be an amount in USD like 25 or 0.15, with at most six decimals.');
+  if (!match)
+    throw new InvalidArgumentError('The value must be an amount in USD like 25 or 0.15, with at most six decimals.');
   const micros = Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'));
-  if (micros === 0) throw new InvalidArgumentError('It must be more than 0.');
+  if (micros === 0) throw new InvalidArgumentError('The value must be more than 0.');
   return micros;
 }
 
@@ -56,7 +57,9 @@ export function expiry(text: string): Date {
   if (span) return new Date(Date.now() + Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
   const date = new Date(text);
   if (!/^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) || Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('It must be a date like 2027-01-31 or a duration from now like 30d, 12h or 90m.');
+    throw new InvalidArgumentError(
+      'The value must be a date like 2027-01-31 or a duration from now like 30d, 12h or 90m.',
+    );
   }
   return date;
 }
@@ -65,7 +68,7 @@ export function expiry(text: string): Date {
 export function moment(text: string): Date {
   const at = utcMoment(text);
   if (at === undefined)
-    throw new InvalidArgumentError('It must be a UTC time like 2026-11-01 or 2026-11-01T12:00:00Z.');
+    throw new InvalidArgumentError('The value must be a UTC time like 2026-11-01 or 2026-11-01T12:00:00Z.');
   return at;
 }
 

@@ -45,6 +45,7 @@ export interface LedgerMarker {
   reference?: string;
   /** Settlement: the seconds were measured by our clocks. The carrier's duration may correct them later. */
   estimated?: boolean;
+  /** The account's epoch, a number that grows each time the markers of entered operations are removed. */
   epoch: number;
   /** Time of the decision, by the clock of the deciding process. Identical in marker and entry. */
   at: Date;

@@ -57,7 +57,7 @@ export interface LedgerSession {
   updateAccount(update: AccountUpdate): Promise<boolean>;
   /** Freezes an account unless it is frozen. Null unfreezes it. */
   setFreeze(ledgerAccountId: string, freeze: LedgerFreeze | null): Promise<void>;
-  /** Reads the account's entries of earlier epochs, in no particular order. */
+  /** Reads the account's entries that were made before its current epoch, in no particular order. */
   entriesBefore(ledgerAccountId: string, epoch: number): AsyncIterable<LedgerEntryDocument>;
 }
 

@@ -48,8 +48,8 @@ export function createPromptCounts(
 
   return {
     /**
-     * Counts the prompt of a call once. Prompts of accounts without a limit of calls per day are not counted. Placed and
-     * received calls have one count, so that both together cost no more than the limit. Received calls cannot use it up.
+     * Adds the prompt's bytes to the account's count of the day, once per call. Accounts without a limit of calls per day
+     * have no such count. Placed and received calls share the count; received calls may use only a part of its limit.
      * @returns RATE_LIMIT_EXCEEDED when the account's prompts of this day are far longer than its spending covers
      */
     async count(

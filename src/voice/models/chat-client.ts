@@ -111,7 +111,7 @@ async function textOf({ body }: Response): Promise<string> {
   for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new ChatError('the model sent more than any conclusion needs', false);
+    if (bytes > MAX_RESPONSE_BYTES) throw new ChatError('the summary or extraction from the model is too long', false);
   }
   return Buffer.concat(parts).toString('utf8');
 }

@@ -137,7 +137,7 @@ describe('callwright admin, corrections of money and slots', () => {
       const before = await ledger.balance(money);
       const { code, stderr } = await runAdmin(correct(callId, usd, 'ticket-1'), env);
       expect(code).toBe(2);
-      expect(stderr).toMatch(/^error: .*invalid for argument 'usd'\. It must be /);
+      expect(stderr).toMatch(/^error: .*invalid for argument 'usd'\. The value must be /);
       expect(await ledger.balance(money)).toEqual(before);
     });
 

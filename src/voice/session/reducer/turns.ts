@@ -207,7 +207,7 @@ function requestFinalTranscript(state: SessionState, voice: OpenVoice): SessionS
   return [withTurns(state, { voice: { ...voice, isFinalizeRequested: true } }), [{ type: 'finalize_transcript' }]];
 }
 
-/** Reconnects to STT because it sends nothing. If the voice is too short for words, ends it as noise instead. */
+/** Reconnects to STT, which sends no words for the turn. A turn whose voice is too short for words ends as noise. */
 function onSttStalled(state: SessionState, voice: OpenVoice, atMs: number): SessionStep {
   if (!mayContainWords(state, voice)) return endAsNoise(state, atMs);
   return [restartVoiceTimeouts(state, atMs), [{ type: 'reconnect_stt' }]];
