@@ -32,7 +32,10 @@ export function createTestRecordingTime(p: {
   const counts = createPeriodCounts(documents, () => new Date());
 
   return {
-    /** Returns the function that a stream's recording asks; undefined if there is no limit. */
+    /**
+     * Returns a function that the recording of a stream calls before it stores more audio, to learn whether the account
+     * has minutes left today. Undefined if there is no limit.
+     */
     ofStream({ accountId, callId, stream }: RecordedStream): MayStore | undefined {
       if (testMinutesPerDay === undefined) return undefined;
       const count = { _id: `${accountId}~test~recorded~day`, period: 'day' as const, limit: testMinutesPerDay * 60 };
