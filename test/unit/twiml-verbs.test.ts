@@ -61,10 +61,13 @@ describe('readVerb', () => {
     ['<Connect/>', '<Connect> must contain a <Stream> with the attribute url.'],
     ['<Connect><Stream/></Connect>', '<Connect> must contain a <Stream> with the attribute url.'],
     ['<Dial/>', '<Dial> must contain a phone number.'],
-    ['<Dial><Sip>sip:a@b</Sip></Dial>', '<Dial> must contain a single <Number> and no other element.'],
+    [
+      '<Dial><Sip>sip:a@b</Sip></Dial>',
+      '<Dial> must contain a phone number or a single <Number>, and no other element.',
+    ],
     [
       '<Dial><Number>1</Number><Number>2</Number></Dial>',
-      '<Dial> must contain a single <Number> and no other element.',
+      '<Dial> must contain a phone number or a single <Number>, and no other element.',
     ],
   ])('rejects %s', (xml, message) => {
     expect(() => read(xml)).toThrow(expect.objectContaining({ code: 12100, message }));

@@ -199,7 +199,7 @@ async function assertInvitable(
   }
 }
 
-/** Lists unverified members first, then verified ones, each oldest first. */
+/** Lists unverified members first, then verified ones, oldest first. */
 async function membersOf({ users, unverifiedUsers }: IdentityDatabase, accountId: string): Promise<UserDocument[]> {
   const unverified = await unverifiedUsers.find({ accountId, expiredAt: null }).lean<UserDocument[]>();
   const verified = await users

@@ -239,12 +239,19 @@ export const environment = z.object({
     shown: '`open`, in production `invite`',
     production: 'invite',
   }),
-  SMTP_URL: z.string().refine(isSmtpUrl, 'must be a URL like smtps://user:password@smtp.example.com').optional().meta({
-    description:
-      'mail server, such as `smtps://user:password@smtp.example.com`. It turns on e-mail verification in development, too',
-    shown: 'none: no e-mail',
-    production: '',
-  }),
+  SMTP_URL: z
+    .string()
+    .refine(
+      isSmtpUrl,
+      'must begin with smtp:// or smtps://, like smtps://user:password@smtp.example.com (user and password are optional)',
+    )
+    .optional()
+    .meta({
+      description:
+        'mail server, such as `smtps://user:password@smtp.example.com`. It turns on e-mail verification in development, too',
+      shown: 'none: no e-mail',
+      production: '',
+    }),
   MAIL_FROM: z
     .string()
     .max(320)

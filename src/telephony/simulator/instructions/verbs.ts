@@ -89,7 +89,7 @@ function readStream(verb: TwimlElement): StreamRequest {
 function readDial(verb: TwimlElement, source: TwimlSource): DialVerb {
   const numbers = verb.children.filter((child) => child.name === 'Number');
   if (numbers.length > 1 || numbers.length < verb.children.length) {
-    throw new InstructionError(12100, '<Dial> must contain a single <Number> and no other element.');
+    throw new InstructionError(12100, '<Dial> must contain a phone number or a single <Number>, and no other element.');
   }
   const number = (numbers[0] ?? verb).text.trim();
   if (number === '') throw new InstructionError(12100, '<Dial> must contain a phone number.');

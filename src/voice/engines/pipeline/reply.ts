@@ -23,7 +23,10 @@ export interface ReplyDeps {
   replyId: string;
   model: ChatModel;
   tools: readonly ChatTool[];
-  /** Limit of tool calls for the whole phone call. Once it is used up, the model must answer without tools. */
+  /**
+   * Limit of rounds of tool calls, shared by all replies of the phone call. It grows during the call. While it is
+   * reached, the model must answer without tools.
+   */
   toolRounds: ToolRounds;
   /** The chat history before this reply, read when it begins. */
   messages(): readonly ChatMessage[];
