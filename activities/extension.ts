@@ -52,7 +52,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
     return { cap, microsPerSecond: rateOf(request ?? {}) };
   }
 
-  /** Writes when the current balance or daily limit will end the call, so that the agent can wrap up in time. */
+  /** Stores the time at which the balance or the daily limit will end the call, so that the agent can wrap up in time. */
   async function showForecast(input: Extension): Promise<void> {
     const { accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
     const account = ledgerAccountId(accountId, mode);

@@ -22,7 +22,7 @@ export interface CallBill {
   heldMicros: Micros | undefined;
 }
 
-/** Number of hold windows read in one query. Few calls have more. */
+/** Maximum number of a call's hold windows that one query reads. Few calls have more. */
 const WINDOWS_AT_ONCE = 5;
 
 /** Reads the records of these calls. Operations that no sweep has moved to ledger entries yet are missing. */

@@ -24,8 +24,8 @@ const AZURE_HOST_AGENT = '168.63.129.16';
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Ranges whose addresses contain an IPv4 address or a tunnel, so that requests reach another address than the visible
- * one.
+ * IPv6 ranges that lead to another address than the visible one: each address contains an IPv4 address, or belongs to a
+ * tunnel.
  */
 const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23', '::/96'].map((cidr) =>
   ipaddr.IPv6.parseCIDR(cidr),

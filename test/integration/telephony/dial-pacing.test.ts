@@ -37,7 +37,7 @@ describe('dial slots on the database', () => {
     for (const database of databases.reverse()) await database.close();
   });
 
-  /** Asks a random worker until a slot is granted, and waits for the slot. Resolves when the call may be dialed. */
+  /** Asks a worker, chosen at random each time, until it grants a slot, and waits until the slot begins. */
   async function dial(carrierAccountId: string, accountId: string): Promise<Dial> {
     const carrier = { carrierAccountId, callsPerSecond: RATE };
     const call = { callId: newCallId(), accountId };

@@ -66,7 +66,7 @@ describe('a pending reply of the realtime engine', () => {
      * not count as stalled.
      */
     async function expectAnswer(text: string): Promise<void> {
-      // After a resume, or after it has received an item, the fake provider says one of these sentences first.
+      // When the new session begins, the fake provider says one of these sentences before it answers anything.
       await eventually(() => [BRIDGE, ASIDE].some((words) => call.line.agentTurns().includes(words)), ANSWER_MS);
       await pause(4_000);
       expect(itemTexts()).toContain(text);

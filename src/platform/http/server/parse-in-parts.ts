@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createPieceAllowance } from './piece-allowance.js';
 
-/** Bytes per part. The shortest possible request has 18 bytes. */
+/** Maximum bytes per part. A part can contain 56 requests, because the shortest possible one has 18 bytes. */
 const PARSED_AT_ONCE = 1_024;
 
 /** Time for a rejected client to read the response. Meanwhile its bytes are discarded without parsing. */

@@ -45,8 +45,8 @@ function state(loopback: Loopback): FakeVoice {
 }
 
 /**
- * The `stream-input` websocket of ElevenLabs: speaks each text as a tone of 50 ms per character, and sends the audio of
- * a text at once.
+ * Fakes the `stream-input` websocket of ElevenLabs. It speaks each text as a tone of 50 ms per character, and sends all
+ * audio of a text immediately.
  */
 export async function openFakeElevenLabs(): Promise<FakeVoice> {
   const fake: FakeVoice = state(
