@@ -19,7 +19,7 @@ interface Lane {
  */
 const LANES: Record<string, Lane> = {
   realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
-  rest: { projects: ['unit', 'servers', 'e2e'], workers: 3, priority: constants.priority.PRIORITY_BELOW_NORMAL },
+  rest: { projects: ['unit', 'servers', 'e2e'], workers: 2, priority: constants.priority.PRIORITY_BELOW_NORMAL },
 };
 
 interface Report {
