@@ -78,7 +78,7 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
   };
 }
 
-/** Copies mu-law bytes to every second byte of a block. Must be fast: it runs 16,000 times per second and call. */
+/** Copies mu-law bytes to every second byte of a block. Its loop must be fast: it copies 16,000 bytes a second for each call. */
 function lay(mulaw: Uint8Array, from: number, count: number, block: Uint8Array, at: number): void {
   for (let i = from, offset = at; i < from + count; i++, offset += BYTES_PER_SAMPLE_PAIR) {
     block[offset] = mulaw[i] ?? MULAW_SILENCE;

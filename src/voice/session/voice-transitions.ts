@@ -12,7 +12,7 @@ export function createVoiceTransitions(p: {
   let voiceEndMs = 0;
   let lastVoiceAtMs = 0;
 
-  /** Dispatches starts and pauses of voice. An open turn that no longer grows is paused. */
+  /** Dispatches an event when the caller begins or stops speaking. The caller has stopped if the open turn no longer grows. */
   function updateVoice(streamMs: number): void {
     const open = p.turnTaking.openTurn();
     const grows = open !== undefined && open.endMs >= streamMs;

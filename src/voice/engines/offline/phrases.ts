@@ -17,7 +17,7 @@ export const ARE_YOU_THERE = 'Are you still there?';
 export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
 export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
 export const LINE_BROKE = 'Sorry, the line broke for a moment.';
-/** The bridging sentence of a resumed conversation that has no open question. */
+/** The agent's first sentence when a call without an open question continues after a lost stream. */
 export const BRIDGE = `${LINE_BROKE} Please continue.`;
 
 export const THANKS = 'Thank you.';

@@ -23,7 +23,7 @@ export interface Script {
   opening(): ScriptedReply;
   /** Repeats the question after a silence. */
   again(): readonly string[];
-  /** The bridging sentence after a resume. */
+  /** The agent's first sentence when a call continues after a lost stream. */
   bridge(): ScriptedReply;
   onTurn(heard: TurnRecognition): ScriptedReply;
   /** @returns undefined if more DTMF digits may follow */

@@ -55,7 +55,7 @@ export function createResponseCosts(p: {
   }
 
   return {
-    /** Call this when a new provider session starts: its input is another one. */
+    /** Call this when a new provider session starts, because the input of the previous session does not count for it. */
     begin(): void {
       lastInput = undefined;
     },
