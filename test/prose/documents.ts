@@ -16,7 +16,7 @@ export function paragraphsOf({ path, text }: ProseFile): Paragraph[] {
   for (const [index, row] of text.split('\n').entries()) {
     const isFence = /^\s*(?:```|~~~)/.test(row);
     if (isFence) inCode = !inCode;
-    if (inCode || isFence || /^\s*$|^#|^\s*\||^\s*<|^\s*>|^\[[^\]]+\]:/.test(row)) {
+    if (inCode || isFence || /^\s*$|^#|^\s*\||^\s*<(?!https?:)|^\s*>|^\[[^\]]+\]:/.test(row)) {
       open = undefined;
       continue;
     }

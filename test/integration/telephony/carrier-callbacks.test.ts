@@ -103,7 +103,7 @@ describe('TwiML of an answered outbound call', () => {
     expect((await twiml('nonsense', newSid('CA'))).text).toBe(HANG_UP);
     const { callId, sid } = await placeRingingCall();
     expect((await twiml(callId, sid, 'test')).text).toBe(HANG_UP);
-    // Closes the call's binding to a call of the carrier. The dial may have stored the binding already or not yet.
+    // Marks the call as ended in the document that names its carrier call. The dial may not have stored that document yet.
     const closed = { carrierSid: `closed:${callId}`, closed: true, boundAt: new Date() };
     await service.database.carrierBindings.updateOne({ _id: callId }, { $set: closed }, { upsert: true });
     expect((await twiml(callId, sid)).text).toBe(HANG_UP);
