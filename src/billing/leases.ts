@@ -152,7 +152,7 @@ export function createLeases(
   };
 }
 
-/** Returns the taken slots in a document. Never throws: a slot without a valid time counts as acquired in 1970. */
+/** Returns the taken slots in a document. Never throws: if the time of a slot is not a date, it is taken as 1970. */
 function slotsIn({ _id, count, leases }: LeaseDocument): LeaseCount {
   const [accountId = '', name] = String(_id).split('~');
   const mode = name === 'live' ? 'live' : 'test';

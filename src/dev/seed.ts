@@ -23,7 +23,7 @@ export const DEMO_PHONE_NUMBER = '+12025550199';
 const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
 
 const DEMO_INSTRUCTION = [
-  // The agent speaks the first sentence of the instruction as its greeting, in outbound and inbound calls.
+  // The demo engine ends its greeting with the first sentence of the instruction, in outbound and inbound calls.
   'This is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
   'Be polite and brief. Ask whether the person will come, for the four digits of the confirmation code,',
   'and for the time of day that suits best.',

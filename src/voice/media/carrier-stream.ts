@@ -9,7 +9,7 @@ export interface StreamTimings {
   pingEveryMs: number;
 }
 
-/** With these timings, a dead connection is noticed within two pings. */
+/** With these timings, a dead connection is noticed within 8 s, twice the interval of the pings. */
 export const STREAM_TIMINGS: StreamTimings = { startWithinMs: 5_000, pingEveryMs: 4_000 };
 
 /** How the carrier's side ended: `stop` message, orderly close, lost connection, or protocol violation. */
