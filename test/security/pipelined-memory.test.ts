@@ -21,8 +21,15 @@ afterAll(() => service.close());
 
 const memory = () => process.memoryUsage.rss();
 
-/** Returns by how many bytes the memory of the process grows at most while some work runs. */
+/**
+ * Returns by how many bytes the memory of the process grows at most while some work runs. The work runs twice, and the
+ * smaller growth counts: in the first run, the process also grows because it compiles code and enlarges its heap.
+ */
 async function growthDuring(work: () => Promise<unknown>): Promise<number> {
+  return Math.min(await growthOnce(work), await growthOnce(work));
+}
+
+async function growthOnce(work: () => Promise<unknown>): Promise<number> {
   const before = memory();
   let most = before;
   const timer = setInterval(() => (most = Math.max(most, memory())), 20);
