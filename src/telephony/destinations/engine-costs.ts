@@ -2,16 +2,16 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Direction } from '../../kernel/call-state.js';
-import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
+import type { Mode } from '../../kernel/ids.js';
 import type { Micros } from '../../kernel/money.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
-import { usableLimit } from '../../identity/accounts/received-share.js';
 import type { TelephonyDatabase } from '../database.js';
 import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
 import { dialFieldName } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
+import { isCoveredBySpending } from './spending-cover.js';
 
 /**
  * How much more the engines of an account's live calls may cost in a UTC day than the account has spent in that day.
@@ -63,10 +63,15 @@ export function createEngineCosts(database: TelephonyDatabase, { liveLimits }: {
     async findError({ account, mode, callId }: ReceivedCall, direction: Direction): Promise<ServiceError | undefined> {
       if (mode === 'test' || limitsOf(account, mode, liveLimits).liveCallsPerDay === undefined) return undefined;
       const entry = { _id: idOf(account._id), period, member: `${dialFieldName({ callId })}_0` };
-      if (await counts.hasRoom({ ...entry, limit: usableLimit(FREE_ENGINE_MICROS, direction) })) return undefined;
-      const billed = await ledger.billedToday(ledgerAccountId(account._id, mode));
-      const limit = usableLimit(FREE_ENGINE_MICROS + billed, direction);
-      return (await counts.hasRoom({ ...entry, limit })) ? undefined : costsExceeded(now());
+      const isCovered = await isCoveredBySpending({
+        ledger,
+        accountId: account._id,
+        direction,
+        free: FREE_ENGINE_MICROS,
+        paidBy: (billed) => billed,
+        fits: (limit) => counts.hasRoom({ ...entry, limit }),
+      });
+      return isCovered ? undefined : costsExceeded(now());
     },
   };
 }

@@ -2,16 +2,15 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Direction } from '../../kernel/call-state.js';
-import { ledgerAccountId } from '../../kernel/ids.js';
 import { MICROS_PER_USD } from '../../kernel/money.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
-import { usableLimit } from '../../identity/accounts/received-share.js';
 import type { TelephonyDatabase } from '../database.js';
 import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
 import { dialFieldName } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
+import { isCoveredBySpending } from './spending-cover.js';
 
 /** Bytes of prompts that an account's live calls may have in a UTC day, however little the calls are billed. */
 export const FREE_PROMPT_BYTES = 8 * 1_024 * 1_024;
@@ -64,11 +63,15 @@ export function createPromptCounts(
         member: dialFieldName({ callId }),
         amount: promptBytes,
       };
-      if (await counts.add({ ...entry, limit: usableLimit(FREE_PROMPT_BYTES, direction) })) return undefined;
-      const billed = await ledger.billedToday(ledgerAccountId(account._id, mode));
-      const paid = Math.floor((billed / MICROS_PER_USD) * PROMPT_BYTES_PER_USD);
-      const limit = usableLimit(FREE_PROMPT_BYTES + paid, direction);
-      return (await counts.add({ ...entry, limit })) ? undefined : promptsExceeded(now());
+      const isCovered = await isCoveredBySpending({
+        ledger,
+        accountId: account._id,
+        direction,
+        free: FREE_PROMPT_BYTES,
+        paidBy: (billed) => Math.floor((billed / MICROS_PER_USD) * PROMPT_BYTES_PER_USD),
+        fits: (limit) => counts.add({ ...entry, limit }),
+      });
+      return isCovered ? undefined : promptsExceeded(now());
     },
 
     /** Removes the prompt of a call from the count, once, because the call was not placed or not accepted. */
