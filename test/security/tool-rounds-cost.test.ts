@@ -53,10 +53,12 @@ describe('a model that calls tools without end', () => {
       const asked = () => call.sent('response.create');
       call.fake.nasty.everCalls = { name: 'look_up', arguments: {} };
       call.line.say(await call.speech('Look it up.'));
-      await eventually(() => call.line.tools.length >= ROUNDS_AT_START, ANSWER_MS);
+      const withoutTools = () => asked().filter(({ response }) => response?.tool_choice === 'none');
+      await eventually(() => withoutTools().length > 0, ANSWER_MS);
+      expect(call.line.tools.length).toBeGreaterThanOrEqual(ROUNDS_AT_START);
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       expect(call.line.tools.length).toBeLessThanOrEqual(roundsIn(performance.now() - sinceMs));
-      expect(asked().filter(({ response }) => response?.tool_choice === 'none')).toHaveLength(1);
+      expect(withoutTools()).toHaveLength(1);
       expect(asked().at(-1)?.response?.tool_choice).toBe('none');
       expect(call.line.failed).toBeUndefined();
     } finally {
