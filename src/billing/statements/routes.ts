@@ -93,8 +93,8 @@ export function createStatementHandlers(
       const period = usagePeriod(given, ctx.state.arrivedAt);
       if (typeof period === 'string') throw badPeriod(period);
       const deadline = deadlineOf(ctx, USAGE_TIMEOUT_MS);
-      const signal = ctx.state.closed && { signal: ctx.state.closed };
-      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, ...signal };
+      const signal = abortSignalOf(ctx, deadline);
+      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, signal };
       const rows = await withDeadline(deadline, statements.usage(asked));
       const data = rows.map((row) => usageView(groupBy, row));
       if (wantsCsv(ctx)) return csvAnswer(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
@@ -120,12 +120,13 @@ function badPeriod(fault: string): ServiceError {
  * failure cuts the connection, so that the client never mistakes a partial file for a complete one.
  */
 async function csvAnswer(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvAnswer> {
-  const stream = Readable.from(csv, { objectMode: false, signal: abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS)) });
+  const signal = abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS));
+  const stream = Readable.from(csv, { objectMode: false, signal });
   try {
     await withDeadline(deadlineOf(ctx), once(stream, 'readable'));
   } catch (error) {
     stream.destroy();
-    throw ctx.state.closed?.aborted === true ? serviceUnavailable() : error;
+    throw signal.aborted ? serviceUnavailable() : error;
   }
   return content(CSV_TYPE, stream, { headers: { 'Content-Disposition': `attachment; filename="${name}.csv"` } });
 }
