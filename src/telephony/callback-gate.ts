@@ -57,7 +57,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
   async function verifyRequest(ctx: ApiContext, readSigned: ReadSigned): Promise<VerifiedRequest> {
     const invalidSignature = new ServiceError(
       'FORBIDDEN',
-      'The signature header of the carrier is missing or invalid.',
+      'The signature header of the carrier is missing or invalid. Check PUBLIC_BASE_URL and the auth token of the carrier.',
     );
     // Do not read the body if the signature cannot be valid.
     if (!mayBeSigned(ctx)) throw invalidSignature;

@@ -3,7 +3,7 @@ import type { PhoneNumber } from '../../identity/accounts/schemas.js';
 import type { numberRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { PhoneNumberDocument } from './model.js';
-import type { PhoneNumbers } from './phone-numbers.js';
+import { NUMBER_TAKEN, type PhoneNumbers } from './phone-numbers.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
@@ -50,7 +50,7 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
       const { phone_number: number, agent_id: agentId } = await readBody();
       const asked = { number, accountId: account._id, ...(agentId === undefined ? {} : { agentId }) };
       const present = await withDeadline(deadlineOf(ctx), phoneNumbers.find(number));
-      if (present) throw new ServiceError('CONFLICT', 'This number already belongs to an account.');
+      if (present) throw new ServiceError('CONFLICT', NUMBER_TAKEN);
       const added = await withDeadline(deadlineOf(ctx), phoneNumbers.add(asked));
       return answer(numberView(added, account), { target: number });
     },

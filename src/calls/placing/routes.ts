@@ -6,6 +6,7 @@ import {
   type CallResponse,
   type placingRoutes,
 } from './contract.js';
+import { repeatedField } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
@@ -41,9 +42,7 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
       if (repeated.has('call_id')) return statusOf(ctx, principal, undefined);
       if (isPresent(fields['call_id'])) return statusOf(ctx, principal, fields['call_id']);
       rejectPrototypeKeys(fields);
-      const [repeatedField] = repeated;
-      if (repeatedField !== undefined)
-        throw new ServiceError('MISSING_PARAMS', 'The JSON object must not contain a field twice.');
+      if (repeated.size > 0) throw repeatedField();
       const request = validated(OutboundCallRequest, presentFields(fields));
       const idempotencyKey = idempotencyKeyOf(ctx);
       return place(ctx, { principal, request, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });

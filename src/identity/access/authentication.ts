@@ -1,4 +1,5 @@
 import type { Route } from '../../platform/http/contract/route.js';
+import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
@@ -45,9 +46,13 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
     async recheck(principal: Principal, route: Route): Promise<void> {
       // Use a separate deadline, because receiving the body may have used up that of the request.
       const standing = await withDeadline(Date.now() + RECHECK_TIMEOUT_MS, standingOf(principal));
-      if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The API key or login session is no longer valid.');
+      if (standing === null)
+        throw new ServiceError(
+          'UNAUTHORIZED',
+          'The API key or login session is no longer valid. Use another key, or log in again.',
+        );
       if (standing.role !== undefined && !mayUse(standing.role, route)) {
-        throw new ServiceError('FORBIDDEN', `The role ${standing.role} does not permit this operation.`);
+        throw roleNotPermitted(standing.role);
       }
     },
 

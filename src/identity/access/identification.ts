@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../platform/config/config.js';
 import { modeParameter } from '../../platform/http/contract/fields.js';
 import type { Route } from '../../platform/http/contract/route.js';
+import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
@@ -142,7 +143,7 @@ export function createIdentification(deps: IdentificationDeps) {
     const member = await memberOf(ctx);
     if (route.method !== 'get') requireOwnOrigin(ctx, config);
     if (!mayUse(member.actor.role, route)) {
-      throw new ServiceError('FORBIDDEN', `The role ${member.actor.role} does not permit this operation.`);
+      throw roleNotPermitted(member.actor.role);
     }
     if (route.verified && member.user.unverified) {
       throw new ServiceError('FORBIDDEN', 'Verify your e-mail address first.');
@@ -200,5 +201,8 @@ export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
 /** Sets the WWW-Authenticate header and returns the error to throw. */
 export function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
   ctx.set('WWW-Authenticate', challenges);
-  return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');
+  return new ServiceError(
+    'UNAUTHORIZED',
+    'The API key is missing, invalid, revoked or expired. Send a valid key as Authorization: Bearer <key>.',
+  );
 }

@@ -2,6 +2,7 @@ import { finished, type Readable } from 'node:stream';
 import { mayUse, type Role } from '../../kernel/access.js';
 import { errorObject } from '../../platform/http/contract/errors.js';
 import type { Route } from '../../platform/http/contract/route.js';
+import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
@@ -110,11 +111,14 @@ export function endEvents(stream: Readable, fault: ServiceError): void {
 function faultOf(standing: Standing | 'unknown', route: Route): ServiceError | undefined {
   if (standing === 'unknown') return serviceUnavailable();
   if (standing === null) {
-    return new ServiceError('UNAUTHORIZED', 'The API key was revoked or has expired, or the login session has ended.');
+    return new ServiceError(
+      'UNAUTHORIZED',
+      'The API key was revoked or has expired, or the login session has ended. Use another key, or log in again.',
+    );
   }
   const { role } = standing;
   if (role === undefined || mayUse(role, route)) return undefined;
-  return new ServiceError('FORBIDDEN', `The role ${role} does not permit this operation.`);
+  return roleNotPermitted(role);
 }
 
 function idOf({ actor }: Principal): string {

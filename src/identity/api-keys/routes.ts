@@ -1,5 +1,6 @@
 import type { ApiKey } from '../accounts/schemas.js';
 import type { apiKeyRoutes } from './contract.js';
+import { keyNotFound, limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiKeys } from './api-keys.js';
 import type { ApiKeyDocument } from './model.js';
@@ -17,7 +18,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
     const key = await withDeadline(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
-    if (!key) throw new ServiceError('NOT_FOUND', 'There is no API key with this key_id.');
+    if (!key) throw keyNotFound();
     return key;
   }
 
@@ -46,7 +47,12 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       if ((await withDeadline(deadlineOf(ctx), apiKeys.countActive(owner, counted))) >= MAX_ACTIVE_KEYS) {
         throw new ServiceError(
           'CONFLICT',
-          `An account can have at most ${MAX_ACTIVE_KEYS} active keys per mode. Revoke one first.`,
+          limitReached({
+            of: 'An account',
+            most: MAX_ACTIVE_KEYS,
+            items: 'active keys per mode',
+            remedy: 'Revoke one first.',
+          }),
         );
       }
       const expiresAt = futureTime(expiry) ?? madeBy?.expiresAt;

@@ -30,7 +30,7 @@ interface Addition extends Count {
   value: true | number;
   /** The value that is stored for the member as far as the caller knows. */
   expected?: number | undefined;
-  /** What to add if `known` is stored for the member; undefined if it is counted already. */
+  /** Returns the amount to add if `known` is stored for the member; undefined if it is counted already. */
   amountFor: (known: number | undefined) => number | undefined;
   fields?: { expiresAt: Date };
 }
