@@ -150,7 +150,7 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    /** Prevents that a carrier call is bound to our call later. Returns the carrier call already bound, if any. */
+    /** Prevents a carrier call from being bound to our call later. Returns the carrier call already bound, if any. */
     async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
       const row = await bindings.close(input.callId);
       return row.closed ? {} : { carrierSid: row.carrierSid };

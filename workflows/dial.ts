@@ -17,7 +17,7 @@ const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Promise<void> {
   let slot: DialSlot = firstSlot;
   for (let attempt = 1; ; attempt++) {
-    // Cancelled while waiting for the next attempt: no call was placed.
+    // Canceled while waiting for the next attempt: no call was placed.
     if (isUnwanted(call.state)) return fail(call, 'carrier_unreachable');
     if (slot === undefined) return fail(call, 'expired');
     const dialedAt = Date.now();

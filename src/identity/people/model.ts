@@ -4,7 +4,7 @@ import { ROLES, type Role } from '../../kernel/access.js';
 /** A person, who is a member of one account. */
 export interface UserDocument {
   _id: string;
-  /** The address as normalised by `normalEmail`. Unique among verified people. */
+  /** The address as normalized by `normalEmail`. Unique among verified people. */
   email: string;
   name: string;
   accountId: string;

@@ -41,7 +41,7 @@ export const engineVariables = {
     .string()
     .min(1)
     .default('gpt-4.1-mini')
-    .describe('model that summarises a call and extracts its output parameters'),
+    .describe('model that summarizes a call and extracts its output parameters'),
   OPENAI_TURN_DETECTION: z
     .enum(['server_vad', 'semantic_vad'])
     .default('server_vad')
@@ -122,7 +122,7 @@ export interface OpenAiRealtimeSettings {
   baseUrl: string;
   model: string;
   transcriptionModel: string;
-  /** Chat model that summarises a call and extracts its output parameters. */
+  /** Chat model that summarizes a call and extracts its output parameters. */
   conclusionModel: string;
   turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
 }

@@ -25,7 +25,7 @@ export interface Nastiness {
   emptyResponses: number;
   /** The tool that the provider calls in each response for which the script has no tool call. */
   everCalls?: { name: string; arguments: Record<string, unknown> };
-  /** Cancelled responses end as failed. */
+  /** Canceled responses end as failed. */
   failsCancelled: boolean;
   /** The provider sends the final transcript of the caller's speech only after the response is done. */
   lateTranscripts: boolean;
