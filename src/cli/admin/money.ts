@@ -43,7 +43,7 @@ export async function topUpAccount(
   );
 }
 
-/** Sets the play money of the test balance back to its opening amount. */
+/** Sets the test balance back to its opening amount. */
 export async function refill({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await findAccount({ database }, accountId);
   const ledger = createLedger(database);

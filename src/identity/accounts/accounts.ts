@@ -34,7 +34,7 @@ const LIMITS_OF_PLAN: Record<Plan, Limits> = {
 
 const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 100 };
 
-/** Opening balance of test mode, in play money. */
+/** Opening balance of test mode, which is not real money. */
 export const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
 
 /** Opening balance of test mode until the owner's e-mail address is verified. */
