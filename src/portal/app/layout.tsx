@@ -9,7 +9,7 @@ const PAGES = [
   { path: '/portal', name: 'Home' },
   { path: '/portal/calls', name: 'Calls' },
   { path: '/portal/agents', name: 'Agents' },
-  { path: '/portal/numbers', name: 'Numbers' },
+  { path: '/portal/numbers', name: 'Phone numbers' },
   { path: '/portal/usage', name: 'Usage' },
   { path: '/portal/keys', name: 'API keys' },
   { path: '/portal/webhooks', name: 'Webhooks' },

@@ -6,10 +6,11 @@ import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
 import { Copy, Status, Time } from '../components/values';
 import { WebhookAttempts } from '../components/webhook-attempts';
-import { duration, localClock, usd, utcTime, words } from '../format';
+import { duration, localClock, usd, utcTime } from '../format';
+import { endReasonLabel, labelOf } from '../labels';
 import { Page } from '../layout';
 import { usePortal } from '../session';
-import { isFinalStatus } from '../../../kernel/call-state.js';
+import { isFinalStatus, type EndReason } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
 import { Conversation } from './call-conversation';
 
@@ -71,8 +72,7 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
     <>
       <section class="card" aria-label="Summary">
         <p aria-live="polite">
-          <Status of={call.status} />{' '}
-          <span class="quiet">{call.end_reason === undefined ? '' : words(call.end_reason)}</span>
+          <Status of={call.status} /> <span class="quiet">{endReasonLabel(call.end_reason)}</span>
         </p>
         {call.summary === undefined ? null : <p>{call.summary}</p>}
         <Facts call={call} />
@@ -114,7 +114,7 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
                   <Time at={window.at} />
                 </td>
                 <td class="number">
-                  {window.refusal === undefined ? `${window.held_seconds} s` : words(window.refusal)}
+                  {window.refusal === undefined ? `${window.held_seconds} s` : labelOf(window.refusal)}
                 </td>
                 <td class="number">{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
                 <td class="number">{window.billed_micros === undefined ? '–' : usd(window.billed_micros / 1e6)}</td>
@@ -143,14 +143,14 @@ function Facts({ call }: { call: CallView }) {
       <dd>
         <code>{call.call_id}</code> <Copy text={call.call_id} />
       </dd>
-      <dt>{call.call_direction}</dt>
+      <dt>{labelOf(call.call_direction)}: from, to</dt>
       <dd>
         {call.from_phone_number || '–'} → {call.to_phone_number || '–'}
       </dd>
       <dt>Agent</dt>
       <dd>
         {call.agent_name === undefined ? (
-          'temporary'
+          'Temporary agent'
         ) : (
           <a href={`/portal/agents/${call.agent_id}`}>{call.agent_name}</a>
         )}
@@ -185,7 +185,7 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
   const details = Object.entries(event.details ?? {});
   return (
     <li>
-      <strong>{words(event.event)}</strong> <span class="quiet">{event.source}</span>
+      <strong>{labelOf(event.event)}</strong> <span class="quiet">{labelOf(event.source)}</span>
       {event.sequence === undefined ? null : <span class="quiet"> #{event.sequence}</span>}
       <br />
       <time dateTime={event.at} title={utcTime(event.at)} class="quiet">
@@ -193,11 +193,20 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
       </time>
       {details.map(([name, value]) => (
         <div key={name} class="quiet">
-          {words(name)}: {String(value)}
+          {labelOf(name)}: {detailText(name, value)}
         </div>
       ))}
     </li>
   );
+}
+
+/** A code of the API, in contrast to free text. */
+const CODE = /^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/;
+
+function detailText(name: string, value: unknown): string {
+  if (name.endsWith('_at')) return localClock(String(value));
+  if (name === 'end_reason') return endReasonLabel(value as EndReason);
+  return typeof value === 'string' && CODE.test(value) ? labelOf(value) : String(value);
 }
 
 /** Shows a JSON object, which is encoded as a string, as rows. */

@@ -7,7 +7,8 @@ import { SelectField, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { PeriodFields } from '../components/period-fields';
 import { Status, Time } from '../components/values';
-import { duration, usd, words } from '../format';
+import { duration, usd } from '../format';
+import { endReasonLabel, labelOf } from '../labels';
 import { Page } from '../layout';
 import { usePortal } from '../session';
 import type { PageOf } from '../types';
@@ -15,7 +16,7 @@ import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
 const ANY = { value: '', label: 'Any' };
-const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: words(value.toLowerCase()) }))];
+const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: labelOf(value) }))];
 const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inbound', label: 'Inbound' }];
 /** Polling interval while a call on the page is in progress. */
 const LIVE_EVERY_MS = 3_000;
@@ -118,13 +119,12 @@ function Row({ call }: { call: CallSummary }) {
         </a>
       </td>
       <td>
-        <Status of={call.status} />{' '}
-        <span class="quiet">{call.end_reason === undefined ? '' : words(call.end_reason)}</span>
+        <Status of={call.status} /> <span class="quiet">{endReasonLabel(call.end_reason)}</span>
       </td>
-      <td>{call.call_direction}</td>
+      <td>{labelOf(call.call_direction)}</td>
       <td>{call.from_phone_number || '–'}</td>
       <td>{call.to_phone_number || '–'}</td>
-      <td>{call.agent_name ?? 'temporary'}</td>
+      <td>{call.agent_name ?? 'Temporary agent'}</td>
       <td class="number">{call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}</td>
       <td class="number">{call.cost === undefined ? '–' : usd(call.cost)}</td>
     </tr>

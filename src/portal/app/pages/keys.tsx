@@ -23,7 +23,7 @@ export function Keys() {
       <Failure>{failure}</Failure>
       <Loaded of={keys} isEmpty={(list) => list.data.length === 0} empty={`No ${mode} keys yet.`}>
         {(list) => (
-          <Table label="API keys" head={['Name', 'Key', 'State', 'Last used', 'Expires', '']}>
+          <Table label="API keys" head={['Name', 'Key', 'Status', 'Last used', 'Expires', '']}>
             {list.data.map((key) => (
               <tr key={key.key_id}>
                 <td>{key.name}</td>

@@ -30,7 +30,7 @@ export function Numbers() {
   };
 
   return (
-    <Page title="Numbers">
+    <Page title="Phone numbers">
       <Failure>{failure}</Failure>
       <Loaded of={data}>
         {({ numbers, agents, account }) => (

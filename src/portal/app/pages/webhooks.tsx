@@ -7,12 +7,16 @@ import { Pager, Table, useCursor } from '../components/pager';
 import { Signing } from '../components/signing';
 import { Status, Time } from '../components/values';
 import { Page } from '../layout';
+import { labelOf } from '../labels';
 import { usePortal } from '../session';
 import type { PageOf } from '../types';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
-const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({ value, label: value || 'Any' }));
+const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({
+  value,
+  label: value === '' ? 'Any' : labelOf(value),
+}));
 
 export function Webhooks() {
   const { api, mode } = usePortal();
@@ -29,7 +33,7 @@ export function Webhooks() {
       <Signing />
       <div class="filters">
         <SelectField
-          label="State"
+          label="Status"
           name="state"
           value={filters.state}
           options={STATES}
@@ -45,7 +49,7 @@ export function Webhooks() {
           <>
             <Table
               label="Webhook deliveries"
-              head={['Event', 'State', 'Attempts', 'URL', 'Last attempt']}
+              head={['Event', 'Status', 'Attempts', 'URL', 'Last attempt']}
               numeric={['Attempts']}
             >
               {list.data.map((delivery) => (
