@@ -33,6 +33,7 @@ const LABELS: Readonly<Record<string, string>> = {
   under_way: 'In progress',
   end_foreseen: 'End scheduled',
   result: 'Result stored',
+  billed_micros: 'Billed',
   sip_code: 'SIP code',
   http_status: 'HTTP status',
 };

@@ -205,7 +205,10 @@ const CODE = /^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/;
 
 function detailText(name: string, value: unknown): string {
   if (name.endsWith('_at')) return localClock(String(value));
+  if (name.endsWith('_micros')) return usd(Number(value) / 1e6);
+  if (name === 'window') return String(Number(value) + 1);
   if (name === 'end_reason') return endReasonLabel(value as EndReason);
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   return typeof value === 'string' && CODE.test(value) ? labelOf(value) : String(value);
 }
 

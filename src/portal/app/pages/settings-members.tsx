@@ -5,6 +5,7 @@ import { Failure, Loaded } from '../components/feedback';
 import { SelectField, SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';
 import { Secret, Time } from '../components/values';
+import { labelOf } from '../labels';
 import { usePortal } from '../session';
 import type { PageOf } from '../types';
 import { useData } from '../use-data';
@@ -69,12 +70,12 @@ export function Members() {
                     >
                       {ROLES.map(({ value }) => (
                         <option key={value} value={value}>
-                          {value}
+                          {labelOf(value)}
                         </option>
                       ))}
                     </select>
                   ) : (
-                    member.role
+                    labelOf(member.role)
                   )}
                 </td>
                 <td>
@@ -96,9 +97,9 @@ export function Members() {
             ))}
             {invitations.map((invitation) => (
               <tr key={invitation.invitation_id}>
-                <td class="quiet">invited</td>
+                <td class="quiet">Invited</td>
                 <td>{invitation.email}</td>
-                <td>{invitation.role}</td>
+                <td>{labelOf(invitation.role)}</td>
                 <td>
                   until <Time at={invitation.expires_at} />
                 </td>
