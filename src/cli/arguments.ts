@@ -32,7 +32,7 @@ export function paymentId(text: string): string {
 }
 
 /** Parses an amount in USD with at most six decimals and converts it to micro-USD without rounding. */
-export function usd(text: string): Micros {
+export function parseUsd(text: string): Micros {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   if (!match)
     throw new InvalidArgumentError('The value must be an amount in USD like 25 or 0.15, with at most six decimals.');
@@ -43,7 +43,7 @@ export function usd(text: string): Micros {
 
 /** Parses an amount in USD, `none` for no limit, or `default` for the service's default. */
 export function usdOrNone(text: string): Micros | 'none' | 'default' {
-  return text === 'none' || text === 'default' ? text : usd(text);
+  return text === 'none' || text === 'default' ? text : parseUsd(text);
 }
 
 /** Parses a whole number, `none` for no limit, or `default` for the service's default. */

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { moment, paymentId, usd, wholeNumber } from '../arguments.js';
+import { moment, paymentId, parseUsd, wholeNumber } from '../arguments.js';
 import type { RunOnDatabase } from './connect.js';
 
 const MODES = ['live', 'test'];
@@ -10,7 +10,7 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .command('topup')
     .description('credit an account; repeating a payment id credits nothing more')
     .argument('<account_id>')
-    .argument('<usd>', 'like 25 or 0.15', usd)
+    .argument('<usd>', 'like 25 or 0.15', parseUsd)
     .addOption(new Option('--mode <mode>', 'balance to use').choices(MODES).default('live'))
     .option('--payment-id <id>', 'makes the command safe to repeat (default: a new id)', paymentId)
     .action((id, micros, options) => run(async () => (await load()).topUpAccount, id, micros, options));
@@ -18,7 +18,7 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .command('correct')
     .description('credit a part of the bill of a call; repeating a reference credits nothing more')
     .argument('<call_id>')
-    .argument('<usd>', 'amount like 0.15, at most what the call was billed', usd)
+    .argument('<usd>', 'amount like 0.15, at most what the call was billed', parseUsd)
     .requiredOption('--reason <text>', 'reason, visible to the account')
     .requiredOption('--reference <id>', 'makes the command safe to repeat, such as a ticket number')
     .action((id, micros, options) =>
@@ -69,6 +69,6 @@ export function addReconciliationCommands(admin: Command, run: RunOnDatabase): v
     .description('resolve a finding; its account accepts calls again when none is open')
     .requiredOption('--reason <text>', 'reason, stored with the finding')
     .option('--recount', 'recount the concurrency slots of the account, for a finding places_miscounted')
-    .option('--credit <usd>', 'credit this amount as a correction of the call of the finding', usd)
+    .option('--credit <usd>', 'credit this amount as a correction of the call of the finding', parseUsd)
     .action((id, options) => run(async () => (await load()).resolveFinding, id, options));
 }

@@ -41,7 +41,7 @@ export async function createCall(service: Service, out: Output, options: NewCall
     ...given({
       agent_id: agent,
       instruction,
-      input_parameters: param === undefined ? undefined : JSON.stringify(parametersOf(param)),
+      input_parameters: param === undefined ? undefined : JSON.stringify(parseParameters(param)),
       output_parameters: outputParameters,
       webhook_url: webhookUrl,
       external_call_id: externalCallId,
@@ -92,7 +92,7 @@ function notCompleted({ call_id, status, end_reason }: Call): CliError {
  * Parses `name=value` pairs.
  * @throws CliError when a pair has no name or no equals sign
  */
-export function parametersOf(pairs: readonly string[]): Record<string, string> {
+export function parseParameters(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');

@@ -1,8 +1,8 @@
+import type { Mode } from '../../kernel/ids.js';
 import { ApiError, queryText, createApiError } from '../../sdk/api-error.js';
 
 export { ApiError, queryText };
-
-export type Mode = 'live' | 'test';
+export type { Mode };
 
 type Query = Record<string, string | number | boolean | undefined>;
 

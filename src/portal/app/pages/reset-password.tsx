@@ -8,7 +8,7 @@ import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
 /** The page that a password reset link opens. */
-export function ResetPassword() {
+export function ResetPasswordPage() {
   const { api, forget } = usePortal();
   const token = useLinkToken();
   const [changed, setChanged] = useState(false);
