@@ -10,10 +10,10 @@ import { nextDeliveryStep } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
-import { answer } from '../platform/http/routing/answer.js';
+import { respond } from '../platform/http/routing/response.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
-import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
+import { listDeadlineOf, pageResponse, positionOf, present, type Cursors } from '../platform/http/lists.js';
 
 /** Starts redeliveries; implemented by the calls domain. */
 export interface Redeliveries {
@@ -59,7 +59,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       };
       const page = await withDeadline(listDeadlineOf(ctx), deliveries.page(pageQuery));
       const counts = await withDeadline(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
-      return pageAnswer(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
+      return pageResponse(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
     },
 
     async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {
@@ -101,7 +101,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
         ? await withDeadline(deadlineOf(ctx), deliveries.beginRedelivery(callId, known))
         : known;
       await gateway.redeliver({ callId, redelivery });
-      return answer({ call_id: callId, redelivery }, { unchanged: !isOver });
+      return respond({ call_id: callId, redelivery }, { unchanged: !isOver });
     },
   };
 }

@@ -12,7 +12,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { CARRIERS, createCarrierRoutes, createCarriers } from '../../src/telephony/carriers.js';
 import type { CarrierEventHandlers, CallInstructions } from '../../src/telephony/callbacks.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
-import { eventually, expectError, startService, type Answer, type Service } from '../support/http/harness.js';
+import { eventually, expectError, startService, type ServiceResponse, type Service } from '../support/http/harness.js';
 import { rawRequest } from '../support/hostile-requests.js';
 import { newSid } from '../support/sids.js';
 import { createTestCarrierFactory } from '../support/test-carrier/carrier';
@@ -92,7 +92,7 @@ async function startSaturatedRoutes() {
   };
 }
 
-function expectRejected({ status, headers, text }: Answer): void {
+function expectRejected({ status, headers, text }: ServiceResponse): void {
   expect({ status, text }).toEqual({ status: 200, text: REJECT });
   expect(headers.get('content-type')).toMatch(/^text\/xml/);
 }

@@ -14,7 +14,7 @@ import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
-import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../../platform/http/lists.js';
+import { listDeadlineOf, pageResponse, positionOf, present, type Cursors } from '../../platform/http/lists.js';
 
 export interface CallHandlersDeps {
   config: Config;
@@ -69,7 +69,7 @@ export function createCallReadHandlers(
       const list = `calls ${account._id} ${mode} ${narrowed}`;
       const signal = abortSignalOf(ctx, listDeadlineOf(ctx));
       const pageQuery = { accountId: account._id, mode, filter, signal, ...positionOf(cursors, list, query) };
-      return pageAnswer(cursors, list, await withDeadline(listDeadlineOf(ctx), queries.page(pageQuery)), callSummary);
+      return pageResponse(cursors, list, await withDeadline(listDeadlineOf(ctx), queries.page(pageQuery)), callSummary);
     },
 
     async readCall({ ctx, principal, params: { call_id: callId } }) {

@@ -36,11 +36,11 @@ export async function getCall({ client }: Service, out: Output, callId: string):
 
 /** Cancels or hangs up a call, and shows which of the two it did. Fails if the call has already ended. */
 export async function cancelCall({ client }: Service, out: Output, callId: string): Promise<void> {
-  const answer = await client.post('/calls/{call_id}/cancel', { params: { call_id: callId } });
-  const cancelled = answer.result === 'cancelled';
+  const response = await client.post('/calls/{call_id}/cancel', { params: { call_id: callId } });
+  const cancelled = response.result === 'cancelled';
   await out.record(
     cancelled ? 'Call cancelled before it was answered; it is not billed.' : 'Call hung up; it is billed.',
-    answer,
+    response,
   );
 }
 

@@ -20,7 +20,7 @@ const ATTEMPT_COLUMNS = {
   http_status: 'Status',
   error: 'Error',
   duration_ms: 'ms',
-  response_body: 'Answer',
+  response_body: 'Response',
 };
 
 export async function listWebhooks(
@@ -39,6 +39,6 @@ export async function getWebhook({ client }: Service, out: Output, callId: strin
 }
 
 export async function redeliverWebhook({ client }: Service, out: Output, callId: string): Promise<void> {
-  const answer = await client.post('/webhook_deliveries/{call_id}/redeliver', { params: { call_id: callId } });
-  await out.record(`Redelivery started. See: callwright webhooks get ${callId}`, answer);
+  const response = await client.post('/webhook_deliveries/{call_id}/redeliver', { params: { call_id: callId } });
+  await out.record(`Redelivery started. See: callwright webhooks get ${callId}`, response);
 }

@@ -36,7 +36,7 @@ export function positionOf(cursors: Cursors, list: string, query: PageQuery): { 
 }
 
 /** Builds the response of a paginated list. @param list names the list as in `positionOf` */
-export function pageAnswer<T, View>(cursors: Cursors, list: string, page: Page<T>, view: (item: T) => View) {
+export function pageResponse<T, View>(cursors: Cursors, list: string, page: Page<T>, view: (item: T) => View) {
   return {
     data: page.items.map(view),
     has_more: page.next !== undefined,

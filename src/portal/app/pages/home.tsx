@@ -1,5 +1,5 @@
 import type { Agent } from '../../../agents/schemas.js';
-import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
+import type { BalanceResponse } from '../../../billing/statements/schemas.js';
 import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { TestCall } from '../components/test-call';
@@ -15,7 +15,7 @@ export function HomePage() {
   const start = useData(mode, async (signal) => {
     const [agents, balance] = await Promise.all([
       api.get<ListPage<Agent>>('/agents', { limit: 1 }, signal),
-      api.get<BalanceAnswer>('/balance', {}, signal),
+      api.get<BalanceResponse>('/balance', {}, signal),
     ]);
     return { agent: agents.data[0], balance };
   });

@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
-import type { UsageAnswer } from '../../../billing/statements/schemas.js';
-import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
+import type { UsageResponse } from '../../../billing/statements/schemas.js';
+import type { BalanceResponse } from '../../../billing/statements/schemas.js';
 import { queryText } from '../api';
 import { BarChart } from '../components/bar-chart';
 import { Loaded } from '../components/feedback';
@@ -16,8 +16,8 @@ export function UsagePage() {
   const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ group_by: 'day', from: '', to: '' });
-  const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageAnswer>('/usage', filters, signal));
-  const balance = useData(mode, (signal) => api.get<BalanceAnswer>('/balance', {}, signal));
+  const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageResponse>('/usage', filters, signal));
+  const balance = useData(mode, (signal) => api.get<BalanceResponse>('/balance', {}, signal));
 
   return (
     <PageLayout
@@ -70,7 +70,7 @@ export function UsagePage() {
   );
 }
 
-function Figures({ usage }: { usage: UsageAnswer }) {
+function Figures({ usage }: { usage: UsageResponse }) {
   const rows = usage.data.map((row) => ({ ...row, label: row.day ?? row.agent_name ?? row.agent_id ?? '' }));
   const bars = rows.map(({ label, cost }) => ({
     label: label.replace(/^\d{4}-/, ''),
