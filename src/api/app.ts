@@ -103,7 +103,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
     events: createCarrierEventHandlers(shared),
     instructions: createCallInstructions(shared),
   });
-  const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
+  const principalWatch = createPrincipalWatch({ readCurrentAccess: authenticator.readCurrentAccess, logger });
   const app = new Koa<RequestState>();
   // Koa reports only errors of connections that broke while a response was sent; the middleware handles all others.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'response could not be sent'));

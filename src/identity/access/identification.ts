@@ -15,7 +15,7 @@ import type { ApiContext } from '../../platform/http/context.js';
 import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
-import type { Standing } from './principal-watch.js';
+import type { CurrentAccess } from './principal-watch.js';
 import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
 import { createSenderQueue } from '../../platform/http/sender-queue.js';
 import { clientAddress } from '../../platform/http/security.js';
@@ -160,7 +160,7 @@ export function createIdentification(deps: IdentificationDeps) {
     /**
      * Returns the current rights of the principal of an earlier request; null if its key or session is no longer valid.
      */
-    standingOf: async ({ actor, account }: Principal): Promise<Standing> => {
+    readCurrentAccess: async ({ actor, account }: Principal): Promise<CurrentAccess> => {
       if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
       const user = await sessions.userOf(actor.sessionId);
       return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;

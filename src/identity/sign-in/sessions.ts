@@ -15,7 +15,7 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
-import { rememberBrowser } from './known-browsers.js';
+import { storeKnownBrowser } from './known-browsers.js';
 import type { Hashing } from './hashing.js';
 import { auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
 import { sessionView } from './views.js';
@@ -98,7 +98,7 @@ export function createSessionHandlers(
         return (isOwner ? owner : signedUp) ?? undefined;
       });
       if (user === undefined) throw new ServiceError('UNAUTHORIZED', 'The e-mail address or password is incorrect.');
-      if (!user.unverified) rememberBrowser(ctx, config, email);
+      if (!user.unverified) storeKnownBrowser(ctx, config, email);
       return begin(ctx, user, 'logIn');
     },
 

@@ -83,7 +83,7 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
 }
 
 /** Whether a person or a machine answered, as far as known; undefined for an inbound call, which the agent answers. */
-export function whoAnswered({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
+export function answeredByOf({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
   if (setup.isInbound === true) return undefined;
   if (voicemail.isDetected || voicemail.carrierResult === 'voicemail') return 'voicemail';
   return voicemail.carrierResult === 'human' || turns.personTurns > 0 ? 'human' : 'unknown';
@@ -91,12 +91,12 @@ export function whoAnswered({ setup, voicemail, turns }: SessionState): Answered
 
 /** The field `answeredBy` of an engine's result. */
 export function answeredByInResult(state: SessionState): { answeredBy?: AnsweredBy } {
-  const answeredBy = whoAnswered(state);
+  const answeredBy = answeredByOf(state);
   return answeredBy === undefined ? {} : { answeredBy };
 }
 
 /** Stores `answeredBy` as soon as it is known, because the call may continue in another media process. */
 export function storeAnsweredBy(before: SessionState, state: SessionState): SessionStep {
-  const who = whoAnswered(state);
-  return [state, who === undefined || who === whoAnswered(before) ? [] : [{ type: 'store_answered_by', who }]];
+  const who = answeredByOf(state);
+  return [state, who === undefined || who === answeredByOf(before) ? [] : [{ type: 'store_answered_by', who }]];
 }
