@@ -9,8 +9,8 @@ import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
 import { createApiKeys } from '../api-keys/api-keys.js';
 import type { IdentityDatabase } from '../database.js';
-import type { SessionDocument } from '../people/model.js';
-import { createSessions } from '../people/sessions.js';
+import type { LoginSessionDocument } from '../people/model.js';
+import { createLoginSessions } from '../people/login-sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
@@ -52,7 +52,7 @@ export interface IdentificationDeps {
 export function createIdentification(deps: IdentificationDeps) {
   const { config, rateLimiter, failureLimiter } = deps;
   const accounts = createAccounts(deps.database);
-  const sessions = createSessions(deps.database);
+  const sessions = createLoginSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
@@ -169,7 +169,7 @@ export function createIdentification(deps: IdentificationDeps) {
 }
 
 /** Counts a request against the limits of the session and of the person. @throws ServiceError RATE_LIMIT_EXCEEDED */
-async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: SessionDocument): Promise<void> {
+async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: LoginSessionDocument): Promise<void> {
   const ofPerson = SESSION_REQUESTS_PER_MINUTE * SESSIONS_WORTH_OF_REQUESTS;
   const both = Promise.all([
     limiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE),

@@ -19,7 +19,7 @@ import {
   PasswordChanged,
   PortalSession,
   ResetPasswordBody,
-  SESSION_EXAMPLE,
+  LOGIN_SESSION_EXAMPLE,
   SignUpBody,
   SignUpOptions,
   VerifyEmailBody,
@@ -27,7 +27,7 @@ import {
 import { defineRoute, jsonResponse } from '../../platform/http/contract/route.js';
 
 const json = 'application/json';
-const session = jsonResponse('The session; its cookie is set.', PortalSession, { session: SESSION_EXAMPLE });
+const session = jsonResponse('The session; its cookie is set.', PortalSession, { session: LOGIN_SESSION_EXAMPLE });
 const loggedOut = jsonResponse('Logged out.', LoggedOut, { loggedOut: { logged_out: true } });
 const userParams = z.object({
   user_id: z.string().meta({ description: 'Member.', examples: [MEMBER_EXAMPLE.user_id] }),
@@ -145,7 +145,7 @@ export const recoveryRoutes = {
 };
 
 /** Routes for a member's own session and password. */
-export const sessionRoutes = {
+export const loginSessionRoutes = {
   readSession: defineRoute({
     method: 'get',
     path: '/portal/session',
@@ -154,7 +154,7 @@ export const sessionRoutes = {
     description:
       'Returns the member, their account and the time at which the session ends. A session that is not used for 12 hours ends earlier.',
     auth: 'session',
-    success: jsonResponse('The session.', PortalSession, { session: SESSION_EXAMPLE }),
+    success: jsonResponse('The session.', PortalSession, { session: LOGIN_SESSION_EXAMPLE }),
     errors: [],
   }),
   logOut: defineRoute({
@@ -323,7 +323,7 @@ export const joiningRoutes = {
 export const portalRoutes = {
   ...entryRoutes,
   ...recoveryRoutes,
-  ...sessionRoutes,
+  ...loginSessionRoutes,
   ...memberRoutes,
   ...joiningRoutes,
 };

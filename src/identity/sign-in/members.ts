@@ -5,7 +5,7 @@ import type { Auditor } from '../access/audit.js';
 import { apiKeyRoutes } from '../api-keys/contract.js';
 import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { Members } from '../people/members.js';
-import type { Sessions } from '../people/sessions.js';
+import type { LoginSessions } from '../people/login-sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
 import { limitExceeded } from '../../platform/http/rate-limit.js';
 import type { RouteHandlers } from '../access/principal.js';
@@ -15,14 +15,14 @@ import { respond } from '../../platform/http/routing/response.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import { auditRevokedKeys } from './person-requests.js';
-import { assertInvitationsEnabled } from './sessions.js';
+import { assertInvitationsEnabled } from './login-sessions.js';
 import { invitationView, memberView } from './views.js';
 
 /** Handlers of the account's members and invitations. */
 export function createMemberHandlers(deps: {
   config: Config;
   members: Members;
-  sessions: Sessions;
+  sessions: LoginSessions;
   limits: PortalLimits;
   accountMail: AccountMail;
   keyCreators: KeyCreators;
