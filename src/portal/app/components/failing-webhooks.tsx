@@ -36,7 +36,7 @@ export function FailingWebhooksNotice({ only }: { only?: string }) {
     <section class="notice notice-bad" aria-label="Failing webhooks">
       <h2>{shown.length === 1 ? 'A webhook endpoint is failing' : `${shown.length} webhook endpoints are failing`}</h2>
       {shown.map((each) => (
-        <Receiver key={each.url} of={each} />
+        <FailingEndpoint key={each.url} of={each} />
       ))}
       <p>
         <a href="/portal/webhooks?state=failed">View failed deliveries</a>. This notice disappears after the next
@@ -46,7 +46,7 @@ export function FailingWebhooksNotice({ only }: { only?: string }) {
   );
 }
 
-function Receiver({ of: failing }: { of: FailingWebhook }) {
+function FailingEndpoint({ of: failing }: { of: FailingWebhook }) {
   const { failed_deliveries: count } = failing;
   return (
     <p>
