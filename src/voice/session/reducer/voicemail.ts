@@ -24,7 +24,7 @@ export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
 
 /** Stores a tone. An answering machine starts recording after a tone, unless its greeting continues. */
 export function onToneHeard(state: SessionState, { streamMs, atMs }: EventOf<'tone_heard'>): SessionState {
-  return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, heardAtMs: atMs } } };
+  return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, detectedAtMs: atMs } } };
 }
 
 /** Forgets an earlier tone if voice follows at this stream time, because the greeting has not ended then. */
@@ -57,7 +57,7 @@ export function voicemailDueMs({ voicemail, turns, setup }: SessionState): numbe
   const latestMs = waitingSinceMs + greetingWithinMs;
   if (turns.isOpen) return latestMs;
   const quietMs = tone !== undefined || carrierResult === 'voicemail' ? quietAfterToneMs : quietWithoutToneMs;
-  const quietSinceMs = Math.max(turns.lastVoiceAtMs, waitingSinceMs, tone?.heardAtMs ?? 0);
+  const quietSinceMs = Math.max(turns.lastVoiceAtMs, waitingSinceMs, tone?.detectedAtMs ?? 0);
   return Math.min(latestMs, quietSinceMs + quietMs);
 }
 
