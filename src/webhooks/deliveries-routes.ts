@@ -13,7 +13,8 @@ import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadli
 import { respond } from '../platform/http/routing/response.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
-import { listDeadlineOf, pageResponse, positionOf, present, type Cursors } from '../platform/http/lists.js';
+import { omitUndefined } from '../kernel/omit-undefined.js';
+import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
 
 /** Starts redeliveries; implemented by the calls domain. */
 export interface Redeliveries {
@@ -133,7 +134,7 @@ function failingView(failing: FailingEndpoint, last: WebhookAttemptDocument | un
     failed_deliveries: failing.failures,
     last_failed_at: failing.lastFailedAt.toISOString(),
     last_call_id: failing.lastCallId,
-    ...present({
+    ...omitUndefined({
       last_error: last?.error,
       last_http_status: last?.httpStatus,
       last_delivered_at: failing.lastDeliveredAt?.toISOString(),

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import { errors } from '../../src/api/errors.js';
+import { handleErrors } from '../../src/api/errors.js';
 import { createAuthenticator } from '../../src/identity/access/authentication.js';
 import type { RequestState } from '../../src/platform/http/context.js';
 import { createFailureLimiter, createRateLimiter } from '../../src/platform/http/rate-limit.js';
@@ -75,7 +75,7 @@ async function startSaturatedRoutes() {
     instructions: {} as CallInstructions,
   });
   const app = new Koa<RequestState>();
-  app.use(requestId(logger, 0)).use(errors(logger)).use(signedRequests.middleware);
+  app.use(requestId(logger, 0)).use(handleErrors(logger)).use(signedRequests.middleware);
   app.use(async (ctx) => {
     ctx.body = await routes.find(({ route }) => route.path === ctx.path)?.handle({ ctx });
   });

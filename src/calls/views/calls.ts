@@ -14,7 +14,8 @@ import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
-import { listDeadlineOf, pageResponse, positionOf, present, type Cursors } from '../../platform/http/lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../../platform/http/lists.js';
 
 export interface CallHandlersDeps {
   config: Config;
@@ -55,7 +56,7 @@ export function createCallReadHandlers(
 
   return {
     async listCalls({ ctx, principal: { account, mode }, query }) {
-      const filter: CallFilter = present({
+      const filter: CallFilter = omitUndefined({
         status: query.status,
         direction: query.direction,
         agentId: query.agent_id,

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { moment, paymentId, parseUsd, wholeNumber } from '../arguments.js';
+import { parseTime, parsePaymentId, parseUsd, parseWholeNumber } from '../arguments.js';
 import type { RunOnDatabase } from './connect.js';
 
 const MODES = ['live', 'test'];
@@ -12,7 +12,7 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .argument('<account_id>')
     .argument('<usd>', 'like 25 or 0.15', parseUsd)
     .addOption(new Option('--mode <mode>', 'balance to use').choices(MODES).default('live'))
-    .option('--payment-id <id>', 'makes the command safe to repeat (default: a new id)', paymentId)
+    .option('--payment-id <id>', 'makes the command safe to repeat (default: a new id)', parsePaymentId)
     .action((id, micros, options) => run(async () => (await load()).topUpAccount, id, micros, options));
   admin
     .command('correct')
@@ -37,11 +37,11 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
   const ofPeriod = (command: Command) =>
     command
       .addOption(new Option('--mode <mode>', 'balance to use').choices(MODES).default('live'))
-      .option('--from <time>', 'start of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z', moment)
-      .option('--to <time>', 'end of the period (UTC), exclusive', moment)
+      .option('--from <time>', 'start of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z', parseTime)
+      .option('--to <time>', 'end of the period (UTC), exclusive', parseTime)
       .option('--csv', 'print CSV');
   ofPeriod(admin.command('ledger <account_id>').description('list ledger entries of an account, newest first'))
-    .option('--limit <n>', 'maximum entries (default: 50; with --csv all)', wholeNumber)
+    .option('--limit <n>', 'maximum entries (default: 50; with --csv all)', parseWholeNumber)
     .action((id, options) => run(async () => (await loadStatements()).showLedgerOf, id, options));
   ofPeriod(admin.command('usage <account_id>').description('show usage; the last 30 days by default'))
     .addOption(new Option('--group-by <what>', 'group rows by day or agent').choices(['day', 'agent']).default('day'))

@@ -1,6 +1,7 @@
 import type { WebhookDelivery } from '../../webhooks/schemas.js';
 import type { Output } from '../output.js';
-import { given, readPages, type PageOptions } from './lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
 
 const COLUMNS = {
@@ -28,7 +29,7 @@ export async function listWebhooks(
   out: Output,
   { state, ...paging }: PageOptions & { state?: WebhookDelivery['state'] },
 ): Promise<void> {
-  await out.page(await readPages(client, '/webhook_deliveries', given({ state }), paging), COLUMNS);
+  await out.page(await readPages(client, '/webhook_deliveries', omitUndefined({ state }), paging), COLUMNS);
 }
 
 export async function getWebhook({ client }: Service, out: Output, callId: string): Promise<void> {

@@ -48,8 +48,3 @@ export function pageResponse<T, View>(cursors: Cursors, list: string, page: Page
 export function wholeList<T>(data: T[]) {
   return { data, has_more: false };
 }
-
-/** Returns the fields that are not undefined. */
-export function present<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
