@@ -56,8 +56,8 @@ interface CarrierCallTarget {
 /** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
 export function createCarrierActivities(deps: Deps) {
   const { config, carriers, dialGate, pacing, requests, bindings } = deps;
-  const perReceiver = TEST_DIALS_OF_ACCOUNT;
-  const testDials = createBulkhead({ total: TEST_DIALS, perReceiver, perAccount: perReceiver });
+  const perTarget = TEST_DIALS_OF_ACCOUNT;
+  const testDials = createBulkhead({ total: TEST_DIALS, perTarget, perAccount: perTarget });
 
   const canChangeTimeLimit = (mode: Mode) => carriers[mode].capabilities.canChangeTimeLimit;
 

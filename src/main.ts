@@ -55,14 +55,14 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   const { onStall, onRetries } = running;
   watchContention({ logger, ...(onRetries === undefined ? {} : { onRetries }) });
   if (config.production) watchEventLoop({ logger, ...(onStall === undefined ? {} : { onStall }) });
-  logger.info('ready');
+  logger.info('role ready');
   process.send?.({ ready: true });
   await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
   const endedByItself = !stopping.signal.aborted;
-  if (endedByItself) logger.error('ended unexpectedly');
+  if (endedByItself) logger.error('role ended unexpectedly');
   stopping.abort();
   await running.close();
-  logger.info('stopped');
+  logger.info('role stopped');
   process.exit(endedByItself ? 1 : 0);
 }
 

@@ -15,7 +15,7 @@ const TABLE: readonly Route[] = Object.values(routes);
  * receive the same error for both, unless the path needs no authentication.
  * @throws ServiceError METHOD_NOT_ALLOWED, NOT_FOUND
  */
-export function unmatched(deps: {
+export function handleUnmatched(deps: {
   config: Config;
   authenticator: Authenticator;
   carrierRoutes: readonly BoundRoute[];

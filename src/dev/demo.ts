@@ -69,7 +69,7 @@ async function follow(
 }
 
 async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
-  const answer = await post(`${runtime.base_url}/outbound_call`, {
+  const response = await post(`${runtime.base_url}/outbound_call`, {
     headers: { authorization: `Bearer ${runtime.live_api_key}` },
     body: {
       to_phone_number: CALLEE,
@@ -79,16 +79,16 @@ async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
       input_parameters: JSON.stringify({ customer: 'Ada' }),
     },
   });
-  return { _id: textField(answer, 'call_id') };
+  return { _id: textField(response, 'call_id') };
 }
 
 /** Simulates an inbound call. Returns the carrier's call id, the only id known before the service responds. */
 async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: string }> {
-  const answer = await post(`${runtime.carrier_url}/simulator/inbound`, {
+  const response = await post(`${runtime.carrier_url}/simulator/inbound`, {
     headers: {},
     body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: CALLER_SCRIPT },
   });
-  return { carrierSid: textField(answer, 'sid') };
+  return { carrierSid: textField(response, 'sid') };
 }
 
 async function post(
@@ -106,8 +106,8 @@ async function post(
   return JSON.parse(text);
 }
 
-function textField(answer: unknown, name: string): string {
-  const value = (answer as Record<string, unknown> | null)?.[name];
-  if (typeof value !== 'string') throw new Error(`A response has no ${name}: ${JSON.stringify(answer)}`);
+function textField(response: unknown, name: string): string {
+  const value = (response as Record<string, unknown> | null)?.[name];
+  if (typeof value !== 'string') throw new Error(`A response has no ${name}: ${JSON.stringify(response)}`);
   return value;
 }

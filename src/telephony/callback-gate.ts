@@ -2,7 +2,7 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { deadlineOf, withDeadline } from '../platform/http/deadline.js';
-import { content } from '../platform/http/routing/answer.js';
+import { content } from '../platform/http/routing/response.js';
 import { readBody } from '../platform/http/raw-body.js';
 import type { ReadSigned } from '../platform/http/signed-requests.js';
 import { keyOf } from '../identity/access/identification.js';

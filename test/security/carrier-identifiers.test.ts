@@ -15,7 +15,7 @@ import {
   eventually,
   expectError,
   startService,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../support/http/harness.js';
@@ -73,7 +73,7 @@ const outsideCalls = () =>
     (line) => !/^\w+ \/2010-04-01\/Accounts\/AC[0-9a-f]{32}\/Calls(\/CA[0-9a-f]{32})?\.json(\?|$)/.test(line),
   );
 
-function receive(sid: string, fields: Record<string, string> = {}): Promise<Answer> {
+function receive(sid: string, fields: Record<string, string> = {}): Promise<ServiceResponse> {
   const form = { CallSid: sid, From: '+12025550143', To: '+12025550199', agent_id: customer.agent._id, ...fields };
   return service.request('/inbound_call', { method: 'POST', key: customer.liveKey, body: new URLSearchParams(form) });
 }

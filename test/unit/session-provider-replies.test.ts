@@ -1,4 +1,4 @@
-import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
+import { answeredByOf } from '../../src/voice/session/reducer/voicemail.js';
 import { openWorld, type World } from '../support/session-world';
 
 const PROVIDER = { capabilities: { endsTurns: 'engine', startsReplies: 'provider' } } as const;
@@ -211,12 +211,12 @@ describe('a session whose provider starts replies', () => {
 
   it('considers the remote party human after speech or DTMF digits on request', () => {
     const pressedDigits = introducedSession();
-    expect(whoAnswered(pressedDigits.state())).toBe('unknown');
+    expect(answeredByOf(pressedDigits.state())).toBe('unknown');
     pressedDigits.presses('1#');
-    expect(whoAnswered(pressedDigits.state())).toBe('human');
+    expect(answeredByOf(pressedDigits.state())).toBe('human');
     const spoke = introducedSession();
     spoke.happens({ type: 'turn_words', text: 'Hello?', startMs: 5_000, endMs: 5_600 });
-    expect(whoAnswered(spoke.state())).toBe('human');
+    expect(answeredByOf(spoke.state())).toBe('human');
   });
 
   it('repeats an introduction that was not heard before it reprompts', () => {

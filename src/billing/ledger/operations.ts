@@ -7,7 +7,7 @@ import { correctionKey, holdKey, isPaymentId, settlementKey, topUpKey } from './
 import { correctionPlan, holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './plans.js';
 import { billedSecondsOf, heldSecondsOf } from './rates.js';
 import type { LedgerSession } from './storage.js';
-import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './model.js';
+import type { HoldRejection, LedgerAccountDocument, LedgerMarker } from './model.js';
 
 export interface TopUpRequest {
   ledgerAccountId: string;
@@ -37,7 +37,7 @@ export interface HoldResult {
   /** True when no further window may follow. */
   last: boolean;
   /** Why the hold was rejected, or why it covers only part of the window. */
-  refusal?: HoldRefusal;
+  refusal?: HoldRejection;
 }
 
 export interface SettleRequest {

@@ -14,7 +14,7 @@ import type { Principal, RouteHandlers } from '../../identity/access/principal.j
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { fieldsOf } from '../../platform/http/form.js';
 import { readJsonBody, rejectPrototypeKeys } from '../../platform/http/json-body.js';
-import { answer, type Answer } from '../../platform/http/routing/answer.js';
+import { respond, type JsonResponse } from '../../platform/http/routing/response.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { callResponse, findCall } from './call-status.js';
 import { placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
@@ -29,10 +29,10 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
     return callResponse(await withDeadline(deadlineOf(ctx), findCall(deps.queries, principal, callId)));
   }
 
-  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<Answer<CallResponse>> {
+  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {
     assertWebhookUrl(input.request.webhook_url, deps.config);
     const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
-    return answer(response.body, { status: response.status, headers: replayHeaders(response) });
+    return respond(response.body, { status: response.status, headers: replayHeaders(response) });
   }
 
   return {

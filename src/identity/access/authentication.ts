@@ -30,14 +30,14 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 /** Authenticates requests by API key, session or carrier signature, and counts the requests of each key. */
 export function createAuthenticator(deps: IdentificationDeps & { signedRequests: SignedRequests }) {
   const { config, signedRequests } = deps;
-  const { principalOf, keyOwnerOf, memberOf, byMember, standingOf } = createIdentification(deps);
+  const { principalOf, keyOwnerOf, memberOf, byMember, readCurrentAccess } = createIdentification(deps);
 
   return {
     /**
      * Returns the current rights of the principal of an earlier request. Counts neither as a request nor as a use of
      * the key.
      */
-    standingOf,
+    readCurrentAccess,
 
     /**
      * Checks again whether a principal that was authenticated a while ago may use the route.
@@ -45,14 +45,14 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
      */
     async recheck(principal: Principal, route: Route): Promise<void> {
       // Use a separate deadline, because receiving the body may have used up that of the request.
-      const standing = await withDeadline(Date.now() + RECHECK_TIMEOUT_MS, standingOf(principal));
-      if (standing === null)
+      const access = await withDeadline(Date.now() + RECHECK_TIMEOUT_MS, readCurrentAccess(principal));
+      if (access === null)
         throw new ServiceError(
           'UNAUTHORIZED',
           'The API key or login session is no longer valid. Use another key, or log in again.',
         );
-      if (standing.role !== undefined && !mayUse(standing.role, route)) {
-        throw roleNotPermitted(standing.role);
+      if (access.role !== undefined && !mayUse(access.role, route)) {
+        throw roleNotPermitted(access.role);
       }
     },
 

@@ -26,7 +26,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
    * Records a use but does not wait for the write, so that requests are not delayed. If it fails, the next use is
    * recorded.
    */
-  function noteUse(key: ApiKeyDocument, now: number): void {
+  function recordUse(key: ApiKeyDocument, now: number): void {
     if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
     const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
     apiKeys.updateOne({ _id: key._id, ...stale }, { $set: { lastUsedAt: new Date(now) } }).then(
@@ -94,7 +94,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= now)) return null;
       const account = await accounts.findOne({ _id: key.accountId }).lean<AccountDocument>();
       if (!account) return null;
-      noteUse(key, now);
+      recordUse(key, now);
       return { key, account };
     },
   };

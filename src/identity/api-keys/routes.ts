@@ -8,7 +8,7 @@ import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
-import { answer } from '../../platform/http/routing/answer.js';
+import { respond } from '../../platform/http/routing/response.js';
 import { wholeList } from '../../platform/http/lists.js';
 
 const MAX_ACTIVE_KEYS = 100;
@@ -66,7 +66,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       });
       const kept = recheckAfter(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
       const { key, secret } = await withDeadline(deadlineOf(ctx), kept);
-      return answer({ ...keyView(key), secret }, { target: key.keyId });
+      return respond({ ...keyView(key), secret }, { target: key.keyId });
     },
 
     async updateApiKey({ ctx, principal, params: { key_id: keyId }, body }) {
@@ -80,13 +80,13 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(before, made));
       const key = await withDeadline(deadlineOf(ctx), updated);
       const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
-      return answer(keyView(key), { unchanged });
+      return respond(keyView(key), { unchanged });
     },
 
     async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
       const { revokedAt } = await find(ctx, principal, keyId);
       const key = await withDeadline(deadlineOf(ctx), apiKeys.revoke(keyId));
-      return answer(keyView(key), { unchanged: revokedAt !== undefined });
+      return respond(keyView(key), { unchanged: revokedAt !== undefined });
     },
   };
 }

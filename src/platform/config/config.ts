@@ -1,4 +1,4 @@
-import { answeredHosts, developmentFaults } from './development.js';
+import { acceptedHosts, developmentFaults } from './development.js';
 import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, assertEngineSettings } from './engines.js';
@@ -67,7 +67,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       host: values.API_HOST,
       port: values.API_PORT,
       trustProxy: values.TRUST_PROXY,
-      hosts: answeredHosts(values),
+      hosts: acceptedHosts(values),
     },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },

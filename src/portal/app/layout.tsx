@@ -111,7 +111,7 @@ function ModeSwitch() {
 }
 
 /** A page with its heading and actions. */
-export function Page(p: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
+export function PageLayout(p: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   useEffect(() => {
     document.title = `${p.title} · Callwright`;
   }, [p.title]);

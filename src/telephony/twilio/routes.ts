@@ -1,7 +1,7 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { Forwarder } from '../../identity/access/principal.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { fieldsOf, single, type FormFields } from '../../platform/http/form.js';
+import { fieldsOf, readSingleField, type FormFields } from '../../platform/http/form.js';
 import { contentTypeOf } from '../../platform/http/raw-body.js';
 import type { ReadSigned } from '../../platform/http/signed-requests.js';
 import { bindRoutes } from '../../platform/http/routing/bound-route.js';
@@ -70,7 +70,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
       events.handleStatus(callId, carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
     ),
     reportAnsweredBy: acknowledging(({ carrierCall, form }, callId) => {
-      const answeredBy = parseAnsweredBy(single(form, 'AnsweredBy'));
+      const answeredBy = parseAnsweredBy(readSingleField(form, 'AnsweredBy'));
       return answeredBy && events.recordAnsweredBy(callId, carrierCall, answeredBy);
     }),
     reportTransferStatus: acknowledging(({ carrierCall, form }, callId) => {

@@ -1,11 +1,11 @@
 import {
   dataLines,
-  filled,
+  fillParameters,
   filledInstruction,
   findingLines,
-  listed,
+  listParameters,
   marked,
-  plain,
+  toPlainLine,
   textOf,
 } from '../../agents/prompt-values.js';
 import { SESSION_POLICY } from './reducer/policy.js';
@@ -15,7 +15,7 @@ import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/por
 /** Maximum size of the transcript from before a resume; the newest turns are kept. */
 const MAX_RESUMED_BYTES = 12_000;
 
-export { filled };
+export { fillParameters };
 
 /**
  * The LLM's system prompt for a call: the task with its parameters, how to speak on the phone, what to find out, and
@@ -27,7 +27,7 @@ export function buildPrompt(call: EngineCall): string {
     section('Your task', taskOf(call)),
     section('How to speak', manner(call)),
     section('Data to find out', findings(call.outputTemplate)),
-    section('Data of this call', listed(dataLines(call.inputParameters))),
+    section('Data of this call', listParameters(dataLines(call.inputParameters))),
     section('Answering machines', voicemail(call)),
     section('Tools', tools(call)),
     section('State of the call', resumed(call)),
@@ -52,12 +52,13 @@ const RULES = [
 ].map((rule) => `- ${rule}`);
 
 function identity({ agentName, direction, language }: EngineCall): string[] {
-  const who = agentName === undefined ? 'You are an assistant' : `You are ${marked(plain(agentName))}, an assistant`;
+  const who =
+    agentName === undefined ? 'You are an assistant' : `You are ${marked(toPlainLine(agentName))}, an assistant`;
   const how =
     direction === 'outbound'
       ? 'on a telephone call that you have placed; the other person has just answered.'
       : 'on a telephone call that somebody has placed to you; you have just answered.';
-  return [`${who} ${how}`, `Speak the language ${plain(language)}, unless your task says otherwise.`];
+  return [`${who} ${how}`, `Speak the language ${toPlainLine(language)}, unless your task says otherwise.`];
 }
 
 function taskOf({ instruction, inputParameters }: EngineCall): string[] {
@@ -84,7 +85,7 @@ function findings(template: ParameterValues): string[] {
   if (lines.length === 0) return [];
   return [
     'Find these out during the call, without reading the names aloud. If the other person does not tell you something, leave it unknown: never guess.',
-    ...listed(lines),
+    ...listParameters(lines),
   ];
 }
 
@@ -115,7 +116,11 @@ function resumed(call: EngineCall): string[] {
   const known = Object.entries(resume.values).filter(([, value]) => value !== null);
   return [
     openingOf(call),
-    ...listed(known.map(([key, value]) => `- already known: ${marked(plain(key))}: ${marked(plain(textOf(value)))}`)),
+    ...listParameters(
+      known.map(
+        ([key, value]) => `- already known: ${marked(toPlainLine(key))}: ${marked(toPlainLine(textOf(value)))}`,
+      ),
+    ),
     'Said so far:',
     ...newest(resume.turns),
   ];
@@ -134,7 +139,7 @@ function newest(turns: readonly TranscriptTurn[]): string[] {
   const kept: string[] = [];
   let bytes = 0;
   for (const { speaker, text } of turns.toReversed()) {
-    const line = `- ${speaker}: ${marked(plain(text, 2_000))}`;
+    const line = `- ${speaker}: ${marked(toPlainLine(text, 2_000))}`;
     bytes += Buffer.byteLength(line);
     if (bytes > MAX_RESUMED_BYTES) break;
     kept.unshift(line);

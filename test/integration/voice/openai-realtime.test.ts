@@ -252,7 +252,7 @@ describe('the realtime engine', () => {
   it('introduces itself again if its first words were not played', async () => {
     call = await placeRealtimeCall({
       script: [{ hears: 'Hello?', says: GREETING }],
-      timings: { greetingHeardMs: 4_000 },
+      timings: { greetingPlayedMs: 4_000 },
     });
     const speech = await call.speech('Hello?');
     await eventually(() => call.line.heard.length > 10, ANSWER_MS);

@@ -1,31 +1,34 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { Call as CallView, TimelineEvent } from '../../../calls/views/schemas.js';
+import type { Call, TimelineEvent } from '../../../calls/views/schemas.js';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
 import { Copy, Status, Time } from '../components/values';
-import { WebhookAttempts } from '../components/webhook-attempts';
-import { duration, localClock, usd, utcTime } from '../format';
+import { WebhookAttemptsTable } from '../components/webhook-attempts';
+import { duration, localClock, formatDollars, utcTime } from '../format';
 import { endReasonLabel, labelOf } from '../labels';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { isFinalStatus, type EndReason } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
 import { Conversation } from './call-conversation';
 
-export function Call() {
+export function CallPage() {
   const { api, mode } = usePortal();
   const { params } = useRoute();
   const call = useCall(api, mode, params['id'] ?? '');
   return (
-    <Page title="Call" actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}>
+    <PageLayout
+      title="Call"
+      actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}
+    >
       <Loaded of={call}>{(data) => <Sections call={data} reload={call.reload} />}</Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 
-function Actions({ call, reload }: { call: CallView; reload: () => void }) {
+function Actions({ call, reload }: { call: Call; reload: () => void }) {
   const { api, session } = usePortal();
   const [asking, setAsking] = useState(false);
   const [failure, setFailure] = useState<string>();
@@ -67,7 +70,7 @@ function Actions({ call, reload }: { call: CallView; reload: () => void }) {
   );
 }
 
-function Sections({ call, reload }: { call: CallView; reload: () => void }) {
+function Sections({ call, reload }: { call: Call; reload: () => void }) {
   return (
     <>
       <section class="card" aria-label="Summary">
@@ -117,7 +120,9 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
                   {window.refusal === undefined ? `${window.held_seconds} s` : labelOf(window.refusal)}
                 </td>
                 <td class="number">{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
-                <td class="number">{window.billed_micros === undefined ? '–' : usd(window.billed_micros / 1e6)}</td>
+                <td class="number">
+                  {window.billed_micros === undefined ? '–' : formatDollars(window.billed_micros / 1e6)}
+                </td>
               </tr>
             ))}
           </Table>
@@ -125,7 +130,7 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
       </section>
       <section class="card" aria-label="Webhook">
         <h2>Webhook</h2>
-        <WebhookAttempts
+        <WebhookAttemptsTable
           callId={call.call_id}
           attempts={call.webhook_attempts}
           final={isFinalStatus(call.status)}
@@ -136,7 +141,7 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
   );
 }
 
-function Facts({ call }: { call: CallView }) {
+function Facts({ call }: { call: Call }) {
   return (
     <dl class="facts">
       <dt>Call ID</dt>
@@ -168,8 +173,8 @@ function Facts({ call }: { call: CallView }) {
       <dt>Billed</dt>
       <dd>
         {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
-        {call.cost === undefined ? '' : ` · ${usd(call.cost)}`}
-        <span class="quiet"> at {usd(call.price_per_minute)} per minute</span>
+        {call.cost === undefined ? '' : ` · ${formatDollars(call.cost)}`}
+        <span class="quiet"> at {formatDollars(call.price_per_minute)} per minute</span>
       </dd>
       {call.external_call_id === '' ? null : (
         <>

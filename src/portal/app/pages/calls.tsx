@@ -7,11 +7,11 @@ import { SelectField, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { PeriodFields } from '../components/period-fields';
 import { Status, Time } from '../components/values';
-import { duration, usd } from '../format';
+import { duration, formatDollars } from '../format';
 import { endReasonLabel, labelOf } from '../labels';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
@@ -21,7 +21,7 @@ const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inb
 /** Polling interval while a call on the page is in progress. */
 const LIVE_EVERY_MS = 3_000;
 
-export function Calls() {
+export function CallsPage() {
   const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({
@@ -35,7 +35,7 @@ export function Calls() {
   const key = `${mode} ${url}`;
   const cursor = useCursor(key);
   const calls = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<PageOf<CallSummary>>('/calls', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
+    api.get<ListPage<CallSummary>>('/calls', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
   );
   const isLive = calls.data?.data.some(({ status }) => !isFinalStatus(status)) ?? false;
   useEffect(() => {
@@ -45,7 +45,7 @@ export function Calls() {
   }, [isLive, calls.reload]);
 
   return (
-    <Page
+    <PageLayout
       title="Calls"
       actions={
         <button type="button" class="button" onClick={calls.reload}>
@@ -106,7 +106,7 @@ export function Calls() {
           </>
         )}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 
@@ -126,7 +126,7 @@ function Row({ call }: { call: CallSummary }) {
       <td>{call.to_phone_number || '–'}</td>
       <td>{call.agent_name ?? 'Temporary agent'}</td>
       <td class="number">{call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}</td>
-      <td class="number">{call.cost === undefined ? '–' : usd(call.cost)}</td>
+      <td class="number">{call.cost === undefined ? '–' : formatDollars(call.cost)}</td>
     </tr>
   );
 }

@@ -7,7 +7,7 @@ import { Table } from '../components/pager';
 import { Secret, Time } from '../components/values';
 import { labelOf } from '../labels';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
@@ -18,14 +18,14 @@ const ROLES = [
 ];
 
 /** Lists members and pending invitations. */
-export function Members() {
+export function MembersSection() {
   const { api, session } = usePortal();
   const isOwner = session?.member.role === 'owner';
   const [failure, setFailure] = useState<string>();
   const people = useData('members', async (signal) => {
-    const members = await api.get<PageOf<Member>>('/portal/members', {}, signal);
+    const members = await api.get<ListPage<Member>>('/portal/members', {}, signal);
     const invitations = isOwner
-      ? await api.get<PageOf<Invitation>>('/portal/invitations', {}, signal)
+      ? await api.get<ListPage<Invitation>>('/portal/invitations', {}, signal)
       : { data: [] as Invitation[] };
     return { members: members.data, invitations: invitations.data };
   });

@@ -1,15 +1,15 @@
 import { useLocation } from 'preact-iso';
 import type { WebhookDelivery } from '../../../webhooks/schemas.js';
-import { FailingWebhooks } from '../components/failing-webhooks';
+import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { SelectField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { Signing } from '../components/signing';
 import { Status, Time } from '../components/values';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { labelOf } from '../labels';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
@@ -18,18 +18,18 @@ const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({
   label: value === '' ? 'Any' : labelOf(value),
 }));
 
-export function Webhooks() {
+export function WebhooksPage() {
   const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ state: '' });
   const key = `${mode} ${url}`;
   const cursor = useCursor(key);
   const deliveries = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<PageOf<WebhookDelivery>>('/webhook_deliveries', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
+    api.get<ListPage<WebhookDelivery>>('/webhook_deliveries', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
   );
   return (
-    <Page title="Webhooks">
-      <FailingWebhooks />
+    <PageLayout title="Webhooks">
+      <FailingWebhooksNotice />
       <Signing />
       <div class="filters">
         <SelectField
@@ -74,6 +74,6 @@ export function Webhooks() {
           </>
         )}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }

@@ -53,7 +53,7 @@ export function openProviderSide(p: ProviderSideDeps) {
         forget();
       },
       onGone(why) {
-        logger.error({ callId, why }, 'the provider is gone');
+        logger.error({ callId, why }, 'provider session lost for good');
         forget();
         dispatch({ type: 'provider_gone', part: 'model', message: why });
       },

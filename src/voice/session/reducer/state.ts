@@ -156,7 +156,7 @@ export interface SessionState {
     isDetected: boolean;
     waitingSinceMs?: number;
     /** The last tone; `endMs` is in stream time. Absent if no tone was heard, or if speech followed the tone. */
-    tone?: { endMs: number; heardAtMs: number };
+    tone?: { endMs: number; detectedAtMs: number };
     carrierResult?: AnsweredBy;
   };
   closing?: ClosingState;
