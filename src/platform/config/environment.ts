@@ -131,9 +131,7 @@ export const environment = z.object({
     }),
   RECONCILE_HOLDS_AFTER_SECONDS: seconds
     .default(MAX_CALL_SECONDS + 900)
-    .describe(
-      'age at which a hold that was not settled is checked; the default is the longest call and 15 minutes',
-    ),
+    .describe('age at which a hold that was not settled is checked; the default is the longest call and 15 minutes'),
   RECONCILE_GRACE_SECONDS: z.coerce
     .number()
     .int()

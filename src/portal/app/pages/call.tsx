@@ -210,7 +210,7 @@ const CODE = /^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/;
 
 function detailText(name: string, value: unknown): string {
   if (name.endsWith('_at')) return localClock(String(value));
-  if (name.endsWith('_micros')) return usd(Number(value) / 1e6);
+  if (name.endsWith('_micros')) return formatDollars(Number(value) / 1e6);
   if (name === 'window') return String(Number(value) + 1);
   if (name === 'end_reason') return endReasonLabel(value as EndReason);
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
