@@ -45,6 +45,9 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['40', 'COMPLETED', 'callee_hangup'],
   ['41', 'COMPLETED', 'callee_hangup'],
   ['42', 'COMPLETED', 'callee_hangup'],
+  ['43', 'COMPLETED', 'callee_hangup'],
+  ['44', 'COMPLETED', 'callee_hangup'],
+  ['45', 'COMPLETED', 'callee_hangup'],
   ['50', 'COMPLETED', 'callee_hangup'],
   ['51', 'COMPLETED', 'callee_hangup'],
 ];
@@ -178,12 +181,12 @@ describe('calls on the running service', () => {
       },
     );
 
-    it('have the effects of scripts 09, 10 and 40 to 42 on the media stream', async () => {
+    it('have the effects of scripts 09, 10 and 40 to 43 on the media stream', async () => {
       const story = async (script: string) => {
         const response = await fetch(`${runtime.carrier_url}/simulator/calls/${calls.get(script)?.carrierSid}`);
         return (await response.json()) as {
           script: { did: string }[];
-          streams: { end: string; clears: number; framesLost: number }[];
+          streams: { end: string; clears: number; framesLost: number; framesOmitted: number }[];
         };
       };
       const bargeIn = await story('09');
@@ -194,6 +197,7 @@ describe('calls on the running service', () => {
       expect((await story('40')).streams[0]?.end).toBe('reset by the carrier');
       expect((await story('41')).streams[0]?.framesLost).toBeGreaterThan(0);
       expect((await story('42')).streams[0]?.end).toBe('fell silent');
+      expect((await story('43')).streams[0]?.framesOmitted).toBeGreaterThan(0);
     });
 
     it('are never dialed twice, and one that the carrier placed too late is hung up', async () => {

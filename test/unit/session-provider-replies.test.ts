@@ -1,3 +1,4 @@
+import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import { answeredByOf } from '../../src/voice/session/reducer/voicemail.js';
 import { openWorld, type World } from '../support/session-world';
 
@@ -116,6 +117,25 @@ describe('a session whose provider starts replies', () => {
     world.pass(1_600);
     expect(world.state().provider.runningTools).toBe(0);
     expect(world.state().timers.silence).toBeDefined();
+  });
+
+  it('pauses the silence timeout for at most 60 s while the provider reports no end of a turn', () => {
+    const world = introducedSession();
+    const startMs = world.now();
+    world.happens({ type: 'voice_started', startMs, streamMs: startMs });
+    world.pass(SESSION_POLICY.turns.openAtMostMs + 9_900);
+    expect(spokenLines(world)).toEqual([]);
+    world.pass(5_000);
+    expect(spokenLines(world)).toEqual(['reprompt']);
+    expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'reprompt', complete: true });
+    world.happens({ type: 'turn_over', endMs: world.now() });
+    answers(world, 'own');
+    finishReply(world, 'own');
+    world.pass(2_000);
+    expect(world.of('close_item').at(-1)).toMatchObject({ itemId: 'own.item', complete: true });
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    world.pass(SESSION_POLICY.turns.openAtMostMs + 40_000);
+    expect(world.of('end')).toEqual([{ type: 'end', reason: 'silence' }]);
   });
 
   it('hangs up on an answering machine at once if there is no message to leave', () => {

@@ -32,6 +32,8 @@ export interface StreamLog {
   framesDiscarded: number;
   /** Number of frames from the remote party that the simulated network lost. */
   framesLost: number;
+  /** Frames of silence that were not sent. */
+  framesOmitted: number;
   clears: number;
   marks: { name: string; at: string }[];
   end?: string;

@@ -67,7 +67,7 @@ export function createLiveCall(
     recordStep: (step) => addLog(call.script, { at: new Date().toISOString(), ...step }),
     beepEnded: () => detection?.beeped(),
   });
-  const impairment = createImpairment(scenario.stream);
+  const impairment = createImpairment(scenario.stream, timeScale);
   const line = createLine({ remoteParty, ticker: services.ticker, isFrameLost: () => impairment.isFrameLost() });
   const runner = createTwimlRunner({
     call,

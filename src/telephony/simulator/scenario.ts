@@ -28,6 +28,14 @@ const stream = z.strictObject({
   lossPercent: z.number().min(0).max(100).default(0),
   /** Maximum delay of frames to the carrier's customer, in ms. The frames stay in order. */
   jitterMs: z.number().int().min(0).max(1_000).default(0),
+  /** Whether frames of silence are not sent. Their time passes in the timestamps of the frames after them. */
+  omitsSilence: z.boolean().default(false),
+  /** A time in which nothing arrives at the carrier's customer. Then everything that was held back arrives at once. */
+  stall: z.strictObject({ afterSeconds: secondsSchema, forSeconds: secondsSchema }).optional(),
+  /** From this time on, the timestamps of frames are wrong by `byMs`. */
+  timestampJump: z
+    .strictObject({ afterSeconds: secondsSchema, byMs: z.number().int().min(-86_400_000).max(86_400_000) })
+    .optional(),
   breakOff: z
     .strictObject({
       /**
