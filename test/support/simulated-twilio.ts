@@ -30,6 +30,7 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
     logger: createLogger({ role: 'test', level: 'silent' }),
   });
   await simulator.listen();
+  const apiKey = await createApiKey(carrierUrl);
   let streamSid = newSid('MZ');
 
   return {
@@ -41,6 +42,8 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
       CARRIER_CALLS_PER_SECOND: 'unlimited',
       TWILIO_ACCOUNT_SID: carrierAccountId,
       TWILIO_AUTH_TOKEN: authToken,
+      TWILIO_API_KEY_SID: apiKey.sid,
+      TWILIO_API_KEY_SECRET: apiKey.secret,
       ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: 'true',
       ...settings,
     },
@@ -97,6 +100,16 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
     read,
     close: () => simulator.close(),
   };
+}
+
+/** Creates an API key of the live account, as an operator does in Twilio's console. */
+async function createApiKey(carrierUrl: string): Promise<{ sid: string; secret: string }> {
+  const response = await fetch(`${carrierUrl}/simulator/api-keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ mode: 'live' }),
+  });
+  return (await response.json()) as { sid: string; secret: string };
 }
 
 function fieldsOf(report: CallReport): Record<string, string> {

@@ -87,6 +87,23 @@ describe('authentication', () => {
     expect(await request('GET', path, undefined, basic(carrierAccountId, authToken))).toMatchObject({ status: 200 });
   });
 
+  it('accepts an API key until it is revoked', async () => {
+    const created = await bench.control('/api-keys', { mode: 'test' });
+    const { sid, secret } = created.body as { sid: string; secret: string };
+    expect(created.status).toBe(201);
+    expect(sid).toMatch(/^SK[0-9a-f]{32}$/);
+    const path = `${base()}.json`;
+    expect(await request('GET', path, undefined, basic(sid, secret))).toMatchObject({ status: 200 });
+    expect(await request('GET', path, undefined, basic(sid, 'x'))).toMatchObject({
+      status: 401,
+      body: { code: 20003 },
+    });
+    expect(await bench.control(`/api-keys/${sid}/revoke`, {})).toMatchObject({ status: 200 });
+    expect(await request('GET', path, undefined, basic(sid, secret))).toMatchObject({ status: 401 });
+    expect(await bench.control(`/api-keys/${sid}/revoke`, {})).toMatchObject({ status: 404 });
+    expect(await bench.control('/api-keys', { mode: 'other' })).toMatchObject({ status: 400 });
+  });
+
   it("hides another account's calls", async () => {
     const sid = await placeCall();
     const { carrierAccountId, authToken } = bench.config.carriers.live;
