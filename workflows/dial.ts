@@ -37,7 +37,7 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
       case 'unreachable':
         if ('afterMs' in outcome && outcome.afterMs !== undefined && patched('places-of-test-dials')) {
           if (!(await waitForCapacity(call, outcome.afterMs))) return fail(call, 'expired');
-          // Nothing was sent to the carrier, so this does not count as an attempt.
+          // No call was placed for lack of capacity, so this does not count as an attempt.
           attempt--;
           slot = await waitForDialSlot(call);
           break;
@@ -49,7 +49,7 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
   }
 }
 
-/** Waits for the worker's capacity to dial, longer each time. @returns false when the call's total wait is used up */
+/** Waits for capacity of the worker or the carrier account, longer each time. @returns false when the call's total wait is used up */
 async function waitForCapacity(call: CallRun, afterMs: number): Promise<boolean> {
   const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
   if (leftMs <= 0) return false;

@@ -12,8 +12,12 @@ import { newSid } from './sids';
 /**
  * Starts Twilio's side for the contract suite: the simulated carrier, which the service's configuration treats as
  * Twilio.
+ * @param own settings of the simulated carrier that the service does not know
  */
-export async function startSimulatedTwilio({ api, media, carrier: port }: Ports): Promise<CarrierDouble> {
+export async function startSimulatedTwilio(
+  { api, media, carrier: port }: Ports,
+  own: Record<string, string> = {},
+): Promise<CarrierDouble> {
   const [carrierAccountId, authToken] = [newSid('AC'), randomBytes(16).toString('hex')];
   const baseUrl = `http://127.0.0.1:${api}`;
   const carrierUrl = `http://127.0.0.1:${port}`;
@@ -26,7 +30,7 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
     STREAM_URL: `ws://127.0.0.1:${media}/stream`,
   };
   const simulator = createSimulator({
-    config: parseConfig({ NODE_ENV: 'test', ...settings }),
+    config: parseConfig({ NODE_ENV: 'test', ...settings, ...own }),
     logger: createLogger({ role: 'test', level: 'silent' }),
   });
   await simulator.listen();

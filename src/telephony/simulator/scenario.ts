@@ -15,9 +15,12 @@ const callbacks = z.strictObject({
   extraFields: z.record(z.string(), z.string()).default({}),
 });
 
-/** The fault of the create request, applied to its first `times` attempts. */
+/**
+ * The fault of the create request, applied to its first `times` attempts. `concurrency`: the account has too many calls.
+ * `unverified`: it is a trial account, which may not call this number. `unauthorized`: its credentials are invalid.
+ */
 const create = z.strictObject({
-  fault: z.enum(['error', 'throttle', 'dropAnswer', 'hang']),
+  fault: z.enum(['error', 'throttle', 'concurrency', 'unverified', 'unauthorized', 'dropAnswer', 'hang']),
   times: z.number().int().min(1).max(1_000),
   seconds: secondsSchema.default(0),
 });

@@ -251,12 +251,12 @@ describe('a failing create request', () => {
     ['+15005550004', { outcome: 'refused', endReason: 'rejected' }],
     ['12025550100', { outcome: 'refused', endReason: 'invalid_number' }],
   ])('is rejected for the number %s', async (to, outcome) => {
-    expect(await bench.carrier.dial({ ...request('00'), to })).toEqual(outcome);
+    expect(await bench.carrier.dial({ ...request('00'), to })).toMatchObject(outcome);
   });
 
   it('is rejected for a caller number that is not ours', async () => {
     const outcome = await bench.carrier.dial({ ...request('00'), from: '+15005550009' });
-    expect(outcome).toEqual({ outcome: 'refused', endReason: 'carrier_failed' });
+    expect(outcome).toMatchObject({ outcome: 'refused', endReason: 'internal_error', refusal: { code: '21210' } });
   });
 });
 

@@ -44,6 +44,12 @@ export function createRestApi(deps: {
         throw REST_ERRORS.internal();
       case 'throttle':
         throw REST_ERRORS.tooManyRequests();
+      case 'concurrency':
+        throw REST_ERRORS.concurrencyExceeded();
+      case 'unverified':
+        throw REST_ERRORS.unverifiedTo(facts.to);
+      case 'unauthorized':
+        throw REST_ERRORS.authenticate();
       case 'hang':
         await wait(fault.seconds * 1_000 * deps.timeScale, undefined, { ref: false });
         break;
