@@ -80,6 +80,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
             to: request.to,
             from: request.from,
             url: `${callUrl}/twiml`,
+            // If one response is lost, for example to a proxy that restarts, the call continues after a second request.
+            fallbackUrl: `${callUrl}/fallback`,
             statusCallback: `${callUrl}/status${CALLBACK_DELIVERY}`,
             statusCallbackEvent: ['initiated', 'answered', 'completed'],
             timeout: request.ringTimeoutSeconds,

@@ -64,13 +64,18 @@ export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
 }
 
 /**
- * Builds the source for a URL in a verb.
+ * Builds the source for a URL in a verb. The call's fallback applies to it, too.
  * @param source where the document that contains the verb came from
  * @param extra form fields to send with the request
  * @throws InstructionError
  */
 export function nextSource(next: NextUrl, source: TwimlSource, extra?: Record<string, string>): TwimlSource {
-  return { kind: 'url', target: resolveTarget(next, source), ...(extra === undefined ? {} : { extra }) };
+  return {
+    kind: 'url',
+    target: resolveTarget(next, source),
+    ...(source.kind === 'url' && source.fallback !== undefined ? { fallback: source.fallback } : {}),
+    ...(extra === undefined ? {} : { extra }),
+  };
 }
 
 function readStream(verb: TwimlElement): StreamRequest {
