@@ -25,6 +25,9 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
     switch (outcome.outcome) {
       case 'accepted':
         call.mayHaveRung = true;
+        if (outcome.queuedMs !== undefined && patched('queued-at-carrier')) {
+          call.queuedMs = Math.min(outcome.queuedMs, LONGEST_DIAL_WAIT_MS);
+        }
         return call.apply({ type: 'dial_accepted', carrierSid: outcome.carrierSid, now: Date.now() });
       case 'refused':
         return fail(call, outcome.endReason);

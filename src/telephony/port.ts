@@ -38,7 +38,8 @@ export interface CarrierCall {
  * only look the call up. `throttled` and `unreachable`: no call exists, so dialing again is safe.
  */
 export type DialOutcome =
-  | { outcome: 'accepted'; carrierSid: string }
+  /** `queuedMs`: the carrier dials the call only after about this time. Absent: at once. */
+  | { outcome: 'accepted'; carrierSid: string; queuedMs?: number }
   | { outcome: 'refused'; endReason: EndReason; refusal?: CarrierRefusal }
   /** `afterMs`: when to dial again; the carrier gave a reason that lasts. Absent: soon. */
   | { outcome: 'throttled'; afterMs?: number; refusal?: CarrierRefusal }

@@ -65,6 +65,16 @@ describe('dial', () => {
   it.each<[string, RequestListener, object]>([
     ['201 with a call', respondWith(201, { sid }), { outcome: 'accepted', carrierSid: sid }],
     [
+      '201 with a call that is queued',
+      respondWith(201, { sid, queue_time: '2500' }),
+      { outcome: 'accepted', carrierSid: sid, queuedMs: 2_500 },
+    ],
+    ...['0', '-1', 'soon', null].map((queue_time): [string, RequestListener, object] => [
+      `201 with queue_time ${queue_time}`,
+      respondWith(201, { sid, queue_time }),
+      { outcome: 'accepted', carrierSid: sid },
+    ]),
+    [
       '21211',
       carrierError(400, 21211),
       { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21211' } },
@@ -210,6 +220,19 @@ describe('an error of the carrier', () => {
 describe('fetch', () => {
   it('is undefined for a call the carrier does not know', async () => {
     expect(await withCarrierAt(carrierError(404, 20404), (carrier) => carrier.fetch(sid))).toBeUndefined();
+  });
+
+  it.each([
+    ['human', 'human'],
+    ['machine_end_silence', 'voicemail'],
+    ['machine_end_other', 'voicemail'],
+    ['fax', 'voicemail'],
+    ['unknown', 'unknown'],
+  ])('maps answered_by %s to %s, as in callbacks', async (answered_by, answeredBy) => {
+    const record = { sid, status: 'completed', answered_by };
+    expect(await withCarrierAt(respondWith(200, record), (carrier) => carrier.fetch(sid))).toMatchObject({
+      answeredBy,
+    });
   });
 
   it("returns the carrier's record without the fields that are null", async () => {
