@@ -63,6 +63,8 @@ describe('create', () => {
     ['no instructions', { Twiml: '' }, 21205],
     ['an invalid Url', { Url: 'x' }, 21205],
     ['a ring time of 0', { Timeout: '0' }, 21208],
+    ['a time limit below a minute', { TimeLimit: '59' }, 20001],
+    ['a time limit above a day', { TimeLimit: '86401' }, 20001],
     ['an unknown event', { StatusCallback: 'http://127.0.0.1/', StatusCallbackEvent: 'x' }, 21626],
     ['a magic number', { To: '+15005550003' }, 21215],
   ])('rejects %s', async (_, more, code) => {

@@ -149,6 +149,7 @@ function summary(call: CallRecord) {
     sid: call.sid,
     account_sid: call.account.carrierAccountId,
     direction: call.direction,
+    parent_call_sid: call.parentCallSid ?? null,
     to: call.to,
     from: call.from,
     forwarded_from: call.forwardedFrom ?? null,
