@@ -52,6 +52,20 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['51', 'COMPLETED', 'callee_hangup'],
 ];
 
+/** Scripts of a second batch, so that the machine has time for all calls. */
+const LATER_ENDS: typeof ENDS = [
+  ['12', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['13', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['14', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['15', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['16', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['25', 'COMPLETED', 'callee_hangup'],
+  ['26', 'FAILED', 'carrier_unreachable'],
+  ['34', 'COMPLETED', 'callee_hangup'],
+  ['35', 'FAILED', 'internal_error'],
+  ['36', 'FAILED', 'internal_error'],
+];
+
 /**
  * The streams of these scripts break 3 s after the answer, and the agent must have played its greeting by then. Other
  * calls can delay the agent's speech, so these calls are placed first.
@@ -213,6 +227,35 @@ describe('calls on the running service', () => {
     });
 
     it('leave an exact balance', () => expectBalanced());
+  });
+
+  describe('to the numbers of the second batch', () => {
+    const calls = new Map<string, CallDocument>();
+
+    beforeAll(async () => {
+      const placed = await Promise.all(LATER_ENDS.map(async ([script]) => [script, await place(script)] as const));
+      await Promise.allSettled(placed.map(async ([script, id]) => calls.set(script, await ended(id))));
+      await sleep(REPEAT_WITHIN_MS);
+    });
+
+    it.each(LATER_ENDS)(
+      '%s ends with %s and %s, is billed to the second and has one webhook',
+      async (script, status, endReason) => {
+        const call = calls.get(script);
+        if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
+        expect(call.status).toBe(status);
+        expect([endReason].flat()).toContain(call.endReason);
+        await expectExact(call);
+      },
+    );
+
+    it('are dialed once, or not at all if the carrier refuses them', async () => {
+      const carried = await carrierCalls();
+      const dialed = (script: string) => carried.filter(({ to }) => to === `+120255501${script}`).length;
+      expect(LATER_ENDS.map(([script]) => [script, dialed(script)])).toEqual(
+        LATER_ENDS.map(([script]) => [script, script === '35' || script === '36' ? 0 : 1]),
+      );
+    });
   });
 
   it.each(BREAK_OFF)('continue after a lost stream without a second greeting: script %s', async (script) => {

@@ -120,7 +120,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   it.each(FORGED)('a signed callback is rejected with one that %s', async (_how, sid) => {
     const callId = newCallId();
     const before = await counts();
-    for (const path of ['twiml', 'status', 'amd', 'transfer-status', 'after-stream'].map(
+    for (const path of ['twiml', 'status', 'amd', 'transfer-status', 'after-stream', 'fallback'].map(
       (end) => `/carrier/calls/${callId}/${end}`,
     )) {
       const answer = await service.carrierPost(path, { CallSid: sid, CallStatus: 'completed', AnsweredBy: 'human' });

@@ -125,6 +125,8 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
           duration_seconds: carrierEvent.durationSeconds,
           sip_code: carrierEvent.sipCode,
           answered_by: carrierEvent.answeredBy,
+          error_code: carrierEvent.errorCode,
+          fault: carrierEvent.isOperatorFault === true ? 'operator' : undefined,
         },
       }),
     ),

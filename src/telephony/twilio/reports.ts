@@ -1,5 +1,6 @@
 import type { CarrierSignal } from '../../kernel/call-signals.js';
 import type { AnsweredBy, CarrierFinalStatus } from '../../kernel/call-state.js';
+import { urlFrom } from '../../kernel/text.js';
 import { readSingleField, type FormFields } from '../../platform/http/form.js';
 import type { StatusReport } from '../callbacks.js';
 
@@ -89,6 +90,24 @@ export function parseAnsweredTransfer(form: FormFields): string | undefined {
 export function parseTransferConnected(form: FormFields): boolean | undefined {
   const status = readSingleField(form, 'DialCallStatus');
   return status === undefined ? undefined : status === 'completed' || status === 'answered';
+}
+
+/** The request for instructions that failed, as the carrier reports it to the fallback URL. */
+export type FailedRequest = { kind: 'answer' } | { kind: 'after_stream'; streamNumber: number };
+
+/** Returns which request failed. An error of the media stream (31xxx) counts as the end of the stream. */
+export function parseFailedRequest(form: FormFields): FailedRequest {
+  const { pathname, searchParams } = urlFrom(readSingleField(form, 'ErrorUrl') ?? '') ?? new URL('http://none/');
+  if (pathname.endsWith('/after-stream')) {
+    return { kind: 'after_stream', streamNumber: parseStreamNumber(searchParams.get('after')) };
+  }
+  const isStreamError = /^31\d{3}$/.test(readSingleField(form, 'ErrorCode') ?? '');
+  return isStreamError ? { kind: 'after_stream', streamNumber: 0 } : { kind: 'answer' };
+}
+
+/** Returns the stream number that we wrote into a URL. Any other value returns 0, the number of the first stream. */
+export function parseStreamNumber(text: string | string[] | null | undefined): number {
+  return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
 }
 
 function isFinalStatus(status: string): status is CarrierFinalStatus {
