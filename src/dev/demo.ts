@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineName } from '../kernel/engines.js';
 import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from './demo-call.js';
 import { startStack, type Stack } from './launcher.js';
@@ -13,6 +14,9 @@ const CALLER_SCRIPT = '11';
 const ANSWERS = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
 const CALLER = '+12025550123';
 const REQUEST_TIMEOUT_MS = 10_000;
+/** How often, and after which pause, to place the call again that a service just started was too busy to accept. */
+const ATTEMPTS = 5;
+const RETRY_AFTER_MS = 2_000;
 
 /**
  * Runs `callwright demo`: starts a separate stack, places one call, receives another, and shows both in full.
@@ -42,9 +46,11 @@ export async function runDemo(env: NodeJS.ProcessEnv, engine?: EngineName): Prom
 }
 
 async function conduct(stack: Stack, write: (line: string) => void, signal: AbortSignal): Promise<void> {
+  // A caller does not try again, so let the second call arrive when the service has accepted the first.
+  const placed = placeCall(stack, signal);
   const [outbound, inbound] = await Promise.all([
-    follow('outbound', stack, write, signal, () => placeCall(stack)),
-    follow('inbound', stack, write, signal, () => letCallArrive(stack)),
+    follow('outbound', stack, write, signal, () => placed),
+    follow('inbound', stack, write, signal, () => placed.then(() => letCallArrive(stack))),
   ]);
   write(`\n${reportOf('outbound', outbound)}\n\n${reportOf('inbound', inbound)}\n`);
   const engine = stack.config.engines.byDefault;
@@ -75,8 +81,8 @@ async function follow(
   return watchDemoCall({ find: finderOf(stack.database, call), inbox: stack.inbox, say, signal });
 }
 
-async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
-  const answer = await post(`${runtime.base_url}/outbound_call`, {
+async function placeCall({ runtime }: Stack, signal: AbortSignal): Promise<{ _id: string }> {
+  const request = {
     headers: { authorization: `Bearer ${runtime.live_api_key}` },
     body: {
       to_phone_number: CALLEE,
@@ -85,8 +91,16 @@ async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
       external_call_id: 'demo-outbound',
       input_parameters: JSON.stringify({ customer: 'Ada' }),
     },
-  });
-  return { _id: textField(answer, 'call_id') };
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return { _id: textField(await post(`${runtime.base_url}/outbound_call`, request), 'call_id') };
+    } catch (error) {
+      // After a 503 no call was placed.
+      if (!(error instanceof RejectedError && error.status === 503) || attempt === ATTEMPTS) throw error;
+      await sleep(RETRY_AFTER_MS, undefined, { signal });
+    }
+  }
 }
 
 /** Simulates an inbound call. Returns the carrier's call id, the only id known before the service responds. */
@@ -96,6 +110,16 @@ async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: st
     body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: CALLER_SCRIPT },
   });
   return { carrierSid: textField(answer, 'sid') };
+}
+
+/** A request of the demo was rejected. */
+class RejectedError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 async function post(
@@ -109,7 +133,9 @@ async function post(
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`POST ${url} responded with ${response.status}: ${text}`);
+  if (!response.ok) {
+    throw new RejectedError(response.status, `POST ${url} responded with ${response.status}: ${text}`);
+  }
   return JSON.parse(text);
 }
 

@@ -26,9 +26,10 @@ describe('the demo with one self-hosted server for speech to text, the model and
     const code = await demo.exited;
     const output = demo.output();
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('talked freely with pipeline') });
-    expect(output.match(/caller: four one five two/g)).not.toBeNull();
-    expect(output.match(/agent: The afternoon it is/g)).toHaveLength(2);
-    expect(output.match(/extracted {3}\{"appointment_confirmed":true,"confirmation_code":"4152"/g)).toHaveLength(2);
+    expect(output.match(/^ {4}caller: four one five two$/gm)).not.toBeNull();
+    expect(output.match(/^ {4}agent: The afternoon it is/gm)).toHaveLength(2);
+    const extracted = '{"appointment_confirmed":true,"confirmation_code":"4152","preferred_time":"afternoon"}';
+    expect(output.match(/^ {2}extracted {3}(.*)$/gm)).toEqual([0, 1].map(() => `  extracted   ${extracted}`));
     expect(server.transcriptions.invalid).toEqual([]);
     expect(server.transcriptions.requests.length).toBeGreaterThanOrEqual(8);
     expect(server.spoken.length).toBeGreaterThanOrEqual(10);

@@ -42,7 +42,8 @@ export async function openSelfHosted() {
   chat.otherwise = (text) => ({
     says: TALK[text] ?? (text.startsWith('[The line is open') ? GREETING : 'Sorry, please say that again.'),
   });
-  chat.values = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
+  // The schema of the request numbers the demo agent's output parameters.
+  chat.values = { value_1: true, value_2: '4152', value_3: 'afternoon' };
 
   async function speak(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { input, response_format: format } = await bodyOf(request);
