@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { ENGINE_NAMES, type EngineName } from '../kernel/engines.js';
 import { addAdminCommands } from './admin/commands.js';
 import { addCompletionCommand } from './completion/command.js';
 import { addCustomerCommands } from './customer/commands.js';
@@ -34,7 +35,12 @@ function addServiceCommands(program: Command, process: CliProcess): void {
   program
     .command('demo')
     .description('place an outbound and an inbound call with real audio and print their results')
-    .action(async () => (await import('../dev/demo.js')).runDemo(process.env));
+    .addOption(
+      new Option('--engine <engine>', 'engine that conducts the calls (default: ENGINE)').choices(ENGINE_NAMES),
+    )
+    .action(async ({ engine }: { engine?: EngineName }) =>
+      (await import('../dev/demo.js')).runDemo(process.env, engine),
+    );
   program
     .command('reset')
     .description('delete the data folder of dev')

@@ -1,22 +1,29 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineName } from '../kernel/engines.js';
 import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from './demo-call.js';
 import { startStack, type Stack } from './launcher.js';
 import { untilStopped } from './processes/stop-signals.js';
 
-/** Number of a simulated person who answers the demo agent's three questions by voice. */
+/** Number of a simulated person who answers the demo agent's three questions by voice, and then hangs up. */
 const CALLEE = '+12025550111';
 const CALLER_SCRIPT = '11';
+/** The values that the offline engine extracts from these answers. A model may write them differently. */
 const ANSWERS = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
 const CALLER = '+12025550123';
 const REQUEST_TIMEOUT_MS = 10_000;
+/** How often, and after which pause, to place the call again that a service just started was too busy to accept. */
+const ATTEMPTS = 5;
+const RETRY_AFTER_MS = 2_000;
 
 /**
  * Runs `callwright demo`: starts a separate stack, places one call, receives another, and shows both in full.
+ * @param engine conducts both calls; by default the configured engine
  * @throws Error that lists the problems when a call does not go as expected
  */
-export async function runDemo(env: NodeJS.ProcessEnv): Promise<void> {
+export async function runDemo(env: NodeJS.ProcessEnv, engine?: EngineName): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`);
   const report = (line: string) => write(`callwright: ${line}`);
   await untilStopped(async (signal) => {
@@ -24,7 +31,8 @@ export async function runDemo(env: NodeJS.ProcessEnv): Promise<void> {
     try {
       report('starting the servers and all roles');
       const began = Date.now();
-      const stack = await startStack({ env, dataFolder: folder, report, log: write, quiet: true, signal });
+      const chosen = engine === undefined ? env : { ...env, ENGINE: engine };
+      const stack = await startStack({ env: chosen, dataFolder: folder, report, log: write, quiet: true, signal });
       report(`ready after ${((Date.now() - began) / 1_000).toFixed(1)} s`);
       try {
         await conduct(stack, write, signal);
@@ -38,17 +46,22 @@ export async function runDemo(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 async function conduct(stack: Stack, write: (line: string) => void, signal: AbortSignal): Promise<void> {
+  // A caller does not try again, so let the second call arrive when the service has accepted the first.
+  const placed = placeCall(stack, signal);
   const [outbound, inbound] = await Promise.all([
-    follow('outbound', stack, write, signal, () => placeCall(stack)),
-    follow('inbound', stack, write, signal, () => letCallArrive(stack)),
+    follow('outbound', stack, write, signal, () => placed),
+    follow('inbound', stack, write, signal, () => placed.then(() => letCallArrive(stack))),
   ]);
   write(`\n${reportOf('outbound', outbound)}\n\n${reportOf('inbound', inbound)}\n`);
+  const engine = stack.config.engines.byDefault;
+  const answers = engine === 'offline-demo' ? ANSWERS : undefined;
   const faults = [
-    ...faultsOf(outbound, ANSWERS).map((fault) => `outbound call: ${fault}`),
-    ...faultsOf(inbound, ANSWERS).map((fault) => `inbound call: ${fault}`),
+    ...faultsOf(outbound, answers).map((fault) => `outbound call: ${fault}`),
+    ...faultsOf(inbound, answers).map((fault) => `inbound call: ${fault}`),
   ];
   if (faults.length > 0) throw new Error(`The demo failed. ${faults.join('; ')}.`);
-  write('Both calls were answered, extracted the three values, were billed by the second and delivered their webhook.');
+  const did = answers === undefined ? `talked freely with ${engine}` : 'extracted the three values';
+  write(`Both calls were answered, ${did}, were billed by the second and delivered their webhook.`);
 }
 
 /** Starts a call with `begin` and waits for its webhook. */
@@ -68,8 +81,8 @@ async function follow(
   return watchDemoCall({ find: finderOf(stack.database, call), inbox: stack.inbox, say, signal });
 }
 
-async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
-  const response = await post(`${runtime.base_url}/outbound_call`, {
+async function placeCall({ runtime }: Stack, signal: AbortSignal): Promise<{ _id: string }> {
+  const request = {
     headers: { authorization: `Bearer ${runtime.live_api_key}` },
     body: {
       to_phone_number: CALLEE,
@@ -78,8 +91,16 @@ async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
       external_call_id: 'demo-outbound',
       input_parameters: JSON.stringify({ customer: 'Ada' }),
     },
-  });
-  return { _id: textField(response, 'call_id') };
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return { _id: textField(await post(`${runtime.base_url}/outbound_call`, request), 'call_id') };
+    } catch (error) {
+      // After a 503 no call was placed.
+      if (!(error instanceof RejectedError && error.status === 503) || attempt === ATTEMPTS) throw error;
+      await sleep(RETRY_AFTER_MS, undefined, { signal });
+    }
+  }
 }
 
 /** Simulates an inbound call. Returns the carrier's call id, the only id known before the service responds. */
@@ -89,6 +110,16 @@ async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: st
     body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: CALLER_SCRIPT },
   });
   return { carrierSid: textField(response, 'sid') };
+}
+
+/** A request of the demo was rejected. */
+class RejectedError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 async function post(
@@ -102,7 +133,9 @@ async function post(
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`POST ${url} responded with ${response.status}: ${text}`);
+  if (!response.ok) {
+    throw new RejectedError(response.status, `POST ${url} responded with ${response.status}: ${text}`);
+  }
   return JSON.parse(text);
 }
 

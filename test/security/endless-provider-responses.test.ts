@@ -4,6 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { createChatModel } from '../../src/voice/engines/pipeline/llm/chat-completions.js';
+import { createResponsesModel } from '../../src/voice/engines/pipeline/llm/openai-responses.js';
+import { createOpenAiStt } from '../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { loadVoiceActivity } from '../../src/voice/audio/voice-activity.js';
+import { silence } from '../support/spoken.js';
 import { requestJson } from '../../src/voice/models/chat-client.js';
 import { createOpenAiTts } from '../../src/voice/engines/pipeline/tts/openai-speech.js';
 
@@ -43,8 +48,9 @@ async function sendUntilClosed(response: ServerResponse, part: string | Buffer):
 async function respond(response: ServerResponse, url: string): Promise<void> {
   if (url.endsWith('/audio/speech')) return sendEndlessAudio(response);
   if (url.startsWith('/empty/')) return sendEndlessEmptyDeltas(response);
-  if (url.startsWith('/json/')) return sendUntilClosed(response, ' '.repeat(50_000));
-  return sendEndlessToolCall(response);
+  if (url.startsWith('/json/') || url.endsWith('/audio/transcriptions'))
+    return sendUntilClosed(response, ' '.repeat(50_000));
+  return url.endsWith('/responses') ? sendEndlessToolItems(response) : sendEndlessToolCall(response);
 }
 
 async function sendEndlessEmptyDeltas(response: ServerResponse): Promise<void> {
@@ -62,6 +68,12 @@ function sendEndlessToolCall(response: ServerResponse): Promise<void> {
   return sendUntilClosed(response, `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [part] } }] })}\n\n`);
 }
 
+function sendEndlessToolItems(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const item = { type: 'function_call', call_id: 'a', name: 'book', arguments: 'x'.repeat(5_000) };
+  return sendUntilClosed(response, `data: ${JSON.stringify({ type: 'response.output_item.done', item })}\n\n`);
+}
+
 function sendEndlessAudio(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'audio/pcm' });
   return sendUntilClosed(response, Buffer.alloc(48_000));
@@ -74,6 +86,16 @@ describe('a provider whose response does not end', () => {
     const answer = model.stream({ messages: [], tools: [], mayCallTools: true, signal });
     const read = async () => {
       for await (const _part of answer);
+    };
+    await expect(read()).rejects.toThrow('sent more than any reply needs');
+    expect(sent).toBeLessThan(ENOUGH_BYTES);
+  });
+
+  it('is cut off when it is a model that requests tools by responses', async () => {
+    const model = createResponsesModel({ baseUrl, apiKey: 'k', model: 'm' }, { dispatcher });
+    const signal = new AbortController().signal;
+    const read = async () => {
+      for await (const _part of model.stream({ messages: [], tools: [], mayCallTools: true, signal }));
     };
     await expect(read()).rejects.toThrow('sent more than any reply needs');
     expect(sent).toBeLessThan(ENOUGH_BYTES);
@@ -94,6 +116,23 @@ describe('a provider whose response does not end', () => {
     const signal = new AbortController().signal;
     const asked = requestJson(account, { name: 'conclusion', schema: {}, messages: [], signal });
     await expect(asked).rejects.toThrow('the summary or extraction from the model is too long');
+    expect(sent).toBeLessThan(ENOUGH_BYTES);
+  }, 20_000);
+
+  it('is cut off when it is an STT, after more bytes than a transcript needs', async () => {
+    const newDetector = await loadVoiceActivity();
+    const callers = createSynthesizer();
+    const speech = await callers.speak('Good morning.', 'rms');
+    const stt = createOpenAiStt({ baseUrl, apiKey: 'k', model: 'm' }, { dispatcher, newDetector });
+    const ignore = () => undefined;
+    const error = await new Promise<Error>((resolve) => {
+      const events = { onInterim: ignore, onProbableEnd: ignore, onTurnContinued: ignore, onEnd: ignore };
+      const stream = stt.open('en-US', { ...events, onActivity: ignore, onLost: resolve });
+      const audio = Buffer.concat([speech, silence(1_000)]);
+      for (let at = 0; at < audio.length; at += 160) stream.push(audio.subarray(at, at + 160));
+    });
+    await callers.close();
+    expect(error.message).toContain('sent more than any transcript needs');
     expect(sent).toBeLessThan(ENOUGH_BYTES);
   }, 20_000);
 

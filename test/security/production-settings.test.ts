@@ -31,7 +31,7 @@ describe('production never starts with settings that expose it', () => {
     ['SIMULATOR_URL', 'http://203.0.113.9:8082', 'https'],
     ['OPENAI_BASE_URL', 'http://api.example.com/v1', 'https'],
     ['LLM_BASE_URL', 'http://api.example.com/v1', 'https'],
-    ['STT_BASE_URL', 'ws://api.example.com', 'wss'],
+    ['STT_BASE_URL', 'ws://api.example.com', 'wss or https'],
     ['TTS_BASE_URL', 'ws://api.example.com', 'https or wss'],
     ['TEMPORAL_UI_URL', 'http://temporal.example.com', 'https'],
   ])('%s=%s is rejected: %s is needed', (name, value, scheme) => {

@@ -34,12 +34,17 @@ export function newDataFolder(): Promise<string> {
 }
 
 export async function launch(
-  options: { command?: 'dev' | 'demo' | 'reset'; dataFolder?: string; env?: NodeJS.ProcessEnv } = {},
+  options: {
+    command?: 'dev' | 'demo' | 'reset';
+    dataFolder?: string;
+    env?: NodeJS.ProcessEnv;
+    args?: readonly string[];
+  } = {},
 ): Promise<Launched> {
   const dataFolder = options.dataFolder ?? (await newDataFolder());
   const mark = randomUUID();
   const program = join(packageRoot(), 'dist/src/cli/main.js');
-  const child = spawn(process.execPath, [program, options.command ?? 'dev'], {
+  const child = spawn(process.execPath, [program, options.command ?? 'dev', ...(options.args ?? [])], {
     env: { ...process.env, ...options.env, CALLWRIGHT_DATA_DIR: dataFolder, CALLWRIGHT_TEST_MARK: mark },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

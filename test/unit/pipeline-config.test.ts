@@ -9,7 +9,7 @@ describe('the configuration of the pipeline engine', () => {
     const config = parseConfig({ ...KEYS, ENGINE: 'pipeline', TTS_VOICES: 'amber=abc123, copper=x_y-z' });
     expect(configuredEngineNames(config)).toContain('pipeline');
     expect(config.engines.pipeline).toMatchObject({
-      stt: { baseUrl: 'wss://api.deepgram.com', apiKey: 'd', model: 'nova-3' },
+      stt: { provider: 'deepgram', baseUrl: 'wss://api.deepgram.com', apiKey: 'd', model: 'nova-3' },
       llm: { baseUrl: 'https://api.openai.com/v1', apiKey: 'l' },
       tts: { provider: 'elevenlabs', apiKey: 'e', voices: { amber: 'abc123', copper: 'x_y-z' } },
     });
@@ -28,6 +28,50 @@ describe('the configuration of the pipeline engine', () => {
       provider: 'openai',
       apiKey: 't',
       baseUrl: 'http://127.0.0.1:9/v1',
+    });
+  });
+
+  it('accepts another STT provider with its own key and address', () => {
+    const own = { LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e', STT_PROVIDER: 'openai', STT_API_KEY: 's' };
+    expect(parseConfig(own).engines.pipeline?.stt).toEqual({
+      provider: 'openai',
+      baseUrl: 'https://api.openai.com/v1',
+      apiKey: 's',
+      model: 'gpt-transcribe',
+    });
+    const whisper = { STT_BASE_URL: 'http://127.0.0.1:8000/v1/', STT_MODEL: 'Systran/faster-whisper-small' };
+    expect(parseConfig({ ...own, ...whisper }).engines.pipeline?.stt).toMatchObject({
+      baseUrl: 'http://127.0.0.1:8000/v1',
+      model: 'Systran/faster-whisper-small',
+    });
+  });
+
+  it('needs no key for servers other than the provider’s own', () => {
+    const server = 'http://127.0.0.1:8000/v1';
+    const selfHosted = {
+      ENGINE: 'pipeline',
+      ...{ STT_PROVIDER: 'openai', STT_BASE_URL: server, STT_MODEL: 'whisper' },
+      ...{ LLM_BASE_URL: server, LLM_MODEL: 'llama' },
+      ...{ TTS_PROVIDER: 'openai', TTS_BASE_URL: server, TTS_MODEL: 'kokoro' },
+    };
+    const { engines } = parseConfig(selfHosted);
+    for (const account of [engines.pipeline?.stt, engines.pipeline?.llm, engines.pipeline?.tts]) {
+      expect(account).toMatchObject({ provider: 'openai', baseUrl: server, apiKey: '' });
+    }
+    expect(() => parseConfig({ ...selfHosted, LLM_BASE_URL: 'https://api.openai.com/v1' })).toThrow(
+      'ENGINE=pipeline needs LLM_API_KEY with STT_PROVIDER=openai and TTS_PROVIDER=openai.',
+    );
+    expect(configuredEngineNames(parseConfig({ LLM_BASE_URL: server }))).not.toContain('pipeline');
+  });
+
+  it('reaches a model on Azure by its v1 address', () => {
+    const LLM_BASE_URL = 'https://my-resource.openai.azure.com/openai/v1';
+    const { engines } = parseConfig({ ...KEYS, LLM_BASE_URL, LLM_MODEL: 'my-deployment' });
+    expect(engines.pipeline?.llm).toEqual({
+      provider: 'openai',
+      baseUrl: LLM_BASE_URL,
+      apiKey: 'l',
+      model: 'my-deployment',
     });
   });
 
@@ -61,7 +105,16 @@ describe('the configuration of the pipeline engine', () => {
     ],
     [{ ...KEYS, TTS_PROVIDER: 'openai' }, 'The pipeline engine needs TTS_API_KEY with TTS_PROVIDER=openai.'],
     [{ ...KEYS, TTS_BASE_URL: 'https://api.elevenlabs.io' }, 'TTS_BASE_URL must begin with wss://'],
-    [{ ...KEYS, STT_BASE_URL: 'https://api.deepgram.com' }, 'STT_BASE_URL'],
+    [{ ...KEYS, STT_BASE_URL: 'https://api.deepgram.com' }, 'STT_BASE_URL must begin with wss:// or ws://'],
+    [{ ...KEYS, STT_PROVIDER: 'openai' }, 'needs STT_API_KEY with STT_PROVIDER=openai and TTS_PROVIDER=elevenlabs.'],
+    [
+      { ...KEYS, STT_PROVIDER: 'openai', STT_API_KEY: 's', STT_BASE_URL: 'wss://stt.example.com' },
+      'STT_BASE_URL must begin with https:// or http:// if STT_PROVIDER=openai.',
+    ],
+    [
+      { ...KEYS, TTS_PROVIDER: 'openai', TTS_API_KEY: 't', TTS_BASE_URL: 'wss://tts.example.com' },
+      'TTS_BASE_URL must begin with https:// or http:// if TTS_PROVIDER=openai.',
+    ],
     [{ ...KEYS, TTS_VOICES: 'amber' }, 'TTS_VOICES: must be a comma-separated list of voices'],
   ])('is rejected at start-up with a clear message: %j', (env, sentence) => {
     expect(() => parseConfig(env as NodeJS.ProcessEnv)).toThrow(sentence);

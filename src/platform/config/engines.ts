@@ -4,7 +4,8 @@ import { withoutTrailing } from '../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
-const socketUrl = z.url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' });
+
+const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
 
 /** Environment variables of the engines. */
 export const engineVariables = {
@@ -59,24 +60,37 @@ export const engineVariables = {
     .enum(['low', 'medium', 'high', 'auto'])
     .default('auto')
     .describe('how soon `semantic_vad` ends a turn: `low`, `medium`, `high` or `auto`'),
+  STT_PROVIDER: z
+    .enum(['deepgram', 'openai'])
+    .default('deepgram')
+    .describe(
+      'speech to text of `pipeline`: `deepgram`, or `openai` for an OpenAI-compatible `/audio/transcriptions`, such as a self-hosted Whisper server',
+    ),
   DEEPGRAM_API_KEY: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'key of speech to text; turns on [`pipeline`](conversation.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
+      'key of speech to text with `STT_PROVIDER=deepgram`; turns on [`pipeline`](conversation.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
     ),
-  STT_BASE_URL: socketUrl
-    .default('wss://api.deepgram.com')
-    .meta({ description: 'base URL of speech to text of `pipeline`, with Deepgram’s protocol', shown: 'Deepgram’s' }),
-  STT_MODEL: z
+  STT_API_KEY: z
     .string()
     .min(1)
-    .default('nova-3')
+    .optional()
+    .describe(`key of speech to text with \`STT_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
+  STT_BASE_URL: z.url().optional().meta({ description: 'base URL of speech to text', shown: 'the provider’s own' }),
+  STT_MODEL: z.string().min(1).optional().meta({
+    description:
+      'model of speech to text. A `flux-…` model of Deepgram detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
+    shown: '`nova-3`, with `openai` `gpt-transcribe`',
+  }),
+  LLM_PROVIDER: z
+    .enum(['openai', 'openai-responses'])
+    .default('openai')
     .describe(
-      'model of speech to text. A `flux-…` model detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
+      'protocol of the language model of `pipeline`: `openai` for `/chat/completions`, or `openai-responses` for `/responses`',
     ),
-  LLM_API_KEY: z.string().min(1).optional().describe('key of the language model of `pipeline`'),
+  LLM_API_KEY: z.string().min(1).optional().describe(`key of the language model of \`pipeline\`; ${OPTIONAL_KEY}`),
   LLM_BASE_URL: url.default('https://api.openai.com/v1').meta({
     description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
     shown: 'OpenAI’s',
@@ -87,7 +101,11 @@ export const engineVariables = {
     .default('elevenlabs')
     .describe('text to speech of `pipeline`: `elevenlabs`, or `openai` for an OpenAI-compatible `/audio/speech`'),
   ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
-  TTS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=openai`'),
+  TTS_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(`key of text to speech with \`TTS_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
   TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
   TTS_MODEL: z
     .string()
@@ -159,21 +177,54 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
   };
 }
 
+interface ProviderAccount {
+  baseUrl: string;
+  /** Empty if a server other than the provider's own needs none. */
+  apiKey: string;
+  model: string;
+}
+
 /** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
-  stt: { baseUrl: string; apiKey: string; model: string };
-  llm: { baseUrl: string; apiKey: string; model: string };
-  tts: {
+  stt: ProviderAccount & { provider: 'deepgram' | 'openai' };
+  llm: ProviderAccount & { provider: 'openai' | 'openai-responses' };
+  tts: ProviderAccount & {
     provider: 'elevenlabs' | 'openai';
-    baseUrl: string;
-    apiKey: string;
-    model: string;
     /** The provider's voice id for each of our voices. */
     voices: Record<string, string>;
     /** The provider's voice id for voices that are not in `voices`. */
     defaultVoice: string;
   };
 }
+
+type ProviderKey = 'DEEPGRAM_API_KEY' | 'STT_API_KEY' | 'LLM_API_KEY' | 'ELEVENLABS_API_KEY' | 'TTS_API_KEY';
+
+/** A provider as it is used without further settings. */
+interface ProviderDefaults {
+  key: ProviderKey;
+  /** Its scheme is that of every server with this protocol. */
+  baseUrl: string;
+  model: string;
+  /** Whether other servers with this protocol may need no key. */
+  keyIsOptional?: boolean;
+}
+
+const STT_PROVIDERS = {
+  deepgram: { key: 'DEEPGRAM_API_KEY', baseUrl: 'wss://api.deepgram.com', model: 'nova-3' },
+  openai: {
+    key: 'STT_API_KEY',
+    baseUrl: 'https://api.openai.com/v1',
+    model: 'gpt-transcribe',
+    keyIsOptional: true,
+  },
+} as const satisfies Record<PipelineSettings['stt']['provider'], ProviderDefaults>;
+
+const OPENAI_LLM = { key: 'LLM_API_KEY', baseUrl: 'https://api.openai.com/v1', keyIsOptional: true } as const;
+
+const LLM_PROVIDERS = { openai: OPENAI_LLM, 'openai-responses': OPENAI_LLM } as const satisfies Record<
+  PipelineSettings['llm']['provider'],
+  Omit<ProviderDefaults, 'model'>
+>;
 
 const TTS_PROVIDERS = {
   elevenlabs: {
@@ -185,6 +236,7 @@ const TTS_PROVIDERS = {
   },
   openai: {
     key: 'TTS_API_KEY',
+    keyIsOptional: true,
     baseUrl: 'https://api.openai.com/v1',
     model: 'gpt-4o-mini-tts',
     defaultVoice: 'coral',
@@ -194,31 +246,64 @@ const TTS_PROVIDERS = {
 
 /** @throws Error if only some of the engine's API keys are set, or none although it is the default engine */
 function pipelineSettings(values: EngineVariables): PipelineSettings | undefined {
-  const provider = TTS_PROVIDERS[values.TTS_PROVIDER];
-  const { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: ttsKey } = values;
-  if (DEEPGRAM_API_KEY === undefined || LLM_API_KEY === undefined || ttsKey === undefined) {
-    const keys = { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: ttsKey };
-    const missing = Object.entries(keys).flatMap(([name, value]) => (value === undefined ? [name] : []));
-    if (missing.length === 3 && values.ENGINE !== 'pipeline') return undefined;
+  const [stt, llm, tts] = [
+    STT_PROVIDERS[values.STT_PROVIDER],
+    LLM_PROVIDERS[values.LLM_PROVIDER],
+    TTS_PROVIDERS[values.TTS_PROVIDER],
+  ];
+  const [sttUrl, llmUrl, ttsUrl] = [
+    values.STT_BASE_URL ?? stt.baseUrl,
+    values.LLM_BASE_URL,
+    values.TTS_BASE_URL ?? tts.baseUrl,
+  ];
+  const missing = [
+    ...missingKey(values, stt, sttUrl),
+    ...missingKey(values, llm, llmUrl),
+    ...missingKey(values, tts, ttsUrl),
+  ];
+  if (missing.length > 0) {
+    const hasKey = [stt, llm, tts].some(({ key }) => values[key] !== undefined);
+    if (!hasKey && values.ENGINE !== 'pipeline') return undefined;
     const who = values.ENGINE === 'pipeline' ? 'ENGINE=pipeline' : 'The pipeline engine';
-    throw new Error(`${who} needs ${missing.join(' and ')} with TTS_PROVIDER=${values.TTS_PROVIDER}.`);
+    const sttProvider = values.STT_PROVIDER === 'deepgram' ? '' : `STT_PROVIDER=${values.STT_PROVIDER} and `;
+    throw new Error(`${who} needs ${missing.join(' and ')} with ${sttProvider}TTS_PROVIDER=${values.TTS_PROVIDER}.`);
   }
-  const baseUrl = values.TTS_BASE_URL ?? provider.baseUrl;
-  if (values.TTS_PROVIDER === 'elevenlabs' && !/^wss?:/.test(baseUrl)) {
-    throw new Error('TTS_BASE_URL must begin with wss:// or ws:// if TTS_PROVIDER=elevenlabs.');
-  }
+  assertScheme('STT', values.STT_PROVIDER, sttUrl, stt.baseUrl);
+  assertScheme('TTS', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
+  const account = ({ key }: { key: ProviderKey }, address: string) => ({
+    baseUrl: bare(address),
+    apiKey: values[key] ?? '',
+  });
   return {
-    stt: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
-    llm: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
+    stt: { provider: values.STT_PROVIDER, ...account(stt, sttUrl), model: values.STT_MODEL ?? stt.model },
+    llm: { provider: values.LLM_PROVIDER, ...account(llm, llmUrl), model: values.LLM_MODEL },
     tts: {
       provider: values.TTS_PROVIDER,
-      baseUrl: bare(baseUrl),
-      apiKey: ttsKey,
-      model: values.TTS_MODEL ?? provider.model,
-      voices: { ...provider.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
-      defaultVoice: provider.defaultVoice,
+      ...account(tts, ttsUrl),
+      model: values.TTS_MODEL ?? tts.model,
+      voices: { ...tts.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
+      defaultVoice: tts.defaultVoice,
     },
   };
+}
+
+/** The key that is needed to use a provider at this address, if it is not set. */
+function missingKey(
+  values: EngineVariables,
+  provider: Omit<ProviderDefaults, 'model'>,
+  address: string,
+): ProviderKey[] {
+  if (values[provider.key] !== undefined) return [];
+  const isOther = new URL(address).host !== new URL(provider.baseUrl).host;
+  return provider.keyIsOptional === true && isOther ? [] : [provider.key];
+}
+
+/** @throws Error if the scheme is neither the provider's own nor the same without TLS */
+function assertScheme(kind: 'STT' | 'TTS', provider: string, address: string, own: string): void {
+  const { protocol } = new URL(own);
+  const plain = protocol.replace('s:', ':');
+  if ([protocol, plain].includes(new URL(address).protocol)) return;
+  throw new Error(`${kind}_BASE_URL must begin with ${protocol}// or ${plain}// if ${kind}_PROVIDER=${provider}.`);
 }
 
 /** Lists the engines that this configuration can run live calls with. */

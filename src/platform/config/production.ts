@@ -118,7 +118,7 @@ const CHECKS: readonly Check[] = [
   encrypted('SIMULATOR_URL', ['https'], 'network'),
   encrypted('OPENAI_BASE_URL', ['https'], 'machine'),
   encrypted('LLM_BASE_URL', ['https'], 'machine'),
-  encrypted('STT_BASE_URL', ['wss'], 'machine'),
+  encrypted('STT_BASE_URL', ['wss', 'https'], 'machine'),
   encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
   { variable: 'SIMULATOR_AUTH_TOKEN', fault: (values) => tokenFault('live', values) },

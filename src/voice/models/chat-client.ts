@@ -1,4 +1,5 @@
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
+import { bearer } from './http-api.js';
 import { createOutputLimit } from './output-limit.js';
 
 interface ChatMessage {
@@ -9,6 +10,7 @@ interface ChatMessage {
 export interface ChatSettings {
   /** Base URL of an OpenAI-compatible API, such as `https://api.openai.com/v1`. */
   baseUrl: string;
+  /** Empty if the server needs none. */
   apiKey: string;
   model: string;
 }
@@ -80,7 +82,7 @@ async function post(settings: ChatSettings, signal: AbortSignal, body: object): 
   const request = (tokens: Record<string, number>) =>
     fetch(`${settings.baseUrl}/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${settings.apiKey}`, 'content-type': 'application/json' },
+      headers: { ...bearer(settings.apiKey), 'content-type': 'application/json' },
       body: JSON.stringify({ ...body, ...tokens }),
       redirect: 'error',
       signal,

@@ -3,7 +3,8 @@ import { openPipeline, type PipelineOptions } from './support/pipeline-harness';
 
 async function contractHarness({ silence }: HarnessOptions, options: PipelineOptions = {}): Promise<EngineHarness> {
   const pipeline = await openPipeline({ ...options, ...(silence === undefined ? {} : { silence }) });
-  const { chat, stt } = pipeline;
+  const { chat } = pipeline;
+  const stt = options.sttProvider === 'openai' ? pipeline.transcriptions : pipeline.stt;
   chat.answers.set('[The other person pressed these keys: 1 #]', { says: 'Thank you, you pressed one.' });
   stt.unscripted = 'Hello?';
   chat.otherwise = (text) => ({ says: /ended in about/.test(text) ? 'We have twenty seconds left.' : 'I see.' });
@@ -30,3 +31,6 @@ async function contractHarness({ silence }: HarnessOptions, options: PipelineOpt
 }
 
 describeEngineContract('the pipeline engine', (options) => contractHarness(options));
+describeEngineContract('the pipeline engine with transcriptions by HTTP', (options) =>
+  contractHarness(options, { sttProvider: 'openai' }),
+);

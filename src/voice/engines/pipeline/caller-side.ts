@@ -15,6 +15,7 @@ export function listenToCaller(p: {
   stalledMs: number;
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
+  onBilled(seconds: number): void;
   onGone(error: ProviderError): void;
 }) {
   const { turnTaking, dispatch } = p;
@@ -32,6 +33,7 @@ export function listenToCaller(p: {
       onTurnContinued: () => dispatch({ type: 'turn_goes_on' }),
       onEnd: (text) => dispatch({ type: 'turn_ended', text, streamMs }),
       onActivity: () => dispatch({ type: 'recogniser_alive' }),
+      onBilled: (seconds) => p.onBilled(seconds),
       onReconnecting: () => dispatch({ type: 'recogniser_lost' }),
       onReopened: () => dispatch({ type: 'recogniser_reopened' }),
       onGone: (error) => p.onGone(error),

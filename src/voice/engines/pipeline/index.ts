@@ -9,9 +9,9 @@ import type { EngineFactory } from '../port.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { startPipelineSession, type PipelineSessionDeps } from './session.js';
-import { createChatModel } from './llm/chat-completions.js';
+import { createLlm } from './llm/llm-providers.js';
 import { createPreparedPhrases } from './prepared-phrases.js';
-import { createDeepgramStt } from './stt/deepgram.js';
+import { createStt } from './stt/stt-providers.js';
 import { createTts } from './tts/tts-providers.js';
 
 export const PIPELINE_ENGINE = 'pipeline';
@@ -39,11 +39,16 @@ export function createPipelineEngine(p: {
 }): EngineFactory {
   const { settings, logger, timeouts = {} } = p;
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
-  const stt = createDeepgramStt(settings.stt);
-  const model = createChatModel(settings.llm, { dispatcher, ...timeoutOf(timeouts.llmMs) });
+  const stt = createStt(settings.stt, { dispatcher, newDetector: createDetector });
+  const model = createLlm(settings.llm, { dispatcher, ...timeoutOf(timeouts.llmMs) });
   const voice = createTts(settings.tts, { dispatcher, ...timeoutOf(timeouts.ttsMs) });
   const prepared = createPreparedPhrases(voice);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
+
+  function createDetector() {
+    if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
+    return newDetector();
+  }
 
   return {
     name: PIPELINE_ENGINE,
@@ -54,8 +59,7 @@ export function createPipelineEngine(p: {
     },
 
     create() {
-      if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      const turnTaking = createTurnTaking(newDetector());
+      const turnTaking = createTurnTaking(createDetector());
       const deps: PipelineSessionDeps = {
         stt,
         model,

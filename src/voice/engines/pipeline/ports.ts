@@ -30,6 +30,13 @@ export class ProviderError extends Error {
 export interface SpeechToText {
   /** Whether the provider detects the end of a turn from its meaning; otherwise VAD must confirm the end by a pause. */
   readonly detectsEndOfTurn: boolean;
+  /**
+   * How long a turn may go without new words although the caller speaks, in ms; absent if the provider transcribes as
+   * the caller speaks.
+   */
+  readonly wordsWithinMs?: number;
+  /** Whether the provider bills the audio that `onBilled` reports; otherwise it bills all audio of the stream. */
+  readonly billsRequests?: boolean;
   open(language: string, events: SttEvents): SttStream;
 }
 
@@ -43,6 +50,8 @@ export interface SttEvents {
   onEnd(text: string): void;
   /** Called on every message, which shows that the provider is alive. */
   onActivity(): void;
+  /** Reports audio that the provider bills, if it bills requests. Also called after `close`. */
+  onBilled?(seconds: number): void;
   /** The stream has failed. Called at most once, and never after `close`. */
   onLost(error: ProviderError): void;
 }

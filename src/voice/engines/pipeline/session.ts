@@ -49,6 +49,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const setup = setupOf(deps, call);
   let stopped = false;
   let frames = 0;
+  let billedSttSeconds = 0;
 
   const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
   const session = runSession({
@@ -75,6 +76,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       if (what.type === 'recogniser_lost') deps.log(call.callId, 'speech-to-text stream lost; reconnecting');
       dispatch(what);
     },
+    onBilled: (seconds) => (billedSttSeconds += seconds),
     onGone: onProviderGone,
   });
   const replies = createReplies({
@@ -115,7 +117,8 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   }
 
   function usageSoFar(): EngineUsage {
-    usage.raise('recogniser_seconds', Math.round((frames * FRAME_MS) / 1_000));
+    const seconds = deps.stt.billsRequests === true ? billedSttSeconds : (frames * FRAME_MS) / 1_000;
+    usage.raise('recogniser_seconds', Math.round(seconds));
     return usage.total();
   }
 
@@ -160,7 +163,11 @@ function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessio
       repromptAfterMs: silenceTimeouts?.promptAfterMs ?? silence.repromptAfterMs,
       endAfterMs: silenceTimeouts?.endAfterMs ?? silence.endAfterMs,
     },
-    turns: { ...turns, stalledAfterMs: sttTimeoutMs ?? turns.stalledAfterMs },
+    turns: {
+      ...turns,
+      stalledAfterMs: sttTimeoutMs ?? turns.stalledAfterMs,
+      decidedWithinMs: stt.wordsWithinMs ?? turns.decidedWithinMs,
+    },
   };
   return {
     policy,

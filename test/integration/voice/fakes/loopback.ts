@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 
@@ -69,4 +69,16 @@ export async function bodyOf(request: IncomingMessage): Promise<Record<string, u
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
+}
+
+/** Passes a request on to another server of this machine. */
+export function passOn(request: IncomingMessage, response: ServerResponse, port: number): void {
+  const { method, url, headers } = request;
+  const inner = forward({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 500, answer.headers);
+    answer.pipe(response);
+  });
+  inner.on('error', () => response.destroy());
+  response.on('close', () => inner.destroy());
+  request.pipe(inner);
 }

@@ -6,6 +6,8 @@ import type { SilenceTimeouts } from '../../../../src/voice/session/silence-time
 import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
+import { openFakeResponses } from '../fakes/responses';
+import { openFakeTranscriptions } from '../fakes/transcriptions';
 import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
 import { openEngineLine } from './engine-line';
 
@@ -14,6 +16,10 @@ const GREETED_BY = '[The line is open. Begin to speak.]';
 
 export interface PipelineOptions {
   sttModel?: string;
+  /** `openai`: the fake `transcriptions` transcribes; otherwise the fake `stt`. */
+  sttProvider?: 'deepgram' | 'openai';
+  /** `openai-responses`: the fake `responses` replies; otherwise the fake `chat`. */
+  llmProvider?: 'openai' | 'openai-responses';
   voiceProvider?: 'elevenlabs' | 'openai';
   silence?: Partial<SilenceTimeouts>;
   timeouts?: PipelineTimeouts;
@@ -26,18 +32,28 @@ export type PipelineHarness = Awaited<ReturnType<typeof openPipeline>>;
 export async function openPipeline(options: PipelineOptions = {}) {
   const provider = options.voiceProvider ?? 'elevenlabs';
   const stt = await openFakeDeepgram();
+  const transcriptions = await openFakeTranscriptions();
+  transcriptions.key = 'stt-key';
   const chat = await openFakeChat();
+  const responses = await openFakeResponses(chat);
   const tts = await (provider === 'elevenlabs' ? openFakeElevenLabs() : openFakeOpenAiSpeech());
   const callers = createSynthesizer();
   chat.answers.set(GREETED_BY, { says: GREETING });
   chat.answers.set('[The line is back. Continue.]', { says: 'Sorry, the line broke for a moment.' });
   const settings: PipelineSettings = {
     stt: {
-      baseUrl: `ws://127.0.0.1:${stt.port}`,
+      provider: options.sttProvider ?? 'deepgram',
+      baseUrl:
+        options.sttProvider === 'openai' ? `http://127.0.0.1:${transcriptions.port}/v1` : `ws://127.0.0.1:${stt.port}`,
       apiKey: 'stt-key',
       model: options.sttModel ?? 'nova-3',
     },
-    llm: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'test-model' },
+    llm: {
+      provider: options.llmProvider ?? 'openai',
+      baseUrl: `http://127.0.0.1:${options.llmProvider === 'openai-responses' ? responses.port : chat.port}/v1`,
+      apiKey: 'llm-key',
+      model: 'test-model',
+    },
     tts: {
       provider,
       baseUrl: provider === 'elevenlabs' ? `ws://127.0.0.1:${tts.port}` : `http://127.0.0.1:${tts.port}/v1`,
@@ -57,19 +73,28 @@ export async function openPipeline(options: PipelineOptions = {}) {
 
   return {
     stt,
+    transcriptions,
     chat,
+    responses,
     tts,
     factory,
     speak: (text: string) => callers.speak(text, 'rms'),
-    hang: () => [stt, chat, tts].forEach((fake) => fake.hang()),
-    kill: () => [stt, chat, tts].forEach((fake) => fake.kill()),
+    hang: () => [stt, transcriptions, chat, responses, tts].forEach((fake) => fake.hang()),
+    kill: () => [stt, transcriptions, chat, responses, tts].forEach((fake) => fake.kill()),
     dial(changes: Partial<EngineCall> = {}, answerTool?: (call: ToolCall) => Promise<ToolResult> | ToolResult) {
       const engine = factory.create();
       return Object.assign(openEngineLine(engine, { ...CALL, ...changes }, answerTool), { engine });
     },
     async close(): Promise<void> {
       await factory.close();
-      await Promise.all([callers.close(), stt.close(), chat.close(), tts.close()]);
+      await Promise.all([
+        callers.close(),
+        stt.close(),
+        transcriptions.close(),
+        chat.close(),
+        responses.close(),
+        tts.close(),
+      ]);
     },
   };
 }

@@ -1,20 +1,15 @@
-import { fetch, type Dispatcher, type Response } from 'undici';
+import type { Dispatcher, Response } from 'undici';
 import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
-import { withoutTrailing } from '../../../../kernel/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { createOutputLimit } from '../../../models/output-limit.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
+import { accepted, assertShort, postToModel, toModelError, watchSilence } from './model-stream.js';
 
 /** How long a stream may send no event before the request fails, in ms. */
 export const LLM_TIMEOUT_MS = 6_000;
-/** How many such timeouts the whole response may take, because empty events keep a stream alive without progress. */
-const MAX_TIMEOUTS = 10;
-const MAX_RETRY_AFTER_MS = 2_000;
-/** Maximum length of a reply: text and tool arguments together. */
-const MAX_TEXT_CHARACTERS = 20_000;
 
 const usage = z
   .object({
@@ -64,27 +59,11 @@ export function createChatModel(
 
   async function post(body: object, signal: AbortSignal): Promise<Response> {
     const response = await limit.send((tokens) => request({ model: account.model, ...tokens, ...body }, signal));
-    if (response.ok && response.body !== null) return response;
-    await response.body?.cancel();
-    const seconds = Number(response.headers.get('retry-after') ?? NaN);
-    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-    throw new ProviderError('model', `responded with status ${response.status}`, retryAfterMs, true);
+    return accepted(response);
   }
 
-  async function request(body: object, signal: AbortSignal): Promise<Response> {
-    try {
-      return await fetch(`${withoutTrailing(account.baseUrl, '/')}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        signal,
-        redirect: 'error',
-        dispatcher: deps.dispatcher,
-      });
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw new ProviderError('model', connectionFault(error), undefined, true);
-    }
+  function request(body: object, signal: AbortSignal): Promise<Response> {
+    return postToModel({ account, path: '/chat/completions', body, signal, dispatcher: deps.dispatcher });
   }
 
   return {
@@ -116,7 +95,7 @@ export function createChatModel(
           const parts = choice.delta.tool_calls ?? [];
           const text = choice.delta.content ?? '';
           characters += text.length + lengthOf(parts);
-          if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'sent more than any reply needs');
+          assertShort(characters);
           for (const part of parts) {
             addTo(requests, part);
             const given = part.function?.arguments ?? '';
@@ -125,7 +104,7 @@ export function createChatModel(
           if (text !== '') yield { kind: 'text', text };
         }
       } catch (error) {
-        throw toProviderError(error, watch.signal);
+        throw toModelError(error, watch.signal);
       } finally {
         watch.stop();
       }
@@ -133,50 +112,6 @@ export function createChatModel(
       for (const request of requests) if (request.name !== '') yield { kind: 'tool', request };
     },
   };
-}
-
-/**
- * Aborts with a ProviderError if nothing arrives for `ms` or the response takes too long, or with the outer signal's
- * reason when that signal aborts.
- */
-function watchSilence(outer: AbortSignal, ms: number) {
-  const controller = new AbortController();
-  const abort = (fault: string) => controller.abort(new ProviderError('model', fault));
-  const give = () => abort(`sent nothing for ${ms} ms`);
-  const pass = () => controller.abort(outer.reason);
-  let timer = setTimeout(give, ms);
-  const wholeMs = MAX_TIMEOUTS * ms;
-  const whole = setTimeout(() => abort(`did not finish its response in ${wholeMs} ms`), wholeMs);
-  if (outer.aborted) pass();
-  outer.addEventListener('abort', pass, { once: true });
-  return {
-    signal: controller.signal,
-    alive() {
-      clearTimeout(timer);
-      timer = setTimeout(give, ms);
-    },
-    stop() {
-      clearTimeout(timer);
-      clearTimeout(whole);
-      outer.removeEventListener('abort', pass);
-      // Close a response that was not read to its end.
-      controller.abort();
-    },
-  };
-}
-
-/** Returns the signal's reason if it has aborted; converts every other error to a ProviderError. */
-function toProviderError(error: unknown, signal: AbortSignal): unknown {
-  if (error instanceof ProviderError) return error;
-  if (signal.aborted) return signal.reason;
-  if (error instanceof SyntaxError || error instanceof z.ZodError)
-    return new ProviderError('model', 'sent invalid data');
-  return new ProviderError('model', connectionFault(error));
-}
-
-function connectionFault(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return `failed to respond: ${cause?.code ?? 'the connection was closed'}`;
 }
 
 function readJson<T>(schema: z.ZodType<T>, text: string): T {

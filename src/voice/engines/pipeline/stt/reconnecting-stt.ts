@@ -55,6 +55,7 @@ export function openReconnectingStt(p: {
         events.onEnd(text);
       }),
       onActivity: ifCurrent(() => events.onActivity()),
+      onBilled: (seconds) => events.onBilled?.(seconds),
       onLost: ifCurrent((error: ProviderError) => {
         current = false;
         lost(error);

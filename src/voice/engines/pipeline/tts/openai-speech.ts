@@ -2,18 +2,19 @@ import { fetch, type Dispatcher } from 'undici';
 import { encodeMulaw } from '../../../audio/mulaw.js';
 import { createDownsampler } from '../../../audio/resample.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
+import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
 import { ProviderError, type TtsEvents, type TextToSpeech } from '../ports.js';
 import { TTS_TIMEOUT_MS } from './elevenlabs.js';
 
 export interface SpeechAccount {
   /** Includes the version, as in `https://api.openai.com/v1`. */
   baseUrl: string;
+  /** Empty if the server needs none. */
   apiKey: string;
   model: string;
   voiceIdOf(voice: string): string;
 }
 
-const MAX_RETRY_AFTER_MS = 2_000;
 /** The provider's `pcm` is 24 kHz, 16 bits, one channel. */
 const DOWN_BY = 3;
 const BYTES_PER_SECOND = 48_000;
@@ -41,7 +42,7 @@ export function createOpenAiTts(
     try {
       const response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/audio/speech`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
+        headers: { ...bearer(account.apiKey), 'content-type': 'application/json' },
         body: JSON.stringify({
           model: account.model,
           voice: account.voiceIdOf(voice),
@@ -54,9 +55,7 @@ export function createOpenAiTts(
       });
       if (!response.ok || response.body === null) {
         await response.body?.cancel();
-        const seconds = Number(response.headers.get('retry-after') ?? NaN);
-        const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-        throw new ProviderError('voice', `responded with status ${response.status}`, retryAfterMs);
+        throw new ProviderError('voice', `responded with status ${response.status}`, retryAfterOf(response.headers));
       }
       const type = response.headers.get('content-type') ?? '';
       if (/json|text|html/.test(type)) throw new ProviderError('voice', 'returned text instead of audio');
@@ -182,6 +181,5 @@ function readAhead<T>(source: AsyncGenerator<T>): AsyncIterable<T> {
 function toProviderError(error: unknown, signal: AbortSignal): ProviderError {
   if (error instanceof ProviderError) return error;
   if (signal.aborted && signal.reason instanceof ProviderError) return signal.reason;
-  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return new ProviderError('voice', `failed to respond: ${cause?.code ?? 'the connection was closed'}`);
+  return new ProviderError('voice', failureOf(error));
 }

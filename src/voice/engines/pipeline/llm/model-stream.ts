@@ -1,0 +1,86 @@
+import { fetch, type Dispatcher, type Response } from 'undici';
+import { z } from 'zod';
+import { withoutTrailing } from '../../../../kernel/text.js';
+import type { ChatSettings } from '../../../models/chat-client.js';
+import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
+import { ProviderError } from '../ports.js';
+
+/** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
+const MAX_TIMEOUTS = 10;
+/** Maximum length of a reply: text and tool arguments together. */
+const MAX_TEXT_CHARACTERS = 20_000;
+
+/** Sends a request to an LLM. @throws ProviderError if there is no response; the signal's reason if aborted */
+export async function postToModel(p: {
+  account: Pick<ChatSettings, 'baseUrl' | 'apiKey'>;
+  path: string;
+  body: object;
+  signal: AbortSignal;
+  dispatcher: Dispatcher;
+}): Promise<Response> {
+  const { account, path, body, signal, dispatcher } = p;
+  try {
+    return await fetch(`${withoutTrailing(account.baseUrl, '/')}${path}`, {
+      method: 'POST',
+      headers: { ...bearer(account.apiKey), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+      redirect: 'error',
+      dispatcher,
+    });
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new ProviderError('model', failureOf(error), undefined, true);
+  }
+}
+
+/** Returns the response if the LLM accepted the request. @throws ProviderError otherwise */
+export async function accepted(response: Response): Promise<Response> {
+  if (response.ok && response.body !== null) return response;
+  await response.body?.cancel();
+  throw new ProviderError('model', `responded with status ${response.status}`, retryAfterOf(response.headers), true);
+}
+
+/** @throws ProviderError if a reply has more characters than any reply needs */
+export function assertShort(characters: number): void {
+  if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'sent more than any reply needs');
+}
+
+/**
+ * Aborts with a ProviderError if nothing arrives for `ms` or the response takes too long, or with the outer signal's
+ * reason when that signal aborts.
+ */
+export function watchSilence(outer: AbortSignal, ms: number) {
+  const controller = new AbortController();
+  const abort = (fault: string) => controller.abort(new ProviderError('model', fault));
+  const give = () => abort(`sent nothing for ${ms} ms`);
+  const pass = () => controller.abort(outer.reason);
+  let timer = setTimeout(give, ms);
+  const wholeMs = MAX_TIMEOUTS * ms;
+  const whole = setTimeout(() => abort(`did not finish its response in ${wholeMs} ms`), wholeMs);
+  if (outer.aborted) pass();
+  outer.addEventListener('abort', pass, { once: true });
+  return {
+    signal: controller.signal,
+    alive() {
+      clearTimeout(timer);
+      timer = setTimeout(give, ms);
+    },
+    stop() {
+      clearTimeout(timer);
+      clearTimeout(whole);
+      outer.removeEventListener('abort', pass);
+      // Close a response that was not read to its end.
+      controller.abort();
+    },
+  };
+}
+
+/** Returns the signal's reason if it has aborted; converts every other error to a ProviderError. */
+export function toModelError(error: unknown, signal: AbortSignal): unknown {
+  if (error instanceof ProviderError) return error;
+  if (signal.aborted) return signal.reason;
+  if (error instanceof SyntaxError || error instanceof z.ZodError)
+    return new ProviderError('model', 'sent invalid data');
+  return new ProviderError('model', failureOf(error));
+}

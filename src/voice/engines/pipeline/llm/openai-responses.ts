@@ -1,0 +1,160 @@
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
+import type { ChatSettings } from '../../../models/chat-client.js';
+import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
+import { ProviderError } from '../ports.js';
+import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
+import { LLM_TIMEOUT_MS } from './chat-completions.js';
+import { accepted, assertShort, postToModel, toModelError, watchSilence } from './model-stream.js';
+
+const usage = z
+  .object({
+    input_tokens: z.number(),
+    output_tokens: z.number(),
+    input_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+  })
+  .transform((counts): ModelUsage => {
+    const cached = Math.min(counts.input_tokens, counts.input_tokens_details?.cached_tokens ?? 0);
+    return {
+      inputTokens: counts.input_tokens - cached,
+      cachedInputTokens: cached,
+      outputTokens: counts.output_tokens,
+    };
+  });
+
+const delta = z.object({ delta: z.string() });
+const finishedItem = z.object({
+  item: z.object({
+    type: z.string(),
+    call_id: z.string().nullish(),
+    name: z.string().nullish(),
+    arguments: z.string().nullish(),
+  }),
+});
+const finished = z.object({
+  response: z.object({
+    usage: usage.nullish().catch(undefined),
+    error: z.object({ code: z.string().nullish() }).nullish(),
+  }),
+});
+const fault = z.object({ code: z.string().nullish() });
+const event = z.looseObject({ type: z.string() });
+
+interface ResponsesSettings extends ChatSettings {
+  /** The reasoning effort to ask for; absent for the model's default. */
+  reasoningEffort?: string;
+}
+
+/** An LLM behind OpenAI's `/responses` endpoint, where reasoning models may call tools. */
+export function createResponsesModel(
+  account: ResponsesSettings,
+  deps: { dispatcher: Dispatcher; timeoutMs?: number },
+): ChatModel {
+  const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
+  return {
+    async *stream({ messages, tools, mayCallTools, signal }) {
+      const watch = watchSilence(signal, timeoutMs);
+      const requests: ToolRequest[] = [];
+      let isFinished = false;
+      let characters = 0;
+      try {
+        const body = {
+          model: account.model,
+          input: messages.flatMap(inputItems),
+          stream: true,
+          // The provider must not keep conversations.
+          store: false,
+          max_output_tokens: MAX_REPLY_TOKENS,
+          ...(account.reasoningEffort === undefined ? {} : { reasoning: { effort: account.reasoningEffort } }),
+          ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
+          ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
+        };
+        const response = await accepted(
+          await postToModel({ account, path: '/responses', body, signal: watch.signal, dispatcher: deps.dispatcher }),
+        );
+        for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
+          watch.alive();
+          if (data === '[DONE]') break;
+          const part = readEvent(JSON.parse(data), requests);
+          if (part === 'end') {
+            isFinished = true;
+            continue;
+          }
+          if (part === undefined) continue;
+          if (part.kind === 'usage') isFinished = true;
+          else if (part.kind !== 'tool') assertShort((characters += part.text.length));
+          yield part;
+        }
+      } catch (error) {
+        throw toModelError(error, watch.signal);
+      } finally {
+        watch.stop();
+      }
+      if (!isFinished) throw new ProviderError('model', 'ended the stream early');
+      for (const request of requests) yield { kind: 'tool', request };
+    },
+  };
+}
+
+/**
+ * Reads one event. Collects complete tool calls in `requests`.
+ * @returns a part of the reply; `end` after the last event if it has no usage; undefined for other events
+ */
+function readEvent(data: unknown, requests: ToolRequest[]): ChatDelta | 'end' | undefined {
+  const { type } = event.parse(data);
+  switch (type) {
+    case 'response.output_text.delta':
+    case 'response.refusal.delta':
+      return { kind: 'text', text: delta.parse(data).delta };
+    case 'response.function_call_arguments.delta':
+      return { kind: 'arguments', text: delta.parse(data).delta };
+    case 'response.output_item.done': {
+      const { item } = finishedItem.parse(data);
+      if (item.type !== 'function_call' || !item.call_id || !item.name) return undefined;
+      requests.push({ id: item.call_id, name: item.name, arguments: item.arguments ?? '' });
+      assertShort(requests.reduce((sum, { name, arguments: text }) => sum + name.length + text.length, 0));
+      return undefined;
+    }
+    case 'response.completed':
+    case 'response.incomplete': {
+      const { usage: counts } = finished.parse(data).response;
+      return counts ? { kind: 'usage', usage: counts } : 'end';
+    }
+    case 'response.failed':
+      throw reported(finished.parse(data).response.error?.code);
+    case 'error':
+      throw reported(fault.parse(data).code);
+    default:
+      return undefined;
+  }
+}
+
+function reported(code: string | null | undefined): ProviderError {
+  return new ProviderError('model', `reported ${(code ?? 'an error').slice(0, 40)}`);
+}
+
+/** Converts a message to input items. Each tool call and each result is a separate item. */
+function inputItems(message: ChatMessage): object[] {
+  switch (message.role) {
+    case 'assistant':
+      return [
+        ...(message.content === '' ? [] : [{ role: 'assistant', content: message.content }]),
+        ...(message.toolRequests ?? []).map(({ id, name, arguments: text }) => ({
+          type: 'function_call',
+          call_id: id,
+          name,
+          arguments: text,
+        })),
+      ];
+    case 'tool':
+      return [{ type: 'function_call_output', call_id: message.toolRequestId, output: message.content }];
+    default:
+      return [{ role: message.role, content: message.content }];
+  }
+}
+
+function wireTool({ name, description, parameters }: ChatTool): object {
+  // The customers' schemas do not follow the rules of strict mode, which is the default here.
+  return { type: 'function', name, description, parameters, strict: false };
+}

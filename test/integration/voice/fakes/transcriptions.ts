@@ -1,0 +1,188 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { openLoopback, type Loopback } from './loopback';
+
+/** Only `gpt-transcribe` accepts `languages` and `keywords`; other servers reject or ignore them. */
+const FIELDS = ['file', 'model', 'language', 'response_format'];
+const SAMPLE_RATE = 8_000;
+const LOUD = 600;
+/** A later request with the same beginning that is longer by this much belongs to the same turn. */
+const LONGER_BY = 0.3 * SAMPLE_RATE;
+const PAUSE = 0.25 * SAMPLE_RATE;
+const COMPARED = 0.5 * SAMPLE_RATE;
+
+/** A fault of one response. */
+export type TranscriptionFault =
+  | { kind: 'status'; status: number; headers?: Record<string, string> }
+  | { kind: 'stall' }
+  /** The connection breaks before the response. */
+  | { kind: 'cut' }
+  | { kind: 'garbage'; text: string };
+
+export interface FakeTranscriptions extends Loopback {
+  /** Adds transcripts of the caller's next turns, in order; ` | ` marks a pause of the caller. */
+  script(turns: readonly string[]): void;
+  /** The transcript of every turn without a script. */
+  unscripted: string;
+  /** Replaces the script: transcribes the samples itself. */
+  transcribe?: (pcm: Int16Array) => Promise<string>;
+  /** Faults of the next responses, one for each. */
+  faults: TranscriptionFault[];
+  /** The key that the fake requires; undefined if it requires none. */
+  key: string | undefined;
+  /** How long the fake takes for a transcript. */
+  delayMs: number;
+  requests: { fields: Record<string, string>; seconds: number; authorization: string | undefined }[];
+  /** Requests that were rejected because they were invalid, with the reason. */
+  invalid: string[];
+  /** Number of requests that the client aborted. */
+  abandoned: number;
+}
+
+/**
+ * The `/v1/audio/transcriptions` route of OpenAI, as strict as the original and the self-hosted servers together:
+ * - fields and the file's name with an extension: `TranscriptionCreateParamsBase` of the npm package `openai` 7.57.0;
+ * - a 400 with `audio_too_short` below 0.1 s: the error body in UpstreetAI/usdk issue 637 (2024-11-21);
+ * - a 403 without the key if one is configured: `verify_api_key` in `src/speaches/dependencies.py` of speaches, commit
+ *   0a20b558; OpenAI responds with 401, to the same effect;
+ * - a 404 for a model that is not installed: `src/speaches/routers/stt.py` of speaches, commit 06120fb6.
+ */
+export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
+  const script: string[] = [];
+  let last: { voice: Int16Array; parts: string[] } | undefined;
+
+  const loopback = await openLoopback({
+    onRequest(request, response) {
+      void answer(request, response);
+    },
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let done = false;
+    response.on('close', () => {
+      if (!done) fake.abandoned += 1;
+    });
+    const form = await formIn(request);
+    if (fake.hanging) return undefined;
+    const reply = (status: number, body: string, headers: Record<string, string> = {}) => {
+      done = true;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(body);
+    };
+    const pcm = form === undefined ? undefined : await samplesIn(form.get('file'));
+    const fault = faultOf(request, form, pcm, fake.key);
+    if (fault !== undefined || form === undefined || pcm === undefined) {
+      fake.invalid.push(fault?.reason ?? 'no form');
+      return reply(fault?.status ?? 400, JSON.stringify({ error: { message: fault?.reason } }));
+    }
+    const fields = Object.fromEntries([...form].map(([name, value]) => [name, nameOf(value)]));
+    const { authorization } = request.headers;
+    fake.requests.push({ fields, seconds: pcm.length / SAMPLE_RATE, authorization });
+    const scripted = fake.faults.shift();
+    if (scripted?.kind === 'stall') return undefined;
+    if (scripted?.kind === 'cut') return void response.destroy();
+    if (scripted?.kind === 'garbage') return reply(200, scripted.text);
+    if (scripted?.kind === 'status') return reply(scripted.status, '{"error":{"message":"no"}}', scripted.headers);
+    await new Promise((resolve) => setTimeout(resolve, fake.delayMs));
+    if (response.destroyed) return undefined;
+    // Whisper models begin their text with a space.
+    const text = fake.transcribe === undefined ? ` ${wordsOf(pcm)}` : await fake.transcribe(pcm);
+    return reply(200, JSON.stringify({ text, usage: null }));
+  }
+
+  /** Returns the words of the turn, as far as the audio goes. */
+  function wordsOf(pcm: Int16Array): string {
+    const { voice, pauses } = voiceIn(pcm);
+    if (last === undefined || !continues(voice, last.voice)) {
+      last = { voice, parts: (script.shift() ?? fake.unscripted).split(' | ') };
+    }
+    last.voice = voice;
+    return last.parts.slice(0, pauses + 1).join(' ');
+  }
+
+  const fake: FakeTranscriptions = Object.assign(loopback, {
+    script: (turns: readonly string[]) => void script.push(...turns),
+    unscripted: '',
+    faults: [],
+    key: undefined,
+    delayMs: 0,
+    requests: [],
+    invalid: [],
+    abandoned: 0,
+  });
+  return fake;
+}
+
+type Form = Awaited<ReturnType<Response['formData']>>;
+
+async function formIn(request: IncomingMessage): Promise<Form | undefined> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const type = request.headers['content-type'] ?? '';
+    return await new Response(Buffer.concat(chunks), { headers: { 'content-type': type } }).formData();
+  } catch {
+    return undefined;
+  }
+}
+
+function faultOf(
+  request: IncomingMessage,
+  form: Form | undefined,
+  pcm: Int16Array | undefined,
+  key: string | undefined,
+): { status: number; reason: string } | undefined {
+  if (request.method !== 'POST' || request.url !== '/v1/audio/transcriptions')
+    return { status: 404, reason: `${request.method} ${request.url}` };
+  if (key !== undefined && request.headers.authorization !== `Bearer ${key}`)
+    return { status: 403, reason: 'the key is wrong' };
+  if (form === undefined) return { status: 400, reason: 'the body is not a form' };
+  const names = [...form.keys()];
+  const unknown = names.find((name, index) => !FIELDS.includes(name) || names.indexOf(name) !== index);
+  if (unknown !== undefined) return { status: 400, reason: `the field ${unknown} is unknown or repeated` };
+  if (typeof form.get('model') !== 'string') return { status: 400, reason: 'there is no model' };
+  if (form.get('model') === 'unknown-model') return { status: 404, reason: 'the model is not installed' };
+  if (!/^[a-z]{2}$/.test(nameOf(form.get('language')))) return { status: 400, reason: 'language is not ISO-639-1' };
+  if (form.get('response_format') !== 'json') return { status: 400, reason: 'response_format is not json' };
+  if (!/\.wav$/.test(nameOf(form.get('file')))) return { status: 400, reason: 'the file has no extension' };
+  if (pcm === undefined) return { status: 400, reason: 'the file is not a WAV file of telephone audio' };
+  return pcm.length < 0.1 * SAMPLE_RATE ? { status: 400, reason: 'audio_too_short' } : undefined;
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'string' ? value : ((value as File | null)?.name ?? '');
+}
+
+/** Returns the samples of a WAV file: 8 kHz, 16 bits, one channel, with the right lengths in its header. */
+async function samplesIn(file: unknown): Promise<Int16Array | undefined> {
+  if (typeof file !== 'object' || file === null) return undefined;
+  const bytes = Buffer.from(await (file as File).arrayBuffer());
+  const isWav =
+    bytes.length >= 44 &&
+    bytes.toString('latin1', 0, 4) === 'RIFF' &&
+    bytes.readUInt32LE(4) === bytes.length - 8 &&
+    bytes.toString('latin1', 8, 16) === 'WAVEfmt ' &&
+    [bytes.readUInt16LE(20), bytes.readUInt16LE(22), bytes.readUInt32LE(24)].join() === `1,1,${SAMPLE_RATE}` &&
+    bytes.readUInt16LE(34) === 16 &&
+    bytes.toString('latin1', 36, 40) === 'data' &&
+    bytes.readUInt32LE(40) === bytes.length - 44;
+  if (!isWav) return undefined;
+  return Int16Array.from({ length: (bytes.length - 44) / 2 }, (_, i) => bytes.readInt16LE(44 + i * 2));
+}
+
+/** The samples from the first loud one to the last, and the number of pauses between them. */
+function voiceIn(pcm: Int16Array): { voice: Int16Array; pauses: number } {
+  const isLoud = (sample: number) => Math.abs(sample) > LOUD;
+  const voice = pcm.subarray(Math.max(0, pcm.findIndex(isLoud)), pcm.findLastIndex(isLoud) + 1);
+  let quiet = 0;
+  let pauses = 0;
+  for (const sample of voice) {
+    quiet = isLoud(sample) ? 0 : quiet + 1;
+    if (quiet === PAUSE) pauses += 1;
+  }
+  return { voice, pauses };
+}
+
+function continues(voice: Int16Array, before: Int16Array): boolean {
+  if (voice.length < before.length + LONGER_BY) return false;
+  return before.subarray(0, COMPARED).every((sample, i) => sample === voice[i]);
+}

@@ -1,0 +1,345 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Agent } from 'undici';
+import { createSynthesizer } from '../../../src/voice/audio/flite.js';
+import { loadVoiceActivity } from '../../../src/voice/audio/voice-activity.js';
+import { createOpenAiStt } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
+import { LANGUAGES } from '../../../src/kernel/voices.js';
+import { silence, withoutSilence } from '../../support/spoken';
+import { openFakeTranscriptions, type FakeTranscriptions } from './fakes/transcriptions';
+import { eventually } from './support/media-fixture';
+import { openPipeline, type PipelineHarness } from './support/pipeline-harness';
+
+const ANSWER_MS = 20_000;
+const FRAME_BYTES = 160;
+
+describe('the pipeline engine with an OpenAI-compatible STT', () => {
+  let pipeline: PipelineHarness;
+  let line: ReturnType<PipelineHarness['dial']>;
+  beforeEach(async () => {
+    pipeline = await openPipeline({ sttProvider: 'openai' });
+    await pipeline.factory.warm();
+  });
+  afterEach(async () => {
+    await line.hangUp();
+    await pipeline.close();
+  });
+
+  /** Starts a call and waits until the agent has said its greeting. */
+  async function startGreetedCall(script: readonly string[]): Promise<void> {
+    pipeline.transcriptions.script(script);
+    line = pipeline.dial();
+    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+  }
+
+  it('has each turn transcribed, and counts the seconds of audio that the provider bills', async () => {
+    await startGreetedCall(['Yes, that suits me.']);
+    line.say(await pipeline.speak('Yes, that suits me.'));
+    await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
+    expect(line.callerTurns()).toEqual(['Yes, that suits me.']);
+    const { requests, invalid } = pipeline.transcriptions;
+    expect(invalid).toEqual([]);
+    expect(requests[0]).toMatchObject({
+      authorization: 'Bearer stt-key',
+      fields: { file: 'speech.wav', model: 'nova-3', language: 'en', response_format: 'json' },
+    });
+    const { usage } = await line.hangUp();
+    const billed = requests.reduce((sum, { seconds }) => sum + seconds, 0);
+    expect(usage?.units['recogniser_seconds']).toBe(Math.round(billed));
+    expect(billed).toBeLessThan(line.now() / 2_000);
+    const [latency] = line.latencies;
+    const { recogniser = NaN, model = NaN, voice = NaN, own = NaN } = latency?.parts ?? {};
+    expect(Math.abs(recogniser + model + voice + own - (latency?.totalMs ?? 0))).toBeLessThanOrEqual(4);
+  });
+
+  it('reverts an early reply if the turn continues after a pause, and replies to the whole turn', async () => {
+    pipeline.chat.answers.set('Tomorrow', { says: 'This must never be heard.' });
+    pipeline.chat.answers.set('Tomorrow or the day after.', { says: 'Which of the two?' });
+    await startGreetedCall(['Tomorrow | or the day after.']);
+    const [first, second] = [await pipeline.speak('Tomorrow'), await pipeline.speak('Or the day after.')];
+    const before = pipeline.chat.requests.length;
+    line.say(withoutSilence(first));
+    line.say(silence(480));
+    line.say(withoutSilence(second));
+    await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
+    expect(line.callerTurns()).toEqual(['Tomorrow or the day after.']);
+    expect(line.agentTurns()[1]).toBe('Which of the two?');
+    const asked = pipeline.chat.requests.slice(before).map(({ messages }) => messages.at(-1)?.content);
+    expect(asked).toContain('Tomorrow');
+  });
+
+  it('does not end a turn by its first words if the caller speaks on for longer than 7 s', async () => {
+    await startGreetedCall(['Well | it is a long story.']);
+    const well = withoutSilence(await pipeline.speak('Well'));
+    const story = withoutSilence(await pipeline.speak('it is a long story'));
+    line.say(Buffer.concat([well, silence(480), ...Array.from({ length: 8 }, () => story)]));
+    await eventually(() => line.agentTurns().length === 2, 30_000);
+    expect(line.callerTurns()).toEqual(['Well it is a long story.']);
+  });
+
+  it('continues after a noise that interrupted, because the transcript has no words', async () => {
+    const afterNoise = '[The other person made a noise, without words. Continue where you stopped.]';
+    pipeline.chat.answers.set(afterNoise, { says: 'As I said, it is about tomorrow at ten.' });
+    pipeline.transcriptions.script(['']);
+    line = pipeline.dial();
+    await eventually(() => line.heard.length > 60, ANSWER_MS);
+    line.say(await pipeline.speak('Oh my!'));
+    await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
+    expect(line.agentTurns()[0]).toMatch(/\(interrupted\)$/);
+    expect(line.agentTurns()[1]).toBe('As I said, it is about tomorrow at ten.');
+    expect(line.callerTurns()).toEqual([]);
+  });
+
+  it('speaks a filler during a stall and has the turn transcribed again', async () => {
+    pipeline.transcriptions.faults.push({ kind: 'stall' });
+    await startGreetedCall(['Yes, that suits me.']);
+    line.say(await pipeline.speak('Yes, that suits me.'));
+    await eventually(() => line.agentTurns().length === 3, ANSWER_MS);
+    expect(line.agentTurns().slice(1)).toEqual(['One moment, please.', 'I see.']);
+    expect(line.callerTurns()).toEqual(['Yes, that suits me.']);
+  });
+
+  it('apologises after a second failure, and fails the call when the apology was played', async () => {
+    pipeline.transcriptions.faults.push({ kind: 'garbage', text: '<html>' }, { kind: 'status', status: 401 });
+    await startGreetedCall(['Never understood.']);
+    line.say(await pipeline.speak('Yes, that suits me.'));
+    await eventually(() => line.failed !== undefined, ANSWER_MS);
+    expect(line.failed?.message).toBe('the speech-to-text provider responded with status 401');
+    expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
+  });
+
+  it('aborts the transcription when the caller hangs up', async () => {
+    pipeline.transcriptions.delayMs = 2_500;
+    await startGreetedCall(['Too late.']);
+    line.say(await pipeline.speak('Yes, that suits me.'));
+    await eventually(() => pipeline.transcriptions.requests.length === 1, ANSWER_MS);
+    const { usage } = await line.hangUp();
+    await eventually(() => pipeline.transcriptions.abandoned === 1, 1_000);
+    expect(usage?.units['recogniser_seconds']).toBeGreaterThan(0);
+    expect(line.callerTurns()).toEqual([]);
+  });
+});
+
+describe('STT by transcriptions', () => {
+  const dispatcher = new Agent();
+  const callers = createSynthesizer();
+  let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>>;
+  let fake: FakeTranscriptions;
+  let told: string[];
+  let billed: number;
+  let stream: ReturnType<typeof openStream>;
+  beforeAll(async () => {
+    newDetector = await loadVoiceActivity();
+  });
+  beforeEach(async () => {
+    fake = await openFakeTranscriptions();
+    told = [];
+    billed = 0;
+    stream = openStream();
+  });
+  afterEach(async () => {
+    stream.close();
+    await fake.close();
+  });
+  afterAll(async () => {
+    await dispatcher.destroy();
+    await callers.close();
+  });
+
+  function openStream(account: { apiKey?: string; model?: string; baseUrl?: string } = {}, language = 'en-US') {
+    const { apiKey = '', model = 'whisper', baseUrl = `http://127.0.0.1:${fake.port}/v1/` } = account;
+    const tell = (event: string) => (text: string) => void told.push(`${event} ${text}`);
+    return createOpenAiStt({ baseUrl, apiKey, model }, { dispatcher, newDetector, timeoutMs: 1_000 }).open(language, {
+      onInterim: tell('interim'),
+      onProbableEnd: tell('probable end'),
+      onTurnContinued: () => tell('continued')(''),
+      onEnd: tell('end'),
+      onActivity: () => tell('alive')(''),
+      onBilled: (seconds) => (billed += seconds),
+      onLost: ({ message }) => tell('lost')(message),
+    });
+  }
+
+  /** Passes the audio to the stream at once, faster than real time. */
+  function push(...parts: readonly Uint8Array[]): void {
+    const audio = Buffer.concat(parts);
+    for (let at = 0; at + FRAME_BYTES <= audio.length; at += FRAME_BYTES)
+      stream.push(audio.subarray(at, at + FRAME_BYTES));
+  }
+
+  const speak = async (text: string) => withoutSilence(await callers.speak(text, 'rms'));
+
+  it('sends no key if there is none, and each language without its region', async () => {
+    const yes = await speak('Yes, of course.');
+    for (const { tag } of LANGUAGES) {
+      stream.close();
+      stream = openStream({}, tag);
+      fake.script(['Yes.']);
+      const before = told.length;
+      push(silence(300), yes, silence(800));
+      await eventually(() => told.length > before);
+    }
+    expect(fake.invalid).toEqual([]);
+    expect(fake.requests.map(({ authorization }) => authorization)).toEqual(LANGUAGES.map(() => undefined));
+    expect(new Set(fake.requests.map(({ fields }) => fields['language']))).toEqual(
+      new Set('en de es fr hi it ja nl pt'.split(' ')),
+    );
+    expect(new Set(told)).toEqual(new Set(['end Yes.']));
+  });
+
+  it.each([
+    ['a wrong key', { apiKey: 'wrong' }, 'responded with status 403'],
+    ['an unknown model', { apiKey: 'right', model: 'unknown-model' }, 'responded with status 404'],
+  ])('is lost at once because of %s, which costs nothing', async (_name, account, fault) => {
+    fake.key = 'right';
+    stream.close();
+    stream = openStream(account);
+    push(await speak('Hello there.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect(told).toEqual([`lost the speech-to-text provider ${fault}`]);
+    expect(billed).toBe(0);
+  });
+
+  it('is lost at once because of a server that is not there, which costs nothing', async () => {
+    await fake.close();
+    push(await speak('Hello there.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['lost the speech-to-text provider failed to respond: ECONNREFUSED']);
+    expect(billed).toBe(0);
+  });
+
+  it('repeats a request after 429 and 5xx, and bills it once', async () => {
+    fake.faults.push({ kind: 'status', status: 429, headers: { 'retry-after': '0' } }, { kind: 'status', status: 503 });
+    fake.script(['Hello there.']);
+    push(await speak('Hello there.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['end Hello there.']);
+    expect(fake.requests).toHaveLength(3);
+    expect(billed).toBeCloseTo(fake.requests[0]?.seconds ?? NaN);
+  });
+
+  it.each([
+    ['a provider that stays overloaded', { kind: 'status', status: 503 }, 'responded with status 503'],
+    ['a hang', { kind: 'stall' }, 'did not respond within 1000 ms'],
+    ['a broken connection', { kind: 'cut' }, 'failed to respond: UND_ERR_SOCKET'],
+    ['a response that is not JSON', { kind: 'garbage', text: 'Hello there.' }, 'sent an invalid transcript'],
+    ['a response without end', { kind: 'garbage', text: ' '.repeat(200_000) }, 'sent more than any transcript needs'],
+  ] as const)('is lost after %s, within the deadline', async (_name, fault, message) => {
+    fake.faults.push(...Array.from({ length: 20 }, () => fault));
+    const speech = await speak('Hello there.');
+    const began = performance.now();
+    push(speech, silence(800));
+    await eventually(() => told.length > 0);
+    expect(told).toEqual([`lost the speech-to-text provider ${message}`]);
+    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(fake.requests.length).toBeLessThan(5);
+  });
+
+  it('follows no redirect, so that neither the key nor the audio reaches another server', async () => {
+    const reached: string[] = [];
+    const target = await serve((url) => void reached.push(url), 200);
+    const { port } = target.address() as AddressInfo;
+    const redirect = await serve(() => undefined, 307, `http://127.0.0.1:${port}/v1/audio/transcriptions`);
+    stream.close();
+    stream = openStream({ apiKey: 'key', baseUrl: `http://127.0.0.1:${(redirect.address() as AddressInfo).port}/v1` });
+    push(await speak('Hello there.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect(told[0]).toMatch(/^lost /);
+    expect(reached).toEqual([]);
+    for (const server of [target, redirect]) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('cuts a long turn into pieces of at most 30 s, and joins their words in order', async () => {
+    const words = await speak('and then we went along the river');
+    const many = (seconds: number) => Array.from({ length: Math.ceil((seconds * 8_000) / words.length) }, () => words);
+    const texts = ['one', 'two', 'three'];
+    fake.transcribe = async () => {
+      const index = fake.requests.length - 1;
+      // The first transcript arrives last.
+      await new Promise((resolve) => setTimeout(resolve, index === 0 ? 400 : 0));
+      return texts[index] ?? 'more';
+    };
+    for (const part of many(70)) {
+      push(part);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    push(silence(800));
+    await eventually(() => told.some((event) => event.startsWith('end ')));
+    expect(told.at(-1)).toMatch(/^end one two three/);
+    expect(Math.max(...fake.requests.map(({ seconds }) => seconds))).toBeLessThanOrEqual(30);
+    const total = fake.requests.reduce((sum, { seconds }) => sum + seconds, 0);
+    expect(Math.abs(total - 70)).toBeLessThan(5);
+    expect(billed).toBeCloseTo(total);
+  });
+
+  it('asks for a turn with many pauses a few times only, so that its costs do not multiply', async () => {
+    const digit = await speak('seven');
+    fake.unscripted = 'Seven.';
+    for (let count = 0; count < 15; count += 1) {
+      push(digit, silence(440));
+      await eventually(() => fake.requests.length === 0 || told.length > 0);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    push(silence(400));
+    await eventually(() => told.some((event) => event.startsWith('end ')));
+    const spoken = (15 * (digit.length + 440 * 8)) / 8_000;
+    expect(told.filter((event) => event.startsWith('end '))).toEqual(['end Seven.']);
+    expect(billed).toBeLessThan(3 * spoken);
+  });
+
+  it('reports two turns in order if the first transcript comes late', async () => {
+    const [first, second] = [await speak('I am the first.'), await speak('And I am the second one.')];
+    fake.transcribe = async () => {
+      const index = fake.requests.length;
+      await new Promise((resolve) => setTimeout(resolve, index === 1 ? 400 : 0));
+      return index === 1 ? 'first' : 'second';
+    };
+    push(first, silence(800));
+    await eventually(() => fake.requests.length === 1);
+    push(second, silence(800));
+    await eventually(() => told.length >= 2);
+    expect(told).toEqual(['end first', 'end second']);
+  });
+
+  it('ignores the words of a discarded turn, and hears the next one', async () => {
+    fake.delayMs = 100;
+    push(await speak('This is discarded.'), silence(560));
+    await eventually(() => fake.requests.length === 1);
+    stream.discardTurn();
+    await eventually(() => fake.abandoned === 1);
+    fake.script(['This is another turn.']);
+    push(silence(600), await speak('This is another turn.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['end This is another turn.']);
+  });
+
+  it('reports that it is alive if it heard no voice when the session asks for words', async () => {
+    push(silence(2_000));
+    stream.finalize();
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['alive ']);
+    expect(fake.requests).toEqual([]);
+  });
+
+  it('transcribes what it has heard when the session asks for words', async () => {
+    fake.script(['Hello there.']);
+    push(await speak('Hello there, this goes on'), silence(100));
+    stream.finalize();
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['end Hello there.']);
+  });
+});
+
+/** Starts a server that answers every request with this status. */
+async function serve(onRequest: (url: string) => void, status: number, location?: string): Promise<Server> {
+  const server = createServer((request, response) => {
+    onRequest(request.url ?? '');
+    request.resume();
+    response.writeHead(status, location === undefined ? {} : { location }).end('{"text":"no"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
