@@ -6,7 +6,10 @@ import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
 const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
 const socketUrl = z.url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' });
 
-/** Environment variables of the engines. */
+/**
+ * Environment variables of the engines. OpenAI's models are ones without an announced shutdown in the types of the npm
+ * package `openai` 7.57.0 (ChatModel, RealtimeSessionCreateRequest, AudioTranscription).
+ */
 export const engineVariables = {
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
     description:
@@ -40,7 +43,7 @@ export const engineVariables = {
   OPENAI_CONCLUSION_MODEL: z
     .string()
     .min(1)
-    .default('gpt-4.1-mini')
+    .default('gpt-6-luna')
     .describe('model that summarises a call and extracts its output parameters'),
   OPENAI_TURN_DETECTION: z
     .enum(['server_vad', 'semantic_vad'])
@@ -81,7 +84,12 @@ export const engineVariables = {
     description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
     shown: 'OpenAI’s',
   }),
-  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('language model of `pipeline`'),
+  LLM_MODEL: z.string().min(1).default('gpt-6-luna').describe('language model of `pipeline`'),
+  LLM_REASONING_EFFORT: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional().meta({
+    description:
+      '`reasoning_effort` of `LLM_MODEL` and `OPENAI_CONCLUSION_MODEL`: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. With tools, current OpenAI models accept only `none` on `/chat/completions`',
+    shown: '`none` for the families `gpt-5.6` and `gpt-6`, else not sent',
+  }),
   TTS_PROVIDER: z
     .enum(['elevenlabs', 'openai'])
     .default('elevenlabs')
@@ -89,11 +97,10 @@ export const engineVariables = {
   ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
   TTS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=openai`'),
   TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
-  TTS_MODEL: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
+  TTS_MODEL: z.string().min(1).optional().meta({
+    description: 'model of text to speech; required by `TTS_PROVIDER=openai`',
+    shown: '`eleven_flash_v2_5` with `elevenlabs`',
+  }),
   TTS_VOICES: z
     .string()
     .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=21m00Tcm4TlvDq8ikWAM')
@@ -124,6 +131,8 @@ export interface OpenAiRealtimeSettings {
   transcriptionModel: string;
   /** Chat model that summarises a call and extracts its output parameters. */
   conclusionModel: string;
+  /** Set if the operator chose the reasoning effort of the chat model. */
+  reasoningEffort?: string;
   turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
 }
 
@@ -144,6 +153,10 @@ export function engineSettings(values: EngineVariables) {
   };
 }
 
+function reasoningOf({ LLM_REASONING_EFFORT: reasoningEffort }: EngineVariables): { reasoningEffort?: string } {
+  return reasoningEffort === undefined ? {} : { reasoningEffort };
+}
+
 function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings | undefined {
   if (values.OPENAI_API_KEY === undefined) return undefined;
   return {
@@ -152,6 +165,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
     model: values.OPENAI_REALTIME_MODEL,
     transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
     conclusionModel: values.OPENAI_CONCLUSION_MODEL,
+    ...reasoningOf(values),
     turnDetection:
       values.OPENAI_TURN_DETECTION === 'server_vad'
         ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
@@ -162,7 +176,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
 /** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
   stt: { baseUrl: string; apiKey: string; model: string };
-  llm: { baseUrl: string; apiKey: string; model: string };
+  llm: { baseUrl: string; apiKey: string; model: string; reasoningEffort?: string };
   tts: {
     provider: 'elevenlabs' | 'openai';
     baseUrl: string;
@@ -186,7 +200,9 @@ const TTS_PROVIDERS = {
   openai: {
     key: 'TTS_API_KEY',
     baseUrl: 'https://api.openai.com/v1',
-    model: 'gpt-4o-mini-tts',
+    // No default: OpenAI shuts down all its models for /audio/speech on 2027-01-06 and offers no successor there
+    // (SpeechModel in the npm package openai 7.57.0; https://developers.openai.com/api/docs/guides/text-to-speech).
+    model: undefined,
     defaultVoice: 'coral',
     voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
   },
@@ -207,14 +223,20 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   if (values.TTS_PROVIDER === 'elevenlabs' && !/^wss?:/.test(baseUrl)) {
     throw new Error('TTS_BASE_URL must begin with wss:// or ws:// if TTS_PROVIDER=elevenlabs.');
   }
+  const model = values.TTS_MODEL ?? provider.model;
+  if (model === undefined) {
+    throw new Error(
+      'TTS_PROVIDER=openai needs TTS_MODEL: a model of the server at TTS_BASE_URL. OpenAI itself stops its speech models on 2027-01-06.',
+    );
+  }
   return {
     stt: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
-    llm: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
+    llm: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL, ...reasoningOf(values) },
     tts: {
       provider: values.TTS_PROVIDER,
       baseUrl: bare(baseUrl),
       apiKey: ttsKey,
-      model: values.TTS_MODEL ?? provider.model,
+      model,
       voices: { ...provider.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
       defaultVoice: provider.defaultVoice,
     },

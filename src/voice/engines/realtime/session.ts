@@ -56,10 +56,9 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
 
   /** @param counted resolves when the usage of the last response is counted */
   async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
-    const { baseUrl, apiKey, conclusionModel: model } = deps.settings;
-    const chat = { baseUrl, apiKey, model };
+    const { baseUrl, apiKey, conclusionModel: model, reasoningEffort } = deps.settings;
     const conclusion = await concludeCall({
-      chat,
+      chat: { baseUrl, apiKey, model, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) },
       call,
       turns: transcriptSoFar(),
       withinMs,

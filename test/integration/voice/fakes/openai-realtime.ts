@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { ScriptedTurn } from '../engine-contract';
+import { chatRejection } from './openai-models';
 import { openSession } from './openai-realtime-session';
 import type { FakeSession, Nastiness } from './openai-realtime-session';
 
@@ -48,12 +49,18 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
       if (nasty.hangs) return;
       const body = Buffer.concat(chunks).toString('utf8');
       conclusions.push({ body, authorization: request.headers.authorization });
-      const { status, text, breaksOff } =
-        request.url === '/v1/chat/completions' ? conclusion(body) : { status: 404, text: '{"error":{}}' };
+      const { status, text, breaksOff } = conclusionOf(request, body);
       response.writeHead(status, { 'content-type': 'application/json' });
       if (breaksOff) response.write(text.slice(0, 20), () => response.destroy());
       else response.end(text);
     });
+  }
+
+  function conclusionOf({ url }: IncomingMessage, body: string): ReturnType<typeof conclusion> {
+    if (url !== '/v1/chat/completions') return { status: 404, text: '{"error":{}}' };
+    const rejection = chatRejection(JSON.parse(body) as Record<string, unknown>);
+    if (rejection === undefined) return conclusion(body);
+    return { status: rejection.status, text: JSON.stringify({ error: rejection.error }) };
   }
 
   http.on('upgrade', (request, socket, head) => {

@@ -18,6 +18,8 @@ export interface PipelineOptions {
   silence?: Partial<SilenceTimeouts>;
   timeouts?: PipelineTimeouts;
   prices?: Record<string, number>;
+  /** Changes to the settings of the chat model. */
+  llm?: Partial<PipelineSettings['llm']>;
 }
 
 export type PipelineHarness = Awaited<ReturnType<typeof openPipeline>>;
@@ -37,7 +39,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
       apiKey: 'stt-key',
       model: options.sttModel ?? 'nova-3',
     },
-    llm: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'test-model' },
+    llm: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'gpt-6-luna', ...options.llm },
     tts: {
       provider,
       baseUrl: provider === 'elevenlabs' ? `ws://127.0.0.1:${tts.port}` : `http://127.0.0.1:${tts.port}/v1`,
