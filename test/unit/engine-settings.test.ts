@@ -29,6 +29,17 @@ describe('the settings of engines', () => {
     }
   });
 
+  it('name no model by default whose end OpenAI has announced', () => {
+    const { openaiRealtime, pipeline } = parseConfig(KEYS).engines;
+    const { model, transcriptionModel, conclusionModel } = openaiRealtime ?? {};
+    const models = [model, transcriptionModel, conclusionModel, pipeline?.llm.model];
+    expect(models).toEqual(['gpt-realtime-2.1', 'gpt-transcribe', 'gpt-6-luna', 'gpt-6-luna']);
+    // The deprecated values in the types of the npm package openai 7.57.0.
+    const retiring =
+      /^(gpt-realtime(-mini)?|gpt-audio-mini|whisper-1|gpt-4o.*|gpt-4\.1.*|gpt-5(-mini|-nano)?|gpt-5\.1|gpt-5\.4-nano|o[134].*)$/;
+    for (const name of models) expect(name).not.toMatch(retiring);
+  });
+
   it('choose a reasoning effort only if the operator does', () => {
     const chosen = (env: Record<string, string>) => {
       const { openaiRealtime, pipeline } = parseConfig({ ...KEYS, ...env }).engines;

@@ -34,12 +34,8 @@ export const engineVariables = {
   OPENAI_BASE_URL: url
     .default('https://api.openai.com/v1')
     .meta({ description: 'base URL of OpenAI’s interfaces or of a compatible server', shown: 'OpenAI’s' }),
-  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime').describe('model that conducts the conversation'),
-  OPENAI_TRANSCRIPTION_MODEL: z
-    .string()
-    .min(1)
-    .default('gpt-4o-mini-transcribe')
-    .describe('model that transcribes the caller'),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime-2.1').describe('model that conducts the conversation'),
+  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-transcribe').describe('model that transcribes the caller'),
   OPENAI_CONCLUSION_MODEL: z
     .string()
     .min(1)
