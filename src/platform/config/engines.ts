@@ -7,7 +7,10 @@ const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with
 
 const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
 
-/** Environment variables of the engines. */
+/**
+ * Environment variables of the engines. OpenAI's models are ones without an announced shutdown in the types of the npm
+ * package `openai` 7.57.0 (ChatModel, RealtimeSessionCreateRequest, AudioTranscription).
+ */
 export const engineVariables = {
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
     description:
@@ -32,16 +35,12 @@ export const engineVariables = {
   OPENAI_BASE_URL: url
     .default('https://api.openai.com/v1')
     .meta({ description: 'base URL of OpenAI’s interfaces or of a compatible server', shown: 'OpenAI’s' }),
-  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime').describe('model that conducts the conversation'),
-  OPENAI_TRANSCRIPTION_MODEL: z
-    .string()
-    .min(1)
-    .default('gpt-4o-mini-transcribe')
-    .describe('model that transcribes the caller'),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime-2.1').describe('model that conducts the conversation'),
+  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-transcribe').describe('model that transcribes the caller'),
   OPENAI_CONCLUSION_MODEL: z
     .string()
     .min(1)
-    .default('gpt-4.1-mini')
+    .default('gpt-6-luna')
     .describe('model that summarizes a call and extracts its output parameters'),
   OPENAI_TURN_DETECTION: z
     .enum(['server_vad', 'semantic_vad'])
@@ -95,7 +94,12 @@ export const engineVariables = {
     description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
     shown: 'OpenAI’s',
   }),
-  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('language model of `pipeline`'),
+  LLM_MODEL: z.string().min(1).default('gpt-6-luna').describe('language model of `pipeline`'),
+  LLM_REASONING_EFFORT: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional().meta({
+    description:
+      '`reasoning_effort` of `LLM_MODEL` and `OPENAI_CONCLUSION_MODEL`: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. With tools, current OpenAI models accept only `none` on `/chat/completions`',
+    shown: '`none` for the families `gpt-5.6` and `gpt-6`, else not sent',
+  }),
   TTS_PROVIDER: z
     .enum(['elevenlabs', 'openai'])
     .default('elevenlabs')
@@ -107,11 +111,10 @@ export const engineVariables = {
     .optional()
     .describe(`key of text to speech with \`TTS_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
   TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
-  TTS_MODEL: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
+  TTS_MODEL: z.string().min(1).optional().meta({
+    description: 'model of text to speech; required by `TTS_PROVIDER=openai`',
+    shown: '`eleven_flash_v2_5` with `elevenlabs`',
+  }),
   TTS_VOICES: z
     .string()
     .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=21m00Tcm4TlvDq8ikWAM')
@@ -142,6 +145,8 @@ export interface OpenAiRealtimeSettings {
   transcriptionModel: string;
   /** Chat model that summarizes a call and extracts its output parameters. */
   conclusionModel: string;
+  /** Set if the operator chose the reasoning effort of the chat model. */
+  reasoningEffort?: string;
   turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
 }
 
@@ -162,6 +167,10 @@ export function engineSettings(values: EngineVariables) {
   };
 }
 
+function reasoningOf({ LLM_REASONING_EFFORT: reasoningEffort }: EngineVariables): { reasoningEffort?: string } {
+  return reasoningEffort === undefined ? {} : { reasoningEffort };
+}
+
 function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings | undefined {
   if (values.OPENAI_API_KEY === undefined) return undefined;
   return {
@@ -170,6 +179,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
     model: values.OPENAI_REALTIME_MODEL,
     transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
     conclusionModel: values.OPENAI_CONCLUSION_MODEL,
+    ...reasoningOf(values),
     turnDetection:
       values.OPENAI_TURN_DETECTION === 'server_vad'
         ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
@@ -187,7 +197,7 @@ interface ProviderAccount {
 /** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
   stt: ProviderAccount & { provider: 'deepgram' | 'openai' };
-  llm: ProviderAccount & { provider: 'openai' | 'openai-responses' };
+  llm: ProviderAccount & { provider: 'openai' | 'openai-responses'; reasoningEffort?: string };
   tts: ProviderAccount & {
     provider: 'elevenlabs' | 'openai';
     /** The provider's voice id for each of our voices. */
@@ -238,7 +248,9 @@ const TTS_PROVIDERS = {
     key: 'TTS_API_KEY',
     keyIsOptional: true,
     baseUrl: 'https://api.openai.com/v1',
-    model: 'gpt-4o-mini-tts',
+    // No default: OpenAI shuts down all its models for /audio/speech on 2027-01-06 and offers no successor there
+    // (SpeechModel in the npm package openai 7.57.0; https://developers.openai.com/api/docs/guides/text-to-speech).
+    model: undefined,
     defaultVoice: 'coral',
     voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
   },
@@ -270,17 +282,28 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   }
   assertScheme('STT', values.STT_PROVIDER, sttUrl, stt.baseUrl);
   assertScheme('TTS', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
+  const ttsModel = values.TTS_MODEL ?? tts.model;
+  if (ttsModel === undefined) {
+    throw new Error(
+      'TTS_PROVIDER=openai needs TTS_MODEL: a model of the server at TTS_BASE_URL. OpenAI itself stops its speech models on 2027-01-06.',
+    );
+  }
   const account = ({ key }: { key: ProviderKey }, address: string) => ({
     baseUrl: bare(address),
     apiKey: values[key] ?? '',
   });
   return {
     stt: { provider: values.STT_PROVIDER, ...account(stt, sttUrl), model: values.STT_MODEL ?? stt.model },
-    llm: { provider: values.LLM_PROVIDER, ...account(llm, llmUrl), model: values.LLM_MODEL },
+    llm: {
+      provider: values.LLM_PROVIDER,
+      ...account(llm, llmUrl),
+      model: values.LLM_MODEL,
+      ...reasoningOf(values),
+    },
     tts: {
       provider: values.TTS_PROVIDER,
       ...account(tts, ttsUrl),
-      model: values.TTS_MODEL ?? tts.model,
+      model: ttsModel,
       voices: { ...tts.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
       defaultVoice: tts.defaultVoice,
     },
