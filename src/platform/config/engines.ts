@@ -96,9 +96,13 @@ export const engineVariables = {
     .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
   TTS_VOICES: z
     .string()
-    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=21m00Tcm4TlvDq8ikWAM')
+    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=ID,cobalt=ID')
     .default('')
-    .meta({ description: 'the provider’s id for each voice, such as `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
+    .meta({
+      description:
+        'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](conversation.md#voices-of-elevenlabs) are used',
+      shown: 'OpenAI’s voices, or those of the ElevenLabs account',
+    }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
@@ -170,8 +174,8 @@ export interface PipelineSettings {
     model: string;
     /** The provider's voice id for each of our voices. */
     voices: Record<string, string>;
-    /** The provider's voice id for voices that are not in `voices`. */
-    defaultVoice: string;
+    /** The provider's voice id for voices that are not in `voices`. Absent if `voices` is empty. */
+    defaultVoice: string | undefined;
   };
 }
 
@@ -180,8 +184,9 @@ const TTS_PROVIDERS = {
     key: 'ELEVENLABS_API_KEY',
     baseUrl: 'wss://api.elevenlabs.io',
     model: 'eleven_flash_v2_5',
-    defaultVoice: '21m00Tcm4TlvDq8ikWAM',
-    voices: { cobalt: 'pNInz6obpgDQGcFmaJgB', slate: 'JBFqnCBsd6RMkjVDRZzb', copper: 'ErXwobaYiN019PkySvjV' },
+    // No voice belongs to every account. Without TTS_VOICES, media processes use voices that the account has.
+    defaultVoice: undefined,
+    voices: {},
   },
   openai: {
     key: 'TTS_API_KEY',
@@ -207,6 +212,7 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   if (values.TTS_PROVIDER === 'elevenlabs' && !/^wss?:/.test(baseUrl)) {
     throw new Error('TTS_BASE_URL must begin with wss:// or ws:// if TTS_PROVIDER=elevenlabs.');
   }
+  const voices = Object.fromEntries(list(values.TTS_VOICES).map(textPairOf));
   return {
     stt: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
     llm: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
@@ -215,8 +221,8 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
       baseUrl: bare(baseUrl),
       apiKey: ttsKey,
       model: values.TTS_MODEL ?? provider.model,
-      voices: { ...provider.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
-      defaultVoice: provider.defaultVoice,
+      voices: { ...provider.voices, ...voices },
+      defaultVoice: provider.defaultVoice ?? Object.values(voices)[0],
     },
   };
 }

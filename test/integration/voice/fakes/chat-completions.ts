@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
+import { answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
 interface WireMessage {
   role: string;
@@ -41,6 +42,7 @@ export interface FakeChat extends Loopback {
   requests: { messages: WireMessage[]; tools?: { function: { name: string } }[] }[];
   /** The number of streamed responses that the client aborted. */
   abandoned: number;
+  lists: FakeLists;
 }
 
 /**
@@ -49,6 +51,7 @@ export interface FakeChat extends Loopback {
 export async function openFakeChat(): Promise<FakeChat> {
   const loopback = await openLoopback({
     onRequest(request, response) {
+      if (fake.hanging || answerOpenAiLists(request, response, fake.lists)) return;
       void bodyOf(request).then((body) => {
         if (fake.hanging) return;
         if (body['response_format'] !== undefined) return conclude(body, response);
@@ -150,6 +153,7 @@ export async function openFakeChat(): Promise<FakeChat> {
     summary: 'The appointment was talked about.',
     requests: [],
     abandoned: 0,
+    lists: fakeLists('llm-key', ['test-model']),
   });
   return fake;
 }
