@@ -77,6 +77,15 @@ describe('the configuration of the pipeline engine', () => {
     });
   });
 
+  it('has no voice ids of ElevenLabs, whose voices differ by account, and uses the first one for voices without an id', () => {
+    const ttsOf = (env: NodeJS.ProcessEnv) => parseConfig({ ...KEYS, ...env }).engines.pipeline?.tts;
+    expect(ttsOf({})).toMatchObject({ voices: {}, defaultVoice: undefined });
+    const voices = { cobalt: 'first', amber: 'second' };
+    expect(ttsOf({ TTS_VOICES: 'cobalt=first,amber=second' })).toMatchObject({ voices, defaultVoice: 'first' });
+    const openai = ttsOf({ TTS_PROVIDER: 'openai', TTS_API_KEY: 't', TTS_MODEL: 'm', TTS_VOICES: 'cobalt=ash' });
+    expect(openai).toMatchObject({ voices: { cobalt: 'ash', slate: 'ash', copper: 'echo' }, defaultVoice: 'coral' });
+  });
+
   it('accepts only agents with languages that its STT model supports', () => {
     const german = { voice: 'amber', language: 'de-DE', engine: 'pipeline' };
     const nova = parseConfig({ ...KEYS });

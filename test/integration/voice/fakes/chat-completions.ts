@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
 import { chatRejection, type OpenAiRejection } from './openai-models';
+import { answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
 interface WireMessage {
   role: string;
@@ -48,6 +49,7 @@ export interface FakeChat extends Loopback {
   requests: { messages: WireMessage[]; tools?: { function: { name: string } }[]; reasoning_effort?: string }[];
   /** The number of streamed responses that the client aborted. */
   abandoned: number;
+  lists: FakeLists;
 }
 
 /**
@@ -57,6 +59,7 @@ export interface FakeChat extends Loopback {
 export async function openFakeChat(): Promise<FakeChat> {
   const loopback = await openLoopback({
     onRequest(request, response) {
+      if (fake.hanging || answerOpenAiLists(request, response, fake.lists)) return;
       void bodyOf(request).then((body) => {
         if (fake.hanging) return;
         const rejection = fake.rejects(body);
@@ -170,6 +173,7 @@ export async function openFakeChat(): Promise<FakeChat> {
     conclusions: [],
     requests: [],
     abandoned: 0,
+    lists: fakeLists('llm-key', ['test-model']),
   });
   return fake;
 }

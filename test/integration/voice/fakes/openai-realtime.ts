@@ -7,6 +7,7 @@ import type { ScriptedTurn } from '../engine-contract';
 import { chatRejection, realtimeModelFault } from './openai-models';
 import { openSession } from './openai-realtime-session';
 import type { FakeSession, Nastiness } from './openai-realtime-session';
+import { answerOpenAiLists, fakeLists } from './provider-lists';
 
 export type FakeRealtime = Awaited<ReturnType<typeof startFakeRealtime>>;
 
@@ -39,11 +40,13 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     text: chatAnswer({ summary: 'The appointment was talked about.', values: {} }),
   });
   let upgrades = 0;
+  const lists = fakeLists('test-key', ['gpt-realtime', 'gpt-4o-mini-transcribe', 'gpt-4.1-mini']);
 
   const http = createServer(answer);
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
+    if (!nasty.hangs && answerOpenAiLists(request, response, lists)) return;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -105,6 +108,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     nasty,
     sessions,
     conclusions,
+    lists,
     baseUrl: `http://127.0.0.1:${port}/v1`,
     upgrades: () => upgrades,
     /** Sets the responses to the caller's turns of the next session. */
