@@ -10,7 +10,7 @@ import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequestDocument } from '../src/calls/call-request-model.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
-import type { RefusalReports } from '../src/telephony/refusal-reports.js';
+import type { RejectionReports } from '../src/telephony/rejection-reports.js';
 import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
 
 interface Deps {
@@ -20,7 +20,7 @@ interface Deps {
   pacing: DialPacing;
   requests: CallRequests;
   bindings: CarrierBindings;
-  refusalReports: RefusalReports;
+  rejectionReports: RejectionReports;
 }
 
 /**
@@ -41,7 +41,7 @@ const TEST_DIALS_OF_ACCOUNT = 4;
  * placed, and the workflow should dial again after that time, which does not count as an attempt.
  */
 export type Dialed =
-  | Exclude<DialOutcome, { refusal?: unknown }>
+  | Exclude<DialOutcome, { rejection?: unknown }>
   | { outcome: 'refused'; endReason: EndReason }
   | { outcome: 'throttled'; afterMs?: number };
 
@@ -61,7 +61,7 @@ interface CarrierCallTarget {
 
 /** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
 export function createCarrierActivities(deps: Deps) {
-  const { config, carriers, dialGate, pacing, requests, bindings, refusalReports } = deps;
+  const { config, carriers, dialGate, pacing, requests, bindings, rejectionReports } = deps;
   const perTarget = TEST_DIALS_OF_ACCOUNT;
   const testDials = createBulkhead({ total: TEST_DIALS, perTarget, perAccount: perTarget });
 
@@ -114,8 +114,8 @@ export function createCarrierActivities(deps: Deps) {
       // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
       await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
     }
-    await refusalReports.report(callId, mode, dialed);
-    return withoutRefusal(dialed);
+    await rejectionReports.report(callId, mode, dialed);
+    return withoutRejection(dialed);
   }
 
   return {
@@ -157,7 +157,7 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    /** Prevents a carrier call from being bound to our call later. Returns the carrier call already bound, if any. */
+    /** Prevents that a carrier call is bound to our call later. Returns the carrier call already bound, if any. */
     async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
       const row = await bindings.close(input.callId);
       return row.closed ? {} : { carrierSid: row.carrierSid };
@@ -181,7 +181,7 @@ export function createCarrierActivities(deps: Deps) {
 }
 
 /** Leaves out the carrier's reason, which workflows do not need. */
-function withoutRefusal(dialed: DialOutcome): Dialed {
+function withoutRejection(dialed: DialOutcome): Dialed {
   if (dialed.outcome === 'refused') return { outcome: 'refused', endReason: dialed.endReason };
   if (dialed.outcome !== 'throttled') return dialed;
   return { outcome: 'throttled', ...(dialed.afterMs === undefined ? {} : { afterMs: dialed.afterMs }) };

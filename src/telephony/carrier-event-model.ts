@@ -1,18 +1,18 @@
 import { Schema } from 'mongoose';
 
 /**
- * A status callback as received, or a dial that the carrier refused. Late callbacks, and those that change nothing, are
+ * A status callback as received, or a dial that the carrier rejected. Late callbacks, and those that change nothing, are
  * stored, too. It contains no phone numbers.
  */
 export interface CarrierEventDocument {
   /**
    * `<call id>:<carrier's call id>:<sequence>`, with the status in place of a missing sequence number. A repeated
-   * callback has the same sequence number and therefore the same id. A refused dial has `none` in place of the carrier's
+   * callback has the same sequence number and therefore the same id. A rejected dial has `none` in place of the carrier's
    * call id.
    */
   _id: string;
   callId: string;
-  /** Absent for a refused dial. */
+  /** Absent for a rejected dial. */
   carrierSid?: string;
   sequence?: number;
   status: string;
@@ -22,9 +22,9 @@ export interface CarrierEventDocument {
   durationSeconds?: number;
   sipCode?: number;
   answeredBy?: string;
-  /** The carrier's error code of a refused dial. */
+  /** The carrier's error code of a rejected dial. */
   errorCode?: string;
-  /** Whether only the operator of the service can remove the cause of the refusal. */
+  /** Whether only the operator of the service can remove the cause of the rejection. */
   isOperatorFault?: boolean;
 }
 

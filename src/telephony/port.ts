@@ -40,14 +40,14 @@ export interface CarrierCall {
 export type DialOutcome =
   /** `queuedMs`: the carrier dials the call only after about this time. Absent: at once. */
   | { outcome: 'accepted'; carrierSid: string; queuedMs?: number }
-  | { outcome: 'refused'; endReason: EndReason; refusal?: CarrierRefusal }
+  | { outcome: 'refused'; endReason: EndReason; rejection?: CarrierRejection }
   /** `afterMs`: when to dial again; the carrier gave a reason that lasts. Absent: soon. */
-  | { outcome: 'throttled'; afterMs?: number; refusal?: CarrierRefusal }
+  | { outcome: 'throttled'; afterMs?: number; rejection?: CarrierRejection }
   | { outcome: 'unreachable' }
   | { outcome: 'ambiguous' };
 
-/** The carrier's own reason for a refusal. Contains no phone number. */
-export interface CarrierRefusal {
+/** The carrier's own reason for a rejection. Contains no phone number. */
+export interface CarrierRejection {
   /** The carrier's error code, or the HTTP status. */
   code: string;
   /** Tells the operator what to do. Present only if the operator's account or settings are the cause. */

@@ -249,7 +249,7 @@ describe('calls on the running service', () => {
       },
     );
 
-    it('are dialed once, or not at all if the carrier refuses them', async () => {
+    it('are dialed once, or not at all if the carrier rejects them', async () => {
       const carried = await carrierCalls();
       const dialed = (script: string) => carried.filter(({ to }) => to === `+120255501${script}`).length;
       expect(LATER_ENDS.map(([script]) => [script, dialed(script)])).toEqual(

@@ -53,13 +53,13 @@ const respondWith =
 const carrierError = (status: number, code: number) =>
   respondWith(status, { code, message: 'The number +12025550100', status });
 
-const refusalOf = (code: string) => ({ refusal: { code, remedy: expect.stringMatching(/\w{3}/) } });
+const rejectionOf = (code: string) => ({ rejection: { code, remedy: expect.stringMatching(/\w{3}/) } });
 const operatorFault = (code: string, endReason = 'internal_error') => ({
   outcome: 'refused',
   endReason,
-  ...refusalOf(code),
+  ...rejectionOf(code),
 });
-const throttledBy = (code: string) => ({ outcome: 'throttled', ...refusalOf(code) });
+const throttledBy = (code: string) => ({ outcome: 'throttled', ...rejectionOf(code) });
 
 describe('dial', () => {
   it.each<[string, RequestListener, object]>([
@@ -77,20 +77,20 @@ describe('dial', () => {
     [
       '21211',
       carrierError(400, 21211),
-      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21211' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21211' } },
     ],
     [
       '21214',
       carrierError(400, 21214),
-      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21214' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21214' } },
     ],
     [
       '21217',
       carrierError(400, 21217),
-      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21217' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21217' } },
     ],
     ['21215', carrierError(400, 21215), operatorFault('21215', 'rejected')],
-    ['21216', carrierError(403, 21216), { outcome: 'refused', endReason: 'rejected', refusal: { code: '21216' } }],
+    ['21216', carrierError(403, 21216), { outcome: 'refused', endReason: 'rejected', rejection: { code: '21216' } }],
     ['bad credentials', carrierError(401, 20003), operatorFault('20003')],
     ['401 without a code', respondWith(401, 'no'), operatorFault('HTTP 401')],
     ['403 without a code', respondWith(403, {}), operatorFault('HTTP 403')],
@@ -100,17 +100,17 @@ describe('dial', () => {
     [
       'another 4xx',
       carrierError(400, 21299),
-      { outcome: 'refused', endReason: 'carrier_failed', refusal: { code: '21299' } },
+      { outcome: 'refused', endReason: 'carrier_failed', rejection: { code: '21299' } },
     ],
     [
       'a 4xx with a code that is a text',
       respondWith(400, { code: '+12025550100', message: '' }),
-      { outcome: 'refused', endReason: 'carrier_failed', refusal: { code: 'HTTP 400' } },
+      { outcome: 'refused', endReason: 'carrier_failed', rejection: { code: 'HTTP 400' } },
     ],
     [
       'a 4xx that is not JSON',
       respondWith(400, '<html>'),
-      { outcome: 'refused', endReason: 'carrier_failed', refusal: { code: 'HTTP 400' } },
+      { outcome: 'refused', endReason: 'carrier_failed', rejection: { code: 'HTTP 400' } },
     ],
     ...[400, 403, 429].map((status): [string, RequestListener, object] => [
       `10004 with status ${status}`,
@@ -131,7 +131,7 @@ describe('dial', () => {
     [
       '400 by RFC 9457',
       respondWith(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
-      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21211' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21211' } },
     ],
     ['201 with an empty body', respondWith(201, ''), { outcome: 'ambiguous' }],
     ['201 without a call', respondWith(201, {}), { outcome: 'ambiguous' }],

@@ -54,7 +54,7 @@ export interface CallCourse {
 }
 
 export type SimulatedCallEvent =
-  /** @param queuedMs how long the call waits for its turn */
+  /** @param queuedMs how long the call waits in the queue */
   | { type: 'placed'; queuedMs?: number }
   | { type: 'arrived' }
   | { type: 'dialed' }

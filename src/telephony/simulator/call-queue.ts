@@ -5,7 +5,7 @@ import type { CarrierAccount } from '../../platform/config/config.js';
  * order. Inbound calls and `<Dial>` do not count.
  */
 export interface CallQueue {
-  /** Takes the next free place of an account. @returns how long the call is queued, in ms */
+  /** Takes the next slot of an account. @returns how long the call is queued, in ms */
   join(account: CarrierAccount): number;
 }
 

@@ -60,7 +60,7 @@ export interface CallRecord extends CallProgress {
   readonly forwardedFrom?: string;
   readonly scenario: string;
   readonly createdAt: number;
-  /** How long the call waited for its turn before it was dialed, in ms. */
+  /** How long the call waits in the queue before it is dialed, in ms. */
   readonly queuedMs: number;
   /** When the list of calls shows the call, in ms since the epoch. Twilio's list is eventually consistent. */
   readonly listedAt: number;

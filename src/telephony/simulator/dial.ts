@@ -19,8 +19,8 @@ interface DialDeps {
 
 /**
  * Connects a call to another scripted number until that number hangs up, the time limit is reached, or the call ends.
- * As at Twilio, the number is a call of its own (a leg), which names the first call as its parent, is listed, has its
- * own callbacks, and can be hung up. Its seconds are also logged with the first call.
+ * As at Twilio, the number is a separate call (a leg). It names the first call as its parent, is listed, has its own
+ * callbacks, and can be hung up. Its seconds are also logged with the first call.
  * @param deps.signal aborts the dial when the call is over or was redirected; the promise then rejects with its reason
  */
 export async function dialNumber(deps: DialDeps, request: DialVerb): Promise<DialLog> {

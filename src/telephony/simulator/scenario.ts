@@ -74,7 +74,7 @@ const scenario = z.strictObject({
     sip: z.number().int().min(400).max(699).optional(),
   }),
   remoteParty: remotePartyScript.default({ kind: 'silent' }),
-  /** What answers, for answering machine detection. */
+  /** The kind of remote party that answering machine detection finds. */
   answeredBy: z.enum(['human', 'machine', 'fax', 'unknown']).default('human'),
   detection: detection.prefault({}),
   /** Seconds until the list of calls shows the call. */

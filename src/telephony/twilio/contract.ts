@@ -184,7 +184,7 @@ export const twilioCallbackRoutes = {
     path: '/carrier/calls/{call_id}/fallback',
     summary: 'TwiML after a failed request',
     description:
-      'The carrier requests this when it could not use the response to its last request for TwiML (ErrorUrl), for example because a proxy answered 502. Returns the TwiML of that request. If a transfer may have been dialed already, it is not dialed again.',
+      'The carrier requests this when it could not use the response to its last request for TwiML (ErrorUrl), for example because a proxy responded with 502. Returns the TwiML of that request. If a transfer may have been dialed already, it is not dialed again.',
     params: callParams,
     body: {
       contentType: FORM,

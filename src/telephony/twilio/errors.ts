@@ -1,6 +1,6 @@
 import { UnsafeCarrierRequest } from '../errors.js';
 import type { DialOutcome } from '../port.js';
-import { toRefusal } from './refusals.js';
+import { toRejection } from './rejections.js';
 
 /**
  * The details of a failed carrier request that may leave this folder. The client's own errors contain the request with
@@ -46,7 +46,7 @@ export function toDialOutcome(error: unknown): DialOutcome {
   if (status === undefined) return { outcome: NEVER_CONNECTED.has(code) ? 'unreachable' : 'ambiguous' };
   // 408: a proxy between us and the carrier may have stopped waiting for the response.
   if (status < 400 || status >= 500 || status === 408) return { outcome: 'ambiguous' };
-  return toRefusal(status, code);
+  return toRejection(status, code);
 }
 
 /** Whether the call had already ended: it is not in progress any more, or the carrier has deleted its record. */

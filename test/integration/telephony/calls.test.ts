@@ -256,7 +256,7 @@ describe('a failing create request', () => {
 
   it('is rejected for a caller number that is not ours', async () => {
     const outcome = await bench.carrier.dial({ ...request('00'), from: '+15005550009' });
-    expect(outcome).toMatchObject({ outcome: 'refused', endReason: 'internal_error', refusal: { code: '21210' } });
+    expect(outcome).toMatchObject({ outcome: 'refused', endReason: 'internal_error', rejection: { code: '21210' } });
   });
 });
 

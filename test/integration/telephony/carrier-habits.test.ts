@@ -26,7 +26,7 @@ describe('a carrier that queues calls above its rate', () => {
       const calls = (await carried.carrierCalls()).filter(({ scenario }) => scenario === 'silent');
       return calls.length === 3 && calls.at(-1);
     });
-    // It is dialed 20 s after the first one: later than the 5 s of ringing and the 10 s of patience of the service.
+    // It is dialed 20 s after the first one: later than the 5 s of ringing and the 10 s that the service adds.
     const { sid } = last;
     const { _id: callId } = (await carried.database.carrierBindings.findOne({ carrierSid: String(sid) }).lean())!;
     await eventually(

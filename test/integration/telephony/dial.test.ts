@@ -49,7 +49,7 @@ describe('<Dial>', () => {
     expect(bench.customer.to('/never')).toHaveLength(0);
   });
 
-  it('makes the number a call of its own, with its callbacks in the order of its progress', async () => {
+  it('makes the number a separate call, with its callbacks in the order of its progress', async () => {
     const at = `statusCallback="${bench.customer.baseUrl}/told#rc=3&amp;rp=5xx,ct,rt"`;
     const number = (event: string) =>
       `<Dial callerId="+15005550006" action="${bench.customer.baseUrl}/over"><Number ${at} ${event}>+12025550106</Number></Dial>`;

@@ -11,7 +11,7 @@ interface CarrierRecord {
   errors: { code: number }[];
 }
 
-/** Starts a proxy in front of the API. It answers 502 to the first request of each path that `fails` accepts. */
+/** Starts a proxy in front of the API. It responds with 502 to the first request of each path that `fails` accepts. */
 async function startProxy() {
   const failed = new Set<string>();
   const proxy = {

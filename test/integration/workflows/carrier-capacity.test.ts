@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('a call for which the carrier has no capacity', () => {
-  const full = { outcome: 'throttled', afterMs: 5_000, refusal: { code: '10004', remedy: 'Ask.' } } as const;
+  const full = { outcome: 'throttled', afterMs: 5_000, rejection: { code: '10004', remedy: 'Ask.' } } as const;
 
   it('is dialed again, more often than after other failures', async () => {
     harness.carrier.outcomes = [full, full, full, full];

@@ -16,7 +16,7 @@ export interface DialVerb {
   limitSeconds: number;
   /** The number to call from; absent: that of the call. */
   callerId?: string;
-  /** Where to send status callbacks of the call to the number, and for which events. */
+  /** The URL for status callbacks of the call to the number, and their events. */
   callbacks?: WebhookTarget & { events: readonly RecordedEvent[] };
 }
 

@@ -6,13 +6,13 @@ import type { DialOutcome } from './port.js';
 /** Interval of log lines about the same cause. All calls fail for it, and one line is enough to remedy it. */
 const LOG_EVERY_MS = 10 * 60_000;
 
-export type RefusalReports = ReturnType<typeof createRefusalReports>;
+export type RejectionReports = ReturnType<typeof createRejectionReports>;
 
 /**
- * Reports dials that the carrier refused: each in its call's timeline, and those that only the operator can remedy in
+ * Reports dials that the carrier rejected: each in its call's timeline, and those that only the operator can remedy in
  * the log, once in ten minutes per cause.
  */
-export function createRefusalReports(deps: {
+export function createRejectionReports(deps: {
   carrierEvents: Pick<CarrierEvents, 'add'>;
   logger: Logger;
   now?: () => number;
@@ -21,7 +21,7 @@ export function createRefusalReports(deps: {
   const causes = new Map<string, { loggedAt: number; unlogged: number }>();
 
   function log(callId: string, mode: Mode, outcome: DialOutcome & { outcome: 'refused' | 'throttled' }): void {
-    const { code, remedy } = outcome.refusal ?? {};
+    const { code, remedy } = outcome.rejection ?? {};
     if (code === undefined || remedy === undefined) return;
     const key = `${mode} ${code}`;
     const cause = causes.get(key);
@@ -32,25 +32,25 @@ export function createRefusalReports(deps: {
     causes.set(key, { loggedAt: now(), unlogged: 0 });
     const details = { callId, mode, carrierError: code, remedy, unlogged: cause?.unlogged ?? 0 };
     if (outcome.outcome === 'refused')
-      logger.error(details, 'carrier refuses calls for a reason the operator must remove');
+      logger.error(details, 'carrier rejects calls for a reason the operator must remove');
     else logger.warn(details, 'carrier delays calls for a reason the operator can remove');
   }
 
   return {
-    /** Reports the outcome of a dial if the carrier refused it. Never rejects. */
+    /** Reports the outcome of a dial if the carrier rejected it. Ignores failures. */
     async report(callId: string, mode: Mode, outcome: DialOutcome): Promise<void> {
-      if ((outcome.outcome !== 'refused' && outcome.outcome !== 'throttled') || outcome.refusal === undefined) return;
+      if ((outcome.outcome !== 'refused' && outcome.outcome !== 'throttled') || outcome.rejection === undefined) return;
       log(callId, mode, outcome);
-      const { code, remedy } = outcome.refusal;
+      const { code, remedy } = outcome.rejection;
       try {
         await carrierEvents.add({
           callId,
-          status: outcome.outcome,
+          status: outcome.outcome === 'refused' ? 'rejected' : 'throttled',
           errorCode: code,
           ...(remedy === undefined ? {} : { isOperatorFault: true }),
         });
       } catch (error) {
-        logger.warn({ callId, err: error }, 'refused dial could not be stored for the timeline');
+        logger.warn({ callId, err: error }, 'rejected dial could not be stored for the timeline');
       }
     },
   };

@@ -13,7 +13,7 @@ afterAll(() => carried.close());
 
 const operatorLines = () => carried.log.filter(({ msg }) => /reason the operator/.test(String(msg)));
 
-describe('a call that the carrier refuses for a reason of the operator', () => {
+describe('a call that the carrier rejects for a reason that only the operator can remove', () => {
   it.each([
     ['35', '21219', /trial account/],
     ['36', '20003', /TWILIO_AUTH_TOKEN.*TWILIO_API_KEY_SID/],
@@ -40,7 +40,7 @@ describe('a call that the carrier refuses for a reason of the operator', () => {
         }),
       ]);
       expect(JSON.stringify(carried.log)).not.toContain('2025550');
-      // Four refused calls are not four unanswered attempts, of which a number has five in an hour.
+      // Rejected calls are not unanswered attempts. A number has five of those in an hour.
       await eventually(async () => {
         const counts = JSON.stringify(await carried.database.unansweredAttempts.find().lean());
         return callIds.every((callId) => !counts.includes(callId));
@@ -50,7 +50,7 @@ describe('a call that the carrier refuses for a reason of the operator', () => {
       expect(json['timeline']).toContainEqual(
         expect.objectContaining({
           source: 'carrier',
-          event: 'refused',
+          event: 'rejected',
           details: expect.objectContaining({ error_code: code, fault: 'operator' }),
         }),
       );

@@ -1,5 +1,5 @@
 import type { EndReason } from '../../kernel/call-state.js';
-import type { CarrierRefusal, DialOutcome } from '../port.js';
+import type { CarrierRejection, DialOutcome } from '../port.js';
 
 /**
  * Why Twilio's code means that no call exists, and what follows. `remedy`: what the operator has to do, if only the
@@ -56,7 +56,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   21219: { endReason: 'internal_error', remedy: UPGRADE },
 };
 
-/** Meaning of a refusal without a known code, by its HTTP status. */
+/** Meaning of a rejection without a known code, by its HTTP status. */
 const BY_STATUS: Readonly<Record<number, Meaning>> = {
   401: { endReason: 'internal_error', remedy: CREDENTIALS },
   403: { endReason: 'internal_error', remedy: CREDENTIALS },
@@ -65,17 +65,17 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
 const OTHER: Meaning = { endReason: 'carrier_failed' };
 
 /** Classifies a 4xx response to a dial request, which proves that no call exists. */
-export function toRefusal(status: number, code: number | string | undefined): DialOutcome {
+export function toRejection(status: number, code: number | string | undefined): DialOutcome {
   const key = String(code);
   const known = Object.hasOwn(MEANINGS, key) ? MEANINGS[key] : undefined;
   // Too many requests at once, usually 20429. The cause is over in a moment.
   if (known === undefined && status === 429) return { outcome: 'throttled' };
   const meaning = known ?? BY_STATUS[status] ?? OTHER;
-  const refusal: CarrierRefusal = {
+  const rejection: CarrierRejection = {
     // Only numbers, because the code is stored and logged.
     code: /^\d{1,6}$/.test(key) ? key : `HTTP ${status}`,
     ...(meaning.remedy === undefined ? {} : { remedy: meaning.remedy }),
   };
-  if ('endReason' in meaning) return { outcome: 'refused', endReason: meaning.endReason, refusal };
-  return { outcome: 'throttled', afterMs: meaning.throttledForMs, refusal };
+  if ('endReason' in meaning) return { outcome: 'refused', endReason: meaning.endReason, rejection };
+  return { outcome: 'throttled', afterMs: meaning.throttledForMs, rejection };
 }
