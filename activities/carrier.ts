@@ -2,6 +2,7 @@ import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
 import { createBulkhead } from '../src/platform/egress/bulkhead.js';
 import type { Config } from '../src/platform/config/config.js';
+import type { EndReason } from '../src/kernel/call-state.js';
 import type { Mode } from '../src/kernel/ids.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import { machineDetectionFor } from '../src/kernel/voicemail.js';
@@ -9,6 +10,7 @@ import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequestDocument } from '../src/calls/call-request-model.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
+import type { RefusalReports } from '../src/telephony/refusal-reports.js';
 import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
 
 interface Deps {
@@ -18,6 +20,7 @@ interface Deps {
   pacing: DialPacing;
   requests: CallRequests;
   bindings: CarrierBindings;
+  refusalReports: RefusalReports;
 }
 
 /**
@@ -34,10 +37,13 @@ const TEST_DIALS = 20;
 const TEST_DIALS_OF_ACCOUNT = 4;
 
 /**
- * Result of a dial. `throttled` with `afterMs` means that the worker had no capacity: nothing was sent to the carrier,
- * and the workflow should dial again after that time.
+ * Result of a dial. `throttled` with `afterMs` means that the worker or the carrier account had no capacity: no call was
+ * placed, and the workflow should dial again after that time, which does not count as an attempt.
  */
-export type Dialed = Exclude<DialOutcome, { outcome: 'throttled' }> | { outcome: 'throttled'; afterMs?: number };
+export type Dialed =
+  | Exclude<DialOutcome, { refusal?: unknown }>
+  | { outcome: 'refused'; endReason: EndReason }
+  | { outcome: 'throttled'; afterMs?: number };
 
 interface DialInput {
   callId: string;
@@ -55,9 +61,9 @@ interface CarrierCallTarget {
 
 /** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
 export function createCarrierActivities(deps: Deps) {
-  const { config, carriers, dialGate, pacing, requests, bindings } = deps;
-  const perReceiver = TEST_DIALS_OF_ACCOUNT;
-  const testDials = createBulkhead({ total: TEST_DIALS, perReceiver, perAccount: perReceiver });
+  const { config, carriers, dialGate, pacing, requests, bindings, refusalReports } = deps;
+  const perTarget = TEST_DIALS_OF_ACCOUNT;
+  const testDials = createBulkhead({ total: TEST_DIALS, perTarget, perAccount: perTarget });
 
   const canChangeTimeLimit = (mode: Mode) => carriers[mode].capabilities.canChangeTimeLimit;
 
@@ -74,7 +80,7 @@ export function createCarrierActivities(deps: Deps) {
     return pacing.waitForSlot({ carrierAccountId, callsPerSecond }, slotAt, SLOT_WAIT_MS);
   }
 
-  async function dialRequest(request: CallRequestDocument, input: DialInput): Promise<DialOutcome> {
+  async function dialRequest(request: CallRequestDocument, input: DialInput): Promise<Dialed> {
     const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
     try {
       // The request was checked when it was accepted. Check again, so that no emergency service is ever dialed.
@@ -108,7 +114,8 @@ export function createCarrierActivities(deps: Deps) {
       // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
       await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
     }
-    return dialed;
+    await refusalReports.report(callId, mode, dialed);
+    return withoutRefusal(dialed);
   }
 
   return {
@@ -150,7 +157,7 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    /** Prevents that a carrier call is bound to our call later. Returns the carrier call already bound, if any. */
+    /** Prevents a carrier call from being bound to our call later. Returns the carrier call already bound, if any. */
     async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
       const row = await bindings.close(input.callId);
       return row.closed ? {} : { carrierSid: row.carrierSid };
@@ -171,4 +178,11 @@ export function createCarrierActivities(deps: Deps) {
       return (await carriers[mode].fetch(carrierSid)) ?? null;
     },
   };
+}
+
+/** Leaves out the carrier's reason, which workflows do not need. */
+function withoutRefusal(dialed: DialOutcome): Dialed {
+  if (dialed.outcome === 'refused') return { outcome: 'refused', endReason: dialed.endReason };
+  if (dialed.outcome !== 'throttled') return dialed;
+  return { outcome: 'throttled', ...(dialed.afterMs === undefined ? {} : { afterMs: dialed.afterMs }) };
 }

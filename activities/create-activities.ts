@@ -8,6 +8,8 @@ import { createAccounts } from '../src/identity/accounts/accounts.js';
 import { createCallRequests } from '../src/calls/call-requests.js';
 import { createCarrierBindings } from '../src/telephony/carrier-bindings.js';
 import type { Database } from '../src/database.js';
+import { createRefusalReports } from '../src/telephony/refusal-reports.js';
+import { createCarrierEvents } from '../src/telephony/carrier-events.js';
 import { createDialPacing } from '../src/telephony/pacing/dial-pacing.js';
 import { createIdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
 import { createLeases } from '../src/billing/leases.js';
@@ -65,6 +67,7 @@ export function createActivities(deps: {
     results: createCallResults(database),
     recordings: createRecordings(database),
   };
+  const refusalReports = createRefusalReports({ carrierEvents: createCarrierEvents(database), logger });
   const erasure = createErasureActivities({
     ...stores,
     recordings: createRecordings(database),
@@ -77,7 +80,7 @@ export function createActivities(deps: {
     ...createMoneyActivities({ ...stores, dialGate }),
     ...createExtensionActivities({ ...stores, config, carriers }),
     ...createPacingActivities({ ...stores, config }),
-    ...createCarrierActivities({ ...stores, config, carriers, dialGate }),
+    ...createCarrierActivities({ ...stores, config, carriers, dialGate, refusalReports }),
     ...createConversationActivities(stores),
     ...erasure,
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),

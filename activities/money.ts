@@ -21,7 +21,7 @@ interface Deps {
   bindings: CarrierBindings;
 }
 
-/** A call cancelled this soon after the carrier accepted it has hardly rung the phone. */
+/** A call canceled this soon after the carrier accepted it has hardly rung the phone. */
 const HARDLY_RUNG_MS = 3_000;
 
 export interface CallOfAccount {
@@ -85,7 +85,7 @@ export function createMoneyActivities(deps: Deps) {
   };
 }
 
-/** Whether the account cancelled its call before the phone can have rung for long. */
+/** Whether the account canceled its call before the phone can have rung for long. */
 async function hasHardlyRung(
   bindings: CarrierBindings,
   { callId, status, endReason, endTime }: ProjectedChange,

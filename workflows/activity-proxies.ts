@@ -67,7 +67,7 @@ export const carrierActivities = proxyActivities<
   retry: { initialInterval: '1s', maximumInterval: '10s' },
 });
 
-/** Prevents that a carrier call is bound to our call later. Retried without limit: our call may end only after this. */
+/** Prevents a carrier call from being bound to our call later. Retried without limit: our call may end only after this. */
 export const { closeBinding } = proxyActivities<Pick<Activities, 'closeBinding'>>({
   startToCloseTimeout: '10s',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },

@@ -33,6 +33,8 @@ export function createCallRun(input: CallInput) {
     waitingSince: undefined as number | undefined,
     /** Total time spent waiting to dial. */
     waitedMs: 0,
+    /** How long the carrier queues the call before it dials it. */
+    queuedMs: 0,
     /** Whether the callee's phone may have rung, because the carrier has accepted the call or may have. */
     mayHaveRung: false,
     /** Whether the media server has reported that the conversation's result is stored. */

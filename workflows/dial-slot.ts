@@ -12,7 +12,7 @@ export type DialSlot = { slotAt?: number } | undefined;
 
 /**
  * Waits for a dial slot, at most one minute over all attempts of the call. The call is IDLE during the first wait.
- * @returns undefined if there was no slot in time or the call was cancelled: then nothing may be dialed
+ * @returns undefined if there was no slot in time or the call was canceled: then nothing may be dialed
  */
 export async function waitForDialSlot(call: CallRun): Promise<DialSlot> {
   const { callId, accountId, mode, paced } = call.input;

@@ -17,7 +17,7 @@ const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Promise<void> {
   let slot: DialSlot = firstSlot;
   for (let attempt = 1; ; attempt++) {
-    // Cancelled while waiting for the next attempt: no call was placed.
+    // Canceled while waiting for the next attempt: no call was placed.
     if (isUnwanted(call.state)) return fail(call, 'carrier_unreachable');
     if (slot === undefined) return fail(call, 'expired');
     const dialedAt = Date.now();
@@ -25,6 +25,9 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
     switch (outcome.outcome) {
       case 'accepted':
         call.mayHaveRung = true;
+        if (outcome.queuedMs !== undefined && patched('queued-at-carrier')) {
+          call.queuedMs = Math.min(outcome.queuedMs, LONGEST_DIAL_WAIT_MS);
+        }
         return call.apply({ type: 'dial_accepted', carrierSid: outcome.carrierSid, now: Date.now() });
       case 'refused':
         return fail(call, outcome.endReason);
@@ -37,7 +40,7 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
       case 'unreachable':
         if ('afterMs' in outcome && outcome.afterMs !== undefined && patched('places-of-test-dials')) {
           if (!(await waitForCapacity(call, outcome.afterMs))) return fail(call, 'expired');
-          // Nothing was sent to the carrier, so this does not count as an attempt.
+          // No call was placed for lack of capacity, so this does not count as an attempt.
           attempt--;
           slot = await waitForDialSlot(call);
           break;
@@ -49,7 +52,7 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
   }
 }
 
-/** Waits for the worker's capacity to dial, longer each time. @returns false when the call's total wait is used up */
+/** Waits for capacity of the worker or the carrier account, longer each time. @returns false when the call's total wait is used up */
 async function waitForCapacity(call: CallRun, afterMs: number): Promise<boolean> {
   const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
   if (leftMs <= 0) return false;

@@ -15,7 +15,7 @@ export async function waitForAnswer(call: CallRun): Promise<void> {
   if (isFinal(state)) return;
   const isSettled = () => call.state.answeredAt !== undefined || isEnding(call);
   if (call.input.direction === 'inbound') return waitForStream(call, isSettled);
-  const ringMs = call.input.ringTimeoutSeconds * 1_000 + CARRIER_MARGIN_MS;
+  const ringMs = call.queuedMs + call.input.ringTimeoutSeconds * 1_000 + CARRIER_MARGIN_MS;
   if (await condition(isSettled, ringMs)) return;
   call.apply({ type: 'hang_up_requested', cause: 'no_answer', now: Date.now() });
 }

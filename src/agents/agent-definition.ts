@@ -71,7 +71,7 @@ export const AGENT_FIELDS = {
     option: {
       name: 'instruction',
       value: '<text>',
-      about: 'the prompt that defines its behaviour',
+      about: 'the prompt that defines its behavior',
       file: { name: 'instruction-file', about: 'the prompt, from a file' },
     },
   },

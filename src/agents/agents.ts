@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
 import { updateOf } from '../identity/accounts/accounts.js';
 import type { AccountDocument } from '../identity/accounts/model.js';
+import { accountNotFound, limitReached } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.js';
@@ -102,7 +103,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       const account = await database.accounts
         .findById(accountId, { unverified: 1, inboundAgentId: 1 })
         .lean<Pick<AccountDocument, 'unverified' | 'inboundAgentId'>>();
-      if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+      if (!account) throw accountNotFound(accountId);
       const { tools: _given, ...others } = fields;
       const stored = { ...others, ...(await usable(fields, { accountId })) };
       assertAgentSize(stored);
@@ -165,10 +166,10 @@ function inUse(message: string): ServiceError {
 }
 
 function tooMany(unverified: true | undefined): ServiceError {
-  const most = unverified
-    ? `${MAX_AGENTS_UNVERIFIED} agents until its owner has verified their e-mail address`
-    : `${MAX_AGENTS} agents per mode`;
-  return new ServiceError('CONFLICT', `An account can have at most ${most}. Archive an agent first.`);
+  const limit = unverified
+    ? { most: MAX_AGENTS_UNVERIFIED, items: 'agents until its owner has verified their e-mail address' }
+    : { most: MAX_AGENTS, items: 'agents per mode' };
+  return new ServiceError('CONFLICT', limitReached({ of: 'An account', ...limit, remedy: 'Archive an agent first.' }));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineRoute, ratedJsonAnswer } from '../platform/http/contract/route.js';
+import { defineRoute, ratedJsonResponse } from '../platform/http/contract/route.js';
 import { Agent, AGENT_EXAMPLE, AgentChangesBody, AgentList, AgentsQuery, NewAgentBody } from './schemas.js';
 
 const agentParams = z.object({
@@ -7,7 +7,7 @@ const agentParams = z.object({
 });
 
 const json = 'application/json';
-const agentAnswer = ratedJsonAnswer('The agent.', Agent, { agent: AGENT_EXAMPLE });
+const agentResponse = ratedJsonResponse('The agent.', Agent, { agent: AGENT_EXAMPLE });
 
 /** Routes for the agents of the requesting account. */
 export const agentRoutes = {
@@ -20,7 +20,7 @@ export const agentRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     query: AgentsQuery,
-    success: ratedJsonAnswer('A page of agents.', AgentList, { page: { data: [AGENT_EXAMPLE], has_more: false } }),
+    success: ratedJsonResponse('A page of agents.', AgentList, { page: { data: [AGENT_EXAMPLE], has_more: false } }),
     errors: [],
   }),
   createAgent: defineRoute({
@@ -38,7 +38,7 @@ export const agentRoutes = {
       schema: NewAgentBody,
       examples: { agent: { name: 'Reminders', instruction: 'Remind the caller of the appointment.' } },
     },
-    success: agentAnswer,
+    success: agentResponse,
     errors: ['CONFLICT'],
   }),
   readAgent: defineRoute({
@@ -51,7 +51,7 @@ export const agentRoutes = {
     auth: 'keyOrSession',
     load: 'detail',
     params: agentParams,
-    success: agentAnswer,
+    success: agentResponse,
     errors: ['AGENT_NOT_FOUND'],
   }),
   updateAgent: defineRoute({
@@ -71,7 +71,7 @@ export const agentRoutes = {
       examples: { voice: { voice: 'amber', webhook_url: null } },
       onDemand: true,
     },
-    success: agentAnswer,
+    success: agentResponse,
     errors: ['AGENT_NOT_FOUND'],
   }),
   archiveAgent: defineRoute({
@@ -85,7 +85,7 @@ export const agentRoutes = {
     load: 'detail',
     changes: 'agent',
     params: agentParams,
-    success: ratedJsonAnswer('The archived agent.', Agent, {
+    success: ratedJsonResponse('The archived agent.', Agent, {
       archived: { ...AGENT_EXAMPLE, archived_at: '2026-11-22T10:00:00.000Z' },
     }),
     errors: ['AGENT_NOT_FOUND', 'CONFLICT'],

@@ -1,6 +1,6 @@
+import { noLiveAgent } from '../kernel/common-errors.js';
 import { createAccounts } from '../identity/accounts/accounts.js';
 import type { AccountDocument } from '../identity/accounts/model.js';
-import { ServiceError } from '../kernel/errors.js';
 import { LIVE_AGENTS } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
 
@@ -15,7 +15,7 @@ export function createInboundAgents(database: AgentsDatabase) {
     async set(accountId: string, agentId: string | null): Promise<AccountDocument> {
       const named = { _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS };
       if (agentId !== null && !(await database.agents.exists(named))) {
-        throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
+        throw noLiveAgent(agentId);
       }
       return accounts.storeInboundAgent(accountId, agentId);
     },

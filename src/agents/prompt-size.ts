@@ -6,7 +6,7 @@ import {
   findingLines,
   fitsFilled,
   fitsListed,
-  listed,
+  listParameters,
   MAX_FILLED_BYTES,
   MAX_LISTED_BYTES,
 } from './prompt-values.js';
@@ -61,8 +61,8 @@ export function promptBytes(p: {
   const template = JSON.parse(p.outputParameters ?? '{}') as Record<string, string | number | boolean | null>;
   const lines = [
     filledInstruction(p.instruction, values),
-    ...listed(dataLines(values)),
-    ...listed(findingLines(template)),
+    ...listParameters(dataLines(values)),
+    ...listParameters(findingLines(template)),
   ];
   return Buffer.byteLength(lines.join('\n')) + toolBytes(p.tools ?? []);
 }

@@ -24,7 +24,7 @@ const inInstruction = (value: string) => marked(value === '' ? 'not given' : val
  * values, and all values after the first 16,384 inserted bytes, become empty.
  * @param as formats a value; needed where a prompt must tell data from instructions
  */
-export function filled(
+export function fillParameters(
   text: string,
   inputParameters: Record<string, unknown>,
   as: (value: string) => string = (value) => value,
@@ -41,7 +41,7 @@ export function filled(
 
 /** Fills the parameters into an instruction, delimited as data. */
 export function filledInstruction(instruction: string, inputParameters: Record<string, unknown>): string {
-  return filled(instruction, inputParameters, inInstruction);
+  return fillParameters(instruction, inputParameters, inInstruction);
 }
 
 /** Whether all values that an instruction references fit into `MAX_FILLED_BYTES`. */
@@ -61,7 +61,7 @@ export function fitsFilled(instruction: string, inputParameters: Record<string, 
 function valueWriter(parameters: Record<string, unknown>, as: (value: string) => string): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {
-    const value = known.get(name) ?? as(plain(textOf(valueOf(parameters, name))));
+    const value = known.get(name) ?? as(toPlainLine(textOf(valueOf(parameters, name))));
     known.set(name, value);
     return value;
   };
@@ -69,13 +69,13 @@ function valueWriter(parameters: Record<string, unknown>, as: (value: string) =>
 
 /** Returns one prompt line per key of an output template: the key and the expected type of its value. */
 export function findingLines(template: Record<string, Scalar>): string[] {
-  return Object.entries(template).map(([key, value]) => `- ${marked(plain(key))} (${kindOf(value)})`);
+  return Object.entries(template).map(([key, value]) => `- ${marked(toPlainLine(key))} (${kindOf(value)})`);
 }
 
 /** Returns one prompt line per parameter: its name and value. */
 export function dataLines(parameters: Record<string, unknown>): string[] {
   const entries = Object.entries(parameters);
-  return entries.map(([name, value]) => `- ${marked(plain(name))}: ${marked(plain(textOf(value)))}`);
+  return entries.map(([name, value]) => `- ${marked(toPlainLine(name))}: ${marked(toPlainLine(textOf(value)))}`);
 }
 
 /** Whether the prompt lines fit into `MAX_LISTED_BYTES`. */
@@ -84,7 +84,7 @@ export function fitsListed(lines: readonly string[]): boolean {
 }
 
 /** Returns the first lines that fit into `MAX_LISTED_BYTES`, plus a note if lines are left out. */
-export function listed(lines: readonly string[]): string[] {
+export function listParameters(lines: readonly string[]): string[] {
   const end = endOfListed(lines);
   return end === lines.length ? [...lines] : [...lines.slice(0, end), LEFT_OUT];
 }
@@ -99,7 +99,7 @@ function endOfListed(lines: readonly string[]): number {
  * Reduces a text to one line without control and format characters, unpaired surrogates, delimiters and placeholder
  * braces.
  */
-export function plain(text: string, maxCharacters = MAX_VALUE_CHARACTERS): string {
+export function toPlainLine(text: string, maxCharacters = MAX_VALUE_CHARACTERS): string {
   const line = text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/[⟦⟧]|\{\{|\}\}/g, '')
@@ -118,7 +118,9 @@ function kindOf(value: Scalar): string {
   if (typeof value === 'boolean') return 'yes or no';
   if (typeof value === 'number') return 'a number';
   if (typeof value !== 'string' || value === '') return 'text, a number, or yes or no';
-  return value.includes('|') ? `one of: ${marked(plain(value))}` : `text, ${marked(plain(value))} if nothing is said`;
+  return value.includes('|')
+    ? `one of: ${marked(toPlainLine(value))}`
+    : `text, ${marked(toPlainLine(value))} if nothing is said`;
 }
 
 /** Looks up a parameter by name, or by a path into objects. Only own properties count. */

@@ -12,8 +12,8 @@ import type { AgentDocument } from './model.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
-import { answer } from '../platform/http/routing/answer.js';
-import { pageAnswer, positionOf, type Cursors } from '../platform/http/lists.js';
+import { respond } from '../platform/http/routing/response.js';
+import { pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
 
 export interface AgentHandlersDeps {
   config: Config;
@@ -52,7 +52,7 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
       const list = `agents ${account._id} ${mode} ${archived}`;
       const position = positionOf(cursors, list, query);
       const asked = { accountId: account._id, mode, archived, ...position, signal: abortSignalOf(ctx) };
-      return pageAnswer(cursors, list, await withDeadline(deadlineOf(ctx), agents.page(asked)), agentView);
+      return pageResponse(cursors, list, await withDeadline(deadlineOf(ctx), agents.page(asked)), agentView);
     },
 
     async createAgent({ ctx, principal: { account, mode }, body: fields }) {
@@ -68,7 +68,7 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
           mode,
         }),
       );
-      return answer(agentView(agent), { target: agent._id });
+      return respond(agentView(agent), { target: agent._id });
     },
 
     async readAgent({ ctx, principal, params: { agent_id: agentId } }) {
@@ -81,13 +81,13 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
       const fields = await readBody();
       assertWebhookUrl(fields.webhook_url ?? undefined, config);
       const changed = await withDeadline(deadlineOf(ctx), agents.update(agentId, toStored(fields) as AgentChanges));
-      return answer(agentView(changed), { unchanged: isSame(before, changed) });
+      return respond(agentView(changed), { unchanged: isSame(before, changed) });
     },
 
     async archiveAgent({ ctx, principal, params: { agent_id: agentId } }) {
       const { archivedAt } = await findToChange(ctx, principal, agentId);
       const agent = await withDeadline(deadlineOf(ctx), agents.archive(principal.account._id, agentId));
-      return answer(agentView(agent), { unchanged: archivedAt !== undefined });
+      return respond(agentView(agent), { unchanged: archivedAt !== undefined });
     },
   };
 }

@@ -31,7 +31,7 @@ import { createAuditor, type Auditor } from '../identity/access/audit.js';
 import { createChangeQuota } from '../identity/access/change-quota.js';
 import { createAuthenticator, type Authenticator } from '../identity/access/authentication.js';
 import type { Passwords } from '../identity/people/passwords.js';
-import { errors } from './errors.js';
+import { handleErrors } from './errors.js';
 import { createFailureLimiter, createRateLimiter, type RateLimiter } from '../platform/http/rate-limit.js';
 import { createPrincipalWatch } from '../identity/access/principal-watch.js';
 import { requestId } from '../platform/http/request-id.js';
@@ -56,7 +56,7 @@ import { createIdentityHandlers } from '../identity/routes.js';
 import { createInboundAgents } from '../agents/inbound-agent.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
-import { unmatched } from './unmatched.js';
+import { handleUnmatched } from './unmatched.js';
 
 /** Timeout of carrier requests that are made during an API request. */
 const CARRIER_TIMEOUT_MS = 2_000;
@@ -103,12 +103,12 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
     events: createCarrierEventHandlers(shared),
     instructions: createCallInstructions(shared),
   });
-  const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
+  const principalWatch = createPrincipalWatch({ readCurrentAccess: authenticator.readCurrentAccess, logger });
   const app = new Koa<RequestState>();
   // Koa reports only errors of connections that broke while a response was sent; the middleware handles all others.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'response could not be sent'));
   app.use(requestId(logger, deps.minDeadlineMs ?? 0));
-  app.use(errors(logger));
+  app.use(handleErrors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
   app.use(limitUnauthenticatedBodies(MAX_UNAUTHENTICATED_BODIES));
@@ -117,7 +117,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
   app.use(mount([...bound, ...carrierRoutes], mountDeps).routes());
   app.use(createPortalPages());
-  app.use(unmatched({ config, authenticator, carrierRoutes }));
+  app.use(handleUnmatched({ config, authenticator, carrierRoutes }));
   return app;
 }
 

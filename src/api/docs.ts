@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { openApiDocument } from './openapi.js';
 import type { Config } from '../platform/config/config.js';
 import { ServiceError } from '../kernel/errors.js';
-import { content } from '../platform/http/routing/answer.js';
+import { content } from '../platform/http/routing/response.js';
 import type { Handlers } from '../platform/http/routing/handlers.js';
 import type { serviceRoutes } from './contract.js';
 import { sessionCookieOf } from '../identity/access/session-cookie.js';

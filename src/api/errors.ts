@@ -12,7 +12,7 @@ import { serviceUnavailable } from '../platform/http/deadline.js';
 const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '5', 503: '1' };
 
 /** Middleware that turns thrown errors into error responses. Logs unexpected ones once and hides their details. */
-export function errors(logger: Logger) {
+export function handleErrors(logger: Logger) {
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
     try {
       await next();

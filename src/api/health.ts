@@ -50,9 +50,9 @@ export function createHealthHandlers(deps: {
   };
 }
 
-async function stateOf(answer: Promise<unknown>): Promise<State> {
+async function stateOf(check: Promise<unknown>): Promise<State> {
   try {
-    await withDeadline(Date.now() + CHECK_TIMEOUT_MS, answer);
+    await withDeadline(Date.now() + CHECK_TIMEOUT_MS, check);
     return 'ok';
   } catch {
     return 'away';

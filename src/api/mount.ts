@@ -14,7 +14,7 @@ import { createSenderQueue } from '../platform/http/sender-queue.js';
 import { clientAddress, requireHttps } from '../platform/http/security.js';
 import { requireOwnOrigin } from '../identity/access/session-cookie.js';
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
-import { sendAnswer } from '../platform/http/routing/answer.js';
+import { sendResponse } from '../platform/http/routing/response.js';
 import { wantsCsv } from '../platform/http/routing/csv-format.js';
 import { createAccountQueues } from '../platform/http/routing/account-queues.js';
 import { readRequest } from '../platform/http/routing/request.js';
@@ -84,7 +84,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     };
     try {
       const result = await runQueued(ctx, route, principal, work);
-      const change = sendAnswer(ctx, route, result, !config.production);
+      const change = sendResponse(ctx, route, result, !config.production);
       if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
       if (change.unchanged) withdraw();
       else if (audited) await recordChange(ctx, audited, { id, route, target: change.target });

@@ -45,10 +45,10 @@ export function createApiServer(
   const dialGate = createCallGate(deps);
   const mailer = createMailer(deps);
   const handle = createApp({ ...deps, dialGate, mailer }).callback();
-  const server = createHttpServer(LIMITS, answer);
+  const server = createHttpServer(LIMITS, handleRequest);
   const connections = limitConnections(server, limits);
 
-  function answer(req: IncomingMessage, res: ServerResponse): void {
+  function handleRequest(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
     const fault = hostFault(req, deps.config.api.hosts) ?? targetFault(req);
     // Koa responds to every failure itself; the promise never rejects.
@@ -60,8 +60,8 @@ export function createApiServer(
   server.maxConnections = MAX_CONNECTIONS;
   server.maxHeadersCount = MAX_HEADERS;
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
-  server.on('clientError', answerClientError);
-  server.on('checkExpectation', answer);
+  server.on('clientError', respondToClientError);
+  server.on('checkExpectation', handleRequest);
 
   return {
     async listen() {
@@ -86,14 +86,14 @@ export function createApiServer(
 /**
  * Returns an error message for an invalid Host header, otherwise undefined. A repeated header is invalid, because
  * servers and proxies disagree on which of the two counts.
- * @param answered allowed host names besides the loopback ones; undefined: any
+ * @param accepted allowed host names besides the loopback ones; undefined: any
  */
-function hostFault(req: IncomingMessage, answered: readonly string[] | undefined): string | undefined {
+function hostFault(req: IncomingMessage, accepted: readonly string[] | undefined): string | undefined {
   const hosts = req.headersDistinct['host'] ?? [];
   if (hosts.length > 1) return 'The Host header must occur once.';
   const [host] = hosts;
   if (host === undefined) return req.httpVersion === '1.1' ? 'The Host header is missing.' : undefined;
-  if (answered === undefined || isLoopbackHost(host) || answered.includes(hostnameOf(host))) return undefined;
+  if (accepted === undefined || isLoopbackHost(host) || accepted.includes(hostnameOf(host))) return undefined;
   return 'The Host header must be localhost, 127.0.0.1, [::1] or the host of PUBLIC_BASE_URL: this service runs in development mode.';
 }
 
@@ -117,7 +117,7 @@ function closeServer(server: Server): Promise<void> {
 }
 
 /** Responds to malformed HTTP, oversized headers and incomplete requests, which reach no handler. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

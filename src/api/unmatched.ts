@@ -1,5 +1,6 @@
 import type { Route } from '../platform/http/contract/route.js';
 import { routes } from './routes.js';
+import { noSuchEndpoint } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { Config } from '../platform/config/config.js';
@@ -14,7 +15,7 @@ const TABLE: readonly Route[] = Object.values(routes);
  * receive the same error for both, unless the path needs no authentication.
  * @throws ServiceError METHOD_NOT_ALLOWED, NOT_FOUND
  */
-export function unmatched(deps: {
+export function handleUnmatched(deps: {
   config: Config;
   authenticator: Authenticator;
   carrierRoutes: readonly BoundRoute[];
@@ -29,7 +30,7 @@ export function unmatched(deps: {
       requireHttps(ctx, deps.config);
       await deps.authenticator.byAny(ctx);
     }
-    if (known.length === 0) throw new ServiceError('NOT_FOUND', 'There is no such endpoint or object.');
+    if (known.length === 0) throw noSuchEndpoint();
     const allowed = known.flatMap((route) =>
       route.method === 'get' && route.auth === 'none' ? ['GET', 'HEAD'] : [route.method.toUpperCase()],
     );

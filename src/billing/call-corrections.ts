@@ -1,3 +1,4 @@
+import { limitReached } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Micros } from '../kernel/money.js';
 import type { BillingDatabase } from './database.js';
@@ -60,7 +61,15 @@ export async function correctOnce(
     }
     const number = entries.length + 1;
     if (number > MAX_CORRECTIONS) {
-      throw new ServiceError('MISSING_PARAMS', `A call can have at most ${MAX_CORRECTIONS} corrections.`);
+      throw new ServiceError(
+        'MISSING_PARAMS',
+        limitReached({
+          of: 'A call',
+          most: MAX_CORRECTIONS,
+          items: 'corrections',
+          remedy: 'Credit the account instead.',
+        }),
+      );
     }
     try {
       await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason, reference });

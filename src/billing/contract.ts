@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import {
   LEDGER_COLUMNS,
-  BalanceAnswer,
+  BalanceResponse,
   LedgerPage,
   LedgerQuery,
-  UsageAnswer,
+  UsageResponse,
   UsageQuery,
   type LedgerEntry,
 } from './statements/schemas.js';
 import { csvRecord } from './statements/csv.js';
-import { PaymentAnswer, PaymentEvent } from './payments/schemas.js';
+import { PaymentResponse, PaymentEvent } from './payments/schemas.js';
 import { EXAMPLE_CALL_ID } from '../platform/http/contract/call-params.js';
 import { defineRoute, rateLimitHeaders } from '../platform/http/contract/route.js';
 
@@ -72,7 +72,7 @@ export const statementRoutes = {
     success: {
       description: 'The balance.',
       contentType: 'application/json',
-      schema: BalanceAnswer,
+      schema: BalanceResponse,
       examples: {
         balance: {
           mode: 'live',
@@ -124,7 +124,7 @@ export const statementRoutes = {
     success: {
       description: 'Billed calls, seconds and cost.',
       contentType: 'application/json',
-      schema: UsageAnswer,
+      schema: UsageResponse,
       examples: {
         day: { ...usage, group_by: 'day', data: [{ day: '2026-11-21', ...figures }] },
         agent: { ...usage, group_by: 'agent', data: [{ agent_id: AGENT_ID, agent_name: 'Reminders', ...figures }] },
@@ -181,7 +181,7 @@ export const paymentRoutes = {
     success: {
       description: 'Accepted; safe to repeat.',
       contentType: 'application/json',
-      schema: PaymentAnswer,
+      schema: PaymentResponse,
       examples: { credited: { received: true, credited: true }, ignored: { received: true, credited: false } },
     },
     errors: [

@@ -113,7 +113,7 @@ function isGivenUp({ hangUpCause }: CallState): boolean {
   return hangUpCause === 'expired';
 }
 
-/** Whether a call that is not placed yet was cancelled or given up. */
+/** Whether a call that is not placed yet was canceled or given up. */
 export function isUnwanted(state: CallState): boolean {
   return isCancelCause(state.hangUpCause) || isGivenUp(state);
 }

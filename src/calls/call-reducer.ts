@@ -105,7 +105,7 @@ function mustHangUp(before: CallState, after: CallState): boolean {
 function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
   switch (event.type) {
     case 'dial_failed':
-      // If the reservation expired, the call ends as expired. If the call was cancelled before the dial failed, it ends
+      // If the reservation expired, the call ends as expired. If the call was canceled before the dial failed, it ends
       // as CANCELLED.
       if (state.hangUpCause === 'expired') return unanswered('expired', event.now);
       return isCancelCause(state.hangUpCause)

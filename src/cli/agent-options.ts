@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { AGENT_FIELD_LIST, type AgentFieldName, type OptionalField, type ValueOf } from '../agents/agent-definition.js';
-import { wholeNumber } from './arguments.js';
+import { parseWholeNumber } from './arguments.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
 /** Options of `agents create` and `agents update`, with commander's attribute names. */
@@ -59,7 +59,7 @@ function optionsOf(field: Field): Option[] {
   const { name, value, about, opposite, file } = field.option;
   const option = new Option(`--${name}${value === undefined ? '' : ` ${value}`}`, about);
   if (field.kind === 'choice') option.choices(field.of);
-  if (field.kind === 'seconds') option.argParser(wholeNumber);
+  if (field.kind === 'seconds') option.argParser(parseWholeNumber);
   const others = [
     ...(opposite === undefined ? [] : [new Option(`--no-${name}`, opposite)]),
     ...(file === undefined ? [] : [new Option(`--${file.name} <file>`, file.about).conflicts(option.attributeName())]),

@@ -7,7 +7,7 @@ import { utcMoment } from '../billing/statements/statement.js';
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Parses a whole number. */
-export function wholeNumber(text: string): number {
+export function parseWholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('The value must be a whole number.');
   return Number(text);
 }
@@ -16,23 +16,23 @@ export function wholeNumber(text: string): number {
  * Parses a whole number, or `default` for the plan's value. The result for `default` is not null, because commander
  * treats null as a missing value.
  */
-export function wholeNumberOrDefault(text: string): number | 'default' {
-  return text === 'default' ? text : wholeNumber(text);
+export function parseWholeNumberOrDefault(text: string): number | 'default' {
+  return text === 'default' ? text : parseWholeNumber(text);
 }
 
 /** Parses an id. Returns null for `none`. */
-export function idOrNone(text: string): string | null {
+export function parseIdOrNone(text: string): string | null {
   return text === 'none' ? null : text;
 }
 
 /** Parses a payment's id, which has the same format as in payment webhooks. */
-export function paymentId(text: string): string {
+export function parsePaymentId(text: string): string {
   if (!isPaymentId(text)) throw new InvalidArgumentError('The value must have 1 to 128 letters, digits, _ or -.');
   return text;
 }
 
 /** Parses an amount in USD with at most six decimals and converts it to micro-USD without rounding. */
-export function usd(text: string): Micros {
+export function parseUsd(text: string): Micros {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   if (!match)
     throw new InvalidArgumentError('The value must be an amount in USD like 25 or 0.15, with at most six decimals.');
@@ -42,17 +42,17 @@ export function usd(text: string): Micros {
 }
 
 /** Parses an amount in USD, `none` for no limit, or `default` for the service's default. */
-export function usdOrNone(text: string): Micros | 'none' | 'default' {
-  return text === 'none' || text === 'default' ? text : usd(text);
+export function parseUsdOrNone(text: string): Micros | 'none' | 'default' {
+  return text === 'none' || text === 'default' ? text : parseUsd(text);
 }
 
 /** Parses a whole number, `none` for no limit, or `default` for the service's default. */
-export function wholeNumberOrNone(text: string): number | 'none' | 'default' {
-  return text === 'none' ? text : wholeNumberOrDefault(text);
+export function parseWholeNumberOrNone(text: string): number | 'none' | 'default' {
+  return text === 'none' ? text : parseWholeNumberOrDefault(text);
 }
 
 /** Parses a time (`2027-01-31`, `2027-01-31T12:00:00Z`) or a duration from now (`30d`, `12h`, `90m`). */
-export function expiry(text: string): Date {
+export function parseExpiry(text: string): Date {
   const span = /^(\d{1,6})([mhd])$/.exec(text);
   if (span) return new Date(Date.now() + Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
   const date = new Date(text);
@@ -65,7 +65,7 @@ export function expiry(text: string): Date {
 }
 
 /** Parses a UTC time, in the format of the statement endpoints. */
-export function moment(text: string): Date {
+export function parseTime(text: string): Date {
   const at = utcMoment(text);
   if (at === undefined)
     throw new InvalidArgumentError('The value must be a UTC time like 2026-11-01 or 2026-11-01T12:00:00Z.');
@@ -73,7 +73,7 @@ export function moment(text: string): Date {
 }
 
 /** Parses a comma-separated list of country prefixes (`+1,+44`), or `all`. */
-export function prefixes(text: string): string[] | 'all' {
+export function parsePrefixes(text: string): string[] | 'all' {
   return text === 'all' ? text : text.split(',').map((prefix) => prefix.trim());
 }
 
@@ -81,7 +81,7 @@ export function prefixes(text: string): string[] | 'all' {
  * Parses a comma-separated list of destination rules, or `none`. A rule is a prefix with its limits
  * (`+1900:5/hour:20/day`) or a block (`+44:block`).
  */
-export function destinationCaps(text: string): DestinationCap[] | 'none' {
+export function parseDestinationCaps(text: string): DestinationCap[] | 'none' {
   if (text === 'none') return text;
   return text.split(',').map((rule) => {
     const [prefix = '', ...parts] = rule.trim().split(':');

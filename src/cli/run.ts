@@ -27,7 +27,7 @@ export class CliError extends Error {
     message: string,
     readonly exitCode: number = EXIT_FAILURE,
     /** The error object to show with --json, if it contains more than the message. */
-    readonly answer?: object,
+    readonly errorObject?: object,
   ) {
     super(message);
   }
@@ -47,9 +47,9 @@ export async function runProgram(program: Command, process: CliProcess): Promise
     await program.parseAsync(process.argv);
     return EXIT_OK;
   } catch (error) {
-    const { exitCode, message, answer } = failureOf(error);
+    const { exitCode, message, errorObject } = failureOf(error);
     if (wantsJson(process)) {
-      if (exitCode !== EXIT_OK) process.stderr.write(`${jsonText(answer)}\n`);
+      if (exitCode !== EXIT_OK) process.stderr.write(`${jsonText(errorObject)}\n`);
     } else if (!(error instanceof CommanderError)) process.stderr.write(`error: ${printable(message)}\n`);
     return exitCode;
   }
@@ -58,7 +58,7 @@ export async function runProgram(program: Command, process: CliProcess): Promise
 interface Failure {
   exitCode: number;
   message: string;
-  answer: object;
+  errorObject: object;
 }
 
 function failureOf(error: unknown): Failure {
@@ -74,11 +74,11 @@ function failureOf(error: unknown): Failure {
     return failure(exitCode, message, { success: false, message, error_code: code, ...details });
   }
   const exitCode = error instanceof CliError ? error.exitCode : EXIT_FAILURE;
-  const answer = error instanceof CliError ? error.answer : undefined;
-  return failure(exitCode, error instanceof Error ? error.message : String(error), answer);
+  const errorObject = error instanceof CliError ? error.errorObject : undefined;
+  return failure(exitCode, error instanceof Error ? error.message : String(error), errorObject);
 }
 
-function failure(exitCode: number, message: string, answer?: object): Failure {
+function failure(exitCode: number, message: string, errorObject?: object): Failure {
   const code = exitCode === EXIT_USAGE ? 'MISSING_PARAMS' : 'INTERNAL_ERROR';
-  return { exitCode, message, answer: answer ?? { success: false, message, error_code: code } };
+  return { exitCode, message, errorObject: errorObject ?? { success: false, message, error_code: code } };
 }

@@ -105,11 +105,11 @@ async function placeCall({ runtime }: Stack, signal: AbortSignal): Promise<{ _id
 
 /** Simulates an inbound call. Returns the carrier's call id, the only id known before the service responds. */
 async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: string }> {
-  const answer = await post(`${runtime.carrier_url}/simulator/inbound`, {
+  const response = await post(`${runtime.carrier_url}/simulator/inbound`, {
     headers: {},
     body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: CALLER_SCRIPT },
   });
-  return { carrierSid: textField(answer, 'sid') };
+  return { carrierSid: textField(response, 'sid') };
 }
 
 /** A request of the demo was rejected. */
@@ -139,8 +139,8 @@ async function post(
   return JSON.parse(text);
 }
 
-function textField(answer: unknown, name: string): string {
-  const value = (answer as Record<string, unknown> | null)?.[name];
-  if (typeof value !== 'string') throw new Error(`A response has no ${name}: ${JSON.stringify(answer)}`);
+function textField(response: unknown, name: string): string {
+  const value = (response as Record<string, unknown> | null)?.[name];
+  if (typeof value !== 'string') throw new Error(`A response has no ${name}: ${JSON.stringify(response)}`);
   return value;
 }

@@ -38,11 +38,11 @@ const CONNECTIONS = 100;
 export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   const deliveries: Delivery[] = [];
   const server = createHttpServer({}, (request, response) => {
-    answer(request, response).catch(() => request.destroy());
+    handleRequest(request, response).catch(() => request.destroy());
   });
   server.maxConnections = CONNECTIONS;
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (isFromWebPage(request.headers) || !isLoopbackHost(request.headers.host ?? '')) {
       response.writeHead(403, { connection: 'close' }).end();
       return;

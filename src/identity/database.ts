@@ -3,7 +3,13 @@ import type { BillingDatabase } from '../billing/database.js';
 import { accountSchema } from './accounts/model.js';
 import { apiKeySchema } from './api-keys/model.js';
 import { auditEntrySchema } from './access/audit-entry-model.js';
-import { emailLinkSchema, invitationSchema, sessionSchema, unverifiedUserSchema, userSchema } from './people/model.js';
+import {
+  emailLinkSchema,
+  invitationSchema,
+  loginSessionSchema,
+  unverifiedUserSchema,
+  userSchema,
+} from './people/model.js';
 
 /** The collections of the identity domain and of the domains below it. */
 export type IdentityDatabase = BillingDatabase & ReturnType<typeof identityModels>;
@@ -14,7 +20,7 @@ export function identityModels(connection: Connection) {
     apiKeys: connection.model('ApiKey', apiKeySchema),
     auditEntries: connection.model('AuditEntry', auditEntrySchema),
     invitations: connection.model('Invitation', invitationSchema),
-    sessions: connection.model('Session', sessionSchema),
+    sessions: connection.model('Session', loginSessionSchema),
     emailLinks: connection.model('EmailLink', emailLinkSchema),
     unverifiedUsers: connection.model('UnverifiedUser', unverifiedUserSchema),
     users: connection.model('User', userSchema),

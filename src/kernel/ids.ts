@@ -19,7 +19,7 @@ export function encodeCrockford(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the id of a call's completion event. All attempts have the same id, so that receivers can detect duplicates.
+ * Returns the id of a call's completion event. All attempts have the same id, so that webhook endpoints can detect duplicates.
  */
 export function completionEventId(callId: string): string {
   return `evt_${callId}_completed`;

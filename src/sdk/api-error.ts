@@ -39,22 +39,22 @@ export class ApiError extends Error {
 
 /**
  * Converts an error response to an `ApiError`.
- * @param answer the parsed JSON body; undefined if there is none
+ * @param body the parsed JSON body; undefined if there is none
  */
 export function createApiError(
   status: number,
-  answer: unknown,
+  body: unknown,
   facts: Omit<ErrorFacts, 'fields' | 'body'> = {},
 ): ApiError {
-  if (typeof answer !== 'object' || answer === null || !('message' in answer)) {
+  if (typeof body !== 'object' || body === null || !('message' in body)) {
     return new ApiError(status, 'UNKNOWN', `The service responded with status ${status}.`, facts);
   }
-  const code = 'error_code' in answer ? String(answer.error_code) : 'UNKNOWN';
-  const fields = 'fields' in answer && typeof answer.fields === 'object' ? answer.fields : {};
-  return new ApiError(status, code, String(answer.message), {
+  const code = 'error_code' in body ? String(body.error_code) : 'UNKNOWN';
+  const fields = 'fields' in body && typeof body.fields === 'object' ? body.fields : {};
+  return new ApiError(status, code, String(body.message), {
     ...facts,
     fields: { ...fields } as Record<string, string>,
-    body: answer,
+    body,
   });
 }
 

@@ -1,6 +1,6 @@
 import { serverSentEvents, type ServerSentEvent } from '../kernel/server-sent-events.js';
 import { ApiError, queryText } from './api-error.js';
-import type { AnswerOf, EventsPath, InputsOf, ListPath, Method, OperationAt, PathOf, QueryOf } from './operations.js';
+import type { ResponseOf, EventsPath, InputsOf, ListPath, Method, OperationAt, PathOf, QueryOf } from './operations.js';
 import { createTransport } from './transport.js';
 
 /** Settings of any request. */
@@ -14,11 +14,14 @@ export interface RequestSettings {
 
 type Given<M extends Method, P> = InputsOf<OperationAt<M, P>> & RequestSettings;
 type Arguments<T> = object extends T ? [request?: T] : [request: T];
-type Answer<M extends Method, P> = Promise<AnswerOf<OperationAt<M, P>>>;
-type Asking<M extends Method> = <P extends PathOf<M>>(path: P, ...request: Arguments<Given<M, P>>) => Answer<M, P>;
+type PendingResponse<M extends Method, P> = Promise<ResponseOf<OperationAt<M, P>>>;
+type Asking<M extends Method> = <P extends PathOf<M>>(
+  path: P,
+  ...request: Arguments<Given<M, P>>
+) => PendingResponse<M, P>;
 
 /** A page of a list. */
-export type PageOf<P extends ListPath> = AnswerOf<OperationAt<'get', P>>;
+export type PageOf<P extends ListPath> = ResponseOf<OperationAt<'get', P>>;
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -58,7 +61,7 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
       let { cursor }: { cursor?: string | undefined } = query;
       for (let left = most; left > 0;) {
         const limit = String(Math.min(left, LARGEST_PAGE));
-        const page = (await ask('get', path, { query: { ...query, cursor, limit } })) as ListAnswer;
+        const page = (await ask('get', path, { query: { ...query, cursor, limit } })) as ListResponse;
         yield page as PageOf<P>;
         left -= page.data.length;
         cursor = page.next_cursor;
@@ -92,7 +95,7 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
 }
 
 type QueryText = Readonly<Record<string, string | undefined>>;
-interface ListAnswer {
+interface ListResponse {
   data: unknown[];
   next_cursor?: string | undefined;
 }

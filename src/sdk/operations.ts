@@ -13,7 +13,7 @@ export type OperationAt<M extends Method, P> = Extract<Operation, { method: M; p
 type InputOf<T> = T extends z.ZodType ? z.input<T> : never;
 
 export type QueryOf<O> = O extends { query: infer Q } ? InputOf<Q> : never;
-export type AnswerOf<O> = O extends { success: { schema: infer S extends z.ZodType } } ? z.output<S> : never;
+export type ResponseOf<O> = O extends { success: { schema: infer S extends z.ZodType } } ? z.output<S> : never;
 
 /** Parameters, body and query of a request, as declared in the route table. */
 export type InputsOf<O> = (O extends { params: infer P } ? { params: InputOf<P> } : unknown) &

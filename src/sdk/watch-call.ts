@@ -53,14 +53,14 @@ function callOf(data: string): Call {
 
 /** Converts an `end` event to an error. The service ends a stream with this event. */
 function endOf(data: string): ApiError {
-  let answer: unknown;
+  let body: unknown;
   try {
-    answer = JSON.parse(data);
+    body = JSON.parse(data);
   } catch {
-    answer = undefined;
+    body = undefined;
   }
-  const code = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'error_code') : undefined;
-  return createApiError(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, answer);
+  const code = typeof body === 'object' && body !== null ? Reflect.get(body, 'error_code') : undefined;
+  return createApiError(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, body);
 }
 
 /** Whether the error is temporary, so that a retry may help. */

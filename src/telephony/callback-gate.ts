@@ -2,7 +2,7 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { deadlineOf, withDeadline } from '../platform/http/deadline.js';
-import { content } from '../platform/http/routing/answer.js';
+import { content } from '../platform/http/routing/response.js';
 import { readBody } from '../platform/http/raw-body.js';
 import type { ReadSigned } from '../platform/http/signed-requests.js';
 import { keyOf } from '../identity/access/identification.js';
@@ -57,7 +57,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
   async function verifyRequest(ctx: ApiContext, readSigned: ReadSigned): Promise<VerifiedRequest> {
     const invalidSignature = new ServiceError(
       'FORBIDDEN',
-      'The signature header of the carrier is missing or invalid.',
+      'The signature header of the carrier is missing or invalid. Check PUBLIC_BASE_URL and the auth token of the carrier.',
     );
     // Do not read the body if the signature cannot be valid.
     if (!mayBeSigned(ctx)) throw invalidSignature;

@@ -101,6 +101,8 @@ export interface EndedStream {
   streamNumber: number;
   /** After a transfer: whether the other party answered. */
   transferConnected?: boolean;
+  /** The carrier asks again, because it could not use an earlier response. That one may have started a transfer. */
+  isFallback?: true;
 }
 
 export type CallInstruction =

@@ -1,17 +1,19 @@
 import { Schema } from 'mongoose';
 
 /**
- * A status callback as received. Late callbacks, and those that change nothing, are stored, too. It contains no phone
- * numbers.
+ * A status callback as received, or a dial that the carrier refused. Late callbacks, and those that change nothing, are
+ * stored, too. It contains no phone numbers.
  */
 export interface CarrierEventDocument {
   /**
    * `<call id>:<carrier's call id>:<sequence>`, with the status in place of a missing sequence number. A repeated
-   * callback has the same sequence number and therefore the same id.
+   * callback has the same sequence number and therefore the same id. A refused dial has `none` in place of the carrier's
+   * call id.
    */
   _id: string;
   callId: string;
-  carrierSid: string;
+  /** Absent for a refused dial. */
+  carrierSid?: string;
   sequence?: number;
   status: string;
   /** The time in the callback, by the carrier's clock. Absent when the callback had none. */
@@ -20,13 +22,17 @@ export interface CarrierEventDocument {
   durationSeconds?: number;
   sipCode?: number;
   answeredBy?: string;
+  /** The carrier's error code of a refused dial. */
+  errorCode?: string;
+  /** Whether only the operator of the service can remove the cause of the refusal. */
+  isOperatorFault?: boolean;
 }
 
 export const carrierEventSchema = new Schema<CarrierEventDocument>(
   {
     _id: String,
     callId: { type: String, required: true },
-    carrierSid: { type: String, required: true },
+    carrierSid: String,
     sequence: Number,
     status: { type: String, required: true },
     at: Date,
@@ -34,6 +40,8 @@ export const carrierEventSchema = new Schema<CarrierEventDocument>(
     durationSeconds: Number,
     sipCode: Number,
     answeredBy: String,
+    errorCode: String,
+    isOperatorFault: Boolean,
   },
   { collection: 'carrier_events', versionKey: false },
 );

@@ -7,12 +7,12 @@ const MAX_EVENTS = 100;
 
 export type CarrierEvents = ReturnType<typeof createCarrierEvents>;
 
-/** Stores the status callbacks of each call for the timeline. No decision depends on them. */
+/** Stores the status callbacks and refused dials of each call for the timeline. No decision depends on them. */
 export function createCarrierEvents(database: TelephonyDatabase) {
   return {
-    /** Stores a callback; a repeated callback is stored once. */
+    /** Stores a callback or a refused dial; a repeated one is stored once. */
     async add(event: Omit<CarrierEventDocument, '_id' | 'createdAt'>): Promise<void> {
-      const _id = `${event.callId}:${event.carrierSid}:${event.sequence ?? event.status}`;
+      const _id = `${event.callId}:${event.carrierSid ?? 'none'}:${event.sequence ?? event.status}`;
       try {
         await database.carrierEvents.create([{ _id, createdAt: new Date(), ...event }]);
       } catch (error) {

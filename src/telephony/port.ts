@@ -38,11 +38,21 @@ export interface CarrierCall {
  * only look the call up. `throttled` and `unreachable`: no call exists, so dialing again is safe.
  */
 export type DialOutcome =
-  | { outcome: 'accepted'; carrierSid: string }
-  | { outcome: 'refused'; endReason: EndReason }
-  | { outcome: 'throttled' }
+  /** `queuedMs`: the carrier dials the call only after about this time. Absent: at once. */
+  | { outcome: 'accepted'; carrierSid: string; queuedMs?: number }
+  | { outcome: 'refused'; endReason: EndReason; refusal?: CarrierRefusal }
+  /** `afterMs`: when to dial again; the carrier gave a reason that lasts. Absent: soon. */
+  | { outcome: 'throttled'; afterMs?: number; refusal?: CarrierRefusal }
   | { outcome: 'unreachable' }
   | { outcome: 'ambiguous' };
+
+/** The carrier's own reason for a refusal. Contains no phone number. */
+export interface CarrierRefusal {
+  /** The carrier's error code, or the HTTP status. */
+  code: string;
+  /** Tells the operator what to do. Present only if the operator's account or settings are the cause. */
+  remedy?: string;
+}
 
 export interface DialRequest {
   callId: string;

@@ -1,4 +1,4 @@
-import { present } from '../platform/http/lists.js';
+import { omitUndefined } from '../kernel/omit-undefined.js';
 import type { WebhookAttemptDocument } from './model.js';
 import type { WebhookAttempt } from './schemas.js';
 
@@ -7,7 +7,7 @@ export function attemptView(attempt: WebhookAttemptDocument): WebhookAttempt {
     number: attempt.number,
     redelivery: attempt.redelivery ?? 0,
     started_at: attempt.startedAt.toISOString(),
-    ...present({
+    ...omitUndefined({
       finished_at: attempt.finishedAt?.toISOString(),
       outcome: attempt.outcome,
       http_status: attempt.httpStatus,

@@ -3,7 +3,7 @@ import {
   DELIVERY_EXAMPLE,
   FAILING_EXAMPLE,
   FailingWebhooks,
-  RedeliverAnswer,
+  RedeliverResponse,
   RotatedSigning,
   RotateSigningBody,
   WebhookDeliveriesQuery,
@@ -12,7 +12,7 @@ import {
   WebhookSigning,
 } from './schemas.js';
 import { callParams, EXAMPLE_CALL_ID } from '../platform/http/contract/call-params.js';
-import { defineRoute, ratedJsonAnswer } from '../platform/http/contract/route.js';
+import { defineRoute, ratedJsonResponse } from '../platform/http/contract/route.js';
 
 const SIGNING_EXAMPLE = {
   enabled: true,
@@ -30,7 +30,7 @@ export const deliveryRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     query: WebhookDeliveriesQuery,
-    success: ratedJsonAnswer('A page of deliveries.', WebhookDeliveryList, {
+    success: ratedJsonResponse('A page of deliveries.', WebhookDeliveryList, {
       page: { data: [DELIVERY_EXAMPLE], has_more: false },
     }),
     errors: [],
@@ -45,7 +45,7 @@ export const deliveryRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     params: callParams,
-    success: ratedJsonAnswer('The delivery.', WebhookDeliveryDetail, {
+    success: ratedJsonResponse('The delivery.', WebhookDeliveryDetail, {
       delivery: { ...DELIVERY_EXAMPLE, body: '{"call_id":"…"}', attempt_log: [ATTEMPT_EXAMPLE] },
     }),
     errors: ['NOT_FOUND'],
@@ -62,7 +62,7 @@ export const deliveryRoutes = {
     // The audit log needs no entry, because the delivery itself is recorded.
     unaudited: true,
     params: callParams,
-    success: ratedJsonAnswer('The redelivery has started.', RedeliverAnswer, {
+    success: ratedJsonResponse('The redelivery has started.', RedeliverResponse, {
       underWay: { call_id: EXAMPLE_CALL_ID, redelivery: 1 },
     }),
     errors: ['NOT_FOUND', 'CONFLICT'],
@@ -76,7 +76,7 @@ export const deliveryRoutes = {
       'An endpoint fails when 20 events in a row, or all events of 24 hours, could not be delivered. It is listed until the next delivery to it succeeds, or until no delivery has failed for 7 days. Events are still sent to it.',
     auth: 'keyOrSession',
     load: 'list',
-    success: ratedJsonAnswer('The failing endpoints.', FailingWebhooks, {
+    success: ratedJsonResponse('The failing endpoints.', FailingWebhooks, {
       none: { data: [] },
       one: { data: [FAILING_EXAMPLE] },
     }),
@@ -93,7 +93,7 @@ export const signingRoutes = {
     summary: 'Read whether webhooks are signed',
     description: 'Returns whether completion webhooks are signed, and the secrets in force without their values.',
     auth: 'keyOrSession',
-    success: ratedJsonAnswer('The signing settings, without the secrets themselves.', WebhookSigning, {
+    success: ratedJsonResponse('The signing settings, without the secrets themselves.', WebhookSigning, {
       off: { enabled: false, secrets: [] },
       on: SIGNING_EXAMPLE,
     }),
@@ -114,7 +114,7 @@ export const signingRoutes = {
       schema: RotateSigningBody,
       examples: { overlap: { overlap_hours: 48 }, first: {} },
     },
-    success: ratedJsonAnswer('The new settings and the new secret.', RotatedSigning, {
+    success: ratedJsonResponse('The new settings and the new secret.', RotatedSigning, {
       rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' },
     }),
     errors: [],
@@ -128,7 +128,7 @@ export const signingRoutes = {
     auth: 'keyOrSession',
     changes: 'account',
     roles: ['owner'],
-    success: ratedJsonAnswer('The new settings.', WebhookSigning, { off: { enabled: false, secrets: [] } }),
+    success: ratedJsonResponse('The new settings.', WebhookSigning, { off: { enabled: false, secrets: [] } }),
     errors: [],
   }),
 };

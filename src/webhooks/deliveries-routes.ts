@@ -10,10 +10,11 @@ import { nextDeliveryStep } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
-import { answer } from '../platform/http/routing/answer.js';
+import { respond } from '../platform/http/routing/response.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
-import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
+import { omitUndefined } from '../kernel/omit-undefined.js';
+import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
 
 /** Starts redeliveries; implemented by the calls domain. */
 export interface Redeliveries {
@@ -59,7 +60,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       };
       const page = await withDeadline(listDeadlineOf(ctx), deliveries.page(pageQuery));
       const counts = await withDeadline(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
-      return pageAnswer(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
+      return pageResponse(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
     },
 
     async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {
@@ -101,7 +102,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
         ? await withDeadline(deadlineOf(ctx), deliveries.beginRedelivery(callId, known))
         : known;
       await gateway.redeliver({ callId, redelivery });
-      return answer({ call_id: callId, redelivery }, { unchanged: !isOver });
+      return respond({ call_id: callId, redelivery }, { unchanged: !isOver });
     },
   };
 }
@@ -133,7 +134,7 @@ function failingView(failing: FailingEndpoint, last: WebhookAttemptDocument | un
     failed_deliveries: failing.failures,
     last_failed_at: failing.lastFailedAt.toISOString(),
     last_call_id: failing.lastCallId,
-    ...present({
+    ...omitUndefined({
       last_error: last?.error,
       last_http_status: last?.httpStatus,
       last_delivered_at: failing.lastDeliveredAt?.toISOString(),

@@ -79,7 +79,7 @@ export const WebhookDeliveriesQuery = z.object({
     .meta({ description: 'Returns only deliveries in this state.' }),
 });
 
-export const RedeliverAnswer = z
+export const RedeliverResponse = z
   .object({
     call_id: z.string().describe('Identifier of the call whose webhook is redelivered.'),
     redelivery: z.int().describe('Number of this redelivery, from 1. Read the delivery to see its result.'),

@@ -8,7 +8,7 @@ import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimis
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 
 const SECRET_BYTES = 32;
-/** Maximum valid secrets. A webhook has one signature per secret, and receivers check all of them. */
+/** Maximum valid secrets. A webhook has one signature per secret, and webhook endpoints check all of them. */
 const MAX_SECRETS = 3;
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;

@@ -11,7 +11,7 @@ import { createWebhookSecrets } from './secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload, type CompletedCalls } from './payload.js';
-import { createBulkhead, type Receiver } from '../platform/egress/bulkhead.js';
+import { createBulkhead, type EgressTarget } from '../platform/egress/bulkhead.js';
 import { MAX_ATTEMPTS, nextDeliveryStep, retryDelayMs } from './schedule.js';
 import { signatureHeader } from '../platform/egress/signature.js';
 
@@ -22,7 +22,7 @@ export type WebhookAttemptResult =
   /** All attempts failed, or there is nothing to send. */
   | { result: 'exhausted' }
   /**
-   * Nothing was sent: another attempt is in progress, the retry delay is not over, or the receiver's bulkhead is full.
+   * Nothing was sent: another attempt is in progress, the retry delay is not over, or the endpoint's bulkhead is full.
    */
   | { result: 'tooEarly'; afterMs: number };
 
@@ -59,8 +59,8 @@ export function createWebhookSender(deps: {
       }
       // Never send data of an erased call.
       if (delivery.erasedAt) return { result: 'exhausted' };
-      const receiver = toReceiver(delivery);
-      const waitMs = bulkhead.waitMsFor(receiver);
+      const target = toEgressTarget(delivery);
+      const waitMs = bulkhead.waitMsFor(target);
       if (waitMs !== undefined) return { result: 'tooEarly', afterMs: waitMs };
       // Read the keys before claiming the attempt. If reading fails, no attempt is used up or sent unsigned.
       const keys = await secrets.keys(delivery.accountId);
@@ -81,7 +81,7 @@ export function createWebhookSender(deps: {
             await interrupt(callId, next.number, next.failedAt);
             break;
           case 'send': {
-            const slot = bulkhead.tryAcquire(receiver);
+            const slot = bulkhead.tryAcquire(target);
             if ('retryAfterMs' in slot) return { result: 'tooEarly', afterMs: slot.retryAfterMs };
             const claimed = { ...delivery, keys, number: next.number, redelivery };
             const result = await claimAndPost(claimed).finally(() => slot.release());
@@ -157,8 +157,8 @@ export function createWebhookSender(deps: {
   }
 }
 
-/** Returns the receiver whose limits apply. Each account has separate limits for a host, even if others use it, too. */
-function toReceiver({ accountId, url, mode }: WebhookDeliveryDocument): Receiver {
+/** Returns the target whose limits apply. Each account has separate limits for a host, even if others use it, too. */
+function toEgressTarget({ accountId, url, mode }: WebhookDeliveryDocument): EgressTarget {
   return { accountId, host: urlFrom(url)?.host ?? '', ...(mode && { mode }) };
 }
 

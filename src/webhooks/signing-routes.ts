@@ -6,7 +6,7 @@ import type { ApiContext } from '../platform/http/context.js';
 import type { RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../platform/http/deadline.js';
 import { recheckAfter } from '../platform/http/recheck-after.js';
-import { answer } from '../platform/http/routing/answer.js';
+import { respond } from '../platform/http/routing/response.js';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MS_PER_HOUR = 3_600_000;
@@ -28,14 +28,14 @@ export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }):
       // it.
       const rotated = recheckAfter(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), () => Promise.resolve());
       const { secret, stored } = await withDeadline(deadlineOf(ctx), rotated);
-      return answer({ ...(await readView(ctx, accountId)), secret }, { target: stored.id });
+      return respond({ ...(await readView(ctx, accountId)), secret }, { target: stored.id });
     },
 
     async turnOffWebhookSigning({ ctx, principal }) {
       const accountId = principal.account._id;
       const before = await withDeadline(deadlineOf(ctx), secrets.list(accountId));
       await withDeadline(deadlineOf(ctx), secrets.remove(accountId));
-      return answer(await readView(ctx, accountId), { unchanged: before.length === 0 });
+      return respond(await readView(ctx, accountId), { unchanged: before.length === 0 });
     },
   };
 }

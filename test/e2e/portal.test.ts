@@ -234,7 +234,7 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(spoken).toContain('appointment tomorrow');
     expect(await page.textContent('[aria-label="Extracted data"]')).toContain('appointment_confirmed');
     expect(await page.textContent('[aria-label="Cost by window"] tbody')).toContain('$');
-    expect(await page.textContent('.timeline')).toContain('RINGING');
+    expect(await page.textContent('.timeline')).toContain('Ringing');
     await page.waitForSelector('[aria-label="Webhook attempts"] .badge:has-text("delivered")', WITHIN);
     await expectAccessible('call');
   });

@@ -45,8 +45,25 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['40', 'COMPLETED', 'callee_hangup'],
   ['41', 'COMPLETED', 'callee_hangup'],
   ['42', 'COMPLETED', 'callee_hangup'],
+  ['43', 'COMPLETED', 'callee_hangup'],
+  ['44', 'COMPLETED', 'callee_hangup'],
+  ['45', 'COMPLETED', 'callee_hangup'],
   ['50', 'COMPLETED', 'callee_hangup'],
   ['51', 'COMPLETED', 'callee_hangup'],
+];
+
+/** Scripts of a second batch, so that the machine has time for all calls. */
+const LATER_ENDS: typeof ENDS = [
+  ['12', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['13', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['14', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['15', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['16', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['25', 'COMPLETED', 'callee_hangup'],
+  ['26', 'FAILED', 'carrier_unreachable'],
+  ['34', 'COMPLETED', 'callee_hangup'],
+  ['35', 'FAILED', 'internal_error'],
+  ['36', 'FAILED', 'internal_error'],
 ];
 
 /**
@@ -178,12 +195,12 @@ describe('calls on the running service', () => {
       },
     );
 
-    it('have the effects of scripts 09, 10 and 40 to 42 on the media stream', async () => {
+    it('have the effects of scripts 09, 10 and 40 to 43 on the media stream', async () => {
       const story = async (script: string) => {
         const response = await fetch(`${runtime.carrier_url}/simulator/calls/${calls.get(script)?.carrierSid}`);
         return (await response.json()) as {
           script: { did: string }[];
-          streams: { end: string; clears: number; framesLost: number }[];
+          streams: { end: string; clears: number; framesLost: number; framesOmitted: number }[];
         };
       };
       const bargeIn = await story('09');
@@ -194,6 +211,7 @@ describe('calls on the running service', () => {
       expect((await story('40')).streams[0]?.end).toBe('reset by the carrier');
       expect((await story('41')).streams[0]?.framesLost).toBeGreaterThan(0);
       expect((await story('42')).streams[0]?.end).toBe('fell silent');
+      expect((await story('43')).streams[0]?.framesOmitted).toBeGreaterThan(0);
     });
 
     it('are never dialed twice, and one that the carrier placed too late is hung up', async () => {
@@ -209,6 +227,35 @@ describe('calls on the running service', () => {
     });
 
     it('leave an exact balance', () => expectBalanced());
+  });
+
+  describe('to the numbers of the second batch', () => {
+    const calls = new Map<string, CallDocument>();
+
+    beforeAll(async () => {
+      const placed = await Promise.all(LATER_ENDS.map(async ([script]) => [script, await place(script)] as const));
+      await Promise.allSettled(placed.map(async ([script, id]) => calls.set(script, await ended(id))));
+      await sleep(REPEAT_WITHIN_MS);
+    });
+
+    it.each(LATER_ENDS)(
+      '%s ends with %s and %s, is billed to the second and has one webhook',
+      async (script, status, endReason) => {
+        const call = calls.get(script);
+        if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
+        expect(call.status).toBe(status);
+        expect([endReason].flat()).toContain(call.endReason);
+        await expectExact(call);
+      },
+    );
+
+    it('are dialed once, or not at all if the carrier refuses them', async () => {
+      const carried = await carrierCalls();
+      const dialed = (script: string) => carried.filter(({ to }) => to === `+120255501${script}`).length;
+      expect(LATER_ENDS.map(([script]) => [script, dialed(script)])).toEqual(
+        LATER_ENDS.map(([script]) => [script, script === '35' || script === '36' ? 0 : 1]),
+      );
+    });
   });
 
   it.each(BREAK_OFF)('continue after a lost stream without a second greeting: script %s', async (script) => {

@@ -5,6 +5,15 @@ import { ROOT } from '../structure/sources.js';
 
 const SOURCE_FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy', 'test'];
 const DOCUMENT_FOLDERS = ['docs', '.github'];
+/** Files in which `#` begins a comment. Generated files are not listed. */
+const HASH_FILES = [
+  '.ci/run',
+  '.ci/check-commits',
+  'Dockerfile',
+  'deploy/Caddyfile',
+  'deploy/temporal-dynamic-config.yaml',
+];
+const ISSUE_FORMS = '.github/ISSUE_TEMPLATE';
 
 /** A file to lint. Its path is relative to the repository's root. */
 export interface ProseFile {
@@ -14,6 +23,12 @@ export interface ProseFile {
 
 export function readSourceFiles(): ProseFile[] {
   return sourceFiles(ROOT, SOURCE_FOLDERS).map(read);
+}
+
+/** Reads the scripts and settings with `#` comments, and GitHub's issue forms. */
+export function readHashFiles(): ProseFile[] {
+  const forms = readdirSync(join(ROOT, ISSUE_FORMS)).filter((name) => name.endsWith('.yml'));
+  return [...HASH_FILES, ...forms.map((name) => `${ISSUE_FORMS}/${name}`)].map(read);
 }
 
 /** Reads the Markdown files at the top level and in the folders of documents. */

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../structure/sources.js';
-import { readDocuments, readSourceFiles, type ProseFile } from './files.js';
+import { readDocuments, readHashFiles, readSourceFiles, type ProseFile } from './files.js';
+import { hashPassagesOf } from './hash-comments.js';
 import { passagesOf, type Line } from './passages.js';
 import { runVale } from './vale.js';
 
@@ -14,11 +15,11 @@ export interface Problem {
   message: string;
 }
 
-/** Lints documents as they are. Of each source file, lints a text with the file's comments and messages. */
+/** Lints documents as they are. Of each source file and script, lints a text with the file's comments and messages. */
 export async function lintProse(vale: string): Promise<Problem[]> {
   const folder = mkdtempSync(join(tmpdir(), 'callwright-prose-'));
   try {
-    const lineNumbers = writeTexts(folder, readSourceFiles());
+    const lineNumbers = writeTexts(folder, [...readSourceFiles(), ...readHashFiles()]);
     const documents = readDocuments().map(({ path }) => path);
     const found = await runVale(vale, ROOT, [folder, ...documents]);
     const problems = [...found].flatMap(([file, alerts]) => {
@@ -59,7 +60,8 @@ function writeTexts(folder: string, files: readonly ProseFile[]): Map<string, nu
  * tag starts a new paragraph, which contains only the tag's description.
  */
 export function proseLines(path: string, text: string): Line[] {
-  return passagesOf(path, text).flatMap(({ lines }) => [
+  const find = /\.tsx?$/.test(path) ? passagesOf : hashPassagesOf;
+  return find(path, text).flatMap(({ lines }) => [
     ...lines.flatMap(({ line, text: words }) => {
       const prose = { line, text: withoutCode(withoutTag(words)) };
       return words.startsWith('@') ? [{ line, text: '' }, prose] : [prose];

@@ -4,7 +4,7 @@ import {
   eventually,
   expectError,
   startService,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../support/http/harness.js';
@@ -27,7 +27,7 @@ const entriesOf = (accountId: string) => service.database.auditEntries.find({ ac
 const agent = { name: 'A', instruction: 'Hi.' };
 
 describe('a request that changes nothing adds no audit log entry', () => {
-  it.each<[string, (who: Customer) => Promise<() => Promise<Answer>>]>([
+  it.each<[string, (who: Customer) => Promise<() => Promise<ServiceResponse>>]>([
     [
       'a revoked key is revoked again',
       async ({ testKey }) => {

@@ -15,7 +15,7 @@ import {
   eventually,
   expectError,
   startService,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../support/http/harness.js';
@@ -73,7 +73,7 @@ const outsideCalls = () =>
     (line) => !/^\w+ \/2010-04-01\/Accounts\/AC[0-9a-f]{32}\/Calls(\/CA[0-9a-f]{32})?\.json(\?|$)/.test(line),
   );
 
-function receive(sid: string, fields: Record<string, string> = {}): Promise<Answer> {
+function receive(sid: string, fields: Record<string, string> = {}): Promise<ServiceResponse> {
   const form = { CallSid: sid, From: '+12025550143', To: '+12025550199', agent_id: customer.agent._id, ...fields };
   return service.request('/inbound_call', { method: 'POST', key: customer.liveKey, body: new URLSearchParams(form) });
 }
@@ -120,7 +120,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   it.each(FORGED)('a signed callback is rejected with one that %s', async (_how, sid) => {
     const callId = newCallId();
     const before = await counts();
-    for (const path of ['twiml', 'status', 'amd', 'transfer-status', 'after-stream'].map(
+    for (const path of ['twiml', 'status', 'amd', 'transfer-status', 'after-stream', 'fallback'].map(
       (end) => `/carrier/calls/${callId}/${end}`,
     )) {
       const answer = await service.carrierPost(path, { CallSid: sid, CallStatus: 'completed', AnsweredBy: 'human' });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { spoken } from '../../src/voice/audio/grammar.js';
+import { toSpokenWords } from '../../src/voice/audio/grammar.js';
 import { createSentenceSplitter } from '../../src/voice/engines/pipeline/sentences.js';
 import { serverSentEvents } from '../../src/kernel/server-sent-events.js';
 import { contentTypeOf } from '../../src/platform/http/raw-body.js';
@@ -108,7 +108,7 @@ describe("a provider's response never blocks the process", () => {
 
   it('a run of apostrophes in a choice is prepared for speech at once', async () => {
     const choice = `a${"'".repeat(60_000)}b`;
-    expect(await measureMs(() => spoken(choice))).toBeLessThan(AT_ONCE_MS);
-    expect(spoken("''rock 'n' roll'")).toBe('rock n roll');
+    expect(await measureMs(() => toSpokenWords(choice))).toBeLessThan(AT_ONCE_MS);
+    expect(toSpokenWords("''rock 'n' roll'")).toBe('rock n roll');
   });
 });

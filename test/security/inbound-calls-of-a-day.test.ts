@@ -1,8 +1,7 @@
 import { createCallGate } from '../../src/calls/wiring.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
-import { createPeriodCounts } from '../../src/telephony/destinations/period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../src/platform/mongo/period-counts.js';
 import { driverCollection } from '../../src/platform/mongo/driver-collection.js';
-import type { PeriodCountDocument } from '../../src/telephony/destinations/model.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 import { newCallId } from '../support/store/test-database.js';
 import { newSid } from '../support/sids.js';

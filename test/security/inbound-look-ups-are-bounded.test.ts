@@ -3,7 +3,7 @@ import {
   eventually,
   expectError,
   startService,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../support/http/harness.js';
@@ -59,7 +59,7 @@ async function newForwarder(balanceMicros?: number): Promise<Forwarder> {
   return { ...customer, number };
 }
 
-function forward(of: Forwarder, carrierSid = newSid('CA'), to = of.number): Promise<Answer> {
+function forward(of: Forwarder, carrierSid = newSid('CA'), to = of.number): Promise<ServiceResponse> {
   const form = { CallSid: carrierSid, From: '+12025550100', To: to, agent_id: of.agent._id };
   return service.request('/inbound_call', { method: 'POST', key: of.liveKey, body: new URLSearchParams(form) });
 }

@@ -3,7 +3,7 @@ import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createPasswords } from '../../src/identity/people/passwords.js';
 import { listOf } from '../support/http/management-support.js';
-import { expectError, startService, type Answer, type Service } from '../support/http/harness.js';
+import { expectError, startService, type ServiceResponse, type Service } from '../support/http/harness.js';
 import { createBrowser, resetRateLimits, PASSWORD } from '../support/http/portal-support.js';
 import { PRODUCTION } from '../support/production.js';
 
@@ -53,7 +53,8 @@ async function join(owner: { browser: ReturnType<typeof newBrowser> }, email: st
   const body = { token: json['token'], name: 'Grace', password: 'the horse of an owner' };
   return { browser, answer: await browser.post('/portal/accept-invitation', body), body };
 }
-const memberIn = ({ json }: Answer) => json['member'] as { user_id: string; email_verified: boolean; role: string };
+const memberIn = ({ json }: ServiceResponse) =>
+  json['member'] as { user_id: string; email_verified: boolean; role: string };
 
 describe('an invitation that was not delivered by mail', () => {
   it('does not reveal to its inviter whether the address has an account', async () => {
@@ -63,7 +64,7 @@ describe('an invitation that was not delivered by mail', () => {
     const shapes = responses.map(({ answer: { status, json } }) => [
       status,
       Object.keys(json),
-      memberIn({ json } as Answer).email_verified,
+      memberIn({ json } as ServiceResponse).email_verified,
     ]);
     expect(shapes[0]).toEqual(shapes[1]);
     expect(shapes[0]?.[0]).toBe(200);

@@ -2,7 +2,7 @@ import { routes } from '../../src/api/routes.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createOperators } from '../../src/identity/people/operators.js';
-import { startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { startService, type ServiceResponse, type Customer, type Service } from '../support/http/harness.js';
 import { createBrowser, resetRateLimits, memberOf, PASSWORD, type Browser } from '../support/http/portal-support.js';
 
 const TEMPORAL_UI_URL = 'http://temporal-ui.internal:8233';
@@ -22,11 +22,11 @@ const READ_PATHS = Object.values<Route>(routes)
   .filter(({ method }) => method === 'get')
   .map(({ path }) => path.replace(/\{\w+\}/g, 'none'));
 
-function contentOf(answer: Answer): string {
+function contentOf(answer: ServiceResponse): string {
   return JSON.stringify([...answer.headers]) + answer.text;
 }
 
-async function expectNothingShown(read: (path: string) => Promise<Answer>): Promise<void> {
+async function expectNothingShown(read: (path: string) => Promise<ServiceResponse>): Promise<void> {
   for (const path of [...READ_PATHS, '/portal', '/portal/calls/none', '/nowhere']) {
     expect({ path, shows: contentOf(await read(path)).includes(SHOWN) }).toEqual({ path, shows: false });
   }

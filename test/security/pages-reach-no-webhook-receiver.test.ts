@@ -17,7 +17,7 @@ describe('a web page in a developer’s browser', () => {
   it('cannot send through webhooks listen, neither directly nor by a host name that resolves to this machine', async () => {
     const received: Received[] = [];
     const onReceived = (one: Received) => received.push(one);
-    const listener = await startWebhookListener({ port: 0, answeredHost: 'tunnel.example', onReceived });
+    const listener = await startWebhookListener({ port: 0, acceptedHost: 'tunnel.example', onReceived });
     const port = portOf(listener.url);
     try {
       for (const headers of [

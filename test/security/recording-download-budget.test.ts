@@ -111,7 +111,7 @@ describe('the budget', () => {
     await tomorrow.take({ accountId: 'acct_shared', mode: 'test', bytes: MEGABYTE });
   });
 
-  it('grows with the billed amount of a live account, but not with play money', async () => {
+  it('grows with the billed amount of a live account, but not with the test balance', async () => {
     const ledger = createLedger(service.database);
     for (const mode of ['live', 'test'] as const) {
       const id = ledgerAccountId('acct_billed', mode);

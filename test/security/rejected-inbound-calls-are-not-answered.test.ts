@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import { errors } from '../../src/api/errors.js';
+import { handleErrors } from '../../src/api/errors.js';
 import { createAuthenticator } from '../../src/identity/access/authentication.js';
 import type { RequestState } from '../../src/platform/http/context.js';
 import { createFailureLimiter, createRateLimiter } from '../../src/platform/http/rate-limit.js';
@@ -12,7 +12,7 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { CARRIERS, createCarrierRoutes, createCarriers } from '../../src/telephony/carriers.js';
 import type { CarrierEventHandlers, CallInstructions } from '../../src/telephony/callbacks.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
-import { eventually, expectError, startService, type Answer, type Service } from '../support/http/harness.js';
+import { eventually, expectError, startService, type ServiceResponse, type Service } from '../support/http/harness.js';
 import { rawRequest } from '../support/hostile-requests.js';
 import { newSid } from '../support/sids.js';
 import { createTestCarrierFactory } from '../support/test-carrier/carrier';
@@ -75,7 +75,7 @@ async function startSaturatedRoutes() {
     instructions: {} as CallInstructions,
   });
   const app = new Koa<RequestState>();
-  app.use(requestId(logger, 0)).use(errors(logger)).use(signedRequests.middleware);
+  app.use(requestId(logger, 0)).use(handleErrors(logger)).use(signedRequests.middleware);
   app.use(async (ctx) => {
     ctx.body = await routes.find(({ route }) => route.path === ctx.path)?.handle({ ctx });
   });
@@ -92,7 +92,7 @@ async function startSaturatedRoutes() {
   };
 }
 
-function expectRejected({ status, headers, text }: Answer): void {
+function expectRejected({ status, headers, text }: ServiceResponse): void {
   expect({ status, text }).toEqual({ status: 200, text: REJECT });
   expect(headers.get('content-type')).toMatch(/^text\/xml/);
 }

@@ -3,7 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { createCallProjection } from '../../src/calls/projection.js';
 import type { Mode } from '../../src/kernel/ids.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import {
+  expectError,
+  startService,
+  type ServiceResponse,
+  type Customer,
+  type Service,
+} from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { newCallId } from '../support/store/test-database.js';
 
@@ -73,7 +79,7 @@ describe('requests that cancel a call and wait for its end', () => {
     const other = await service.customer();
     const callId = await ringing(customer, 'test');
     const cancels = Array.from({ length: 25 }, () => cancel(callId, customer.testKey));
-    const answered: Answer[] = [];
+    const answered: ServiceResponse[] = [];
     for (const each of cancels) void each.then((response) => answered.push(response));
     await sleep(4_000);
     expect(answered).toHaveLength(5);

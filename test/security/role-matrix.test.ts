@@ -7,7 +7,7 @@ import type { Route } from '../../src/platform/http/contract/route.js';
 import { ROLES, type Role } from '../../src/kernel/access.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { createMembers } from '../../src/identity/people/members.js';
-import { createSessions } from '../../src/identity/people/sessions.js';
+import { createLoginSessions } from '../../src/identity/people/login-sessions.js';
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { OPERATIONS_WITH_RULES, expectedVerdict, type Actor, type Target } from './support/route-rules.js';
@@ -243,7 +243,7 @@ async function tokenFor(id: string, route: Route, actor: Actor, accountId: strin
   const user = `${accountId} ${actor.role ?? 'owner'}${actor.unverified ? ' unverified' : ''}`;
   const known = tokens.get(`${id} ${actor.kind} ${user}`);
   if (known !== undefined && route.changes !== 'self') return known;
-  const sessions = createSessions(service.database);
+  const sessions = createLoginSessions(service.database);
   const { token } = await sessions.begin({ _id: users.get(user) ?? '', passwordHash: 'none' });
   const begun = await sessions.find(token);
   if (actor.kind === 'endedSession' && begun) await sessions.end(begun.session._id);

@@ -1,4 +1,4 @@
-import { createSessions } from '../../src/identity/people/sessions.js';
+import { createLoginSessions } from '../../src/identity/people/login-sessions.js';
 import { expectError, startService, type Service } from '../support/http/harness.js';
 import { createBrowser, resetRateLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
 
@@ -32,7 +32,7 @@ describe('the limits of a person with several sessions', () => {
     const browser = createBrowser(service);
     const email = await browser.signUp();
     const user = (await service.database.users.findOne({ email }).lean<{ _id: string; passwordHash: string }>())!;
-    const sessions = createSessions(service.database);
+    const sessions = createLoginSessions(service.database);
     for (let count = 0; count < 19; count++) await sessions.begin(user);
     expect((await browser.get('/portal/session')).status).toBe(200);
     const { token } = await sessions.begin(user);

@@ -7,7 +7,7 @@ import { limitConnections } from '../../src/platform/http/connection-limits.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { createWebhookAttempts } from '../../src/webhooks/attempts.js';
 import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
-import { startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { startService, type ServiceResponse, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 
 const clients: ClientRequest[] = [];
@@ -43,7 +43,7 @@ describe('a call with a long transcript', () => {
   afterAll(() => service.close());
 
   /** Expects that twelve simultaneous requests all get a response, and that at most five at a time read the call. */
-  async function expectFiveAtOnce(ask: () => Promise<Answer>): Promise<void> {
+  async function expectFiveAtOnce(ask: () => Promise<ServiceResponse>): Promise<void> {
     const { collection } = service.database.calls;
     const findOne = collection.findOne.bind(collection);
     let [reading, most] = [0, 0];

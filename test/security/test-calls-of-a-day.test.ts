@@ -4,7 +4,7 @@ import {
   eventually,
   expectError,
   startService,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../support/http/harness.js';
@@ -43,7 +43,7 @@ async function receiveCall({ agent }: Customer, CallSid = newSid('CA')): Promise
 }
 
 /** Expects that Retry-After ends at the start of the next day, in UTC. */
-function expectRetryNextDay({ headers }: Answer): void {
+function expectRetryNextDay({ headers }: ServiceResponse): void {
   const now = new Date();
   const nextDay = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   const off = Number(headers.get('retry-after')) - (nextDay - now.getTime()) / 1_000;

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { routes } from '../../src/api/routes.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import type { Mode } from '../../src/kernel/ids.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import {
+  expectError,
+  startService,
+  type ServiceResponse,
+  type Customer,
+  type Service,
+} from '../support/http/harness.js';
 import { listOf, managementOf } from '../support/http/management-support.js';
 import { createBrowser, type Browser } from '../support/http/portal-support.js';
 
@@ -29,13 +35,13 @@ async function newAgent(key: string, fields: object = {}): Promise<string> {
 }
 
 const storedAgent = (id: string) => service.database.agents.findById(id).lean();
-const idsIn = (answer: Answer) => listOf(answer).data.map((agent) => agent['agent_id']);
+const idsIn = (answer: ServiceResponse) => listOf(answer).data.map((agent) => agent['agent_id']);
 
 /**
  * Places a call to its own caller number. The call is rejected because of this number, but only after its agent has
  * been found.
  */
-function callWith(mode: Mode, agentId: string): Promise<Answer> {
+function callWith(mode: Mode, agentId: string): Promise<ServiceResponse> {
   const to = mode === 'test' ? '+15005550006' : service.config.carriers.live.fromNumber;
   const key = mode === 'test' ? customer.testKey : customer.liveKey;
   return service.place(key, { to_phone_number: to, agent_id: agentId });

@@ -1,7 +1,13 @@
 import { createAgents } from '../../src/agents/agents.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../src/agents/tool-headers.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import {
+  expectError,
+  startService,
+  type ServiceResponse,
+  type Customer,
+  type Service,
+} from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 
 const SECRET = 'Bearer s3cret-of-the-customer';
@@ -29,7 +35,7 @@ const toolAt = (url: string, headers?: unknown, name = 'look_up') => ({
 const create = (headers: unknown, url = URL_OF_TOOL) =>
   ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Be kind.', tools: [toolAt(url, headers)] });
 const change = (id: string, tools: unknown) => ask.patch(`/agents/${id}`, customer.liveKey, { tools });
-const idOf = ({ json }: Answer) => String(json['agent_id']);
+const idOf = ({ json }: ServiceResponse) => String(json['agent_id']);
 
 /** Returns the headers that the tool of the stored agent would send. */
 async function sentBy(agentId: string): Promise<Record<string, string>> {

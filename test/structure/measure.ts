@@ -2,15 +2,18 @@ import { posix } from 'node:path';
 import { LIMITS, NARROWER, OWN_WORDS, PARTS, PURE, PURE_PACKAGES } from './rules.js';
 import { parse, type SourceFile } from './sources.js';
 
-/** Returns every violation of the rules in the sources, each as one line. */
-export function faultsOf(sources: readonly SourceFile[]): string[] {
+/**
+ * Returns every violation of the rules in the sources, each as one line.
+ * @param browserApp files that are checked only for exported names that others export, too
+ */
+export function faultsOf(sources: readonly SourceFile[], browserApp: readonly SourceFile[] = []): string[] {
   return [
     ...sources.flatMap(importFaults),
     ...cyclesOf(sources).map((cycle) => `import cycle: ${cycle.join(' -> ')}`),
     ...sources.flatMap(sizeFaults),
     ...sources.flatMap(wordFaults),
     ...folderFaults(sources),
-    ...nameFaults(sources),
+    ...nameFaults([...sources, ...browserApp]),
   ];
 }
 

@@ -4,9 +4,7 @@ import { parseSync, type Module } from '@swc/core';
 
 export const ROOT = join(__dirname, '../..');
 const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
-/**
- * The folder of the browser app, which is compiled separately, with its own tsconfig.json. These checks leave it out.
- */
+/** The folder of the browser app, which is compiled separately, with its own tsconfig.json. */
 const APP = 'src/portal/app';
 
 export interface SourceFile {
@@ -25,7 +23,15 @@ export interface Import {
 
 /** Reads the source files of the service, without tests and without the browser app. */
 export function readSources(): SourceFile[] {
-  const paths = FOLDERS.flatMap((folder) => filesIn(folder));
+  return readFiles(FOLDERS.flatMap((folder) => filesIn(folder)).filter((path) => !path.startsWith(APP)));
+}
+
+/** Reads the source files of the browser app. */
+export function readBrowserApp(): SourceFile[] {
+  return readFiles(filesIn(APP));
+}
+
+function readFiles(paths: readonly string[]): SourceFile[] {
   const known = new Set(paths);
   return paths.map((path) => {
     const text = readFileSync(join(ROOT, path), 'utf8');
@@ -41,9 +47,8 @@ export function parse(source: SourceFile): Module {
 
 function filesIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
     .map((entry) => posix.join(posix.relative(ROOT, entry.parentPath), entry.name))
-    .filter((path) => !path.startsWith(APP))
     .toSorted();
 }
 

@@ -12,8 +12,12 @@ import { newSid } from './sids';
 /**
  * Starts Twilio's side for the contract suite: the simulated carrier, which the service's configuration treats as
  * Twilio.
+ * @param own settings of the simulated carrier that the service does not know
  */
-export async function startSimulatedTwilio({ api, media, carrier: port }: Ports): Promise<CarrierDouble> {
+export async function startSimulatedTwilio(
+  { api, media, carrier: port }: Ports,
+  own: Record<string, string> = {},
+): Promise<CarrierDouble> {
   const [carrierAccountId, authToken] = [newSid('AC'), randomBytes(16).toString('hex')];
   const baseUrl = `http://127.0.0.1:${api}`;
   const carrierUrl = `http://127.0.0.1:${port}`;
@@ -26,10 +30,11 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
     STREAM_URL: `ws://127.0.0.1:${media}/stream`,
   };
   const simulator = createSimulator({
-    config: parseConfig({ NODE_ENV: 'test', ...settings }),
+    config: parseConfig({ NODE_ENV: 'test', ...settings, ...own }),
     logger: createLogger({ role: 'test', level: 'silent' }),
   });
   await simulator.listen();
+  const apiKey = await createApiKey(carrierUrl);
   let streamSid = newSid('MZ');
 
   return {
@@ -41,6 +46,8 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
       CARRIER_CALLS_PER_SECOND: 'unlimited',
       TWILIO_ACCOUNT_SID: carrierAccountId,
       TWILIO_AUTH_TOKEN: authToken,
+      TWILIO_API_KEY_SID: apiKey.sid,
+      TWILIO_API_KEY_SECRET: apiKey.secret,
       ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: 'true',
       ...settings,
     },
@@ -97,6 +104,16 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
     read,
     close: () => simulator.close(),
   };
+}
+
+/** Creates an API key of the live account, as an operator does in Twilio's console. */
+async function createApiKey(carrierUrl: string): Promise<{ sid: string; secret: string }> {
+  const response = await fetch(`${carrierUrl}/simulator/api-keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ mode: 'live' }),
+  });
+  return (await response.json()) as { sid: string; secret: string };
 }
 
 function fieldsOf(report: CallReport): Record<string, string> {

@@ -18,12 +18,12 @@ describe('slots for webhook requests', () => {
   });
 
   it('are shared, so that many slow endpoints leave slots for others', () => {
-    const places = createBulkhead({ total: 64, perReceiver: 8 });
+    const places = createBulkhead({ total: 64, perTarget: 8 });
     const held: { release(): void }[] = [];
     const wantMore = () => {
-      for (let receiver = 0; receiver < 20; receiver++) {
+      for (let endpoint = 0; endpoint < 20; endpoint++) {
         for (let post = 0; post < 20; post++) {
-          const place = places.tryAcquire(only(`slow-${receiver}`));
+          const place = places.tryAcquire(only(`slow-${endpoint}`));
           if (hasPlace(place)) held.push(place);
         }
       }
@@ -50,7 +50,7 @@ describe('slots for webhook requests', () => {
   });
 
   it('are requested again one after the other, at most half a minute later', () => {
-    const places = createBulkhead({ total: 64, perReceiver: 1 });
+    const places = createBulkhead({ total: 64, perTarget: 1 });
     expect(hasPlace(places.tryAcquire(only('slow')))).toBe(true);
     const waits = Array.from({ length: 400 }, () => places.tryAcquire(only('slow'))).map((place) =>
       hasPlace(place) ? 0 : place.retryAfterMs,

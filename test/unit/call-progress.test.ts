@@ -63,6 +63,11 @@ describe('an outbound call', () => {
     ]);
   });
 
+  it('is dialed later if it is queued', () => {
+    const [, actions] = advance(queued, { type: 'placed', queuedMs: 3_000 });
+    expect(actions).toMatchObject([{ do: 'setTimer', timer: 'dialing', ms: 3_020 }]);
+  });
+
   it('rings until the ring timeout if the callee does not answer', () => {
     const [, actions] = advance(queued, { type: 'connected' }, { ring: { outcome: 'nothing', seconds: 0 } });
     expect(actions).not.toContainEqual(expect.objectContaining({ timer: 'callee' }));

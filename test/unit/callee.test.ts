@@ -48,7 +48,7 @@ async function startPerson(settings: PersonSettings) {
     hangUp: () => (hungUp = true),
     pressDigit: (digit) => pressed.push({ digit, frame }),
     recordStep: (step) => steps.push(step),
-    beepEnded: () => undefined,
+    greetingEnded: () => undefined,
   });
 
   async function step(audio: Uint8Array | undefined): Promise<void> {

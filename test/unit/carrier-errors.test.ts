@@ -53,17 +53,72 @@ const respondWith =
 const carrierError = (status: number, code: number) =>
   respondWith(status, { code, message: 'The number +12025550100', status });
 
+const refusalOf = (code: string) => ({ refusal: { code, remedy: expect.stringMatching(/\w{3}/) } });
+const operatorFault = (code: string, endReason = 'internal_error') => ({
+  outcome: 'refused',
+  endReason,
+  ...refusalOf(code),
+});
+const throttledBy = (code: string) => ({ outcome: 'throttled', ...refusalOf(code) });
+
 describe('dial', () => {
-  it.each([
+  it.each<[string, RequestListener, object]>([
     ['201 with a call', respondWith(201, { sid }), { outcome: 'accepted', carrierSid: sid }],
-    ['21211', carrierError(400, 21211), { outcome: 'refused', endReason: 'invalid_number' }],
-    ['21214', carrierError(400, 21214), { outcome: 'refused', endReason: 'invalid_number' }],
-    ['21217', carrierError(400, 21217), { outcome: 'refused', endReason: 'invalid_number' }],
-    ['21215', carrierError(400, 21215), { outcome: 'refused', endReason: 'rejected' }],
-    ['21216', carrierError(403, 21216), { outcome: 'refused', endReason: 'rejected' }],
-    ['bad credentials', carrierError(401, 20003), { outcome: 'refused', endReason: 'carrier_failed' }],
-    ['another 4xx', carrierError(400, 21210), { outcome: 'refused', endReason: 'carrier_failed' }],
-    ['a 4xx that is not JSON', respondWith(400, '<html>'), { outcome: 'refused', endReason: 'carrier_failed' }],
+    [
+      '201 with a call that is queued',
+      respondWith(201, { sid, queue_time: '2500' }),
+      { outcome: 'accepted', carrierSid: sid, queuedMs: 2_500 },
+    ],
+    ...['0', '-1', 'soon', null].map((queue_time): [string, RequestListener, object] => [
+      `201 with queue_time ${queue_time}`,
+      respondWith(201, { sid, queue_time }),
+      { outcome: 'accepted', carrierSid: sid },
+    ]),
+    [
+      '21211',
+      carrierError(400, 21211),
+      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21211' } },
+    ],
+    [
+      '21214',
+      carrierError(400, 21214),
+      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21214' } },
+    ],
+    [
+      '21217',
+      carrierError(400, 21217),
+      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21217' } },
+    ],
+    ['21215', carrierError(400, 21215), operatorFault('21215', 'rejected')],
+    ['21216', carrierError(403, 21216), { outcome: 'refused', endReason: 'rejected', refusal: { code: '21216' } }],
+    ['bad credentials', carrierError(401, 20003), operatorFault('20003')],
+    ['401 without a code', respondWith(401, 'no'), operatorFault('HTTP 401')],
+    ['403 without a code', respondWith(403, {}), operatorFault('HTTP 403')],
+    ...[10001, 10002, 10005, 20403, 70051, 21205, 21609, 21210, 21212, 21219].map(
+      (code): [string, RequestListener, object] => [`${code}`, carrierError(400, code), operatorFault(`${code}`)],
+    ),
+    [
+      'another 4xx',
+      carrierError(400, 21299),
+      { outcome: 'refused', endReason: 'carrier_failed', refusal: { code: '21299' } },
+    ],
+    [
+      'a 4xx with a code that is a text',
+      respondWith(400, { code: '+12025550100', message: '' }),
+      { outcome: 'refused', endReason: 'carrier_failed', refusal: { code: 'HTTP 400' } },
+    ],
+    [
+      'a 4xx that is not JSON',
+      respondWith(400, '<html>'),
+      { outcome: 'refused', endReason: 'carrier_failed', refusal: { code: 'HTTP 400' } },
+    ],
+    ...[400, 403, 429].map((status): [string, RequestListener, object] => [
+      `10004 with status ${status}`,
+      carrierError(status, 10004),
+      { ...throttledBy('10004'), afterMs: 5_000 },
+    ]),
+    ['22005', carrierError(400, 22005), { ...throttledBy('22005'), afterMs: 10_000 }],
+    ['500 with 10004', carrierError(500, 10004), { outcome: 'ambiguous' }],
     ['429', carrierError(429, 20429), { outcome: 'throttled' }],
     ['408', carrierError(408, 0), { outcome: 'ambiguous' }],
     ['500', carrierError(500, 20500), { outcome: 'ambiguous' }],
@@ -76,7 +131,7 @@ describe('dial', () => {
     [
       '400 by RFC 9457',
       respondWith(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
-      { outcome: 'refused', endReason: 'invalid_number' },
+      { outcome: 'refused', endReason: 'invalid_number', refusal: { code: '21211' } },
     ],
     ['201 with an empty body', respondWith(201, ''), { outcome: 'ambiguous' }],
     ['201 without a call', respondWith(201, {}), { outcome: 'ambiguous' }],
@@ -165,6 +220,19 @@ describe('an error of the carrier', () => {
 describe('fetch', () => {
   it('is undefined for a call the carrier does not know', async () => {
     expect(await withCarrierAt(carrierError(404, 20404), (carrier) => carrier.fetch(sid))).toBeUndefined();
+  });
+
+  it.each([
+    ['human', 'human'],
+    ['machine_end_silence', 'voicemail'],
+    ['machine_end_other', 'voicemail'],
+    ['fax', 'voicemail'],
+    ['unknown', 'unknown'],
+  ])('maps answered_by %s to %s, as in callbacks', async (answered_by, answeredBy) => {
+    const record = { sid, status: 'completed', answered_by };
+    expect(await withCarrierAt(respondWith(200, record), (carrier) => carrier.fetch(sid))).toMatchObject({
+      answeredBy,
+    });
   });
 
   it("returns the carrier's record without the fields that are null", async () => {

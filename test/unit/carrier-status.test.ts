@@ -39,6 +39,8 @@ describe('the signal of a status callback', () => {
     ['human', 'human'],
     ['machine_start', 'voicemail'],
     ['machine_end_beep', 'voicemail'],
+    ['machine_end_silence', 'voicemail'],
+    ['machine_end_other', 'voicemail'],
     ['fax', 'voicemail'],
     ['unknown', 'unknown'],
   ])('maps AnsweredBy %s to %s', (AnsweredBy, expected) => {

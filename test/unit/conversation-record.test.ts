@@ -88,21 +88,6 @@ describe('the record of a conversation', () => {
     });
   });
 
-  it('keeps who answered if the engine of a later stream does not know', () => {
-    const record = createConversationRecord({
-      template,
-      offsetMs: 10_000,
-      earlier: { ...earlier, answeredBy: 'voicemail' },
-    });
-    record.setResult({ summary: 'Short.', outputParameters: {}, answeredBy: 'unknown' });
-    expect(record.progress().answeredBy).toBe('voicemail');
-  });
-
-  it('has null for a template key that is also an Object.prototype property', () => {
-    const record = createConversationRecord({ template: { constructor: null }, offsetMs: 0, earlier: null });
-    expect(record.progress().outputParameters).toBe('{"constructor":null}');
-  });
-
   it('has an unknown total cost if one stream has an unknown cost', () => {
     const record = createConversationRecord({ template, offsetMs: 0, earlier });
     record.setResult({ summary: '', outputParameters: {}, usage: { units: {}, costMicros: null } });

@@ -176,10 +176,4 @@ describe('an interview', () => {
     expect(answerByDigits(script, '415#')).toMatch(/Goodbye/);
     expect(script.values()).toEqual({ agreed: true, pin: '415' });
   });
-
-  it('asks for a template key that is also an Object.prototype property', () => {
-    const script = interview({ constructor: null });
-    expect(script.opening().parts[0]).toBe('What is your constructor?');
-    expect(script.values()).toEqual({});
-  });
 });

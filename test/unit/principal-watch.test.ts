@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import type { Principal } from '../../src/identity/access/principal.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
-import { createPrincipalWatch, type Standing } from '../../src/identity/access/principal-watch.js';
+import { createPrincipalWatch, type CurrentAccess } from '../../src/identity/access/principal-watch.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 
 const EVERY_MS = 50;
@@ -22,8 +22,8 @@ function stream() {
   return { body, text: () => text };
 }
 
-function watchWith(standingOf: () => Promise<Standing>, uncheckedAtMostMs = 400) {
-  return createPrincipalWatch({ standingOf, logger, everyMs: EVERY_MS, uncheckedAtMostMs });
+function watchWith(readCurrentAccess: () => Promise<CurrentAccess>, uncheckedAtMostMs = 400) {
+  return createPrincipalWatch({ readCurrentAccess, logger, everyMs: EVERY_MS, uncheckedAtMostMs });
 }
 
 describe('the watch on the permissions of open streams', () => {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { paragraphsOf } from '../prose/documents.js';
 import { proseLines } from '../prose/lint.js';
+import { hashPassagesOf } from '../prose/hash-comments.js';
 import { passagesOf } from '../prose/passages.js';
 import { judge, parseOutstanding, summaryOf } from '../prose/ratchet.js';
 import { sample } from '../prose/sample.js';
@@ -78,6 +79,28 @@ describe('the prose of a source file', () => {
       { line: 4, text: 'X is set.' },
       { line: 5, text: '' },
       { line: 5, text: 'of the call' },
+    ]);
+  });
+});
+
+describe('the prose of a file with # comments', () => {
+  it('is its comments; adjacent lines count as one', () => {
+    const script = '#!/bin/sh\n# Builds it.\n# Slowly.\nmake  # not found\n\n# Ends.\n';
+    expect(hashPassagesOf('.ci/run', script).map(({ lines }) => lines)).toEqual([
+      [
+        { line: 2, text: 'Builds it.' },
+        { line: 3, text: 'Slowly.' },
+      ],
+      [{ line: 6, text: 'Ends.' }],
+    ]);
+  });
+
+  it('includes the texts of an issue form', () => {
+    const form =
+      'name: Bug report\nbody:\n  - type: input\n    attributes:\n      label: Which version?\n      render: text\n';
+    expect(hashPassagesOf('.github/bug.yml', form).flatMap(({ lines }) => lines.map(({ text }) => text))).toEqual([
+      'Bug report',
+      'Which version?',
     ]);
   });
 });

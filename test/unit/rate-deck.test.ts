@@ -9,7 +9,7 @@ import {
   parseRateDeck,
   rateTo,
   type RateDeck,
-} from '../../src/kernel/rate-deck.js';
+} from '../../src/kernel/destinations/rate-deck.js';
 
 function deckOf(csv: string): RateDeck {
   const parsed = parseRateDeck(csv);

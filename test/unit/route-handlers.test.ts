@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../../src/platform/http/contract/route.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
-import { answer, content, sendAnswer } from '../../src/platform/http/routing/answer.js';
+import { respond, content, sendResponse } from '../../src/platform/http/routing/response.js';
 import type { Handlers } from '../../src/platform/http/routing/handlers.js';
 
 const common = { tag: 'Things', summary: 'A thing', auth: 'key', errors: [] } as const;
@@ -41,7 +41,7 @@ const handlers: Things = {
   readThing: ({ params, query, principal }) => ({
     count: params.thing_id.length + (query.limit ?? 0) + principal.owner.length,
   }),
-  changeThing: async ({ readBody }) => answer({ count: (await readBody()).name.length }, { target: 'thing' }),
+  changeThing: async ({ readBody }) => respond({ count: (await readBody()).name.length }, { target: 'thing' }),
   sayThing: () => 'thing',
 };
 
@@ -83,23 +83,25 @@ describe('a response', () => {
 
   it('is checked against the contract if that is requested', () => {
     const ctx = contextOf();
-    expect(() => sendAnswer(ctx, table.readThing, { count: 'secret' }, true)).toThrow(
+    expect(() => sendResponse(ctx, table.readThing, { count: 'secret' }, true)).toThrow(
       'The response of get /things/{thing_id} does not match its contract: count (invalid_type)',
     );
-    expect(sendAnswer(ctx, table.readThing, { count: 1 }, true)).toEqual({});
+    expect(sendResponse(ctx, table.readThing, { count: 1 }, true)).toEqual({});
     expect(ctx).toMatchObject({ status: 200, body: { count: 1 } });
   });
 
   it('with another status is an error object', () => {
     const errorBody = { success: false as const, message: 'No.', error_code: 'CONFLICT' as const };
     const ctx = contextOf();
-    sendAnswer(ctx, table.readThing, answer<never>(errorBody, { status: 409 }), true);
+    sendResponse(ctx, table.readThing, respond<never>(errorBody, { status: 409 }), true);
     expect(ctx).toMatchObject({ status: 409, body: errorBody });
-    expect(() => sendAnswer(ctx, table.readThing, answer({ count: 1 }, { status: 409 }), true)).toThrow('error_code');
+    expect(() => sendResponse(ctx, table.readThing, respond({ count: 1 }, { status: 409 }), true)).toThrow(
+      'error_code',
+    );
   });
 
   it('carries the target of a change for the audit log', () => {
     const change = { target: 'thing', unchanged: true };
-    expect(sendAnswer(contextOf(), table.changeThing, answer({ count: 1 }, change), true)).toEqual(change);
+    expect(sendResponse(contextOf(), table.changeThing, respond({ count: 1 }, change), true)).toEqual(change);
   });
 });

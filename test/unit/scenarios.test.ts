@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadScenarios } from '../../src/telephony/simulator/scenario.js';
 
-const scripted = '00 01 02 03 04 05 06 07 08 09 10 11 20 21 22 23 24 30 31 32 33 40 41 42 50 51'.split(' ');
+const scripted =
+  '00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 20 21 22 23 24 25 26 30 31 32 33 34 35 36 40 41 42 43 44 45 50 51'.split(
+    ' ',
+  );
 
 describe('the scenarios of the simulated carrier', () => {
   const scenarios = loadScenarios();

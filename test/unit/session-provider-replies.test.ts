@@ -1,4 +1,5 @@
-import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
+import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
+import { answeredByOf } from '../../src/voice/session/reducer/voicemail.js';
 import { openWorld, type World } from '../support/session-world';
 
 const PROVIDER = { capabilities: { endsTurns: 'engine', startsReplies: 'provider' } } as const;
@@ -118,6 +119,25 @@ describe('a session whose provider starts replies', () => {
     expect(world.state().timers.silence).toBeDefined();
   });
 
+  it('pauses the silence timeout for at most 60 s while the provider reports no end of a turn', () => {
+    const world = introducedSession();
+    const startMs = world.now();
+    world.happens({ type: 'voice_started', startMs, streamMs: startMs });
+    world.pass(SESSION_POLICY.turns.openAtMostMs + 9_900);
+    expect(spokenLines(world)).toEqual([]);
+    world.pass(5_000);
+    expect(spokenLines(world)).toEqual(['reprompt']);
+    expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'reprompt', complete: true });
+    world.happens({ type: 'turn_over', endMs: world.now() });
+    answers(world, 'own');
+    finishReply(world, 'own');
+    world.pass(2_000);
+    expect(world.of('close_item').at(-1)).toMatchObject({ itemId: 'own.item', complete: true });
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    world.pass(SESSION_POLICY.turns.openAtMostMs + 40_000);
+    expect(world.of('end')).toEqual([{ type: 'end', reason: 'silence' }]);
+  });
+
   it('hangs up on an answering machine at once if there is no message to leave', () => {
     const world = introducedSession();
     world.happens({ type: 'answered_by', who: 'voicemail' });
@@ -211,12 +231,12 @@ describe('a session whose provider starts replies', () => {
 
   it('considers the remote party human after speech or DTMF digits on request', () => {
     const pressedDigits = introducedSession();
-    expect(whoAnswered(pressedDigits.state())).toBe('unknown');
+    expect(answeredByOf(pressedDigits.state())).toBe('unknown');
     pressedDigits.presses('1#');
-    expect(whoAnswered(pressedDigits.state())).toBe('human');
+    expect(answeredByOf(pressedDigits.state())).toBe('human');
     const spoke = introducedSession();
     spoke.happens({ type: 'turn_words', text: 'Hello?', startMs: 5_000, endMs: 5_600 });
-    expect(whoAnswered(spoke.state())).toBe('human');
+    expect(answeredByOf(spoke.state())).toBe('human');
   });
 
   it('repeats an introduction that was not heard before it reprompts', () => {

@@ -160,6 +160,42 @@ describe('the silence timeout of a session', () => {
     expect(ends(world)).toEqual([]);
   });
 
+  it('is paused for at most 60 s by a turn that stays open, and then hears the caller again', () => {
+    const { openAtMostMs } = SESSION_POLICY.turns;
+    const world = introducedWorld();
+    world.happens({ type: 'voice_started', startMs: world.now() - 160, streamMs: world.now() });
+    world.pass(openAtMostMs + 9_900);
+    expect(spokenLines(world)).toEqual([]);
+    world.pass(200);
+    expect(spokenLines(world)).toEqual(['reprompt']);
+    world.pass(5_000);
+    expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'reprompt', complete: true });
+    world.happens({ type: 'voice_paused', endMs: world.now(), lastVoiceAtMs: world.now() });
+    world.says('I am here.');
+    expect(world.stored().at(-1)).toBe('caller: I am here.');
+    expect(world.of('request_reply').at(-1)).toMatchObject({ task: 'answer' });
+    expect(ends(world)).toEqual([]);
+  });
+
+  it('ends a call whose turn stays open', () => {
+    const world = introducedWorld();
+    world.happens({ type: 'voice_started', startMs: world.now() - 160, streamMs: world.now() });
+    world.pass(SESSION_POLICY.turns.openAtMostMs + 40_000);
+    expect(spokenLines(world)).toEqual(['reprompt', 'silence_goodbye']);
+    expect(ends(world)).toEqual(['silence']);
+  });
+
+  it('does not run while a caller talks for minutes', () => {
+    const world = introducedWorld();
+    world.happens({ type: 'voice_started', startMs: world.now() - 160, streamMs: world.now() });
+    for (let second = 0; second < 180; second += 5) {
+      world.happens({ type: 'words', text: `and ${second}`, streamMs: world.now() });
+      world.pass(5_000);
+    }
+    expect(spokenLines(world)).toEqual([]);
+    expect(ends(world)).toEqual([]);
+  });
+
   it('reprompts once, even if the agent speaks again before the end', () => {
     const world = introducedWorld();
     world.pass(10_000);

@@ -1,6 +1,6 @@
 import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import type { SessionSetup } from '../../src/voice/session/reducer/state.js';
-import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
+import { answeredByOf } from '../../src/voice/session/reducer/voicemail.js';
 import { introducedWorld, openWorld, type World } from '../support/session-world';
 
 const SCRIPTED: Partial<SessionSetup> = { capabilities: { endsTurns: 'engine', completesDigits: 'engine' } };
@@ -199,7 +199,7 @@ describe('an answering machine that the engine detects', () => {
     expect(world.of('say')).toEqual([]);
     world.pass(200);
     expect(world.of('say')).toMatchObject([{ phrase: 'voicemail_message' }]);
-    expect(whoAnswered(world.state())).toBe('voicemail');
+    expect(answeredByOf(world.state())).toBe('voicemail');
   });
 
   it('is hung up on at once', () => {
@@ -223,9 +223,9 @@ describe('an answering machine that the engine detects', () => {
     const world = introducedWorld(SCRIPTED);
     says(world, 'hello', 'greeting');
     says(world, '(speech)', 'no_words');
-    expect(whoAnswered(world.state())).toBe('unknown');
+    expect(answeredByOf(world.state())).toBe('unknown');
     says(world, 'yes');
-    expect(whoAnswered(world.state())).toBe('human');
+    expect(answeredByOf(world.state())).toBe('human');
   });
 });
 
@@ -255,7 +255,7 @@ describe('a voicemail report of the carrier', () => {
     says(world, 'yes');
     world.happens({ type: 'answered_by', who: 'voicemail' });
     expect(ends(world)).toEqual(['voicemail']);
-    expect(whoAnswered(world.state())).toBe('voicemail');
+    expect(answeredByOf(world.state())).toBe('voicemail');
   });
 });
 

@@ -1,4 +1,4 @@
-import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
+import { answeredByOf } from '../../src/voice/session/reducer/voicemail.js';
 import { introducedWorld, type World } from '../support/session-world';
 
 const spokenLines = (world: World) => world.of('say').map(({ phrase }) => phrase);
@@ -99,7 +99,7 @@ describe('voicemail in a session', () => {
     const call = { replyId: 'reply-1', toolCallId: 'tool-1', name: 'answering_machine', arguments: {} };
     world.happens({ type: 'tool_called', ...call });
     expect(world.of('store_answered_by')).toEqual([]);
-    expect(whoAnswered(world.state())).toBeUndefined();
+    expect(answeredByOf(world.state())).toBeUndefined();
     expect(ends(world)).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe('voicemail in a session', () => {
     const world = introducedWorld();
     world.happens({ type: 'tool_finished', endsCall: true, ok: true });
     world.happens({ type: 'answered_by', who: 'voicemail' });
-    expect(whoAnswered(world.state())).toBe('voicemail');
+    expect(answeredByOf(world.state())).toBe('voicemail');
     expect(ends(world)).toEqual([]);
   });
 });

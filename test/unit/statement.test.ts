@@ -2,11 +2,11 @@ import {
   LedgerEntry,
   LedgerPage,
   LedgerQuery,
-  UsageAnswer,
+  UsageResponse,
   UsageQuery,
-  BalanceAnswer,
+  BalanceResponse,
 } from '../../src/billing/statements/schemas.js';
-import { CheckoutSession, PaymentAnswer, PaymentEvent } from '../../src/billing/payments/schemas.js';
+import { CheckoutSession, PaymentResponse, PaymentEvent } from '../../src/billing/payments/schemas.js';
 import { moneyRoutes } from '../../src/billing/contract.js';
 import { usagePeriod, utcMoment } from '../../src/billing/statements/statement.js';
 import { createCursors } from '../../src/platform/http/cursor.js';
@@ -85,15 +85,15 @@ describe('a pagination cursor', () => {
 describe('examples of statements and payments', () => {
   it('match their schemas', () => {
     const { readBalance, readLedger, readUsage, receivePayment } = moneyRoutes;
-    expect(BalanceAnswer.parse(readBalance.success.examples.balance)).toEqual(readBalance.success.examples.balance);
+    expect(BalanceResponse.parse(readBalance.success.examples.balance)).toEqual(readBalance.success.examples.balance);
     expect(LedgerPage.parse(readLedger.success.examples.page)).toEqual(readLedger.success.examples.page);
     for (const example of Object.values(readUsage.success.examples)) {
-      expect(UsageAnswer.parse(example)).toEqual(example);
+      expect(UsageResponse.parse(example)).toEqual(example);
     }
     const event = PaymentEvent.parse(receivePayment.body.examples.paid);
     expect(CheckoutSession.parse(event.data?.object)).toEqual(event.data?.object);
     for (const example of Object.values(receivePayment.success.examples)) {
-      expect(PaymentAnswer.parse(example)).toEqual(example);
+      expect(PaymentResponse.parse(example)).toEqual(example);
     }
   });
 

@@ -1,4 +1,3 @@
-import { createFrameSplitter } from '../../src/voice/media/frame-splitter.js';
 import { ProtocolViolation } from '../../src/telephony/media.js';
 import { parseCarrierMessage } from '../../src/telephony/twilio/media-codec.js';
 import { buildEngineCall } from '../../src/voice/session/engine-call.js';
@@ -34,28 +33,6 @@ describe('the carrier’s media stream messages', () => {
     '{"event":"dtmf","dtmf":{"digit":"12"}}',
   ])('are rejected if malformed: %s', (text) => {
     expect(() => parseCarrierMessage(text)).toThrow(ProtocolViolation);
-  });
-});
-
-describe('the caller’s frames', () => {
-  it('have 20 ms each, and the last one is padded with silence', () => {
-    const frames = createFrameSplitter(() => 0)(new Uint8Array(400).fill(1), 100);
-    expect(frames.map(({ frame, atMs }) => [frame.length, atMs])).toEqual([
-      [160, 100],
-      [160, 120],
-      [160, 140],
-    ]);
-    expect(frames[2]?.frame.at(-1)).toBe(0xff);
-  });
-
-  it('are mapped to the stream’s own timeline if the carrier counts from another start', () => {
-    let now = 50;
-    const cut = createFrameSplitter(() => now);
-    const timeOf = (timestamp: number) => cut(new Uint8Array(160), timestamp)[0]?.atMs;
-    expect(timeOf(1_700_000_000_000)).toBe(50);
-    now = 5_000;
-    expect(timeOf(1_700_000_000_020)).toBe(70);
-    expect(timeOf(1_900_000_000_000)).toBe(5_000);
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { VARIABLES } from '../structure/configuration.js';
 import { GENERATED_FILES } from '../structure/generate.js';
 import { cyclesOf, faultsOf, functionsOf } from '../structure/measure.js';
-import { readSources, ROOT, type SourceFile } from '../structure/sources.js';
+import { readBrowserApp, readSources, ROOT, type SourceFile } from '../structure/sources.js';
 
 const source = (path: string, text: string, ...targets: string[]): SourceFile => ({
   path,
@@ -13,7 +13,7 @@ const source = (path: string, text: string, ...targets: string[]): SourceFile =>
 
 describe('the structure of the code', () => {
   it('follows the rules', () => {
-    expect(faultsOf(readSources())).toEqual([]);
+    expect(faultsOf(readSources(), readBrowserApp())).toEqual([]);
   });
 
   it.each(Object.entries(GENERATED_FILES))('has an up-to-date %s (npm run structure writes it)', (path, textOf) => {
@@ -70,5 +70,7 @@ describe('the structure check', () => {
     const one = source('src/billing/a.ts', 'export interface Place {}\n');
     const two = source('src/voice/b.ts', 'export const Place = 1;\n');
     expect(faultsOf([one, two])).toEqual(['Place is exported by src/billing/a.ts and src/voice/b.ts']);
+    const page = source('src/portal/app/pages/c.tsx', 'export function Place() {}\n');
+    expect(faultsOf([one], [page])).toEqual(['Place is exported by src/billing/a.ts and src/portal/app/pages/c.tsx']);
   });
 });

@@ -1,5 +1,5 @@
 import { toolSchemaFault } from '../../src/agents/tool-schema.js';
-import { parametersOf, schemaOf, type ToolParameter } from '../../src/portal/app/tool-schema.js';
+import { parametersFromSchema, schemaOf, type ToolParameter } from '../../src/portal/app/tool-schema.js';
 
 const DAY: ToolParameter = { name: 'day', type: 'string', description: 'Like 2026-12-24.', required: true };
 const SEATS: ToolParameter = { name: 'seats', type: 'integer', description: '', required: false };
@@ -14,13 +14,13 @@ describe('the parameter list of a tool', () => {
       required: ['day'],
     });
     expect(toolSchemaFault(schema)).toBeUndefined();
-    expect(parametersOf(schema)).toEqual([DAY, SEATS]);
+    expect(parametersFromSchema(schema)).toEqual([DAY, SEATS]);
   });
 
   it('omits parameters without a name and keeps a schema closed', () => {
     const closed = '{"type":"object","properties":{},"additionalProperties":false}';
     expect(JSON.parse(schemaOf([{ ...DAY, name: ' ' }], closed))).toEqual(JSON.parse(closed));
-    expect(parametersOf(NONE)).toEqual([]);
+    expect(parametersFromSchema(NONE)).toEqual([]);
   });
 
   it.each([
@@ -33,6 +33,6 @@ describe('the parameter list of a tool', () => {
     ['requires an undescribed parameter', '{"type":"object","properties":{},"required":["a"]}'],
     ['describes additional properties', '{"type":"object","properties":{},"additionalProperties":{"type":"string"}}'],
   ])('is not available for a schema that %s', (_what, schema) => {
-    expect(parametersOf(schema)).toBeUndefined();
+    expect(parametersFromSchema(schema)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import type { TwimlSource } from '../../src/telephony/simulator/instructions/source.js';
 import { parseTwiml } from '../../src/telephony/simulator/instructions/twiml.js';
-import { nextSource, readVerb } from '../../src/telephony/simulator/instructions/verbs.js';
+import { nextSource, readVerb, type DialVerb } from '../../src/telephony/simulator/instructions/verbs.js';
 
 const DOCUMENT: TwimlSource = { kind: 'url', target: { url: 'https://host/calls/1/twiml?a=1', method: 'POST' } };
 const INLINE: TwimlSource = { kind: 'inline', twiml: '' };
@@ -38,22 +38,26 @@ describe('readVerb', () => {
     });
     const number =
       '<Number statusCallback="answered?x=1" statusCallbackEvent="initiated answered">+12025550101</Number>';
-    expect(read(`<Dial timeout="5" timeLimit="60">${number}</Dial>`)).toEqual({
+    expect(read(`<Dial timeout="5" timeLimit="60" callerId="+12025550199">${number}</Dial>`)).toEqual({
       kind: 'dial',
       request: {
         number: '+12025550101',
         ringSeconds: 5,
         limitSeconds: 60,
-        onAnswer: { url: 'https://host/calls/1/answered?x=1', method: 'POST' },
+        callerId: '+12025550199',
+        callbacks: { url: 'https://host/calls/1/answered?x=1', method: 'POST', events: ['initiated', 'answered'] },
       },
     });
   });
 
-  it('requests no callback for a number without a subscription to the answer', () => {
-    const dial = read(
-      '<Dial><Number statusCallback="/told" statusCallbackEvent="ringing">+12025550101</Number></Dial>',
-    );
-    expect(dial).not.toHaveProperty('request.onAnswer');
+  it('requests a callback for the end of a number’s call, unless the number names other events or none', () => {
+    const events = (attributes: string) =>
+      (read(`<Dial><Number ${attributes}>+12025550101</Number></Dial>`) as { request: DialVerb }).request.callbacks
+        ?.events;
+    expect(events('statusCallback="/told"')).toEqual(['completed']);
+    expect(events('statusCallback="/told" statusCallbackEvent="ringing"')).toEqual(['ringing']);
+    expect(events('statusCallback="/told" statusCallbackEvent="other"')).toEqual([]);
+    expect(events('')).toBeUndefined();
   });
 
   it.each([
@@ -82,6 +86,11 @@ describe('nextSource', () => {
     expect(next('../2?b=1')).toEqual(at('https://host/calls/2?b=1'));
     expect(next('')).toEqual(at('https://host/calls/1/twiml?a=1'));
     expect(next('HTTPS://Other:443/a b#rc=3', INLINE, 'get')).toEqual(at('HTTPS://Other:443/a b#rc=3', 'GET'));
+  });
+
+  it('keeps the fallback of the call', () => {
+    const fallback = { url: 'https://host/calls/1/fallback', method: 'POST' } as const;
+    expect(next('/x', { ...DOCUMENT, fallback })).toEqual({ ...at('https://host/x'), fallback });
   });
 
   it('passes form fields on', () => {

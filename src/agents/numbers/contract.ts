@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route.js';
+import { defineRoute, ratedJsonResponse } from '../../platform/http/contract/route.js';
 import {
   NewPhoneNumberBody,
   NUMBER_EXAMPLE,
@@ -15,7 +15,7 @@ const numberParams = z.object({
 });
 
 const json = 'application/json';
-const numberAnswer = ratedJsonAnswer('The number.', PhoneNumber, { number: NUMBER_EXAMPLE });
+const numberResponse = ratedJsonResponse('The number.', PhoneNumber, { number: NUMBER_EXAMPLE });
 
 /** Routes for the phone numbers of the requesting account. */
 export const numberRoutes = {
@@ -27,7 +27,7 @@ export const numberRoutes = {
     description: 'Returns all numbers, oldest first. Agents without their own number call from the first one.',
     auth: 'keyOrSession',
     load: 'list',
-    success: ratedJsonAnswer('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
+    success: ratedJsonResponse('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
     errors: [],
   }),
   addPhoneNumber: defineRoute({
@@ -45,7 +45,7 @@ export const numberRoutes = {
       examples: { number: { phone_number: '+12025550142' } },
       onDemand: true,
     },
-    success: numberAnswer,
+    success: numberResponse,
     errors: ['AGENT_NOT_FOUND', 'CONFLICT'],
   }),
   readPhoneNumber: defineRoute({
@@ -56,7 +56,7 @@ export const numberRoutes = {
     description: 'Returns the number with the agent that answers its calls.',
     auth: 'keyOrSession',
     params: numberParams,
-    success: numberAnswer,
+    success: numberResponse,
     errors: ['NOT_FOUND'],
   }),
   updatePhoneNumber: defineRoute({
@@ -73,7 +73,7 @@ export const numberRoutes = {
       schema: PhoneNumberChangesBody,
       examples: { agent: { agent_id: NUMBER_EXAMPLE.agent_id }, none: { agent_id: null } },
     },
-    success: numberAnswer,
+    success: numberResponse,
     errors: ['AGENT_NOT_FOUND', 'NOT_FOUND'],
   }),
   removePhoneNumber: defineRoute({
@@ -86,7 +86,7 @@ export const numberRoutes = {
     auth: 'keyOrSession',
     changes: 'account',
     params: numberParams,
-    success: ratedJsonAnswer('The removed number.', PhoneNumber, { number: NUMBER_EXAMPLE }),
+    success: ratedJsonResponse('The removed number.', PhoneNumber, { number: NUMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
 };

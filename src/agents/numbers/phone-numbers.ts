@@ -1,9 +1,12 @@
+import { accountNotFound, noLiveAgent } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { isE164 } from '../../kernel/phone-number.js';
 import { LIVE_AGENTS } from '../agent-mode.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { AgentsDatabase } from '../database.js';
 import type { PhoneNumberDocument } from './model.js';
+
+export const NUMBER_TAKEN = 'phone_number already belongs to an account. Ask the operator of this service.';
 
 export type PhoneNumbers = ReturnType<typeof createPhoneNumbers>;
 
@@ -13,7 +16,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
 
   async function checkAgent(accountId: string, agentId: string): Promise<void> {
     if (await database.agents.exists({ _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS })) return;
-    throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
+    throw noLiveAgent(agentId);
   }
 
   return {
@@ -25,7 +28,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       if (!isE164(p.number))
         throw new ServiceError('MISSING_PARAMS', 'phone_number must be in E.164 format, like +12025550123.');
       if (!(await database.accounts.exists({ _id: p.accountId }))) {
-        throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
+        throw accountNotFound(p.accountId);
       }
       if (p.agentId !== undefined) await checkAgent(p.accountId, p.agentId);
       const { number: _id, accountId, agentId } = p;
@@ -38,7 +41,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       }
       const present = await this.find(p.number);
       if (present?.accountId === p.accountId) return present;
-      throw new ServiceError('MISSING_PARAMS', 'This number belongs to another account.');
+      throw new ServiceError('MISSING_PARAMS', NUMBER_TAKEN);
     },
 
     async find(number: string): Promise<PhoneNumberDocument | null> {

@@ -3,11 +3,11 @@ import type { PhoneNumber } from '../../identity/accounts/schemas.js';
 import type { numberRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { PhoneNumberDocument } from './model.js';
-import type { PhoneNumbers } from './phone-numbers.js';
+import { NUMBER_TAKEN, type PhoneNumbers } from './phone-numbers.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
-import { answer } from '../../platform/http/routing/answer.js';
+import { respond } from '../../platform/http/routing/response.js';
 import { wholeList } from '../../platform/http/lists.js';
 
 export interface PhoneNumberHandlersDeps {
@@ -50,9 +50,9 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
       const { phone_number: number, agent_id: agentId } = await readBody();
       const asked = { number, accountId: account._id, ...(agentId === undefined ? {} : { agentId }) };
       const present = await withDeadline(deadlineOf(ctx), phoneNumbers.find(number));
-      if (present) throw new ServiceError('CONFLICT', 'This number already belongs to an account.');
+      if (present) throw new ServiceError('CONFLICT', NUMBER_TAKEN);
       const added = await withDeadline(deadlineOf(ctx), phoneNumbers.add(asked));
-      return answer(numberView(added, account), { target: number });
+      return respond(numberView(added, account), { target: number });
     },
 
     async readPhoneNumber({ ctx, principal, params: { phone_number: number } }) {
@@ -62,7 +62,7 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
     async updatePhoneNumber({ ctx, principal, params: { phone_number: number }, body: { agent_id: agentId = null } }) {
       const before = await find(ctx, principal, number);
       const changed = await withDeadline(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
-      return answer(numberView(changed, principal.account), { unchanged: changed.agentId === before.agentId });
+      return respond(numberView(changed, principal.account), { unchanged: changed.agentId === before.agentId });
     },
 
     async removePhoneNumber({ ctx, principal, params: { phone_number: number } }) {

@@ -31,7 +31,7 @@ export type {
   Settlement,
   TopUpRequest,
 } from './operations.js';
-export type { HoldRefusal, LedgerFreeze } from './model.js';
+export type { HoldRejection, LedgerFreeze } from './model.js';
 
 export interface Ledger {
   /** Creates an empty account unless it exists. */

@@ -2,7 +2,7 @@ import { Schema } from 'mongoose';
 import type { Micros } from '../../kernel/money.js';
 
 /** The reason why a hold was rejected or granted only in part. */
-export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
+export type HoldRejection = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
 /**
  * A decided operation. It is stored permanently as a ledger entry, and until a sweep removes it also as a marker in the
@@ -31,7 +31,7 @@ export interface LedgerMarker {
   last?: boolean;
   refused?: boolean;
   /** Hold: why it was rejected, or why it covers only part of its window. */
-  refusal?: HoldRefusal;
+  refusal?: HoldRejection;
   void?: boolean;
   /**
    * Hold: the UTC day whose spending includes the hold. Settlement: the UTC day whose spending was reduced by

@@ -1,3 +1,4 @@
+import { invalidReason } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { HOLD_WINDOW_SECONDS, windowRequest } from '../../kernel/hold-windows.js';
 import { assertMicros, assertRate, rateOf, type Micros } from '../../kernel/money.js';
@@ -6,7 +7,7 @@ import { correctionKey, holdKey, isPaymentId, settlementKey, topUpKey } from './
 import { correctionPlan, holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './plans.js';
 import { billedSecondsOf, heldSecondsOf } from './rates.js';
 import type { LedgerSession } from './storage.js';
-import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './model.js';
+import type { HoldRejection, LedgerAccountDocument, LedgerMarker } from './model.js';
 
 export interface TopUpRequest {
   ledgerAccountId: string;
@@ -36,7 +37,7 @@ export interface HoldResult {
   /** True when no further window may follow. */
   last: boolean;
   /** Why the hold was rejected, or why it covers only part of the window. */
-  refusal?: HoldRefusal;
+  refusal?: HoldRejection;
 }
 
 export interface SettleRequest {
@@ -88,7 +89,10 @@ export async function topUp(work: LedgerWork, p: TopUpRequest): Promise<{ amount
     plan: (account) => topUpPlan(account, p.amountMicros),
   });
   if (entry.amountMicros !== p.amountMicros) {
-    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This payment was credited before with a different amount.');
+    throw new ServiceError(
+      'IDEMPOTENCY_CONFLICT',
+      'This payment was credited before with a different amount. Use a new payment id.',
+    );
   }
   return { amountMicros: p.amountMicros };
 }
@@ -102,7 +106,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
   assertCreditAmount(amountMicros);
   const reason = validateReason(p.reason);
   if (!Number.isSafeInteger(number) || number < 1) {
-    throw new ServiceError('MISSING_PARAMS', 'The number of a correction must be a whole number, at least 1.');
+    throw new ServiceError('MISSING_PARAMS', 'number must be a whole number, at least 1.');
   }
   const before = Array.from({ length: number - 1 }, (_, index) => correctionKey(callId, index + 1));
   const entry = await decide(work, {
@@ -119,7 +123,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
       if (amountMicros > correctableMicros) {
         throw new ServiceError(
           'MISSING_PARAMS',
-          'The amount must not exceed the bill of the call minus its earlier corrections.',
+          'amount must not exceed the bill of the call minus its earlier corrections.',
         );
       }
       const microsPerSecond = rateOf(settlement);
@@ -242,7 +246,7 @@ function assertCreditAmount(amountMicros: Micros): void {
 export function validateReason(reason: unknown): string {
   const text = typeof reason === 'string' ? reason.trim() : '';
   if (text.length > 0 && text.length <= MAX_REASON_LENGTH) return text;
-  throw new ServiceError('MISSING_PARAMS', `reason must have 1 to ${MAX_REASON_LENGTH} characters.`);
+  throw invalidReason(MAX_REASON_LENGTH);
 }
 
 function assertWholeNumbers(values: readonly number[]): void {

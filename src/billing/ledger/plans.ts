@@ -3,7 +3,7 @@ import { priceOfSeconds, rateOf, secondsCovered, secondsTouched, type Micros } f
 import { ServiceError } from '../../kernel/errors.js';
 import type { LedgerPlan } from './decide.js';
 import { addSpending, spendingAt, spendingExhausted, unspentOf } from './spending.js';
-import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './model.js';
+import type { HoldRejection, LedgerAccountDocument, LedgerMarker } from './model.js';
 
 export interface PlannedHold {
   callId: string;
@@ -27,8 +27,8 @@ export interface PlannedHold {
 export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): LedgerPlan {
   const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
   const isFirst = window === 0;
-  const refusal = refusals(hold);
-  if (isFirst && account.frozen) return refusal('ACCOUNT_FROZEN', { frozen: true });
+  const rejectWith = rejectionsOf(hold);
+  if (isFirst && account.frozen) return rejectWith('ACCOUNT_FROZEN', { frozen: true });
   const notFrozen = isFirst ? { frozen: false } : {};
   const spending = spendingAt(account, now);
   const unspent = dailyCap - spending.micros;
@@ -36,10 +36,10 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   const smallest = isFirst ? request.micros : Math.min(request.micros, microsPerSecond);
   if (unspent < smallest) {
     const exhausted = spendingExhausted(account, spending, smallest, dailyCap);
-    return refusal('SPEND_LIMIT_EXCEEDED', { ...notFrozen, ...exhausted });
+    return rejectWith('SPEND_LIMIT_EXCEEDED', { ...notFrozen, ...exhausted });
   }
   if (available < smallest) {
-    return refusal('INSUFFICIENT_BALANCE', { ...notFrozen, availableMicros: { below: smallest } });
+    return rejectWith('INSUFFICIENT_BALANCE', { ...notFrozen, availableMicros: { below: smallest } });
   }
   const room = Math.min(available, unspent);
   const isWhole = room >= request.micros;
@@ -47,7 +47,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
     ? request.micros
     : priceOfSeconds(secondsCovered(room, microsPerSecond), microsPerSecond);
   const isLast = request.last || !isWhole;
-  const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
+  const restRejection: HoldRejection = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
   // If the balance now covers the whole window, a part of it must not be granted: the update then fails, and the window
   // is planned again.
@@ -60,7 +60,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
       microsPerSecond,
       spendDay: spending.day,
       ...(isLast ? { last: true } : {}),
-      ...(isWhole ? {} : { refusal: refusedRest }),
+      ...(isWhole ? {} : { refusal: restRejection }),
     },
     increments: { ...spend.increments, availableMicros: -amountMicros, heldMicros: amountMicros },
     guard: { ...notFrozen, ...spend.guard, availableMicros: { atLeast: amountMicros, ...scarce } },
@@ -163,8 +163,8 @@ export function correctionPlan(correction: {
   };
 }
 
-function refusals({ callId, microsPerSecond }: PlannedHold) {
-  return (refusal: HoldRefusal, guard: LedgerPlan['guard']): LedgerPlan => ({
+function rejectionsOf({ callId, microsPerSecond }: PlannedHold) {
+  return (refusal: HoldRejection, guard: LedgerPlan['guard']): LedgerPlan => ({
     marker: { type: 'hold', callId, amountMicros: 0, microsPerSecond, refused: true, refusal },
     increments: {},
     guard,

@@ -28,7 +28,7 @@ export async function creditPayment(
   if (known.accountId !== accountId || known.mode !== mode || known.amountMicros !== amountMicros) {
     throw new ServiceError(
       'IDEMPOTENCY_CONFLICT',
-      'This payment was credited before with a different amount or to another balance.',
+      'This payment was credited before with a different amount or to another balance. Use a new payment id.',
     );
   }
   await deps.ledger.topUp({ ledgerAccountId: ledgerAccountId(accountId, mode), paymentId, amountMicros });

@@ -57,7 +57,7 @@ export const CheckoutSession = z.looseObject({
 });
 export type CheckoutSession = z.infer<typeof CheckoutSession>;
 
-export const PaymentAnswer = z
+export const PaymentResponse = z
   .object({
     received: z.literal(true).describe('Always true: the event was received.'),
     credited: z
@@ -65,4 +65,4 @@ export const PaymentAnswer = z
       .describe('Whether the payment is credited to the account; false if there was nothing to credit.'),
   })
   .meta({ id: 'PaymentReceived' });
-export type PaymentAnswer = z.infer<typeof PaymentAnswer>;
+export type PaymentResponse = z.infer<typeof PaymentResponse>;

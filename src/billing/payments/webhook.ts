@@ -1,6 +1,7 @@
 import type { Config } from '../../platform/config/config.js';
 import { CheckoutSession, PaymentEvent } from './schemas.js';
 import type { paymentRoutes } from '../contract.js';
+import { noSuchEndpoint } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD } from '../../kernel/money.js';
@@ -62,7 +63,7 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
   return {
     async receivePayment({ ctx }) {
       const secret = config.payments.webhookSecret;
-      if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is no such endpoint or object.');
+      if (secret === undefined) throw noSuchEndpoint();
       requireHttps(ctx, config);
       const body = await deps.signedRequests.admit(ctx, (read) => readSigned(ctx, secret, read));
       const { fields } = parseJsonObject(utf8(body));

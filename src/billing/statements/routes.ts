@@ -20,7 +20,7 @@ import type { Statements } from './statements.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { deadlineOf, abortSignalOf, serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import { wantsCsv } from '../../platform/http/routing/csv-format.js';
-import { content, type Content } from '../../platform/http/routing/answer.js';
+import { content, type Content } from '../../platform/http/routing/response.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { Cursors } from '../../platform/http/lists.js';
 
@@ -32,7 +32,7 @@ const CSV_TIMEOUT_MS = 120_000;
 
 const CURRENCY = 'USD';
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
-type CsvAnswer = Content<typeof CSV_TYPE, Readable>;
+type CsvResponse = Content<typeof CSV_TYPE, Readable>;
 
 /** The account and mode of a statement. */
 export interface StatementOwner {
@@ -71,7 +71,7 @@ export function createStatementHandlers(
             'limit and cursor cannot be combined with CSV, which contains the whole period.',
           );
         }
-        return csvAnswer(
+        return csvResponse(
           ctx,
           'ledger',
           csvOf(LEDGER_COLUMNS, ledgerEntryViews(statements.entries({ ledgerAccountId: id, ...period }))),
@@ -93,11 +93,11 @@ export function createStatementHandlers(
       const period = usagePeriod(given, ctx.state.arrivedAt);
       if (typeof period === 'string') throw badPeriod(period);
       const deadline = deadlineOf(ctx, USAGE_TIMEOUT_MS);
-      const signal = ctx.state.closed && { signal: ctx.state.closed };
-      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, ...signal };
+      const signal = abortSignalOf(ctx, deadline);
+      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, signal };
       const rows = await withDeadline(deadline, statements.usage(asked));
       const data = rows.map((row) => usageView(groupBy, row));
-      if (wantsCsv(ctx)) return csvAnswer(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
+      if (wantsCsv(ctx)) return csvResponse(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
       return {
         mode,
         currency: CURRENCY,
@@ -119,13 +119,14 @@ function badPeriod(fault: string): ServiceError {
  * Streams a CSV with only one chunk in memory. A failure before the first chunk becomes an error response. A later
  * failure cuts the connection, so that the client never mistakes a partial file for a complete one.
  */
-async function csvAnswer(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvAnswer> {
-  const stream = Readable.from(csv, { objectMode: false, signal: abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS)) });
+async function csvResponse(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvResponse> {
+  const signal = abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS));
+  const stream = Readable.from(csv, { objectMode: false, signal });
   try {
     await withDeadline(deadlineOf(ctx), once(stream, 'readable'));
   } catch (error) {
     stream.destroy();
-    throw ctx.state.closed?.aborted === true ? serviceUnavailable() : error;
+    throw signal.aborted ? serviceUnavailable() : error;
   }
   return content(CSV_TYPE, stream, { headers: { 'Content-Disposition': `attachment; filename="${name}.csv"` } });
 }

@@ -74,10 +74,10 @@ const balanceAmounts = {
   billed_micros: micros('Sum of the cost of all calls.'),
 };
 
-export const BalanceAnswer = z
+export const BalanceResponse = z
   .object({ mode, currency, ...balanceAmounts })
   .meta({ id: 'Balance', description: 'credited - billed = available + held, to the micro-dollar.' });
-export type BalanceAnswer = z.infer<typeof BalanceAnswer>;
+export type BalanceResponse = z.infer<typeof BalanceResponse>;
 
 export const LedgerEntry = z
   .object({
@@ -139,7 +139,7 @@ export const UsageFigures = z
   .meta({ id: 'UsageFigures' });
 export type UsageFigures = z.infer<typeof UsageFigures>;
 
-export const UsageAnswer = z
+export const UsageResponse = z
   .object({
     mode,
     currency,
@@ -150,7 +150,7 @@ export const UsageAnswer = z
     total: z.object(figures).describe('Sums over all entries of data.'),
   })
   .meta({ id: 'Usage' });
-export type UsageAnswer = z.infer<typeof UsageAnswer>;
+export type UsageResponse = z.infer<typeof UsageResponse>;
 
 /** Returns each amount in USD, for people, and in micro-USD, for exact sums. */
 export function amountsView(amounts: Amounts) {
@@ -195,7 +195,7 @@ export function usageView(groupBy: 'day' | 'agent', row: UsageRow): UsageFigures
   };
 }
 
-export function usageTotal(rows: readonly UsageRow[]): UsageAnswer['total'] {
+export function usageTotal(rows: readonly UsageRow[]): UsageResponse['total'] {
   const sum = (of: (row: UsageRow) => number) => rows.reduce((total, row) => total + of(row), 0);
   const costMicros = sum((row) => row.costMicros);
   return {

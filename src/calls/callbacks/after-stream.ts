@@ -53,7 +53,9 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
         return HANG_UP;
       }
       await recordTransferAnswer(deps, callId, result.transferTo, ended);
-      return transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
+      const instruction = transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
+      // The response that the carrier could not use may be the one after the dial. Never dial a number twice.
+      return instruction.kind === 'transfer' && ended.isFallback === true ? CANNOT_CONNECT : instruction;
     }
     const after = ended.streamNumber <= MAX_STREAM_NUMBER ? ended.streamNumber : 0;
     // Media servers record each stream that starts. A stream that never started does not count against

@@ -14,7 +14,7 @@ import {
   webhookUrl,
 } from '../../platform/http/contract/fields.js';
 
-/** Statuses of a call response. A cancelled call is FAILED here, but CANCELLED in the completion webhook. */
+/** Statuses of a call response. A canceled call is FAILED here, but CANCELLED in the completion webhook. */
 export const CallResponseStatus = z.enum(['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FAILED']).meta({
   id: 'CallResponseStatus',
   description: 'State of the call. A cancelled call reads FAILED here; GET /calls/{call_id} returns CANCELLED.',

@@ -96,10 +96,10 @@ export function createIdempotencyKeys(database: CallsDatabase) {
     },
 
     /** Stores the response for a key's call, unless one is already stored. */
-    async storeResponse(row: IdempotencyKeyDocument, answer: { status: number; body: object }): Promise<void> {
+    async storeResponse(row: IdempotencyKeyDocument, response: { status: number; body: object }): Promise<void> {
       await idempotencyKeys.updateOne(
         { _id: row._id, callId: row.callId, answerStatus: { $exists: false } },
-        { $set: { answerStatus: answer.status, answerBody: JSON.stringify(answer.body) } },
+        { $set: { answerStatus: response.status, answerBody: JSON.stringify(response.body) } },
       );
     },
   };

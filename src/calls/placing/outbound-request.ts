@@ -3,7 +3,7 @@ import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { OutboundCallRequest } from './contract.js';
 import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
-import { rateTo } from '../../kernel/rate-deck.js';
+import { rateTo } from '../../kernel/destinations/rate-deck.js';
 import { AGENT_FIELDS } from '../../agents/agent-definition.js';
 import { agentNotFound, type Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';

@@ -6,6 +6,7 @@ import {
   type CallResponse,
   type placingRoutes,
 } from './contract.js';
+import { repeatedField } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
@@ -13,7 +14,7 @@ import type { Principal, RouteHandlers } from '../../identity/access/principal.j
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { fieldsOf } from '../../platform/http/form.js';
 import { readJsonBody, rejectPrototypeKeys } from '../../platform/http/json-body.js';
-import { answer, type Answer } from '../../platform/http/routing/answer.js';
+import { respond, type JsonResponse } from '../../platform/http/routing/response.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { callResponse, findCall } from './call-status.js';
 import { placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
@@ -28,10 +29,10 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
     return callResponse(await withDeadline(deadlineOf(ctx), findCall(deps.queries, principal, callId)));
   }
 
-  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<Answer<CallResponse>> {
+  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {
     assertWebhookUrl(input.request.webhook_url, deps.config);
     const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
-    return answer(response.body, { status: response.status, headers: replayHeaders(response) });
+    return respond(response.body, { status: response.status, headers: replayHeaders(response) });
   }
 
   return {
@@ -41,9 +42,7 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
       if (repeated.has('call_id')) return statusOf(ctx, principal, undefined);
       if (isPresent(fields['call_id'])) return statusOf(ctx, principal, fields['call_id']);
       rejectPrototypeKeys(fields);
-      const [repeatedField] = repeated;
-      if (repeatedField !== undefined)
-        throw new ServiceError('MISSING_PARAMS', 'The JSON object must not contain a field twice.');
+      if (repeated.size > 0) throw repeatedField();
       const request = validated(OutboundCallRequest, presentFields(fields));
       const idempotencyKey = idempotencyKeyOf(ctx);
       return place(ctx, { principal, request, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });

@@ -150,7 +150,7 @@ export function reservationError(reservation: ReservationResult): ServiceError |
     case 'ACCOUNT_FROZEN':
       return new ServiceError(
         'SERVICE_UNAVAILABLE',
-        'The account is frozen while its records are checked. Try again later.',
+        'The account is frozen and cannot start new calls. Contact the operator of this service.',
       );
     case 'CONCURRENCY_LIMIT_EXCEEDED': {
       const { limit, current } = reservation;

@@ -8,7 +8,7 @@ import type { CallQueries, CallStatusFields } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
-import { answer } from '../../platform/http/routing/answer.js';
+import { respond } from '../../platform/http/routing/response.js';
 import { findCall } from '../placing/call-status.js';
 import { isErrorResponse, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
 import { createCallWaits } from './call-waits.js';
@@ -57,7 +57,7 @@ export function createCallActionHandlers(
       };
       const placed = await placeCall(deps, order);
       const extraHeaders = replayHeaders(placed);
-      if (isErrorResponse(placed)) return answer<never>(placed.body, { status: placed.status, headers: extraHeaders });
+      if (isErrorResponse(placed)) return respond<never>(placed.body, { status: placed.status, headers: extraHeaders });
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
         // The call is placed. Reading it back has a separate timeout, because the request's own deadline may be near.
@@ -67,7 +67,9 @@ export function createCallActionHandlers(
       };
       // If an earlier request placed the call, its transcript may be long by now, so read it in the account's queue.
       const { runQueued } = ctx.state;
-      return answer(await (placed.replayed && runQueued ? runQueued(readBack) : readBack()), { headers: extraHeaders });
+      return respond(await (placed.replayed && runQueued ? runQueued(readBack) : readBack()), {
+        headers: extraHeaders,
+      });
     },
 
     async cancelCall({ ctx, principal, params: { call_id: callId } }) {
@@ -114,7 +116,7 @@ export function createCallActionHandlers(
         throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure is not complete yet. Send the request again.');
       }
       const erased = { call_id: callId, erased_at: erasedAt.toISOString() };
-      return answer(erased, { unchanged: before.erasedAt !== undefined });
+      return respond(erased, { unchanged: before.erasedAt !== undefined });
     },
   };
 }

@@ -8,7 +8,7 @@ import type { CarrierEventDocument } from '../../telephony/carrier-event-model.j
 import type { ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
-import { present } from '../../platform/http/lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
 
 /** All stored records about a call, the input of its views. */
 export interface CallRecords {
@@ -36,7 +36,7 @@ export function callSummary(call: CallDocument): CallSummary {
     updated_at: call.updatedAt.toISOString(),
     price_per_minute: usdPerMinute(rateOf(call)),
     has_recording: call.hasRecording === true,
-    ...present({
+    ...omitUndefined({
       end_reason: call.endReason,
       answered_by: call.answeredBy,
       agent_name: call.agentName,
@@ -59,7 +59,7 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
   return {
     ...callSummary(call),
     input_parameters: call.inputParameters || '{}',
-    ...present({
+    ...omitUndefined({
       output_parameters: call.outputParameters,
       transcription: call.transcription,
       recording_url: call.hasRecording ? `${publicBaseUrl}/calls/${call._id}/recording` : undefined,
@@ -103,7 +103,7 @@ function costWindow(window: HeldWindow): CostWindow {
     at: window.at.toISOString(),
     held_seconds: window.heldSeconds,
     held_micros: window.heldMicros,
-    ...present({
+    ...omitUndefined({
       billed_seconds: window.billedSeconds,
       billed_micros: window.billedMicros,
       refusal: window.refusal,
@@ -125,6 +125,8 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
           duration_seconds: carrierEvent.durationSeconds,
           sip_code: carrierEvent.sipCode,
           answered_by: carrierEvent.answeredBy,
+          error_code: carrierEvent.errorCode,
+          fault: carrierEvent.isOperatorFault === true ? 'operator' : undefined,
         },
       }),
     ),
@@ -169,7 +171,7 @@ function event(
   name: string,
   more: { sequence?: number | undefined; details?: Record<string, Details[string] | undefined> } = {},
 ): TimelineEvent {
-  const details = present(more.details ?? {}) as Details;
+  const details = omitUndefined(more.details ?? {}) as Details;
   return {
     at: at.toISOString(),
     source,

@@ -14,7 +14,8 @@ import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
-import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../../platform/http/lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../../platform/http/lists.js';
 
 export interface CallHandlersDeps {
   config: Config;
@@ -55,7 +56,7 @@ export function createCallReadHandlers(
 
   return {
     async listCalls({ ctx, principal: { account, mode }, query }) {
-      const filter: CallFilter = present({
+      const filter: CallFilter = omitUndefined({
         status: query.status,
         direction: query.direction,
         agentId: query.agent_id,
@@ -69,7 +70,7 @@ export function createCallReadHandlers(
       const list = `calls ${account._id} ${mode} ${narrowed}`;
       const signal = abortSignalOf(ctx, listDeadlineOf(ctx));
       const pageQuery = { accountId: account._id, mode, filter, signal, ...positionOf(cursors, list, query) };
-      return pageAnswer(cursors, list, await withDeadline(listDeadlineOf(ctx), queries.page(pageQuery)), callSummary);
+      return pageResponse(cursors, list, await withDeadline(listDeadlineOf(ctx), queries.page(pageQuery)), callSummary);
     },
 
     async readCall({ ctx, principal, params: { call_id: callId } }) {

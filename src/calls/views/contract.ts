@@ -6,15 +6,15 @@ import {
   AGENT_OR_INSTRUCTION_SCHEMA,
 } from '../placing/contract.js';
 import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
-import { defineRoute, ratedJsonAnswer, rateLimitHeaders } from '../../platform/http/contract/route.js';
+import { defineRoute, ratedJsonResponse, rateLimitHeaders } from '../../platform/http/contract/route.js';
 import {
   Call,
   CALL_EXAMPLE,
   CALL_SUMMARY_EXAMPLE,
   CallList,
   CallsQuery,
-  CancelAnswer,
-  EraseAnswer,
+  CancelResponse,
+  EraseResponse,
   Transcript,
 } from './schemas.js';
 
@@ -38,7 +38,7 @@ export const callRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     query: CallsQuery,
-    success: ratedJsonAnswer('A page of calls.', CallList, {
+    success: ratedJsonResponse('A page of calls.', CallList, {
       page: { data: [CALL_SUMMARY_EXAMPLE], has_more: true, next_cursor: 'pWm1…' },
     }),
     errors: [],
@@ -84,7 +84,7 @@ export const callRoutes = {
     auth: 'keyOrSession',
     load: 'detail',
     params: callParams,
-    success: ratedJsonAnswer('The call.', Call, { call: CALL_EXAMPLE }),
+    success: ratedJsonResponse('The call.', Call, { call: CALL_EXAMPLE }),
     errors: ['CALL_NOT_FOUND'],
   }),
   watchCall: defineRoute({
@@ -123,7 +123,7 @@ export const callRoutes = {
     changes: 'mode',
     bounded: true,
     params: callParams,
-    success: ratedJsonAnswer('The call has ended because of this request.', CancelAnswer, {
+    success: ratedJsonResponse('The call has ended because of this request.', CancelResponse, {
       cancelled: { call_id: EXAMPLE_CALL_ID, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
       hungUp: { call_id: EXAMPLE_CALL_ID, result: 'hung_up', status: 'COMPLETED', end_reason: 'api_hangup' },
     }),
@@ -138,7 +138,7 @@ export const callRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     params: callParams,
-    success: ratedJsonAnswer('The turns so far; empty when no words were spoken.', Transcript, {
+    success: ratedJsonResponse('The turns so far; empty when no words were spoken.', Transcript, {
       transcript: {
         call_id: EXAMPLE_CALL_ID,
         turns: [
@@ -180,7 +180,7 @@ export const callRoutes = {
     changes: 'mode',
     bounded: true,
     params: callParams,
-    success: ratedJsonAnswer('The personal data is erased.', EraseAnswer, {
+    success: ratedJsonResponse('The personal data is erased.', EraseResponse, {
       erased: { call_id: EXAMPLE_CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' },
     }),
     errors: ['CALL_NOT_FOUND', 'CONFLICT', 'CONCURRENCY_LIMIT_EXCEEDED'],

@@ -6,8 +6,7 @@ import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD } from '../../kernel/money.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import { secondsLeftOfDay } from '../../telephony/destinations/account-counts.js';
-import type { PeriodCountDocument } from '../../telephony/destinations/model.js';
-import { createPeriodCounts } from '../../telephony/destinations/period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 import type { CallsDatabase } from '../database.js';
 
 /** The fewest bytes that a process counts in the database at once, so that most downloads need no command. */

@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
-import { content } from '../../platform/http/routing/answer.js';
+import { content } from '../../platform/http/routing/response.js';
 import type { callRoutes } from './contract.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import type { Config } from '../../platform/config/config.js';

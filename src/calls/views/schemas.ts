@@ -178,7 +178,7 @@ export const Transcript = z
   .meta({ id: 'Transcript' });
 export type Transcript = z.infer<typeof Transcript>;
 
-export const CancelAnswer = z
+export const CancelResponse = z
   .object({
     call_id: callId,
     result: z
@@ -190,12 +190,12 @@ export const CancelAnswer = z
     end_reason: endReason,
   })
   .meta({ id: 'CancelAnswer' });
-export type CancelAnswer = z.infer<typeof CancelAnswer>;
+export type CancelResponse = z.infer<typeof CancelResponse>;
 
-export const EraseAnswer = z
+export const EraseResponse = z
   .object({ call_id: callId, erased_at: timestamp('When its personal data was erased.') })
   .meta({ id: 'EraseAnswer' });
-export type EraseAnswer = z.infer<typeof EraseAnswer>;
+export type EraseResponse = z.infer<typeof EraseResponse>;
 
 export const CALL_SUMMARY_EXAMPLE: CallSummary = {
   call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',

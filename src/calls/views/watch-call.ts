@@ -5,7 +5,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
-import { content } from '../../platform/http/routing/answer.js';
+import { content } from '../../platform/http/routing/response.js';
 import type { callRoutes } from './contract.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';

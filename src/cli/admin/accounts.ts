@@ -1,6 +1,6 @@
 import { createInboundAgents } from '../../agents/inbound-agent.js';
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
-import { ServiceError } from '../../kernel/errors.js';
+import { accountNotFound } from '../../kernel/common-errors.js';
 import type { Micros } from '../../kernel/money.js';
 import type { Plan } from '../../identity/accounts/model.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
@@ -35,7 +35,7 @@ export async function listAccounts({ database }: AdminConnection, out: Output) {
 
 export async function showAccount({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await createAccounts(database).find(accountId);
-  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  if (!account) throw accountNotFound(accountId);
   const { frozen } = await freezeView({ database }, account._id);
   await out.record('', {
     ...accountRow(account),

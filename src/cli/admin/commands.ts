@@ -3,13 +3,13 @@ import { ROLES } from '../../kernel/access.js';
 import type { Plan } from '../../identity/accounts/model.js';
 import { clearOption, withAgentFields } from '../agent-options.js';
 import {
-  destinationCaps,
-  expiry,
-  idOrNone,
-  prefixes,
-  usdOrNone,
-  wholeNumberOrDefault,
-  wholeNumberOrNone,
+  parseDestinationCaps,
+  parseExpiry,
+  parseIdOrNone,
+  parsePrefixes,
+  parseUsdOrNone,
+  parseWholeNumberOrDefault,
+  parseWholeNumberOrNone,
 } from '../arguments.js';
 import type { CliProcess } from '../run.js';
 import type { RunOnDatabase } from './connect.js';
@@ -64,38 +64,38 @@ function addAccountCommands(admin: Command, run: RunOnDatabase): void {
     .command('limits <account_id>')
     .description('show or update the limits of an account')
     .addOption(new Option('--plan <plan>', 'move to another plan').choices(PLANS))
-    .option('--requests-per-minute <n>', 'per API key; "default" for the value of the plan', wholeNumberOrDefault)
+    .option('--requests-per-minute <n>', 'per API key; "default" for the value of the plan', parseWholeNumberOrDefault)
     .option(
       '--concurrent-calls <n>',
       'maximum concurrent calls; "default" for the value of the plan',
-      wholeNumberOrDefault,
+      parseWholeNumberOrDefault,
     )
     .option(
       '--daily-spend-cap <usd>',
       'per UTC day and mode; "default" for the default of the service, "none" for no limit',
-      usdOrNone,
+      parseUsdOrNone,
     )
     .option(
       '--unanswered-attempts <n>',
       'per number and UTC hour on a real carrier; "default" for the default of the service, "none" for no limit',
-      wholeNumberOrNone,
+      parseWholeNumberOrNone,
     )
     .option(
       '--live-calls-per-day <n>',
       'live calls and transfers per UTC day on a real carrier; "default" for the default of the service, "none" for no limit',
-      wholeNumberOrNone,
+      parseWholeNumberOrNone,
     )
-    .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
+    .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', parsePrefixes)
     .option(
       '--destination-caps <list>',
       'like +1900:5/hour:20/day,+4487:block,+4470:allow; the longest prefix decides; "none" for no rules',
-      destinationCaps,
+      parseDestinationCaps,
     )
     .action((id, options) => run(async () => (await load()).setLimits, id, options));
   accounts
     .command('inbound-agent <account_id> <agent_id>')
     .description('set the agent for inbound calls; "none" removes it')
-    .action((id, agent) => run(async () => (await load()).setInboundAgent, id, idOrNone(agent)));
+    .action((id, agent) => run(async () => (await load()).setInboundAgent, id, parseIdOrNone(agent)));
   addFreezeCommands(accounts, run);
 }
 
@@ -123,7 +123,7 @@ function addKeyCommands(admin: Command, run: RunOnDatabase): void {
     .description('create a key; it is shown only once')
     .requiredOption('--name <name>', 'name of the key, such as its use')
     .addOption(new Option('--mode <mode>', 'mode of the key; live keys cost real money').choices(MODES).default('live'))
-    .option('--expires <when>', 'a date, or a duration from now like 30d, 12h or 90m', expiry)
+    .option('--expires <when>', 'a date, or a duration from now like 30d, 12h or 90m', parseExpiry)
     .action((id, options) => run(async () => (await load()).createKeyFor, id, options));
   keys
     .command('list <account_id>')
@@ -177,7 +177,7 @@ function addNumberCommands(admin: Command, run: RunOnDatabase): void {
   numbers
     .command('agent <number> <agent_id>')
     .description('assign an agent to a number; "none" for the inbound agent of the account')
-    .action((number, agent) => run(async () => (await load()).setAgentOfNumber, number, idOrNone(agent)));
+    .action((number, agent) => run(async () => (await load()).setAgentOfNumber, number, parseIdOrNone(agent)));
 }
 
 function addOperatorCommands(admin: Command, run: RunOnDatabase): void {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Role } from '../../kernel/access.js';
 import { InvitationBody } from '../../identity/sign-in/schemas.js';
+import { memberNotFound } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { normalEmail } from '../../identity/people/email-contract.js';
 import { createEmailLinks, linkTo, type LinkPurpose } from '../../identity/people/email-links.js';
@@ -67,7 +68,7 @@ export async function resetLink(on: AdminConnection, out: Output, email: string)
   const user = await members.findByEmail(address);
   if (user) return out.record(SHOWN_ONCE, { ...memberView(user), link: await linkFor(on, user._id, 'reset') });
   if ((await members.countUnverified(address)) === 0) {
-    throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
+    throw memberNotFound(email);
   }
   // It is not proven that the address belongs to the person who signed up with it. If it belongs to someone else, a
   // reset link would give that other person the account.

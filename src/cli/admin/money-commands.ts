@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { moment, paymentId, usd, wholeNumber } from '../arguments.js';
+import { parseTime, parsePaymentId, parseUsd, parseWholeNumber } from '../arguments.js';
 import type { RunOnDatabase } from './connect.js';
 
 const MODES = ['live', 'test'];
@@ -10,15 +10,15 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .command('topup')
     .description('credit an account; repeating a payment id credits nothing more')
     .argument('<account_id>')
-    .argument('<usd>', 'like 25 or 0.15', usd)
+    .argument('<usd>', 'like 25 or 0.15', parseUsd)
     .addOption(new Option('--mode <mode>', 'balance to use').choices(MODES).default('live'))
-    .option('--payment-id <id>', 'makes the command safe to repeat (default: a new id)', paymentId)
+    .option('--payment-id <id>', 'makes the command safe to repeat (default: a new id)', parsePaymentId)
     .action((id, micros, options) => run(async () => (await load()).topUpAccount, id, micros, options));
   admin
     .command('correct')
     .description('credit a part of the bill of a call; repeating a reference credits nothing more')
     .argument('<call_id>')
-    .argument('<usd>', 'amount like 0.15, at most what the call was billed', usd)
+    .argument('<usd>', 'amount like 0.15, at most what the call was billed', parseUsd)
     .requiredOption('--reason <text>', 'reason, visible to the account')
     .requiredOption('--reference <id>', 'makes the command safe to repeat, such as a ticket number')
     .action((id, micros, options) =>
@@ -37,11 +37,11 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
   const ofPeriod = (command: Command) =>
     command
       .addOption(new Option('--mode <mode>', 'balance to use').choices(MODES).default('live'))
-      .option('--from <time>', 'start of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z', moment)
-      .option('--to <time>', 'end of the period (UTC), exclusive', moment)
+      .option('--from <time>', 'start of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z', parseTime)
+      .option('--to <time>', 'end of the period (UTC), exclusive', parseTime)
       .option('--csv', 'print CSV');
   ofPeriod(admin.command('ledger <account_id>').description('list ledger entries of an account, newest first'))
-    .option('--limit <n>', 'maximum entries (default: 50; with --csv all)', wholeNumber)
+    .option('--limit <n>', 'maximum entries (default: 50; with --csv all)', parseWholeNumber)
     .action((id, options) => run(async () => (await loadStatements()).showLedgerOf, id, options));
   ofPeriod(admin.command('usage <account_id>').description('show usage; the last 30 days by default'))
     .addOption(new Option('--group-by <what>', 'group rows by day or agent').choices(['day', 'agent']).default('day'))
@@ -69,6 +69,6 @@ export function addReconciliationCommands(admin: Command, run: RunOnDatabase): v
     .description('resolve a finding; its account accepts calls again when none is open')
     .requiredOption('--reason <text>', 'reason, stored with the finding')
     .option('--recount', 'recount the concurrency slots of the account, for a finding places_miscounted')
-    .option('--credit <usd>', 'credit this amount as a correction of the call of the finding', usd)
+    .option('--credit <usd>', 'credit this amount as a correction of the call of the finding', parseUsd)
     .action((id, options) => run(async () => (await load()).resolveFinding, id, options));
 }

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import { ServiceError } from '../../kernel/errors.js';
+import { accountNotFound } from '../../kernel/common-errors.js';
 import { ledgerAccountId, ownerOfLedgerAccount, type Mode } from '../../kernel/ids.js';
 import { usdFromMicros, type Micros } from '../../kernel/money.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
@@ -43,7 +43,7 @@ export async function topUpAccount(
   );
 }
 
-/** Sets the play money of the test balance back to its opening amount. */
+/** Sets the test balance back to its opening amount. */
 export async function refill({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await findAccount({ database }, accountId);
   const ledger = createLedger(database);
@@ -132,6 +132,6 @@ export async function findAccount(
   accountId: string,
 ): Promise<AccountDocument> {
   const account = await createAccounts(database).find(accountId);
-  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  if (!account) throw accountNotFound(accountId);
   return account;
 }

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { reconcileNow } from '../../calls/reconciliation/schedule.js';
+import { invalidReason } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { ownerOfLedgerAccount } from '../../kernel/ids.js';
 import { usdFromMicros, type Micros } from '../../kernel/money.js';
@@ -62,7 +63,7 @@ export async function resolveFinding(
   const ledger = createLedger(database);
   const reason = options.reason.trim();
   if (reason === '' || reason.length > MAX_REASON_LENGTH) {
-    throw new ServiceError('MISSING_PARAMS', `reason must have 1 to ${MAX_REASON_LENGTH} characters.`);
+    throw invalidReason(MAX_REASON_LENGTH);
   }
   const finding = await findings.find(id);
   if (!finding) throw new ServiceError('NOT_FOUND', `There is no finding ${id}.`);

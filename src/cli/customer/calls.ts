@@ -1,6 +1,7 @@
 import type { Call, CallSummary } from '../../calls/views/schemas.js';
 import { formatUsd, type Output } from '../output.js';
-import { given, readPages, type PageOptions } from './lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
 
 const COLUMNS = {
@@ -25,7 +26,7 @@ export interface ListCallsOptions extends PageOptions {
 
 export async function listCalls({ client }: Service, out: Output, options: ListCallsOptions): Promise<void> {
   const { status, direction, agent, externalCallId, from, to, ...paging } = options;
-  const query = given({ status, direction, agent_id: agent, external_call_id: externalCallId, from, to });
+  const query = omitUndefined({ status, direction, agent_id: agent, external_call_id: externalCallId, from, to });
   const page = await readPages(client, '/calls', query, paging);
   await out.page(page, COLUMNS, page.data.map(rowOf));
 }
@@ -36,11 +37,11 @@ export async function getCall({ client }: Service, out: Output, callId: string):
 
 /** Cancels or hangs up a call, and shows which of the two it did. Fails if the call has already ended. */
 export async function cancelCall({ client }: Service, out: Output, callId: string): Promise<void> {
-  const answer = await client.post('/calls/{call_id}/cancel', { params: { call_id: callId } });
-  const cancelled = answer.result === 'cancelled';
+  const response = await client.post('/calls/{call_id}/cancel', { params: { call_id: callId } });
+  const cancelled = response.result === 'cancelled';
   await out.record(
     cancelled ? 'Call cancelled before it was answered; it is not billed.' : 'Call hung up; it is billed.',
-    answer,
+    response,
   );
 }
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { wholeNumber } from '../arguments.js';
+import { parseWholeNumber } from '../arguments.js';
 import type { Output } from '../output.js';
 import type { Service } from './service.js';
 
@@ -26,7 +26,7 @@ export function withAccess(command: Command): Command {
 /** Adds the options of paginated lists. */
 export function withPages(command: Command): Command {
   return command
-    .option('--limit <n>', 'maximum entries (default: 20)', wholeNumber)
+    .option('--limit <n>', 'maximum entries (default: 20)', parseWholeNumber)
     .addOption(new Option('--all', 'list all entries').conflicts('limit'))
     .option('--cursor <cursor>', 'next_cursor of the previous page');
 }

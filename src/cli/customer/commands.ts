@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { clearOption, withAgentFields } from '../agent-options.js';
 import type { Mode } from '../../kernel/ids.js';
-import { expiry, idOrNone } from '../arguments.js';
+import { parseExpiry, parseIdOrNone } from '../arguments.js';
 import { wantsJson, type CliProcess } from '../run.js';
 import { addCallCommands } from './call-commands.js';
 import { withAccess, withPages, type Run } from './command-parts.js';
@@ -82,7 +82,7 @@ function addNumberCommands(program: Command, run: Run, runLive: Run): void {
     .command('agent <phone_number> <agent_id>')
     .description('assign an agent to a number; "none" for the inbound agent of the account')
     .action((number, agent, _options, command) =>
-      runLive(command, async () => (await load()).setNumberAgent, number, idOrNone(agent)),
+      runLive(command, async () => (await load()).setNumberAgent, number, parseIdOrNone(agent)),
     );
   numbers
     .command('remove <phone_number>')
@@ -97,7 +97,7 @@ function addKeyCommands(program: Command, run: Run): void {
     .command('create')
     .description('create a key; it is shown only once')
     .requiredOption('--name <name>', 'name of the key, such as its use')
-    .option('--expires <when>', 'a date, or a duration from now like 30d, 12h or 90m', expiry)
+    .option('--expires <when>', 'a date, or a duration from now like 30d, 12h or 90m', parseExpiry)
     .action((options, command) => run(command, async () => (await load()).createKey, options));
   keys
     .command('list')

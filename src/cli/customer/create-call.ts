@@ -7,7 +7,7 @@ import { agentValues } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_FAILURE, EXIT_USAGE } from '../run.js';
 import { showCall } from './calls.js';
-import { given } from './lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
 import type { Service } from './service.js';
 
 /** Options of `calls create`, with commander's attribute names. */
@@ -38,10 +38,10 @@ export async function createCall(service: Service, out: Output, options: NewCall
   }
   const body = {
     to_phone_number: to,
-    ...given({
+    ...omitUndefined({
       agent_id: agent,
       instruction,
-      input_parameters: param === undefined ? undefined : JSON.stringify(parametersOf(param)),
+      input_parameters: param === undefined ? undefined : JSON.stringify(parseParameters(param)),
       output_parameters: outputParameters,
       webhook_url: webhookUrl,
       external_call_id: externalCallId,
@@ -84,7 +84,7 @@ function notCompleted({ call_id, status, end_reason }: Call): CliError {
   const message = isFinalStatus(status)
     ? `The call ended with status ${status}${how}.`
     : `The call still has status ${status}.`;
-  const facts = { error_code: 'CALL_NOT_COMPLETED', ...given({ call_id, status, end_reason }) };
+  const facts = { error_code: 'CALL_NOT_COMPLETED', ...omitUndefined({ call_id, status, end_reason }) };
   return new CliError(message, EXIT_FAILURE, { success: false, message, ...facts });
 }
 
@@ -92,7 +92,7 @@ function notCompleted({ call_id, status, end_reason }: Call): CliError {
  * Parses `name=value` pairs.
  * @throws CliError when a pair has no name or no equals sign
  */
-export function parametersOf(pairs: readonly string[]): Record<string, string> {
+export function parseParameters(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');

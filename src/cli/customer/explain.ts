@@ -21,8 +21,8 @@ export function explainError(error: unknown, service: Service, command: Command)
   if (!(error instanceof ApiError)) return error;
   const { status, code, fields } = error;
   const { baseUrl, urlSource, keySource } = service;
-  const answer = error.body ?? { success: false, message: error.message, error_code: code };
-  const failure = (exitCode: number, message = error.message) => new CliError(message, exitCode, answer);
+  const errorObject = error.body ?? { success: false, message: error.message, error_code: code };
+  const failure = (exitCode: number, message = error.message) => new CliError(message, exitCode, errorObject);
 
   if (code === 'UNREACHABLE' || code === 'TIMEOUT') {
     return failure(EXIT_UNAVAILABLE, `${error.message} The URL comes from ${urlSource}; use --url for another one.`);

@@ -32,7 +32,7 @@ export async function listen(service: Service, out: Output, options: ListenOptio
     const listener = await start({
       port,
       ...(forwardTo === undefined ? {} : { forwardTo }),
-      ...(publicUrl === undefined ? {} : { answeredHost: new URL(publicUrl).hostname }),
+      ...(publicUrl === undefined ? {} : { acceptedHost: new URL(publicUrl).hostname }),
       ...(secret ? { secret: keyOfSecret(secret) } : {}),
       onReceived: (received) => out.line(received, lineOf(received)),
     });

@@ -29,9 +29,3 @@ export async function readPages<P extends ListPath>(
   }
   return { data, ...last } as PageOf<P>;
 }
-
-/** Returns only the fields that are defined. */
-export function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}

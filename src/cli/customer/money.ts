@@ -1,7 +1,8 @@
 import { formatUsd, type Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { LEDGER_TABLE, assertOneFormat } from '../tables.js';
-import { given, readPages, type PageOptions } from './lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
 
 /** Options of `ledger` and `usage`. The service validates the times. */
@@ -28,7 +29,7 @@ export async function showLedger(
   options: PeriodOptions & PageOptions,
 ): Promise<void> {
   const { from, to, csv, ...paging } = options;
-  const query = given({ from, to });
+  const query = omitUndefined({ from, to });
   if (csv) {
     if (Object.keys(paging).length > 0)
       throw new CliError(
@@ -55,7 +56,7 @@ export async function showUsage(
   options: PeriodOptions & { groupBy: 'day' | 'agent' },
 ): Promise<void> {
   const { from, to, csv, groupBy } = options;
-  const query = { group_by: groupBy, ...given({ from, to }) };
+  const query = { group_by: groupBy, ...omitUndefined({ from, to }) };
   if (csv) {
     assertOneFormat(out, csv);
     return out.pieces(client.csv('/usage', query));

@@ -1,5 +1,5 @@
 import type { Output } from '../output.js';
-import { given } from './lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
 import type { Service } from './service.js';
 
 const COLUMNS = { phone_number: 'Number', active_agent_id: 'Answered by', agent_id: 'Own agent', created_at: 'Added' };
@@ -14,7 +14,7 @@ export async function addNumber(
   phoneNumber: string,
   options: { agent?: string },
 ): Promise<void> {
-  const body = { phone_number: phoneNumber, ...given({ agent_id: options.agent }) };
+  const body = { phone_number: phoneNumber, ...omitUndefined({ agent_id: options.agent }) };
   await out.record('Number added.', await client.post('/phone_numbers', { body }));
 }
 

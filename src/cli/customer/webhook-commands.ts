@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { wholeNumber } from '../arguments.js';
+import { parseWholeNumber } from '../arguments.js';
 import { withAccess, withPages, type Run } from './command-parts.js';
 
 /** Default port, the one in the README's examples. */
@@ -24,7 +24,7 @@ export function addWebhookCommands(program: Command, run: Run): void {
     .command('listen')
     .description('receive, print and forward webhooks on this machine until Ctrl-C')
     .option('--forward-to <url>', 'forward webhooks to this URL and return its responses')
-    .option('--port <port>', 'port to listen on; 0 for any free port', wholeNumber, PORT)
+    .option('--port <port>', 'port to listen on; 0 for any free port', parseWholeNumber, PORT)
     .option('--agent <agent_id>', 'send the webhooks of this agent here meanwhile')
     .option('--public-url <url>', 'URL of a tunnel to this listener')
     .addHelpText(

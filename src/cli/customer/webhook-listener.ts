@@ -29,7 +29,7 @@ export interface WebhookListener {
 }
 
 const LARGEST_BODY = 1_048_576;
-const LARGEST_ANSWER = 65_536;
+const LARGEST_RESPONSE = 65_536;
 /** Timeout of forwarding. It is less than the 5 s that the service waits for each attempt. */
 const FORWARD_TIMEOUT_MS = 4_500;
 const CONNECTIONS = 100;
@@ -57,7 +57,7 @@ export async function startWebhookListener(p: {
   forwardTo?: string;
   secret?: Buffer;
   /** The host name of a tunnel, to be accepted in addition to loopback names. */
-  answeredHost?: string;
+  acceptedHost?: string;
   onReceived: (received: Received) => void;
 }): Promise<WebhookListener> {
   const server = createHttpServer({ requestTimeout: 10_000 }, (request, response) => {
@@ -70,7 +70,7 @@ export async function startWebhookListener(p: {
       response.writeHead(405, { allow: 'POST' }).end();
       return;
     }
-    if (!isForUs(request.headers, p.answeredHost)) {
+    if (!isForUs(request.headers, p.acceptedHost)) {
       response.writeHead(403, { connection: 'close' }).end();
       return;
     }
@@ -83,13 +83,13 @@ export async function startWebhookListener(p: {
     const received = { received_at: new Date().toISOString(), path, headers, body: parse(raw) };
     const signed = p.secret === undefined ? undefined : isSignedBy(p.secret, headers, raw.toString());
     const signature = signed === undefined ? {} : { signature: signed ? ('valid' as const) : ('invalid' as const) };
-    const { answer, ...outcome } =
+    const { body, ...outcome } =
       signed === false
-        ? { status: 401, answer: Buffer.alloc(0) }
+        ? { status: 401, body: Buffer.alloc(0) }
         : p.forwardTo === undefined
-          ? { status: 204, answer: Buffer.alloc(0) }
+          ? { status: 204, body: Buffer.alloc(0) }
           : await forward(p.forwardTo, headers, raw);
-    response.writeHead(outcome.status).end(answer);
+    response.writeHead(outcome.status).end(body);
     p.onReceived({ ...received, ...signature, ...outcome });
   }
 
@@ -109,13 +109,13 @@ export async function startWebhookListener(p: {
 }
 
 /** Whether to accept a request. Rejects those of web pages, even if a foreign DNS name points to this machine. */
-function isForUs(headers: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
+function isForUs(headers: IncomingHttpHeaders, acceptedHost: string | undefined): boolean {
   const { host = '' } = headers;
   if (isFromWebPage(headers) || !/^[\w.:[\]-]+$/.test(host)) return false;
-  return isLoopbackHost(host) || (answeredHost !== undefined && hostnameOf(host) === answeredHost);
+  return isLoopbackHost(host) || (acceptedHost !== undefined && hostnameOf(host) === acceptedHost);
 }
 
-type Outcome = Pick<Received, 'status' | 'duration_ms' | 'error'> & { answer: Buffer };
+type Outcome = Pick<Received, 'status' | 'duration_ms' | 'error'> & { body: Buffer };
 
 async function forward(url: string, headers: IncomingHttpHeaders, raw: Buffer): Promise<Outcome> {
   const began = performance.now();
@@ -128,13 +128,13 @@ async function forward(url: string, headers: IncomingHttpHeaders, raw: Buffer): 
       redirect: 'manual',
       signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
     });
-    const answer = await readBodyUpTo(LARGEST_ANSWER, response.body ?? []);
-    return { status: response.status, answer: answer ?? Buffer.alloc(0), duration_ms: duration() };
+    const body = await readBodyUpTo(LARGEST_RESPONSE, response.body ?? []);
+    return { status: response.status, body: body ?? Buffer.alloc(0), duration_ms: duration() };
   } catch (error) {
     const timedOut = error instanceof Error && error.name === 'TimeoutError';
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     const reason = timedOut ? 'timeout' : cause || 'the connection failed';
-    return { status: timedOut ? 504 : 502, answer: Buffer.alloc(0), duration_ms: duration(), error: reason };
+    return { status: timedOut ? 504 : 502, body: Buffer.alloc(0), duration_ms: duration(), error: reason };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { WebhookDelivery } from '../../webhooks/schemas.js';
 import type { Output } from '../output.js';
-import { given, readPages, type PageOptions } from './lists.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
 
 const COLUMNS = {
@@ -20,7 +21,7 @@ const ATTEMPT_COLUMNS = {
   http_status: 'Status',
   error: 'Error',
   duration_ms: 'ms',
-  response_body: 'Answer',
+  response_body: 'Response',
 };
 
 export async function listWebhooks(
@@ -28,7 +29,7 @@ export async function listWebhooks(
   out: Output,
   { state, ...paging }: PageOptions & { state?: WebhookDelivery['state'] },
 ): Promise<void> {
-  await out.page(await readPages(client, '/webhook_deliveries', given({ state }), paging), COLUMNS);
+  await out.page(await readPages(client, '/webhook_deliveries', omitUndefined({ state }), paging), COLUMNS);
 }
 
 export async function getWebhook({ client }: Service, out: Output, callId: string): Promise<void> {
@@ -39,6 +40,6 @@ export async function getWebhook({ client }: Service, out: Output, callId: strin
 }
 
 export async function redeliverWebhook({ client }: Service, out: Output, callId: string): Promise<void> {
-  const answer = await client.post('/webhook_deliveries/{call_id}/redeliver', { params: { call_id: callId } });
-  await out.record(`Redelivery started. See: callwright webhooks get ${callId}`, answer);
+  const response = await client.post('/webhook_deliveries/{call_id}/redeliver', { params: { call_id: callId } });
+  await out.record(`Redelivery started. See: callwright webhooks get ${callId}`, response);
 }

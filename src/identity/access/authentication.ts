@@ -1,4 +1,5 @@
 import type { Route } from '../../platform/http/contract/route.js';
+import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
@@ -29,14 +30,14 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 /** Authenticates requests by API key, session or carrier signature, and counts the requests of each key. */
 export function createAuthenticator(deps: IdentificationDeps & { signedRequests: SignedRequests }) {
   const { config, signedRequests } = deps;
-  const { principalOf, keyOwnerOf, memberOf, byMember, standingOf } = createIdentification(deps);
+  const { principalOf, keyOwnerOf, memberOf, byMember, readCurrentAccess } = createIdentification(deps);
 
   return {
     /**
      * Returns the current rights of the principal of an earlier request. Counts neither as a request nor as a use of
      * the key.
      */
-    standingOf,
+    readCurrentAccess,
 
     /**
      * Checks again whether a principal that was authenticated a while ago may use the route.
@@ -44,10 +45,14 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
      */
     async recheck(principal: Principal, route: Route): Promise<void> {
       // Use a separate deadline, because receiving the body may have used up that of the request.
-      const standing = await withDeadline(Date.now() + RECHECK_TIMEOUT_MS, standingOf(principal));
-      if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The API key or login session is no longer valid.');
-      if (standing.role !== undefined && !mayUse(standing.role, route)) {
-        throw new ServiceError('FORBIDDEN', `The role ${standing.role} does not permit this operation.`);
+      const access = await withDeadline(Date.now() + RECHECK_TIMEOUT_MS, readCurrentAccess(principal));
+      if (access === null)
+        throw new ServiceError(
+          'UNAUTHORIZED',
+          'The API key or login session is no longer valid. Use another key, or log in again.',
+        );
+      if (access.role !== undefined && !mayUse(access.role, route)) {
+        throw roleNotPermitted(access.role);
       }
     },
 

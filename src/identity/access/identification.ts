@@ -2,19 +2,20 @@ import { z } from 'zod';
 import type { Config } from '../../platform/config/config.js';
 import { modeParameter } from '../../platform/http/contract/fields.js';
 import type { Route } from '../../platform/http/contract/route.js';
+import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
 import { createApiKeys } from '../api-keys/api-keys.js';
 import type { IdentityDatabase } from '../database.js';
-import type { SessionDocument } from '../people/model.js';
-import { createSessions } from '../people/sessions.js';
+import type { LoginSessionDocument } from '../people/model.js';
+import { createLoginSessions } from '../people/login-sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
-import type { Standing } from './principal-watch.js';
+import type { CurrentAccess } from './principal-watch.js';
 import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
 import { createSenderQueue } from '../../platform/http/sender-queue.js';
 import { clientAddress } from '../../platform/http/security.js';
@@ -51,7 +52,7 @@ export interface IdentificationDeps {
 export function createIdentification(deps: IdentificationDeps) {
   const { config, rateLimiter, failureLimiter } = deps;
   const accounts = createAccounts(deps.database);
-  const sessions = createSessions(deps.database);
+  const sessions = createLoginSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
@@ -142,7 +143,7 @@ export function createIdentification(deps: IdentificationDeps) {
     const member = await memberOf(ctx);
     if (route.method !== 'get') requireOwnOrigin(ctx, config);
     if (!mayUse(member.actor.role, route)) {
-      throw new ServiceError('FORBIDDEN', `The role ${member.actor.role} does not permit this operation.`);
+      throw roleNotPermitted(member.actor.role);
     }
     if (route.verified && member.user.unverified) {
       throw new ServiceError('FORBIDDEN', 'Verify your e-mail address first.');
@@ -159,7 +160,7 @@ export function createIdentification(deps: IdentificationDeps) {
     /**
      * Returns the current rights of the principal of an earlier request; null if its key or session is no longer valid.
      */
-    standingOf: async ({ actor, account }: Principal): Promise<Standing> => {
+    readCurrentAccess: async ({ actor, account }: Principal): Promise<CurrentAccess> => {
       if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
       const user = await sessions.userOf(actor.sessionId);
       return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
@@ -168,7 +169,7 @@ export function createIdentification(deps: IdentificationDeps) {
 }
 
 /** Counts a request against the limits of the session and of the person. @throws ServiceError RATE_LIMIT_EXCEEDED */
-async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: SessionDocument): Promise<void> {
+async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: LoginSessionDocument): Promise<void> {
   const ofPerson = SESSION_REQUESTS_PER_MINUTE * SESSIONS_WORTH_OF_REQUESTS;
   const both = Promise.all([
     limiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE),
@@ -200,5 +201,8 @@ export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
 /** Sets the WWW-Authenticate header and returns the error to throw. */
 export function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
   ctx.set('WWW-Authenticate', challenges);
-  return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');
+  return new ServiceError(
+    'UNAUTHORIZED',
+    'The API key is missing, invalid, revoked or expired. Send a valid key as Authorization: Bearer <key>.',
+  );
 }

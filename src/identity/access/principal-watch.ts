@@ -2,6 +2,7 @@ import { finished, type Readable } from 'node:stream';
 import { mayUse, type Role } from '../../kernel/access.js';
 import { errorObject } from '../../platform/http/contract/errors.js';
 import type { Route } from '../../platform/http/contract/route.js';
+import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
@@ -16,10 +17,10 @@ const UNCHECKED_AT_MOST_MS = 30_000;
 /**
  * The current rights of a principal: a member's role, or `{}` for a key. Null: the key or session is no longer valid.
  */
-export type Standing = { role?: Role } | null;
+export type CurrentAccess = { role?: Role } | null;
 
 interface Watched {
-  followers: Set<(standing: Standing | 'unknown') => void>;
+  followers: Set<(access: CurrentAccess | 'unknown') => void>;
   timer: NodeJS.Timeout;
   checkedAt: number;
   isChecking: boolean;
@@ -32,32 +33,32 @@ export type PrincipalWatch = ReturnType<typeof createPrincipalWatch>;
  * arrived. Each principal is checked once per interval, for all of its open responses.
  */
 export function createPrincipalWatch(deps: {
-  standingOf: (principal: Principal) => Promise<Standing>;
+  readCurrentAccess: (principal: Principal) => Promise<CurrentAccess>;
   logger: Logger;
   everyMs?: number;
   uncheckedAtMostMs?: number;
 }) {
-  const { standingOf, logger, everyMs = CHECK_EVERY_MS, uncheckedAtMostMs = UNCHECKED_AT_MOST_MS } = deps;
+  const { readCurrentAccess, logger, everyMs = CHECK_EVERY_MS, uncheckedAtMostMs = UNCHECKED_AT_MOST_MS } = deps;
   const watched = new Map<string, Watched>();
 
   async function check(principal: Principal, entry: Watched): Promise<void> {
     if (entry.isChecking) return;
     entry.isChecking = true;
-    let standing: Standing | 'unknown';
+    let access: CurrentAccess | 'unknown';
     try {
-      standing = await withDeadline(Date.now() + Math.min(CHECK_TIMEOUT_MS, everyMs), standingOf(principal));
+      access = await withDeadline(Date.now() + Math.min(CHECK_TIMEOUT_MS, everyMs), readCurrentAccess(principal));
       entry.checkedAt = Date.now();
     } catch (error) {
       if (Date.now() - entry.checkedAt < uncheckedAtMostMs) return;
       logger.warn({ err: error }, 'event streams ended: permissions could not be checked');
-      standing = 'unknown';
+      access = 'unknown';
     } finally {
       entry.isChecking = false;
     }
-    for (const follower of entry.followers) follower(standing);
+    for (const follower of entry.followers) follower(access);
   }
 
-  function follow(principal: Principal, follower: (standing: Standing | 'unknown') => void): () => void {
+  function follow(principal: Principal, follower: (access: CurrentAccess | 'unknown') => void): () => void {
     const id = idOf(principal);
     let entry = watched.get(id);
     if (entry === undefined) {
@@ -85,8 +86,8 @@ export function createPrincipalWatch(deps: {
     /** Ends a response when its principal may no longer read it. An event stream ends with an error event. */
     guard(ctx: ApiContext, principal: Principal, route: Route, body: Readable): void {
       const isEvents = ctx.response.is('text/event-stream') !== false;
-      const stop = follow(principal, (standing) => {
-        const fault = faultOf(standing, route);
+      const stop = follow(principal, (access) => {
+        const fault = faultOf(access, route);
         if (fault === undefined) return;
         stop();
         if (isEvents) endEvents(body, fault);
@@ -107,14 +108,17 @@ export function endEvents(stream: Readable, fault: ServiceError): void {
   end.call(stream, `event: end\ndata: ${JSON.stringify(errorObject(fault))}\n\n`);
 }
 
-function faultOf(standing: Standing | 'unknown', route: Route): ServiceError | undefined {
-  if (standing === 'unknown') return serviceUnavailable();
-  if (standing === null) {
-    return new ServiceError('UNAUTHORIZED', 'The API key was revoked or has expired, or the login session has ended.');
+function faultOf(access: CurrentAccess | 'unknown', route: Route): ServiceError | undefined {
+  if (access === 'unknown') return serviceUnavailable();
+  if (access === null) {
+    return new ServiceError(
+      'UNAUTHORIZED',
+      'The API key was revoked or has expired, or the login session has ended. Use another key, or log in again.',
+    );
   }
-  const { role } = standing;
+  const { role } = access;
   if (role === undefined || mayUse(role, route)) return undefined;
-  return new ServiceError('FORBIDDEN', `The role ${role} does not permit this operation.`);
+  return roleNotPermitted(role);
 }
 
 function idOf({ actor }: Principal): string {

@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
 import { MAX_LIVE_CALLS_PER_DAY, MAX_UNANSWERED_ATTEMPTS, type LiveLimits } from '../../platform/config/live-limits.js';
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
+import { accountNotFound, limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
@@ -33,7 +34,7 @@ const LIMITS_OF_PLAN: Record<Plan, Limits> = {
 
 const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 100 };
 
-/** Opening balance of test mode, in play money. */
+/** Opening balance of test mode, which is not real money. */
 export const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
 
 /** Opening balance of test mode until the owner's e-mail address is verified. */
@@ -105,7 +106,7 @@ export function createAccounts(database: IdentityDatabase) {
     const account = await database.accounts
       .findOneAndUpdate({ _id: accountId }, updateOf(changes), { returnDocument: 'after' })
       .lean<AccountDocument>();
-    if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+    if (!account) throw accountNotFound(accountId);
     return account;
   }
 
@@ -169,11 +170,11 @@ export function createAccounts(database: IdentityDatabase) {
 
     async setLimits(accountId: string, changes: LimitChanges): Promise<AccountDocument> {
       if (changes.plan !== undefined) checkedPlan(changes.plan);
-      checkLimit('requestsPerMinute', changes.requestsPerMinute);
-      checkLimit('concurrentCalls', changes.concurrentCalls);
+      checkLimit('--requests-per-minute', changes.requestsPerMinute);
+      checkLimit('--concurrent-calls', changes.concurrentCalls);
       checkSpendCap(changes.dailySpendCapMicros);
-      checkCount('unansweredAttemptsPerHour', changes.unansweredAttemptsPerHour, MAX_UNANSWERED_ATTEMPTS);
-      checkCount('liveCallsPerDay', changes.liveCallsPerDay, MAX_LIVE_CALLS_PER_DAY);
+      checkCount('--unanswered-attempts', changes.unansweredAttemptsPerHour, MAX_UNANSWERED_ATTEMPTS);
+      checkCount('--live-calls-per-day', changes.liveCallsPerDay, MAX_LIVE_CALLS_PER_DAY);
       for (const prefix of changes.allowedCountryPrefixes ?? []) checkPrefix(prefix);
       checkDestinationCaps(changes.destinationCaps ?? []);
       return change(accountId, { ...changes, ...(await liftings(accountId, changes)) });
@@ -215,24 +216,32 @@ function checkedPlan(plan: Plan): Plan {
 
 function checkPrefix(prefix: string): void {
   if (/^\+[1-9]\d{0,14}$/.test(prefix)) return;
-  throw new ServiceError('MISSING_PARAMS', `${prefix} is not a prefix of an E.164 number, like +44.`);
+  throw new ServiceError('MISSING_PARAMS', `${prefix} is not a prefix. Use a plus sign and digits, like +44.`);
 }
 
 function checkDestinationCaps(caps: readonly DestinationCap[]): void {
   if (caps.length > MAX_DESTINATION_CAPS) {
-    throw new ServiceError('MISSING_PARAMS', `An account can have at most ${MAX_DESTINATION_CAPS} destination rules.`);
+    throw new ServiceError(
+      'MISSING_PARAMS',
+      limitReached({
+        of: 'An account',
+        most: MAX_DESTINATION_CAPS,
+        items: 'destination rules',
+        remedy: 'Remove a rule from --destination-caps.',
+      }),
+    );
   }
   const prefixes = new Set<string>();
   for (const { prefix, callsPerHour, callsPerDay } of caps) {
     checkPrefix(prefix);
     if (prefixes.has(prefix))
-      throw new ServiceError('MISSING_PARAMS', `${prefix} must have only one destination rule.`);
+      throw new ServiceError('MISSING_PARAMS', `--destination-caps must have only one rule for ${prefix}.`);
     prefixes.add(prefix);
     for (const limit of [callsPerHour, callsPerDay]) {
       if (limit === undefined || (Number.isInteger(limit) && limit >= 0 && limit <= MAX_DESTINATION_CALLS)) continue;
       throw new ServiceError(
         'MISSING_PARAMS',
-        `A destination cap must be a whole number from 0 to ${MAX_DESTINATION_CALLS.toLocaleString('en-US')}.`,
+        `--destination-caps: each cap must be a whole number from 0 to ${MAX_DESTINATION_CALLS.toLocaleString('en-US')}.`,
       );
     }
   }
@@ -246,7 +255,10 @@ function checkLimit(name: string, limit: number | null | undefined): void {
 
 function checkSpendCap(cap: Micros | 'none' | null | undefined): void {
   if (cap === null || cap === undefined || cap === 'none' || (Number.isSafeInteger(cap) && cap >= 0)) return;
-  throw new ServiceError('MISSING_PARAMS', 'dailySpendCapMicros must be a whole number of micro-USD, at least 0.');
+  throw new ServiceError(
+    'MISSING_PARAMS',
+    '--daily-spend-cap must be an amount in USD of at least 0, none or default.',
+  );
 }
 
 function checkCount(name: string, limit: number | 'none' | null | undefined, max: number): void {

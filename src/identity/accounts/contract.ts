@@ -1,8 +1,8 @@
 import { Account, ACCOUNT_EXAMPLE, AccountChangesBody, AuditLogPage, AuditQuery } from './schemas.js';
-import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route.js';
+import { defineRoute, ratedJsonResponse } from '../../platform/http/contract/route.js';
 
 const json = 'application/json';
-const accountAnswer = ratedJsonAnswer('The account.', Account, { account: ACCOUNT_EXAMPLE });
+const accountResponse = ratedJsonResponse('The account.', Account, { account: ACCOUNT_EXAMPLE });
 
 /** Routes by which an account reads and changes itself. */
 export const accountRoutes = {
@@ -13,7 +13,7 @@ export const accountRoutes = {
     summary: 'Read the account',
     description: 'Returns the account with its limits in the mode of the request.',
     auth: 'keyOrSession',
-    success: accountAnswer,
+    success: accountResponse,
     errors: [],
   }),
   updateAccount: defineRoute({
@@ -30,7 +30,7 @@ export const accountRoutes = {
       schema: AccountChangesBody,
       examples: { inbound: { inbound_agent_id: ACCOUNT_EXAMPLE.inbound_agent_id } },
     },
-    success: accountAnswer,
+    success: accountResponse,
     errors: ['AGENT_NOT_FOUND'],
   }),
 };
@@ -47,7 +47,7 @@ export const auditRoutes = {
     load: 'list',
     roles: ['owner', 'developer'],
     query: AuditQuery,
-    success: ratedJsonAnswer('A page of changes.', AuditLogPage, {
+    success: ratedJsonResponse('A page of changes.', AuditLogPage, {
       page: {
         data: [
           {

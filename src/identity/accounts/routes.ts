@@ -9,8 +9,8 @@ import type { AccountDocument } from './model.js';
 import type { AuditEntryDocument } from '../access/audit-entry-model.js';
 import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
-import { answer } from '../../platform/http/routing/answer.js';
-import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
+import { respond } from '../../platform/http/routing/response.js';
+import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../../platform/http/lists.js';
 
 /** Sets the agent of an account's inbound calls. Implemented by the agents domain. */
 export interface InboundAgents {
@@ -44,7 +44,7 @@ export function createAccountHandlers(
       if (name !== undefined) account = await withDeadline(deadlineOf(ctx), accounts.rename(account._id, name));
       const { name: nameBefore, inboundAgentId: agentBefore } = principal.account;
       const unchanged = account.name === nameBefore && account.inboundAgentId === agentBefore;
-      return answer(accountView(account, principal.mode, config), { unchanged });
+      return respond(accountView(account, principal.mode, config), { unchanged });
     },
 
     /** With a test key, returns changes of test mode only. Members and live keys read all changes. */
@@ -53,7 +53,7 @@ export function createAccountHandlers(
       const list = `audit ${account._id}${isTestKey ? ' test' : ''}`;
       const filter = { accountId: account._id, ...(isTestKey ? { mode } : {}) };
       const asked = { ...filter, ...positionOf(cursors, list, query), signal: abortSignalOf(ctx, listDeadlineOf(ctx)) };
-      return pageAnswer(cursors, list, await withDeadline(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
+      return pageResponse(cursors, list, await withDeadline(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
     },
   };
 }

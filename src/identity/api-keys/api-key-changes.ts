@@ -1,3 +1,4 @@
+import { expiryInPast, keyNotFound } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { checkedName, updateOf } from '../accounts/accounts.js';
 import type { IdentityDatabase } from '../database.js';
@@ -23,7 +24,7 @@ export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys
     ): Promise<ApiKeyDocument> {
       const { name, expiresAt } = changes;
       if (expiresAt && !(expiresAt.getTime() > Date.now())) {
-        throw new ServiceError('MISSING_PARAMS', 'The expiry must be in the future.');
+        throw expiryInPast();
       }
       const given = { ...(name === undefined ? {} : { name: checkedName(name) }), expiresAt };
       const inForce = expiresAt === undefined ? {} : { revokedAt: null, ...(ifExpiry && sameExpiry(ifExpiry)) };
@@ -39,7 +40,7 @@ export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys
       }
       if (await apiKeys.exists({ keyId, revokedAt: null })) throw new ServiceError('CONFLICT', EXPIRY_CHANGED);
       if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key has been revoked.');
-      throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+      throw keyNotFound();
     },
 
     /** Reverts an update, unless the expiry has been changed again since. */
@@ -56,7 +57,7 @@ export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys
       const revoked = { $set: { revokedAt: new Date() } };
       await apiKeys.updateOne({ keyId, revokedAt: null }, revoked);
       const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
-      if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+      if (!key) throw keyNotFound();
       await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, revokedAt: null }, revoked);
       return key;
     },

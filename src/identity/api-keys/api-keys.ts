@@ -1,4 +1,5 @@
 import { ulid } from 'ulid';
+import { accountNotFound, expiryInPast, limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { checkedName } from '../accounts/accounts.js';
@@ -25,7 +26,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
    * Records a use but does not wait for the write, so that requests are not delayed. If it fails, the next use is
    * recorded.
    */
-  function noteUse(key: ApiKeyDocument, now: number): void {
+  function recordUse(key: ApiKeyDocument, now: number): void {
     if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
     const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
     apiKeys.updateOne({ _id: key._id, ...stale }, { $set: { lastUsedAt: new Date(now) } }).then(
@@ -55,13 +56,16 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     }): Promise<{ secret: string; key: ApiKeyDocument }> {
       const name = checkedName(p.name);
       if (p.expiresAt && !(p.expiresAt.getTime() > Date.now())) {
-        throw new ServiceError('MISSING_PARAMS', 'The expiry must be in the future.');
+        throw expiryInPast();
       }
       if (!(await accounts.exists({ _id: p.accountId }))) {
-        throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
+        throw accountNotFound(p.accountId);
       }
       if (!(await makeRoomForKey(apiKeys, p))) {
-        throw new ServiceError('CONFLICT', `An account can have at most ${MAX_KEYS} keys per mode. Revoke one first.`);
+        throw new ServiceError(
+          'CONFLICT',
+          limitReached({ of: 'An account', most: MAX_KEYS, items: 'keys per mode', remedy: 'Revoke one first.' }),
+        );
       }
       const secret = newSecret(p.mode);
       const madeByUser = p.madeBy ? p.madeBy.madeByUser : p.madeByUser;
@@ -90,7 +94,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= now)) return null;
       const account = await accounts.findOne({ _id: key.accountId }).lean<AccountDocument>();
       if (!account) return null;
-      noteUse(key, now);
+      recordUse(key, now);
       return { key, account };
     },
   };

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { ApiKey, ApiKeyChangesBody, ApiKeyList, KEY_EXAMPLE, NewApiKey, NewApiKeyBody } from '../accounts/schemas.js';
-import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route.js';
+import { defineRoute, ratedJsonResponse } from '../../platform/http/contract/route.js';
 
 const keyParams = z.object({
   key_id: z.string().meta({ description: 'Key identifier.', examples: [KEY_EXAMPLE.key_id] }),
 });
 
 const json = 'application/json';
-const keyAnswer = ratedJsonAnswer('The key.', ApiKey, { key: KEY_EXAMPLE });
+const keyResponse = ratedJsonResponse('The key.', ApiKey, { key: KEY_EXAMPLE });
 
 /** Routes of API keys, limited to the account and mode of the request. */
 export const apiKeyRoutes = {
@@ -20,7 +20,7 @@ export const apiKeyRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     roles: ['owner', 'developer'],
-    success: ratedJsonAnswer('The keys.', ApiKeyList, { page: { data: [KEY_EXAMPLE], has_more: false } }),
+    success: ratedJsonResponse('The keys.', ApiKeyList, { page: { data: [KEY_EXAMPLE], has_more: false } }),
     errors: [],
   }),
   createApiKey: defineRoute({
@@ -34,7 +34,7 @@ export const apiKeyRoutes = {
     changes: 'mode',
     roles: ['owner'],
     body: { contentType: json, schema: NewApiKeyBody, examples: { key: { name: 'backend' } } },
-    success: ratedJsonAnswer('The key.', NewApiKey, { key: { ...KEY_EXAMPLE, secret: 'sk_live_…' } }),
+    success: ratedJsonResponse('The key.', NewApiKey, { key: { ...KEY_EXAMPLE, secret: 'sk_live_…' } }),
     errors: ['CONFLICT'],
   }),
   updateApiKey: defineRoute({
@@ -52,7 +52,7 @@ export const apiKeyRoutes = {
       schema: ApiKeyChangesBody,
       examples: { expiry: { expires_at: '2027-12-01T00:00:00.000Z' }, name: { name: 'worker' } },
     },
-    success: keyAnswer,
+    success: keyResponse,
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   revokeApiKey: defineRoute({
@@ -66,7 +66,7 @@ export const apiKeyRoutes = {
     changes: 'mode',
     roles: ['owner'],
     params: keyParams,
-    success: ratedJsonAnswer('The revoked key.', ApiKey, {
+    success: ratedJsonResponse('The revoked key.', ApiKey, {
       revoked: { ...KEY_EXAMPLE, state: 'revoked', revoked_at: '2026-11-22T10:00:00.000Z' },
     }),
     errors: ['NOT_FOUND'],

@@ -23,7 +23,7 @@ export async function endWithAncestors(
   const revoked = found.find(({ revokedAt }) => revokedAt);
   if (revoked) {
     await apiKeys.updateOne({ _id, revokedAt: null }, { $set: { revokedAt: revoked.revokedAt } });
-    throw new ServiceError('UNAUTHORIZED', 'The API key is no longer valid.');
+    throw new ServiceError('UNAUTHORIZED', 'The API key is no longer valid. Use another key, or log in again.');
   }
   const [earliest] = found.flatMap(({ expiresAt }) => expiresAt ?? []).toSorted((a, b) => a.getTime() - b.getTime());
   if (earliest === undefined || (key.expiresAt && key.expiresAt.getTime() <= earliest.getTime())) return key;

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../accounts/schemas.js';
 import type { apiKeyRoutes } from './contract.js';
+import { keyNotFound, limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiKeys } from './api-keys.js';
 import type { ApiKeyDocument } from './model.js';
@@ -7,7 +8,7 @@ import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
-import { answer } from '../../platform/http/routing/answer.js';
+import { respond } from '../../platform/http/routing/response.js';
 import { wholeList } from '../../platform/http/lists.js';
 
 const MAX_ACTIVE_KEYS = 100;
@@ -17,7 +18,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
     const key = await withDeadline(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
-    if (!key) throw new ServiceError('NOT_FOUND', 'There is no API key with this key_id.');
+    if (!key) throw keyNotFound();
     return key;
   }
 
@@ -46,7 +47,12 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       if ((await withDeadline(deadlineOf(ctx), apiKeys.countActive(owner, counted))) >= MAX_ACTIVE_KEYS) {
         throw new ServiceError(
           'CONFLICT',
-          `An account can have at most ${MAX_ACTIVE_KEYS} active keys per mode. Revoke one first.`,
+          limitReached({
+            of: 'An account',
+            most: MAX_ACTIVE_KEYS,
+            items: 'active keys per mode',
+            remedy: 'Revoke one first.',
+          }),
         );
       }
       const expiresAt = futureTime(expiry) ?? madeBy?.expiresAt;
@@ -60,7 +66,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       });
       const kept = recheckAfter(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
       const { key, secret } = await withDeadline(deadlineOf(ctx), kept);
-      return answer({ ...keyView(key), secret }, { target: key.keyId });
+      return respond({ ...keyView(key), secret }, { target: key.keyId });
     },
 
     async updateApiKey({ ctx, principal, params: { key_id: keyId }, body }) {
@@ -74,13 +80,13 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(before, made));
       const key = await withDeadline(deadlineOf(ctx), updated);
       const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
-      return answer(keyView(key), { unchanged });
+      return respond(keyView(key), { unchanged });
     },
 
     async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
       const { revokedAt } = await find(ctx, principal, keyId);
       const key = await withDeadline(deadlineOf(ctx), apiKeys.revoke(keyId));
-      return answer(keyView(key), { unchanged: revokedAt !== undefined });
+      return respond(keyView(key), { unchanged: revokedAt !== undefined });
     },
   };
 }

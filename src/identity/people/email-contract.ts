@@ -6,7 +6,7 @@ const NEVER_IN_DOMAIN = /[\s%/?#:@[\]\\\p{Cc}\p{Surrogate}]/u;
 const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Normalises an e-mail address, for identity, limits and sending. The local part becomes lower case and NFKC form, the
+ * Normalizes an e-mail address, for identity, limits and sending. The local part becomes lower case and NFKC form, the
  * domain as in DNS. Otherwise one person could have several addresses here: mail servers deliver `ada@ｅxample.com` to
  * `ada@example.com`.
  * @returns undefined if the text is not an e-mail address

@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import type { Role } from '../../kernel/access.js';
+import { limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { checkedName } from '../accounts/accounts.js';
 import { createKeyCreators } from '../api-keys/key-creators.js';
@@ -195,7 +196,10 @@ async function assertInvitable(
   }
   const counts = await Promise.all([users.countDocuments(inAccount), unverifiedUsers.countDocuments(inAccount)]);
   if (counts[0] + counts[1] >= MAX_MEMBERS) {
-    throw new ServiceError('CONFLICT', `An account can have at most ${MAX_MEMBERS} members.`);
+    throw new ServiceError(
+      'CONFLICT',
+      limitReached({ of: 'An account', most: MAX_MEMBERS, items: 'members', remedy: 'Remove a member first.' }),
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { ROLES, type Role } from '../../kernel/access.js';
 /** A person, who is a member of one account. */
 export interface UserDocument {
   _id: string;
-  /** The address as normalised by `normalEmail`. Unique among verified people. */
+  /** The address as normalized by `normalEmail`. Unique among verified people. */
   email: string;
   name: string;
   accountId: string;
@@ -38,7 +38,7 @@ export interface UserDocument {
 /**
  * A portal session. `_id` is the SHA-256 of the cookie's value, so that a leaked database reveals no usable session.
  */
-export interface SessionDocument {
+export interface LoginSessionDocument {
   _id: string;
   userId: string;
   createdAt: Date;
@@ -129,7 +129,7 @@ export const emailLinkSchema = new Schema<EmailLinkDocument>(
 emailLinkSchema.index({ subject: 1 });
 emailLinkSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
-export const sessionSchema = new Schema<SessionDocument>(
+export const loginSessionSchema = new Schema<LoginSessionDocument>(
   {
     _id: String,
     userId: { type: String, required: true },
@@ -139,7 +139,7 @@ export const sessionSchema = new Schema<SessionDocument>(
   },
   { collection: 'sessions', versionKey: false },
 );
-sessionSchema.index({ userId: 1 });
+loginSessionSchema.index({ userId: 1 });
 
 export const invitationSchema = new Schema<InvitationDocument>(
   {

@@ -1,3 +1,4 @@
+import { memberNotFound } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { IdentityDatabase } from '../database.js';
 import { normalEmail } from './email-contract.js';
@@ -19,7 +20,7 @@ export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
       const remedy = `Print a link for them with: callwright admin members verify-link ${address}`;
       throw new ServiceError('CONFLICT', `The e-mail address ${address} is not verified. ${remedy}`);
     }
-    if (!user) throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
+    if (!user) throw memberNotFound(email);
     return user;
   }
 

@@ -19,16 +19,16 @@ import {
   PasswordChanged,
   PortalSession,
   ResetPasswordBody,
-  SESSION_EXAMPLE,
+  LOGIN_SESSION_EXAMPLE,
   SignUpBody,
   SignUpOptions,
   VerifyEmailBody,
 } from './schemas.js';
-import { defineRoute, jsonAnswer } from '../../platform/http/contract/route.js';
+import { defineRoute, jsonResponse } from '../../platform/http/contract/route.js';
 
 const json = 'application/json';
-const session = jsonAnswer('The session; its cookie is set.', PortalSession, { session: SESSION_EXAMPLE });
-const loggedOut = jsonAnswer('Logged out.', LoggedOut, { loggedOut: { logged_out: true } });
+const session = jsonResponse('The session; its cookie is set.', PortalSession, { session: LOGIN_SESSION_EXAMPLE });
+const loggedOut = jsonResponse('Logged out.', LoggedOut, { loggedOut: { logged_out: true } });
 const userParams = z.object({
   user_id: z.string().meta({ description: 'Member.', examples: [MEMBER_EXAMPLE.user_id] }),
 });
@@ -43,7 +43,7 @@ export const entryRoutes = {
     summary: 'Read sign-up options',
     description: 'Returns who can sign up and whether the service sends e-mail. Requires no login session.',
     auth: 'none',
-    success: jsonAnswer('The sign-up options.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
+    success: jsonResponse('The sign-up options.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
     errors: [],
   }),
   signUp: defineRoute({
@@ -92,7 +92,7 @@ export const recoveryRoutes = {
     description: 'The response is the same for every address. Links are valid once and for 30 minutes.',
     auth: 'origin',
     body: { contentType: json, schema: EmailBody, examples: { ada: { email: 'ada@example.com' } } },
-    success: jsonAnswer('The link is sent if the address has an account.', LinkRequested, {
+    success: jsonResponse('The link is sent if the address has an account.', LinkRequested, {
       requested: { requested: true },
     }),
     errors: [],
@@ -112,7 +112,7 @@ export const recoveryRoutes = {
       schema: ResetPasswordBody,
       examples: { reset: { token: 'Zm9v…', new_password: password } },
     },
-    success: jsonAnswer('Changed.', PasswordChanged, { changed: { password_changed: true, active_api_keys: 2 } }),
+    success: jsonResponse('Changed.', PasswordChanged, { changed: { password_changed: true, active_api_keys: 2 } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   verifyEmail: defineRoute({
@@ -126,7 +126,7 @@ export const recoveryRoutes = {
       'Wrong passwords count as failed log-ins.',
     auth: 'origin',
     body: { contentType: json, schema: VerifyEmailBody, examples: { link: { token: 'Zm9v…', password } } },
-    success: jsonAnswer('Verified.', EmailVerified, { verified: { verified: true } }),
+    success: jsonResponse('Verified.', EmailVerified, { verified: { verified: true } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   sendVerificationEmail: defineRoute({
@@ -139,13 +139,13 @@ export const recoveryRoutes = {
       'Sends a new link to the e-mail address of the member, valid once and for 30 minutes. Returns 409 when the address is already verified, and 403 where the service sends no e-mail.',
     auth: 'session',
     roles: ['owner', 'developer', 'viewer'],
-    success: jsonAnswer('The e-mail is sent.', LinkRequested, { requested: { requested: true } }),
+    success: jsonResponse('The e-mail is sent.', LinkRequested, { requested: { requested: true } }),
     errors: ['CONFLICT'],
   }),
 };
 
 /** Routes for a member's own session and password. */
-export const sessionRoutes = {
+export const loginSessionRoutes = {
   readSession: defineRoute({
     method: 'get',
     path: '/portal/session',
@@ -154,7 +154,7 @@ export const sessionRoutes = {
     description:
       'Returns the member, their account and the time at which the session ends. A session that is not used for 12 hours ends earlier.',
     auth: 'session',
-    success: jsonAnswer('The session.', PortalSession, { session: SESSION_EXAMPLE }),
+    success: jsonResponse('The session.', PortalSession, { session: LOGIN_SESSION_EXAMPLE }),
     errors: [],
   }),
   logOut: defineRoute({
@@ -211,7 +211,7 @@ export const memberRoutes = {
     summary: 'List members',
     description: 'Returns all members of the account, oldest first.',
     auth: 'session',
-    success: jsonAnswer('The members.', MemberList, { page: { data: [MEMBER_EXAMPLE], has_more: false } }),
+    success: jsonResponse('The members.', MemberList, { page: { data: [MEMBER_EXAMPLE], has_more: false } }),
     errors: [],
   }),
   updateMember: defineRoute({
@@ -226,7 +226,7 @@ export const memberRoutes = {
     roles: ['owner'],
     params: userParams,
     body: { contentType: json, schema: MemberChangesBody, examples: { viewer: { role: 'viewer' } } },
-    success: jsonAnswer('The member.', Member, { member: { ...MEMBER_EXAMPLE, role: 'viewer' } }),
+    success: jsonResponse('The member.', Member, { member: { ...MEMBER_EXAMPLE, role: 'viewer' } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   removeMember: defineRoute({
@@ -240,7 +240,7 @@ export const memberRoutes = {
     changes: 'account',
     roles: ['owner'],
     params: userParams,
-    success: jsonAnswer('The removed member.', Member, { member: MEMBER_EXAMPLE }),
+    success: jsonResponse('The removed member.', Member, { member: MEMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   listInvitations: defineRoute({
@@ -251,7 +251,9 @@ export const memberRoutes = {
     description: 'Returns the invitations that can still be accepted, newest first, without their tokens.',
     auth: 'session',
     roles: ['owner'],
-    success: jsonAnswer('The invitations.', InvitationList, { page: { data: [INVITATION_EXAMPLE], has_more: false } }),
+    success: jsonResponse('The invitations.', InvitationList, {
+      page: { data: [INVITATION_EXAMPLE], has_more: false },
+    }),
     errors: [],
   }),
   inviteMember: defineRoute({
@@ -273,7 +275,7 @@ export const memberRoutes = {
       examples: { grace: { email: 'grace@example.com', role: 'developer' } },
       onDemand: true,
     },
-    success: jsonAnswer('The invitation.', CreatedInvitation, {
+    success: jsonResponse('The invitation.', CreatedInvitation, {
       invitation: { ...INVITATION_EXAMPLE, token: 'Zm9v…' },
     }),
     errors: ['CONFLICT'],
@@ -290,7 +292,7 @@ export const memberRoutes = {
     params: z.object({
       invitation_id: z.string().meta({ description: 'Invitation.', examples: [INVITATION_EXAMPLE.invitation_id] }),
     }),
-    success: jsonAnswer('The withdrawn invitation.', Invitation, { invitation: INVITATION_EXAMPLE }),
+    success: jsonResponse('The withdrawn invitation.', Invitation, { invitation: INVITATION_EXAMPLE }),
     errors: ['NOT_FOUND'],
   }),
 };
@@ -321,7 +323,7 @@ export const joiningRoutes = {
 export const portalRoutes = {
   ...entryRoutes,
   ...recoveryRoutes,
-  ...sessionRoutes,
+  ...loginSessionRoutes,
   ...memberRoutes,
   ...joiningRoutes,
 };

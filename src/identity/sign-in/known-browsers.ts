@@ -18,7 +18,7 @@ export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): 
 }
 
 /** Sets the cookie that marks a browser as known. A known browser keeps its cookie. */
-export function rememberBrowser(ctx: ApiContext, config: Config, email: string): void {
+export function storeKnownBrowser(ctx: ApiContext, config: Config, email: string): void {
   if (knownBrowserOf(ctx, config, email) !== undefined) return;
   const { name, attributes } = cookieOf(config, 'known');
   const id = `${Date.now().toString(36)}-${randomBytes(16).toString('base64url')}`;

@@ -5,24 +5,24 @@ import type { Auditor } from '../access/audit.js';
 import { apiKeyRoutes } from '../api-keys/contract.js';
 import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { Members } from '../people/members.js';
-import type { Sessions } from '../people/sessions.js';
+import type { LoginSessions } from '../people/login-sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
 import { limitExceeded } from '../../platform/http/rate-limit.js';
 import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';
-import { answer } from '../../platform/http/routing/answer.js';
+import { respond } from '../../platform/http/routing/response.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import { auditRevokedKeys } from './person-requests.js';
-import { assertInvitationsEnabled } from './sessions.js';
+import { assertInvitationsEnabled } from './login-sessions.js';
 import { invitationView, memberView } from './views.js';
 
 /** Handlers of the account's members and invitations. */
 export function createMemberHandlers(deps: {
   config: Config;
   members: Members;
-  sessions: Sessions;
+  sessions: LoginSessions;
   limits: PortalLimits;
   accountMail: AccountMail;
   keyCreators: KeyCreators;
@@ -46,7 +46,7 @@ export function createMemberHandlers(deps: {
         const keys = await withDeadline(deadlineOf(ctx), keyCreators.revokeAll({ accountId: account._id, userId }));
         await auditRevokedKeys(auditor, ctx, { actor, keys });
       }
-      return answer(memberView(user), { unchanged: before.role === role && !loggedOut });
+      return respond(memberView(user), { unchanged: before.role === role && !loggedOut });
     },
 
     async removeMember({ ctx, principal: { account, actor }, params: { user_id: userId } }) {
@@ -84,7 +84,7 @@ export function createMemberHandlers(deps: {
       if (isMailed) accountMail.invitation({ email, token, accountName: account.name });
       // A token proves control of the address only if others did not see it, so do not return an e-mailed token.
       const shown = { ...invitationView(invitation), ...(isMailed ? {} : { token }) };
-      return answer(shown, { target: invitation.invitationId });
+      return respond(shown, { target: invitation.invitationId });
     },
 
     async withdrawInvitation({ ctx, principal: { account }, params: { invitation_id: invitationId } }) {

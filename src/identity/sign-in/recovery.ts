@@ -7,7 +7,7 @@ import type { EmailLinks } from '../people/email-links.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
-import type { Sessions } from '../people/sessions.js';
+import type { LoginSessions } from '../people/login-sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
@@ -22,7 +22,7 @@ export interface RecoveryDeps {
   config: Config;
   accounts: Accounts;
   members: Members;
-  sessions: Sessions;
+  sessions: LoginSessions;
   hashing: Hashing;
   passwordRules: PasswordRules;
   emailLinks: EmailLinks;

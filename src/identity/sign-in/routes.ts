@@ -7,7 +7,7 @@ import { createEmailLinks } from '../people/email-links.js';
 import { createMembers } from '../people/members.js';
 import { createPasswordRules } from '../people/password-rules.js';
 import { createPasswords, type Passwords } from '../people/passwords.js';
-import { createSessions } from '../people/sessions.js';
+import { createLoginSessions } from '../people/login-sessions.js';
 import type { RouteHandlers } from '../access/principal.js';
 import type { Auditor } from '../access/audit.js';
 import { createAccountMail } from './account-mail.js';
@@ -17,7 +17,7 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mailer } from '../../platform/mail/mailer.js';
 import { createMemberHandlers } from './members.js';
 import { createRecoveryHandlers } from './recovery.js';
-import { createSessionHandlers } from './sessions.js';
+import { createLoginSessionHandlers } from './login-sessions.js';
 
 export interface PortalHandlersDeps {
   config: Config;
@@ -40,10 +40,10 @@ export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<ty
     emailLinks,
     keyCreators: createKeyCreators(deps.database),
     accountMail: createAccountMail({ ...deps, members, emailLinks }),
-    sessions: createSessions(deps.database),
+    sessions: createLoginSessions(deps.database),
     hashing: createHashing({ config: deps.config, passwords: deps.passwords ?? createPasswords() }),
     passwordRules: createPasswordRules(),
     limits: createPortalLimits(deps),
   };
-  return { ...createSessionHandlers(shared), ...createMemberHandlers(shared), ...createRecoveryHandlers(shared) };
+  return { ...createLoginSessionHandlers(shared), ...createMemberHandlers(shared), ...createRecoveryHandlers(shared) };
 }

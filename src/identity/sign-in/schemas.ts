@@ -192,7 +192,7 @@ export const MEMBER_EXAMPLE: Member = {
   email_verified: true,
   created_at: '2026-11-21T10:00:00.000Z',
 };
-export const SESSION_EXAMPLE: PortalSession = {
+export const LOGIN_SESSION_EXAMPLE: PortalSession = {
   member: MEMBER_EXAMPLE,
   account: ACCOUNT_EXAMPLE,
   expires_at: '2026-11-28T10:00:00.000Z',

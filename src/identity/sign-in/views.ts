@@ -16,7 +16,7 @@ export function memberView(user: UserDocument): Member {
   };
 }
 
-export function sessionView(p: {
+export function loginSessionView(p: {
   user: UserDocument;
   account: AccountDocument;
   mode: Mode;

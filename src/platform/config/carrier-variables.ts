@@ -27,7 +27,19 @@ export const carrierVariables = {
     production: '1',
   }),
   TWILIO_ACCOUNT_SID: carrierAccountId.optional().meta({ description: 'required by `CARRIER=twilio`', production: '' }),
-  TWILIO_AUTH_TOKEN: z.string().min(1).optional().meta({ description: 'required by `CARRIER=twilio`', production: '' }),
+  TWILIO_AUTH_TOKEN: z.string().min(1).optional().meta({
+    description: 'required by `CARRIER=twilio`, also with an API key: Twilio signs its requests with the token',
+    production: '',
+  }),
+  TWILIO_API_KEY_SID: z
+    .string()
+    .regex(/^SK[0-9a-f]{32}$/, 'must be SK and 32 digits 0 to 9 or a to f, in lower case')
+    .optional()
+    .meta({
+      description:
+        'API key of the account, with which requests to Twilio are authenticated instead of the auth token. Needs `TWILIO_API_KEY_SECRET`',
+    }),
+  TWILIO_API_KEY_SECRET: z.string().min(1).optional().meta({ description: 'secret of `TWILIO_API_KEY_SID`' }),
   SIMULATOR_URL: url.default('http://127.0.0.1:8082').meta({
     description: 'address at which the other roles reach the simulated carrier',
     compose: 'http://simulator:8082',

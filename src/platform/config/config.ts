@@ -1,4 +1,4 @@
-import { answeredHosts, developmentFaults } from './development.js';
+import { acceptedHosts, developmentFaults } from './development.js';
 import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, assertEngineSettings } from './engines.js';
@@ -24,6 +24,13 @@ export interface CarrierAccount extends SimulatedAccount {
   fromNumber: string;
   /** Calls per second that may be placed; absent: no limit. */
   callsPerSecond?: number;
+  /** Authenticates our requests instead of the auth token. The carrier's requests are signed with the token anyway. */
+  apiKey?: CarrierApiKey;
+}
+
+export interface CarrierApiKey {
+  sid: string;
+  secret: string;
 }
 
 /** Twilio's limit for a new account. */
@@ -54,7 +61,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
-    ...mailFaults(values),
+    ...mailFaults(values).concat(apiKeyFaults(values, malformed)),
     ...faultsOf(() => liveCarrier(values)),
     ...faultsOf(() => engineSettings(values)),
   ]);
@@ -67,7 +74,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       host: values.API_HOST,
       port: values.API_PORT,
       trustProxy: values.TRUST_PROXY,
-      hosts: answeredHosts(values),
+      hosts: acceptedHosts(values),
     },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
@@ -201,6 +208,7 @@ function mailSettings({ SMTP_URL, MAIL_FROM }: Environment): { smtpUrl: string; 
 }
 
 function liveCarrier(values: Environment): CarrierAccount {
+  const apiKey = twilioApiKey(values);
   if (values.CARRIER !== 'twilio') {
     return {
       kind: 'simulator',
@@ -216,7 +224,11 @@ function liveCarrier(values: Environment): CarrierAccount {
     CARRIER_FROM_NUMBER: fromNumber,
   } = values;
   if (carrierAccountId === undefined || authToken === undefined) {
-    throw new Error('CARRIER=twilio needs TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN.');
+    const why =
+      apiKey.apiKey === undefined
+        ? ''
+        : ' An API key does not replace the token, because Twilio signs its requests with the token.';
+    throw new Error(`CARRIER=twilio needs TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN.${why}`);
   }
   if (fromNumber === undefined) throw new Error('CARRIER=twilio needs CARRIER_FROM_NUMBER, a number of that account.');
   return {
@@ -226,7 +238,21 @@ function liveCarrier(values: Environment): CarrierAccount {
     baseUrl: values.CARRIER_BASE_URL ?? 'https://api.twilio.com',
     fromNumber,
     ...pace(values.CARRIER_CALLS_PER_SECOND ?? TWILIO_CALLS_PER_SECOND),
+    ...apiKey,
   };
+}
+
+function twilioApiKey({ TWILIO_API_KEY_SID: sid, TWILIO_API_KEY_SECRET: secret }: Environment) {
+  return sid === undefined || secret === undefined ? {} : { apiKey: { sid, secret } };
+}
+
+/** Rejects half an API key. @param malformed variables that are rejected anyway */
+function apiKeyFaults(values: Environment, malformed: ReadonlySet<string>): string[] {
+  const { TWILIO_API_KEY_SID: sid, TWILIO_API_KEY_SECRET: secret } = values;
+  if (malformed.has('TWILIO_API_KEY_SID') || (sid === undefined) === (secret === undefined)) return [];
+  return sid === undefined
+    ? ['TWILIO_API_KEY_SECRET needs TWILIO_API_KEY_SID, the key of that secret.']
+    : ['TWILIO_API_KEY_SID needs TWILIO_API_KEY_SECRET, the secret of that key.'];
 }
 
 function testCarrier(values: Environment): CarrierAccount {

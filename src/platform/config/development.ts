@@ -39,7 +39,7 @@ export function developmentFaults(values: Environment): { variable: string; sent
  * Hostnames, besides loopback names, that the API accepts in development; undefined: any. Prevents DNS rebinding: a
  * website's hostname could point to this machine, where the API has no password.
  */
-export function answeredHosts(values: Environment): string[] | undefined {
+export function acceptedHosts(values: Environment): string[] | undefined {
   const { NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL } = values;
   if (NODE_ENV !== 'development') return undefined;
   const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);

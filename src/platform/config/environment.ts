@@ -4,7 +4,7 @@ import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
 import { carrierVariables } from './carrier-variables.js';
 import { nameserverList, portList } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
-import { engineVariables } from './engines.js';
+import { engineVariables } from './engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
@@ -131,9 +131,7 @@ export const environment = z.object({
     }),
   RECONCILE_HOLDS_AFTER_SECONDS: seconds
     .default(MAX_CALL_SECONDS + 900)
-    .describe(
-      'age at which a hold that was not settled is looked into; the default is the longest call and 15 minutes',
-    ),
+    .describe('age at which a hold that was not settled is checked; the default is the longest call and 15 minutes'),
   RECONCILE_GRACE_SECONDS: z.coerce
     .number()
     .int()
@@ -195,7 +193,7 @@ export const environment = z.object({
     .min(0)
     .max(36_500)
     .default(0)
-    .meta({ description: 'days after which a recording is deleted; `0` keeps it for ever', production: '90' }),
+    .meta({ description: 'days after which a recording is deleted; `0` keeps it forever', production: '90' }),
   TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(7).meta({
     description:
       'days after which a recording of a test call is deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',

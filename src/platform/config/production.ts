@@ -101,7 +101,7 @@ const CHECKS: readonly Check[] = [
       itemsOf(WEBHOOK_ALLOW_CIDRS).every(isPrivateRange)
         ? undefined
         : 'WEBHOOK_ALLOW_CIDRS must contain private networks only, like 10.1.2.0/24, without loopback, link-local and ' +
-          'cloud metadata addresses: list only the networks of your receivers; public addresses need no entry.',
+          'cloud metadata addresses: list only the networks of your webhook endpoints; public addresses need no entry.',
   },
   {
     variable: 'SMTP_URL',

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { DEFAULT_RATE_DECK, parseRateDeck, type RateDeck } from '../../kernel/rate-deck.js';
+import { DEFAULT_RATE_DECK, parseRateDeck, type RateDeck } from '../../kernel/destinations/rate-deck.js';
 
 const MAX_BYTES = 16 * 1_024 * 1_024;
 

@@ -25,6 +25,7 @@ const OWN_NAMES = Object.keys(OWN) as (keyof typeof OWN)[];
  */
 const GIVEN = [
   'TWILIO_AUTH_TOKEN',
+  'TWILIO_API_KEY_SECRET',
   'TEMPORAL_API_KEY',
   'OPENAI_API_KEY',
   'DEEPGRAM_API_KEY',

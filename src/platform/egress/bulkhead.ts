@@ -5,8 +5,8 @@ import type { Mode } from '../../kernel/ids.js';
  * activities that a worker runs at once, so that other work continues.
  */
 const TOTAL_SLOTS = 64;
-/** Maximum concurrent requests to one receiver, and to all receivers of one account. */
-const SLOTS_PER_RECEIVER = 8;
+/** Maximum concurrent requests to one target, and to all targets of one account. */
+const SLOTS_PER_TARGET = 8;
 const SLOTS_PER_ACCOUNT = 16;
 /**
  * Maximum concurrent requests about test calls of all accounts. Test calls are free and must leave slots for live ones.
@@ -16,22 +16,22 @@ const TEST_SLOTS = 32;
 const MIN_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
 /**
- * Assumed duration of a request to a receiver that has not had one yet. It is short, so that a burst to a fast receiver
+ * Assumed duration of a request to a target that has not had one yet. It is short, so that a burst to a fast target
  * does not wait.
  */
 const ASSUMED_DURATION_MS = 100;
-/** Maximum receivers and accounts whose limits and durations are kept in memory. */
+/** Maximum targets and accounts whose limits and durations are kept in memory. */
 const MAX_REMEMBERED_LANES = 1_000;
 
 /** The server that a request of an account goes to. */
-export interface Receiver {
+export interface EgressTarget {
   accountId: string;
   host: string;
   /** Mode of the call that the request is about; live by default. */
   mode?: Mode;
 }
 
-/** Requests in progress to one receiver, or to all receivers of one account. */
+/** Requests in progress to one target, or to all targets of one account. */
 interface Lane {
   /** Maximum concurrent requests. */
   max: number;
@@ -51,18 +51,18 @@ export type SlotResult = { release(): void } | { retryAfterMs: number };
 /** A bulkhead; see `createBulkhead`. */
 export interface Bulkhead {
   /** Returns how long to wait for a slot, in ms; undefined if a slot is free now. */
-  waitMsFor(receiver: Receiver): number | undefined;
+  waitMsFor(target: EgressTarget): number | undefined;
   /** Takes a slot for one request. If none is free, returns after how many ms to retry. */
-  tryAcquire(receiver: Receiver): SlotResult;
+  tryAcquire(target: EgressTarget): SlotResult;
 }
 
 /**
- * Creates a bulkhead for requests, so that receivers that use their full timeout do not delay others. A receiver has at
- * most 8 of 64 slots, an account 16 and test calls 32; receivers and accounts have fewer when few slots are left.
+ * Creates a bulkhead for requests, so that targets that use their full timeout do not delay others. A target has at
+ * most 8 of 64 slots, an account 16 and test calls 32; targets and accounts have fewer when few slots are left.
  */
 export function createBulkhead({
   total = TOTAL_SLOTS,
-  perReceiver = SLOTS_PER_RECEIVER,
+  perTarget = SLOTS_PER_TARGET,
   perAccount = SLOTS_PER_ACCOUNT,
   testSlots = TEST_SLOTS,
 } = {}): Bulkhead {
@@ -70,8 +70,8 @@ export function createBulkhead({
   let taken = 0;
   let takenByTest = 0;
 
-  function lanesOf({ accountId, host }: Receiver): Lane[] {
-    return [laneOf(`${accountId} ${host}`, perReceiver, 1 / 4), laneOf(accountId, perAccount, 1 / 2)];
+  function lanesOf({ accountId, host }: EgressTarget): Lane[] {
+    return [laneOf(`${accountId} ${host}`, perTarget, 1 / 4), laneOf(accountId, perAccount, 1 / 2)];
   }
 
   function laneOf(key: string, max: number, share: number): Lane {
@@ -111,10 +111,10 @@ export function createBulkhead({
   }
 
   return {
-    waitMsFor: (receiver) => waitMsIn(lanesOf(receiver), receiver.mode === 'test'),
-    tryAcquire(receiver) {
-      const ownLanes = lanesOf(receiver);
-      const isTest = receiver.mode === 'test';
+    waitMsFor: (target) => waitMsIn(lanesOf(target), target.mode === 'test'),
+    tryAcquire(target) {
+      const ownLanes = lanesOf(target);
+      const isTest = target.mode === 'test';
       const retryAfterMs = waitMsIn(ownLanes, isTest);
       if (retryAfterMs !== undefined) return { retryAfterMs };
       const request = { since: performance.now() };

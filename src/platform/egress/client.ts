@@ -32,7 +32,7 @@ export interface EgressRequest {
   keepBytes: number;
 }
 
-export interface EgressAnswer {
+export interface EgressResponse {
   /** A 2xx response, read to its end. */
   succeeded: boolean;
   durationMs: number;
@@ -45,10 +45,10 @@ export interface EgressAnswer {
 
 export interface EgressClient {
   /** Sends one request. Never throws, and takes no longer than its timeout. The result reports any failure. */
-  send(request: EgressRequest): Promise<EgressAnswer>;
+  send(request: EgressRequest): Promise<EgressResponse>;
 }
 
-type Answer = Omit<EgressAnswer, 'durationMs'>;
+type UntimedResponse = Omit<EgressResponse, 'durationMs'>;
 
 interface Exchange extends EgressRequest {
   agent: Agent;
@@ -66,12 +66,12 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
   return {
     async send(asked) {
       const startedAt = performance.now();
-      const answer = await attempt(asked);
-      return { ...answer, durationMs: Math.round(performance.now() - startedAt) };
+      const response = await attempt(asked);
+      return { ...response, durationMs: Math.round(performance.now() - startedAt) };
     },
   };
 
-  async function attempt(asked: EgressRequest): Promise<Answer> {
+  async function attempt(asked: EgressRequest): Promise<UntimedResponse> {
     // The lookup is not called for a literal IP address, so the URL is checked here for each request.
     if (urlFault('url', asked.url, config) !== undefined) return { succeeded: false, error: 'blocked' };
     const { accountId, timeoutMs } = asked;
@@ -102,7 +102,7 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
   }
 }
 
-async function run(exchange: Exchange): Promise<Answer> {
+async function run(exchange: Exchange): Promise<UntimedResponse> {
   const { method, url, body, headers, agent, signal, keepBytes } = exchange;
   const response = await request(url, {
     method,

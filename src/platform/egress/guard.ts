@@ -92,7 +92,7 @@ function permittedPorts({ webhooks: { ports } }: GuardConfig): string {
   return `one of the ports ${ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ')}`;
 }
 
-/** Whether requests may go to a host. The URL parser has already normalised unusual notations of IPv4 addresses. */
+/** Whether requests may go to a host. The URL parser has already normalized unusual notations of IPv4 addresses. */
 function isPermittedHost(hostname: string, config: GuardConfig): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (ipaddr.isValid(host)) return isPermittedAddress(host, config);

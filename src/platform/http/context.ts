@@ -11,8 +11,6 @@ export interface RequestState {
   bodyAt?: number;
   /** When the account's queue admitted the request, ms since the epoch. Absent if the request was not queued. */
   startedAt?: number;
-  /** Aborted when the response is sent or its socket is closed. Absent if the request was not queued. */
-  closed?: AbortSignal;
   /** The route's path with parameters in braces. Log this instead of the real path, which may contain private data. */
   route?: string;
   /** True if the sender has a valid key or session. Then costly work such as decompressing the body is allowed. */

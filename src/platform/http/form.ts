@@ -34,7 +34,7 @@ function parts(encoded: string): number {
 }
 
 /** Returns the value of a field that occurs once; undefined if the field is absent or repeated. */
-export function single(fields: FormFields, name: string): string | undefined {
+export function readSingleField(fields: FormFields, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { repeatedField } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiContext } from './context.js';
 import { fieldsOf } from './form.js';
@@ -24,7 +25,7 @@ export function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.ou
 export async function bodyOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): Promise<z.output<T>> {
   const { fields, repeated } = await readJsonBody(ctx);
   rejectPrototypeKeys(fields);
-  if (repeated.size > 0) throw new ServiceError('MISSING_PARAMS', 'The JSON object must not contain a field twice.');
+  if (repeated.size > 0) throw repeatedField();
   const changes = ctx.method === 'PATCH';
   const present = changes ? fields : presentFields(fields);
   const parsed = strictlyValidated(schema, present);

@@ -36,7 +36,7 @@ export function positionOf(cursors: Cursors, list: string, query: PageQuery): { 
 }
 
 /** Builds the response of a paginated list. @param list names the list as in `positionOf` */
-export function pageAnswer<T, View>(cursors: Cursors, list: string, page: Page<T>, view: (item: T) => View) {
+export function pageResponse<T, View>(cursors: Cursors, list: string, page: Page<T>, view: (item: T) => View) {
   return {
     data: page.items.map(view),
     has_more: page.next !== undefined,
@@ -47,9 +47,4 @@ export function pageAnswer<T, View>(cursors: Cursors, list: string, page: Page<T
 /** Builds the response of a list that has no pages. */
 export function wholeList<T>(data: T[]) {
   return { data, has_more: false };
-}
-
-/** Returns the fields that are not undefined. */
-export function present<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

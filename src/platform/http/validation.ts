@@ -4,6 +4,9 @@ import { ServiceError } from '../../kernel/errors.js';
 /** Maximum errors reported at once, because a longer list would not be read. */
 const MAX_FAULTS = 5;
 
+/** Only such names are repeated in an error, because a name may be any text. */
+const READABLE_NAME = /^[A-Za-z]\w{0,63}$/;
+
 /**
  * Validates the declared fields of a request and drops undeclared ones.
  * @throws ServiceError MISSING_PARAMS with a sentence for each of the first five errors
@@ -28,9 +31,12 @@ export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Reco
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(schema.shape, name));
   if (unknown !== undefined) {
     const known = Object.keys(schema.shape).join(', ');
+    const isReadable = READABLE_NAME.test(unknown);
+    const subject = isReadable ? `${unknown} is` : 'The request contains';
     throw new ServiceError(
       'MISSING_PARAMS',
-      `The request contains an unknown field or parameter. Allowed are: ${known}.`,
+      `${subject} an unknown field or parameter. Allowed are: ${known}.`,
+      isReadable ? { fields: { [unknown]: 'Unknown field. Remove it.' } } : {},
     );
   }
   const result = schema.safeParse(fields);

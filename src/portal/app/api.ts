@@ -1,8 +1,8 @@
+import type { Mode } from '../../kernel/ids.js';
 import { ApiError, queryText, createApiError } from '../../sdk/api-error.js';
 
 export { ApiError, queryText };
-
-export type Mode = 'live' | 'test';
+export type { Mode };
 
 type Query = Record<string, string | number | boolean | undefined>;
 
@@ -39,9 +39,9 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
       throw new ApiError(0, 'UNREACHABLE', 'The service cannot be reached. Check your connection and try again.');
     }
     if (response.status === 204) return undefined as T;
-    const answer: unknown = await response.json().catch(() => undefined);
-    if (response.ok) return answer as T;
-    const error = createApiError(response.status, answer);
+    const responseBody: unknown = await response.json().catch(() => undefined);
+    if (response.ok) return responseBody as T;
+    const error = createApiError(response.status, responseBody);
     if (response.status === 401 && !path.startsWith('/portal/')) deps.onSessionLost();
     throw error;
   }

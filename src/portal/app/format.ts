@@ -6,7 +6,7 @@ export const localClock = (iso: string) => CLOCK.format(new Date(iso));
 export const utcTime = (iso: string) => `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
 /** Formats USD with cents. Uses 4 or 6 decimals only if the amount needs them. */
-export function usd(amount: number): string {
+export function formatDollars(amount: number): string {
   const micros = Math.round(amount * 1e6);
   const digits = micros % 10_000 === 0 ? 2 : micros % 100 === 0 ? 4 : 6;
   return new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', minimumFractionDigits: digits }).format(

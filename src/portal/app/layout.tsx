@@ -9,7 +9,7 @@ const PAGES = [
   { path: '/portal', name: 'Home' },
   { path: '/portal/calls', name: 'Calls' },
   { path: '/portal/agents', name: 'Agents' },
-  { path: '/portal/numbers', name: 'Numbers' },
+  { path: '/portal/numbers', name: 'Phone numbers' },
   { path: '/portal/usage', name: 'Usage' },
   { path: '/portal/keys', name: 'API keys' },
   { path: '/portal/webhooks', name: 'Webhooks' },
@@ -111,7 +111,7 @@ function ModeSwitch() {
 }
 
 /** A page with its heading and actions. */
-export function Page(p: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
+export function PageLayout(p: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   useEffect(() => {
     document.title = `${p.title} · Callwright`;
   }, [p.title]);

@@ -6,23 +6,23 @@ import { Shell } from './layout';
 import { applyTheme } from './theme';
 import { PortalProvider, usePortal } from './session';
 
-const LogIn = lazy(() => import('./pages/log-in').then((page) => page.LogIn));
-const SignUp = lazy(() => import('./pages/sign-up').then((page) => page.SignUp));
-const AcceptInvitation = lazy(() => import('./pages/accept-invitation').then((page) => page.AcceptInvitation));
-const ForgotPassword = lazy(() => import('./pages/forgot-password').then((page) => page.ForgotPassword));
-const ResetPassword = lazy(() => import('./pages/reset-password').then((page) => page.ResetPassword));
-const VerifyEmail = lazy(() => import('./pages/verify-email').then((page) => page.VerifyEmail));
-const CheckEmail = lazy(() => import('./pages/check-email').then((page) => page.CheckEmail));
-const Home = lazy(() => import('./pages/home').then((page) => page.Home));
-const Calls = lazy(() => import('./pages/calls').then((page) => page.Calls));
-const Call = lazy(() => import('./pages/call').then((page) => page.Call));
-const Agents = lazy(() => import('./pages/agents').then((page) => page.Agents));
-const AgentEditor = lazy(() => import('./pages/agent-editor').then((page) => page.AgentEditor));
-const Numbers = lazy(() => import('./pages/numbers').then((page) => page.Numbers));
-const Usage = lazy(() => import('./pages/usage').then((page) => page.Usage));
-const Keys = lazy(() => import('./pages/keys').then((page) => page.Keys));
-const Webhooks = lazy(() => import('./pages/webhooks').then((page) => page.Webhooks));
-const Settings = lazy(() => import('./pages/settings').then((page) => page.Settings));
+const LogInPage = lazy(() => import('./pages/log-in').then((page) => page.LogInPage));
+const SignUpPage = lazy(() => import('./pages/sign-up').then((page) => page.SignUpPage));
+const AcceptInvitationPage = lazy(() => import('./pages/accept-invitation').then((page) => page.AcceptInvitationPage));
+const ForgotPasswordPage = lazy(() => import('./pages/forgot-password').then((page) => page.ForgotPasswordPage));
+const ResetPasswordPage = lazy(() => import('./pages/reset-password').then((page) => page.ResetPasswordPage));
+const VerifyEmailPage = lazy(() => import('./pages/verify-email').then((page) => page.VerifyEmailPage));
+const CheckEmailPage = lazy(() => import('./pages/check-email').then((page) => page.CheckEmailPage));
+const HomePage = lazy(() => import('./pages/home').then((page) => page.HomePage));
+const CallsPage = lazy(() => import('./pages/calls').then((page) => page.CallsPage));
+const CallPage = lazy(() => import('./pages/call').then((page) => page.CallPage));
+const AgentsPage = lazy(() => import('./pages/agents').then((page) => page.AgentsPage));
+const AgentEditorPage = lazy(() => import('./pages/agent-editor').then((page) => page.AgentEditorPage));
+const NumbersPage = lazy(() => import('./pages/numbers').then((page) => page.NumbersPage));
+const UsagePage = lazy(() => import('./pages/usage').then((page) => page.UsagePage));
+const KeysPage = lazy(() => import('./pages/keys').then((page) => page.KeysPage));
+const WebhooksPage = lazy(() => import('./pages/webhooks').then((page) => page.WebhooksPage));
+const SettingsPage = lazy(() => import('./pages/settings').then((page) => page.SettingsPage));
 const NotFound = () => <p>Page not found.</p>;
 
 const PUBLIC_PAGES = [
@@ -50,13 +50,13 @@ function Portal() {
       <div class="door">
         <main id="content">
           <Router>
-            <Route path="/portal/log-in" component={LogIn} />
-            <Route path="/portal/sign-up" component={SignUp} />
-            <Route path="/portal/accept-invitation" component={AcceptInvitation} />
-            <Route path="/portal/forgot-password" component={ForgotPassword} />
-            <Route path="/portal/reset-password" component={ResetPassword} />
-            <Route path="/portal/verify-email" component={VerifyEmail} />
-            <Route path="/portal/check-email" component={CheckEmail} />
+            <Route path="/portal/log-in" component={LogInPage} />
+            <Route path="/portal/sign-up" component={SignUpPage} />
+            <Route path="/portal/accept-invitation" component={AcceptInvitationPage} />
+            <Route path="/portal/forgot-password" component={ForgotPasswordPage} />
+            <Route path="/portal/reset-password" component={ResetPasswordPage} />
+            <Route path="/portal/verify-email" component={VerifyEmailPage} />
+            <Route path="/portal/check-email" component={CheckEmailPage} />
           </Router>
         </main>
       </div>
@@ -66,16 +66,16 @@ function Portal() {
   return (
     <Shell>
       <Router>
-        <Route path="/portal" component={Home} />
-        <Route path="/portal/calls" component={Calls} />
-        <Route path="/portal/calls/:id" component={Call} />
-        <Route path="/portal/agents" component={Agents} />
-        <Route path="/portal/agents/:id" component={AgentEditor} />
-        <Route path="/portal/numbers" component={Numbers} />
-        <Route path="/portal/usage" component={Usage} />
-        <Route path="/portal/keys" component={Keys} />
-        <Route path="/portal/webhooks" component={Webhooks} />
-        <Route path="/portal/settings" component={Settings} />
+        <Route path="/portal" component={HomePage} />
+        <Route path="/portal/calls" component={CallsPage} />
+        <Route path="/portal/calls/:id" component={CallPage} />
+        <Route path="/portal/agents" component={AgentsPage} />
+        <Route path="/portal/agents/:id" component={AgentEditorPage} />
+        <Route path="/portal/numbers" component={NumbersPage} />
+        <Route path="/portal/usage" component={UsagePage} />
+        <Route path="/portal/keys" component={KeysPage} />
+        <Route path="/portal/webhooks" component={WebhooksPage} />
+        <Route path="/portal/settings" component={SettingsPage} />
         <Route default component={NotFound} />
       </Router>
     </Shell>

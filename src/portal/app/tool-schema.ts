@@ -16,7 +16,7 @@ export const PARAMETER_TYPES: readonly { value: ToolParameter['type']; label: st
 type Json = Record<string, unknown>;
 
 /** Converts a JSON Schema to a list of arguments; undefined if the list editor cannot represent the schema. */
-export function parametersOf(schema: string): ToolParameter[] | undefined {
+export function parametersFromSchema(schema: string): ToolParameter[] | undefined {
   let parsed: unknown;
   try {
     parsed = JSON.parse(schema);

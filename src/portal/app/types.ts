@@ -1,5 +1,5 @@
 /** A page of a list in a response of the management API. */
-export interface PageOf<T> {
+export interface ListPage<T> {
   data: T[];
   has_more: boolean;
   next_cursor?: string;

@@ -8,8 +8,7 @@ import { usableLimit } from '../../identity/accounts/received-share.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { TelephonyDatabase } from '../database.js';
 import { dialFieldName, type Leg } from './dial-legs.js';
-import type { PeriodCountDocument } from './model.js';
-import { createPeriodCounts } from './period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 
 /** Failed live calls without a bill that an account may have in a UTC hour. After that, further calls are rejected. */
 export const WAIVED_CALLS_PER_HOUR = 20;

@@ -3,8 +3,7 @@ import type { CountedCap } from '../../kernel/destinations/destinations.js';
 import type { Mode } from '../../kernel/ids.js';
 import type { TelephonyDatabase } from '../database.js';
 import { dialFieldName, type Leg } from './dial-legs.js';
-import type { PeriodCountDocument } from './model.js';
-import { createPeriodCounts } from './period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 
 export type DestinationCounts = ReturnType<typeof createDestinationCounts>;
 

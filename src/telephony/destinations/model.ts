@@ -1,18 +1,5 @@
 import { Schema } from 'mongoose';
-
-/** A count for one hour or day. When something is counted in a later hour or day, the count starts from 0. */
-export interface PeriodCountDocument {
-  _id: string;
-  /** The counted hour or day in UTC: `2026-11-21T10` or `2026-11-21`. */
-  period: string;
-  count: number;
-  /**
-   * Everything that is counted, such as calls by their ids, so that each counts once. False: removed from the count,
-   * and not counted again in this period. A number: an amount that grows, such as the cost of a stream that continues.
-   */
-  calls: Record<string, boolean | number>;
-  expiresAt?: Date;
-}
+import type { PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 
 const fields = {
   _id: String,

@@ -8,8 +8,7 @@ import { limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
 import { secondsLeftOfDay, type ReceivedCall } from './account-counts.js';
 import { dialFieldName } from './dial-legs.js';
-import type { PeriodCountDocument } from './model.js';
-import { createPeriodCounts } from './period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 import { isCoveredBySpending } from './spending-cover.js';
 
 /** Bytes of prompts that an account's live calls may have in a UTC day, however little the calls are billed. */

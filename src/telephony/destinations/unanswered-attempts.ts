@@ -3,8 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { NumberingPlans } from '../../kernel/destinations/destinations.js';
 import type { TelephonyDatabase } from '../database.js';
 import { dialFieldName, type Leg } from './dial-legs.js';
-import type { PeriodCountDocument } from './model.js';
-import { createPeriodCounts } from './period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 
 /** One attempt to reach a number. */
 export interface DialAttempt {

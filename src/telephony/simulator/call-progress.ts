@@ -1,3 +1,4 @@
+import {} from '../../kernel/common-errors.js';
 import type { TwimlEnd, TwimlSource, WebhookTarget } from './instructions/source.js';
 
 export type CarrierCallStatus =
@@ -10,11 +11,21 @@ export type CarrierCallStatus =
   | 'no-answer'
   | 'canceled';
 
-/** The events that status callbacks report. */
-export type RecordedEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
+/** The events that status callbacks report, in their order. */
+export const CALL_EVENTS = ['initiated', 'ringing', 'answered', 'completed'] as const;
+export type RecordedEvent = (typeof CALL_EVENTS)[number];
 
 /** Results of answering machine detection. */
-export type CarrierAnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
+export const ANSWERED_BY = [
+  'human',
+  'machine_start',
+  'machine_end_beep',
+  'machine_end_silence',
+  'machine_end_other',
+  'fax',
+  'unknown',
+] as const;
+export type CarrierAnsweredBy = (typeof ANSWERED_BY)[number];
 
 /** The part of a call's record that changes during the call. Times in ms since the epoch. */
 export interface CallProgress {
@@ -43,7 +54,8 @@ export interface CallCourse {
 }
 
 export type SimulatedCallEvent =
-  | { type: 'placed' }
+  /** @param queuedMs how long the call waits for its turn */
+  | { type: 'placed'; queuedMs?: number }
   | { type: 'arrived' }
   | { type: 'dialed' }
   | { type: 'connected' }
@@ -96,7 +108,10 @@ export function isOver({ endedAt }: Pick<CallProgress, 'endedAt'>): boolean {
 export function advanceCall(call: CallProgress, event: SimulatedCallEvent, course: CallCourse, now: number): Outcome {
   switch (event.type) {
     case 'placed':
-      return [call, [{ do: 'setTimer', timer: 'dialing', ms: DIAL_MS, event: { type: 'dialed' } }]];
+      return [
+        call,
+        [{ do: 'setTimer', timer: 'dialing', ms: DIAL_MS + (event.queuedMs ?? 0), event: { type: 'dialed' } }],
+      ];
     case 'arrived':
       return [ringing(call, now), [{ do: 'follow', source: course.source }]];
     case 'dialed':

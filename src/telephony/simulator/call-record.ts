@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CarrierAccount } from '../../platform/config/config.js';
-import type { CallProgress, RecordedEvent } from './call-progress.js';
+import type { CallProgress } from './call-progress.js';
 import type { ScriptStep } from './remote-parties/port.js';
-
-export const CALL_EVENTS: readonly RecordedEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
 
 /** One request that the carrier sent to the customer's server, and the result. `ms` is the duration of the request. */
 export interface RequestLog {
@@ -32,6 +30,8 @@ export interface StreamLog {
   framesDiscarded: number;
   /** Number of frames from the remote party that the simulated network lost. */
   framesLost: number;
+  /** Frames of silence that were not sent. */
+  framesOmitted: number;
   clears: number;
   marks: { name: string; at: string }[];
   end?: string;
@@ -39,6 +39,8 @@ export interface StreamLog {
 
 /** A number to which `<Dial>` connected the call. */
 export interface DialLog {
+  /** The call to the number; absent if the number is invalid. */
+  sid?: string;
   to: string;
   at: string;
   status: 'completed' | 'busy' | 'no-answer' | 'failed' | 'canceled';
@@ -52,10 +54,16 @@ export interface CallRecord extends CallProgress {
   readonly account: CarrierAccount;
   readonly to: string;
   readonly from: string;
-  readonly direction: 'outbound-api' | 'inbound';
+  readonly direction: 'outbound-api' | 'inbound' | 'outbound-dial';
+  /** The call whose `<Dial>` placed this one. */
+  readonly parentCallSid?: string;
   readonly forwardedFrom?: string;
   readonly scenario: string;
   readonly createdAt: number;
+  /** How long the call waited for its turn before it was dialed, in ms. */
+  readonly queuedMs: number;
+  /** When the list of calls shows the call, in ms since the epoch. Twilio's list is eventually consistent. */
+  readonly listedAt: number;
   requests: RequestLog[];
   streams: StreamLog[];
   dials: DialLog[];
@@ -74,13 +82,16 @@ export function newSid(prefix: 'CA' | 'MZ' | 'PN'): string {
 
 export function newCallRecord(
   facts: Pick<CallRecord, 'account' | 'to' | 'from' | 'direction' | 'scenario'> &
-    Partial<Pick<CallRecord, 'forwardedFrom' | 'timeLimitSeconds'>>,
+    Partial<Pick<CallRecord, 'forwardedFrom' | 'timeLimitSeconds' | 'parentCallSid' | 'queuedMs'>>,
+  listedAfterMs = 0,
 ): CallRecord {
   const now = Date.now();
   return {
     sid: newSid('CA'),
+    queuedMs: 0,
     ...facts,
     createdAt: now,
+    listedAt: now + listedAfterMs,
     updatedAt: now,
     status: 'queued',
     requests: [],
@@ -138,7 +149,7 @@ export function toTwilioResource(call: CallRecord): Record<string, unknown> {
     from: call.from,
     from_formatted: formatted(call.from),
     phone_number_sid: `PN${'0'.repeat(32)}`,
-    parent_call_sid: null,
+    parent_call_sid: call.parentCallSid ?? null,
     status: call.status,
     direction: call.direction,
     answered_by: call.answeredBy ?? null,
@@ -147,7 +158,7 @@ export function toTwilioResource(call: CallRecord): Record<string, unknown> {
     duration: call.endedAt === undefined ? null : String(durationSeconds(call)),
     price: null,
     price_unit: 'USD',
-    queue_time: '0',
+    queue_time: String(call.queuedMs),
     api_version: '2010-04-01',
     forwarded_from: call.forwardedFrom ?? null,
     caller_name: null,

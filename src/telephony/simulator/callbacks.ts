@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isOver, type CarrierAnsweredBy, type RecordedEvent } from './call-progress.js';
-import { addLog, durationSeconds, newSid, rfc2822, type CallRecord } from './call-record.js';
+import { addLog, durationSeconds, rfc2822, type CallRecord } from './call-record.js';
 import type { WebhookTarget } from './instructions/source.js';
 import type { CallbackFaults } from './scenario.js';
 import type { WebhookResponse, CustomerClient } from './webhook-client.js';
@@ -16,11 +16,6 @@ export interface CallbackSender {
   reportStatus(event: RecordedEvent): void;
   /** Reports the result of answering machine detection. @param ms duration of the detection */
   reportAnsweredBy(target: WebhookTarget, answeredBy: CarrierAnsweredBy, ms: number): void;
-  /**
-   * Reports that a number dialed by the call has answered. In the callback, that number is a separate call with a
-   * parent.
-   */
-  reportDialAnswered: (target: WebhookTarget, to: string) => void;
 }
 
 /**
@@ -100,23 +95,6 @@ export function createCallbackSender(deps: {
       };
       void deliver(target, params, call.account.authToken);
     },
-    reportDialAnswered(target, to) {
-      if (faults.drop === 'all') return;
-      const params = {
-        ...callFormFields(call),
-        CallSid: newSid('CA'),
-        ParentCallSid: call.sid,
-        To: to,
-        Called: to,
-        CallStatus: 'in-progress',
-        Direction: 'outbound-dial',
-        Timestamp: rfc2822(Date.now()),
-        CallbackSource: 'call-progress-events',
-        SequenceNumber: '0',
-        ...faults.extraFields,
-      };
-      void deliver(target, params, statusToken);
-    },
   };
 }
 
@@ -138,6 +116,7 @@ export function callFormFields(call: CallRecord): Record<string, string> {
     CallStatus: call.status,
     ApiVersion: '2010-04-01',
     Direction: call.direction,
+    ...(call.parentCallSid === undefined ? {} : { ParentCallSid: call.parentCallSid }),
     ...(call.forwardedFrom === undefined ? {} : { ForwardedFrom: call.forwardedFrom }),
     ...Object.fromEntries(geography),
   };

@@ -1,6 +1,7 @@
 import type { CarrierAccount } from '../../platform/config/config.js';
 import { isOver } from './call-progress.js';
 import { newCallRecord, type CallRecord } from './call-record.js';
+import { createCallQueue } from './call-queue.js';
 import { createLiveCall, type CallPlan, type LiveCall } from './live-call.js';
 import type { CarrierServices } from './carrier-services.js';
 import type { Scenario } from './scenario.js';
@@ -12,8 +13,9 @@ export interface Exchange {
   /** Starts an inbound call to the carrier's customer. */
   startInbound(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
   find(sid: string): LiveCall | undefined;
-  /** Lists the calls of one account, newest first. */
+  /** Lists the calls of one account that its list shows by now, newest first. */
   listOfAccount(carrierAccountId: string): CallRecord[];
+  /** Lists the calls of all accounts, without those of `<Dial>`. */
   list(): CallRecord[];
   remove(sid: string): void;
   close(): void;
@@ -29,18 +31,23 @@ const MAX_CALLS = 5_000;
  */
 const MAX_RECORDINGS = 50;
 
-export function createExchange(services: CarrierServices): Exchange {
+export function createExchange(services: Omit<CarrierServices, 'enterLeg'>): Exchange {
   const calls = new Map<string, LiveCall>();
   const recorded: LiveCall[] = [];
+  const queue = createCallQueue();
   let closed = false;
 
   function enter(live: LiveCall): void {
-    calls.set(live.call.sid, live);
+    remember(live);
     recorded.push(live);
     if (recorded.length > MAX_RECORDINGS) {
       const ended = recorded.findIndex(({ call }) => isOver(call));
       recorded.splice(Math.max(0, ended), 1)[0]?.line.discardRecording();
     }
+  }
+
+  function remember(live: LiveCall): void {
+    calls.set(live.call.sid, live);
     if (calls.size <= MAX_CALLS) return;
     for (const [sid, { call }] of calls) {
       if (!isOver(call)) continue;
@@ -49,10 +56,19 @@ export function createExchange(services: CarrierServices): Exchange {
     }
   }
 
+  const enterLeg: CarrierServices['enterLeg'] = (leg, line, hangUp) => {
+    const nothing = () => undefined;
+    const others = { placeOutbound: nothing, startInbound: nothing, redirect: nothing, setTimeLimit: nothing };
+    remember({ call: leg, line, ...others, hangUp, abandon: nothing });
+  };
+
   return {
     placeOutbound(facts, plan, scenario) {
-      const call = newCallRecord({ ...facts, direction: 'outbound-api', scenario: scenario.name });
-      const live = createLiveCall(call, plan, scenario, services);
+      const queuedMs = queue.join(facts.account);
+      const listedAfterMs = scenario.listedAfterSeconds * 1_000 * services.timeScale;
+      const known = { ...facts, direction: 'outbound-api', scenario: scenario.name, queuedMs } as const;
+      const call = newCallRecord(known, listedAfterMs);
+      const live = createLiveCall(call, plan, scenario, { ...services, enterLeg });
       enter(live);
       // The carrier may have been stopped while the create request was delayed.
       if (!closed) live.placeOutbound();
@@ -60,7 +76,7 @@ export function createExchange(services: CarrierServices): Exchange {
     },
     startInbound(facts, plan, scenario) {
       const call = newCallRecord({ ...facts, direction: 'inbound', scenario: scenario.name });
-      const live = createLiveCall(call, plan, scenario, services);
+      const live = createLiveCall(call, plan, scenario, { ...services, enterLeg });
       enter(live);
       live.startInbound();
       return call;
@@ -69,9 +85,9 @@ export function createExchange(services: CarrierServices): Exchange {
     listOfAccount: (carrierAccountId) =>
       [...calls.values()]
         .map(({ call }) => call)
-        .filter((call) => call.account.carrierAccountId === carrierAccountId)
+        .filter(({ account, listedAt }) => account.carrierAccountId === carrierAccountId && listedAt <= Date.now())
         .toReversed(),
-    list: () => [...calls.values()].map(({ call }) => call),
+    list: () => [...calls.values()].map(({ call }) => call).filter(({ parentCallSid }) => parentCallSid === undefined),
     remove: (sid) => void calls.delete(sid),
     close() {
       closed = true;

@@ -65,9 +65,9 @@ export function createLiveCall(
     hangUp: () => applyEvent({ type: 'hungUp' }),
     pressDigit: (digit) => line.pressDigit(digit),
     recordStep: (step) => addLog(call.script, { at: new Date().toISOString(), ...step }),
-    beepEnded: () => detection?.beeped(),
+    greetingEnded: (how) => detection?.greetingEnded(how),
   });
-  const impairment = createImpairment(scenario.stream);
+  const impairment = createImpairment(scenario.stream, timeScale);
   const line = createLine({ remoteParty, ticker: services.ticker, isFrameLost: () => impairment.isFrameLost() });
   const runner = createTwimlRunner({
     call,
@@ -75,8 +75,7 @@ export function createLiveCall(
     answer: () => applyEvent({ type: 'lineNeeded' }),
     stream: (request, signal) =>
       runMediaStream({ call, line, signal, impairment, faults: scenario.stream, timeScale }, request),
-    dial: (request, signal) =>
-      dialNumber({ call, line, services, signal, reportDialAnswered: callbacks.reportDialAnswered }, request),
+    dial: (request, signal) => dialNumber({ call, line, services, signal, faults }, request),
   });
   const timers = createTimers<CallTimer | DetectionTimer>();
   let document = new AbortController();
@@ -115,7 +114,7 @@ export function createLiveCall(
     if (plan.detection === undefined) return;
     detection = detectMachine({
       plan: plan.detection,
-      answeredBy: scenario.answeredBy,
+      scenario,
       after: timers.set,
       timeScale,
       onResult: (answeredBy, ms) => applyEvent({ type: 'machineDetected', answeredBy, ms }),
@@ -139,7 +138,7 @@ export function createLiveCall(
   return {
     call,
     line,
-    placeOutbound: () => applyEvent({ type: 'placed' }),
+    placeOutbound: () => applyEvent({ type: 'placed', queuedMs: call.queuedMs }),
     startInbound: () => applyEvent({ type: 'arrived' }),
     hangUp: () => applyEvent({ type: 'hungUp' }),
     redirect: (source) => applyEvent({ type: 'redirected', source }),

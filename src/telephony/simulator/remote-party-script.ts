@@ -3,6 +3,10 @@ import { z } from 'zod';
 /** A duration in a script, in seconds. */
 export const secondsSchema = z.number().min(0).max(600);
 
+/** `beep`: with a tone. `silence`: without one. `other`: in another way that the carrier recognizes at once. */
+const GREETING_ENDS = ['beep', 'silence', 'other'] as const;
+export type GreetingEnd = (typeof GREETING_ENDS)[number];
+
 const speech = z.string().min(1).max(500);
 
 /** One turn of a person. It begins when the agent has finished speaking, unless it interrupts the agent. */
@@ -36,8 +40,12 @@ export const remotePartyScript = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('voicemail'),
     greeting: speech,
+    /** How the greeting ends. */
+    greetingEnd: z.enum(GREETING_ENDS).default('beep'),
     hangUpAfterBeepSeconds: secondsSchema,
   }),
+  /** A fax machine: its tone, then silence until it hangs up. */
+  z.strictObject({ kind: z.literal('fax') }),
   z.strictObject({ kind: z.literal('hangUp'), afterSeconds: secondsSchema }),
 ]);
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { ANSWERED_BY } from './call-progress.js';
 import { remotePartyScript, secondsSchema } from './remote-party-script.js';
 
 /**
@@ -15,9 +16,12 @@ const callbacks = z.strictObject({
   extraFields: z.record(z.string(), z.string()).default({}),
 });
 
-/** The fault of the create request, applied to its first `times` attempts. */
+/**
+ * The fault of the create request, applied to its first `times` attempts. `concurrency`: the account has too many calls.
+ * `unverified`: it is a trial account, which may not call this number. `unauthorized`: its credentials are invalid.
+ */
 const create = z.strictObject({
-  fault: z.enum(['error', 'throttle', 'dropAnswer', 'hang']),
+  fault: z.enum(['error', 'throttle', 'concurrency', 'unverified', 'unauthorized', 'dropAnswer', 'hang']),
   times: z.number().int().min(1).max(1_000),
   seconds: secondsSchema.default(0),
 });
@@ -28,6 +32,14 @@ const stream = z.strictObject({
   lossPercent: z.number().min(0).max(100).default(0),
   /** Maximum delay of frames to the carrier's customer, in ms. The frames stay in order. */
   jitterMs: z.number().int().min(0).max(1_000).default(0),
+  /** Whether frames of silence are not sent. Their time passes in the timestamps of the frames after them. */
+  omitsSilence: z.boolean().default(false),
+  /** A time in which nothing arrives at the carrier's customer. Then everything that was held back arrives at once. */
+  stall: z.strictObject({ afterSeconds: secondsSchema, forSeconds: secondsSchema }).optional(),
+  /** From this time on, the timestamps of frames are wrong by `byMs`. */
+  timestampJump: z
+    .strictObject({ afterSeconds: secondsSchema, byMs: z.number().int().min(-86_400_000).max(86_400_000) })
+    .optional(),
   breakOff: z
     .strictObject({
       /**
@@ -44,6 +56,14 @@ const stream = z.strictObject({
     .optional(),
 });
 
+/** Faults of answering machine detection. */
+const detection = z.strictObject({
+  /** A wrong result. */
+  result: z.enum(ANSWERED_BY).optional(),
+  /** Seconds from the answer to the result, or from the end of the greeting if the end was asked for. */
+  afterSeconds: secondsSchema.optional(),
+});
+
 const scenario = z.strictObject({
   name: z.string().min(1),
   description: z.string(),
@@ -54,8 +74,11 @@ const scenario = z.strictObject({
     sip: z.number().int().min(400).max(699).optional(),
   }),
   remoteParty: remotePartyScript.default({ kind: 'silent' }),
-  /** The result of answering machine detection. */
-  answeredBy: z.enum(['human', 'machine', 'unknown']).default('human'),
+  /** What answers, for answering machine detection. */
+  answeredBy: z.enum(['human', 'machine', 'fax', 'unknown']).default('human'),
+  detection: detection.prefault({}),
+  /** Seconds until the list of calls shows the call. */
+  listedAfterSeconds: secondsSchema.default(0),
   callbacks: callbacks.prefault({}),
   stream: stream.prefault({}),
   create: create.optional(),

@@ -8,6 +8,7 @@ import { isFromWebPage } from '../../platform/http/web-pages.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createControlApi } from './rest/control-api.js';
+import { createCredentials } from './rest/credentials.js';
 import { createExchange } from './exchange.js';
 import { createFaults } from './faults.js';
 import { createRestApi } from './rest/rest-api.js';
@@ -50,9 +51,17 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   });
   const faults = createFaults(scenarios);
   const accounts = [config.carriers.live, config.carriers.test].filter(({ kind }) => kind === 'simulator');
-  const rest = createRestApi({ accounts, exchange, faults, timeScale });
+  const credentials = createCredentials(accounts);
+  const rest = createRestApi({ credentials, exchange, faults, timeScale });
   const { publicBaseUrl } = config;
-  const control = createControlApi({ accounts: config.carriers, publicBaseUrl, exchange, faults, scenarios });
+  const control = createControlApi({
+    accounts: config.carriers,
+    credentials,
+    publicBaseUrl,
+    exchange,
+    faults,
+    scenarios,
+  });
 
   // The timeout of idle connections is longer than that of the clients, so that no request arrives on a connection that
   // is being closed.

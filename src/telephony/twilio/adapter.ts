@@ -80,6 +80,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
             to: request.to,
             from: request.from,
             url: `${callUrl}/twiml`,
+            // If one response is lost, for example to a proxy that restarts, the call continues after a second request.
+            fallbackUrl: `${callUrl}/fallback`,
             statusCallback: `${callUrl}/status${CALLBACK_DELIVERY}`,
             statusCallbackEvent: ['initiated', 'answered', 'completed'],
             timeout: request.ringTimeoutSeconds,
@@ -88,7 +90,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
           }),
         );
         // A successful response without a call identifier may mean that a call was placed.
-        return isCallId(call.sid) ? { outcome: 'accepted', carrierSid: call.sid } : { outcome: 'ambiguous' };
+        if (!isCallId(call.sid)) return { outcome: 'ambiguous' };
+        return { outcome: 'accepted', carrierSid: call.sid, ...queueTime(call.queueTime) };
       } catch (error) {
         return toDialOutcome(error);
       }
@@ -118,7 +121,8 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
       const started = await withClient((twilio) =>
         twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE }),
       );
-      const calls = [...queued.instances, ...started.instances];
+      // Leave out the calls that a transfer of another call has placed (`<Dial>`).
+      const calls = [...queued.instances, ...started.instances].filter(({ parentCallSid }) => !parentCallSid);
       // Calls without valid identifiers cannot be told apart, so throw an error instead of returning an incomplete
       // list.
       if (!calls.every(({ sid }) => isCallId(sid)))
@@ -144,6 +148,12 @@ function detectionParams(wanted: MachineDetection | undefined, callback: string)
     asyncAmd: 'true',
     asyncAmdStatusCallback: callback,
   };
+}
+
+/** Reads how long the call will be queued before it is dialed, because more calls were placed than the rate allows. */
+function queueTime(text: unknown): { queuedMs?: number } {
+  const queuedMs = Number(text);
+  return Number.isSafeInteger(queuedMs) && queuedMs > 0 ? { queuedMs } : {};
 }
 
 function toCarrierCall(call: Call): CarrierCall {

@@ -34,7 +34,9 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
     }
   }
 
-  return twilio(account.carrierAccountId, account.authToken, {
+  const { sid, secret } = account.apiKey ?? { sid: account.carrierAccountId, secret: account.authToken };
+  return twilio(sid, secret, {
+    accountSid: account.carrierAccountId,
     httpClient: new RedirectingClient({ timeout: timeoutMs }),
   });
 }

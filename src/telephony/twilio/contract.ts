@@ -3,6 +3,7 @@ import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-p
 import { defineRoute } from '../../platform/http/contract/route.js';
 import {
   CarrierRequestForm,
+  FallbackForm,
   InboundCallForm,
   InboundCallQuery,
   MachineDetectionForm,
@@ -176,6 +177,31 @@ export const twilioCallbackRoutes = {
       contentType: 'text/xml',
       schema: z.string(),
       examples: { hangUp: HANG_UP, transfer: TRANSFER },
+    },
+  }),
+  continueAfterError: defineRoute({
+    ...callback,
+    path: '/carrier/calls/{call_id}/fallback',
+    summary: 'TwiML after a failed request',
+    description:
+      'The carrier requests this when it could not use the response to its last request for TwiML (ErrorUrl), for example because a proxy answered 502. Returns the TwiML of that request. If a transfer may have been dialed already, it is not dialed again.',
+    params: callParams,
+    body: {
+      contentType: FORM,
+      schema: FallbackForm,
+      examples: {
+        badGateway: {
+          ...carrierForm,
+          ErrorCode: '11200',
+          ErrorUrl: `https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/twiml`,
+        },
+      },
+    },
+    success: {
+      description: 'TwiML as for the failed request.',
+      contentType: 'text/xml',
+      schema: z.string(),
+      examples: { stream: TWIML, hangUp: HANG_UP },
     },
   }),
 };

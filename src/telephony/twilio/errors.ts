@@ -1,6 +1,6 @@
-import type { EndReason } from '../../kernel/call-state.js';
 import { UnsafeCarrierRequest } from '../errors.js';
 import type { DialOutcome } from '../port.js';
+import { toRefusal } from './refusals.js';
 
 /**
  * The details of a failed carrier request that may leave this folder. The client's own errors contain the request with
@@ -33,14 +33,6 @@ export function toCarrierError(error: unknown): CarrierError {
   return new CarrierError(known ?? (typeof name === 'string' ? name : undefined), undefined);
 }
 
-const REJECTION_REASONS: Record<number, EndReason> = {
-  21211: 'invalid_number',
-  21214: 'invalid_number',
-  21217: 'invalid_number',
-  21215: 'rejected',
-  21216: 'rejected',
-};
-
 /** Errors before the connection is established. After these, the carrier cannot have received the request. */
 const NEVER_CONNECTED = new Set<unknown>(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
@@ -52,10 +44,9 @@ export function toDialOutcome(error: unknown): DialOutcome {
   if (error instanceof UnsafeCarrierRequest) return { outcome: 'refused', endReason: 'carrier_failed' };
   const { status, code } = toCarrierError(error);
   if (status === undefined) return { outcome: NEVER_CONNECTED.has(code) ? 'unreachable' : 'ambiguous' };
-  if (status === 429) return { outcome: 'throttled' };
   // 408: a proxy between us and the carrier may have stopped waiting for the response.
   if (status < 400 || status >= 500 || status === 408) return { outcome: 'ambiguous' };
-  return { outcome: 'refused', endReason: REJECTION_REASONS[Number(code)] ?? 'carrier_failed' };
+  return toRefusal(status, code);
 }
 
 /** Whether the call had already ended: it is not in progress any more, or the carrier has deleted its record. */

@@ -110,3 +110,13 @@ export const CarrierRequestForm = z
     DialCallStatus: z.string().optional().describe('Result of a finished transfer.'),
   })
   .meta({ id: 'CarrierRequestForm' });
+
+/** The form the carrier sends after it could not use our response to an earlier request for TwiML. */
+export const FallbackForm = z
+  .looseObject({
+    ...callbackFields,
+    ErrorCode: z.string().optional().describe('The carrier’s error code, such as 11200.'),
+    ErrorUrl: z.string().optional().describe('The URL whose response could not be used.'),
+    DialCallStatus: z.string().optional().describe('Result of a finished transfer.'),
+  })
+  .meta({ id: 'FallbackForm' });

@@ -1,6 +1,7 @@
 import type { CarrierSignal } from '../../kernel/call-signals.js';
 import type { AnsweredBy, CarrierFinalStatus } from '../../kernel/call-state.js';
-import { single, type FormFields } from '../../platform/http/form.js';
+import { urlFrom } from '../../kernel/text.js';
+import { readSingleField, type FormFields } from '../../platform/http/form.js';
 import type { StatusReport } from '../callbacks.js';
 
 const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
@@ -18,7 +19,7 @@ const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
 export function parseStatusReport(carrierSid: string, form: FormFields, now: number): StatusReport {
   const signal = parseCarrierSignal(carrierSid, form, now);
   // The carrier numbers its callbacks. A repeated callback has the same number.
-  const sequence = single(form, 'SequenceNumber');
+  const sequence = readSingleField(form, 'SequenceNumber');
   return {
     ...(signal === undefined ? {} : { signal }),
     ...(sequence === undefined ? {} : { sequence }),
@@ -31,17 +32,17 @@ export function parseStatusReport(carrierSid: string, form: FormFields, now: num
  * @param now the time of the event if the callback has no timestamp, ms since the epoch
  */
 export function parseCarrierSignal(carrierSid: string, form: FormFields, now: number): CarrierSignal | undefined {
-  const status = single(form, 'CallStatus') ?? '';
-  const answeredBy = parseAnsweredBy(single(form, 'AnsweredBy'));
+  const status = readSingleField(form, 'CallStatus') ?? '';
+  const answeredBy = parseAnsweredBy(readSingleField(form, 'AnsweredBy'));
   const facts = {
     carrierSid,
-    at: parseTime(single(form, 'Timestamp'), now),
+    at: parseTime(readSingleField(form, 'Timestamp'), now),
     ...(answeredBy === undefined ? {} : { answeredBy }),
   };
   if (status === 'in-progress') return { ...facts, kind: 'answered' };
   if (!isFinalStatus(status)) return undefined;
-  const durationSeconds = parseWholeNumber(single(form, 'CallDuration'));
-  const sipCode = parseWholeNumber(single(form, 'SipResponseCode'));
+  const durationSeconds = parseWholeNumber(readSingleField(form, 'CallDuration'));
+  const sipCode = parseWholeNumber(readSingleField(form, 'SipResponseCode'));
   return {
     ...facts,
     kind: 'ended',
@@ -52,18 +53,18 @@ export function parseCarrierSignal(carrierSid: string, form: FormFields, now: nu
 }
 
 function toEventRecord(form: FormFields): StatusReport['record'] {
-  const timestamp = parseTime(single(form, 'Timestamp'), Number.NaN);
+  const timestamp = parseTime(readSingleField(form, 'Timestamp'), Number.NaN);
   const details = {
-    sequence: parseWholeNumber(single(form, 'SequenceNumber')),
+    sequence: parseWholeNumber(readSingleField(form, 'SequenceNumber')),
     at: Number.isNaN(timestamp) ? undefined : new Date(timestamp),
-    durationSeconds: parseWholeNumber(single(form, 'CallDuration')),
-    sipCode: parseWholeNumber(single(form, 'SipResponseCode')),
-    answeredBy: single(form, 'AnsweredBy')?.slice(0, 40),
+    durationSeconds: parseWholeNumber(readSingleField(form, 'CallDuration')),
+    sipCode: parseWholeNumber(readSingleField(form, 'SipResponseCode')),
+    answeredBy: readSingleField(form, 'AnsweredBy')?.slice(0, 40),
   };
   const known = Object.fromEntries(
     Object.entries(details).filter(([, detail]) => detail !== undefined && detail !== ''),
   );
-  return { status: (single(form, 'CallStatus') ?? '').slice(0, 40) || 'unknown', ...known };
+  return { status: (readSingleField(form, 'CallStatus') ?? '').slice(0, 40) || 'unknown', ...known };
 }
 
 /** Maps the result of the carrier's answering machine detection; undefined when there is none. */
@@ -80,13 +81,33 @@ const ANSWERED: ReadonlySet<string> = new Set(['in-progress', 'completed']);
  */
 export function parseAnsweredTransfer(form: FormFields): string | undefined {
   // CallSid is the transfer's other leg; ParentCallSid is the call.
-  return ANSWERED.has(single(form, 'CallStatus') ?? '') ? (single(form, 'ParentCallSid') ?? '') : undefined;
+  return ANSWERED.has(readSingleField(form, 'CallStatus') ?? '')
+    ? (readSingleField(form, 'ParentCallSid') ?? '')
+    : undefined;
 }
 
 /** Whether the other party of a finished transfer had answered; undefined when there was no transfer. */
 export function parseTransferConnected(form: FormFields): boolean | undefined {
-  const status = single(form, 'DialCallStatus');
+  const status = readSingleField(form, 'DialCallStatus');
   return status === undefined ? undefined : status === 'completed' || status === 'answered';
+}
+
+/** The request for instructions that failed, as the carrier reports it to the fallback URL. */
+export type FailedRequest = { kind: 'answer' } | { kind: 'after_stream'; streamNumber: number };
+
+/** Returns which request failed. An error of the media stream (31xxx) counts as the end of the stream. */
+export function parseFailedRequest(form: FormFields): FailedRequest {
+  const { pathname, searchParams } = urlFrom(readSingleField(form, 'ErrorUrl') ?? '') ?? new URL('http://none/');
+  if (pathname.endsWith('/after-stream')) {
+    return { kind: 'after_stream', streamNumber: parseStreamNumber(searchParams.get('after')) };
+  }
+  const isStreamError = /^31\d{3}$/.test(readSingleField(form, 'ErrorCode') ?? '');
+  return isStreamError ? { kind: 'after_stream', streamNumber: 0 } : { kind: 'answer' };
+}
+
+/** Returns the stream number that we wrote into a URL. Any other value returns 0, the number of the first stream. */
+export function parseStreamNumber(text: string | string[] | null | undefined): number {
+  return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
 }
 
 function isFinalStatus(status: string): status is CarrierFinalStatus {

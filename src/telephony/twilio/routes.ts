@@ -1,18 +1,26 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { Forwarder } from '../../identity/access/principal.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { fieldsOf, single, type FormFields } from '../../platform/http/form.js';
+import { fieldsOf, readSingleField, type FormFields } from '../../platform/http/form.js';
 import { contentTypeOf } from '../../platform/http/raw-body.js';
 import type { ReadSigned } from '../../platform/http/signed-requests.js';
 import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { createCallbackGate } from '../callback-gate.js';
-import type { InboundCall, CallInstruction, CarrierCallRef } from '../callbacks.js';
+import type { InboundCall, CallInstruction, CarrierCallRef, EndedStream, ResponseContext } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
 import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
-import { parseAnsweredBy, parseAnsweredTransfer, parseStatusReport, parseTransferConnected } from './reports.js';
+import {
+  parseAnsweredBy,
+  parseAnsweredTransfer,
+  parseFailedRequest,
+  parseStatusReport,
+  parseStreamNumber,
+  parseTransferConnected,
+  type FailedRequest,
+} from './reports.js';
 import { parseForm } from './signed-forms.js';
 
 /** Path parameters of callbacks. Only some callbacks have the call's id in their path. */
@@ -70,7 +78,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
       events.handleStatus(callId, carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
     ),
     reportAnsweredBy: acknowledging(({ carrierCall, form }, callId) => {
-      const answeredBy = parseAnsweredBy(single(form, 'AnsweredBy'));
+      const answeredBy = parseAnsweredBy(readSingleField(form, 'AnsweredBy'));
       return answeredBy && events.recordAnsweredBy(callId, carrierCall, answeredBy);
     }),
     reportTransferStatus: acknowledging(({ carrierCall, form }, callId) => {
@@ -82,14 +90,36 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
       events.handleStatusBySid(carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
     ),
     continueAfterStream: instructing(({ carrierCall, form }, callId, ctx) => {
-      const transferConnected = parseTransferConnected(form);
-      const ended = {
-        streamNumber: parseStreamNumber(ctx.query['after']),
-        ...(transferConnected === undefined ? {} : { transferConnected }),
-      };
+      const ended = endedStream(parseStreamNumber(ctx.query['after']), form);
       return instructions.continueAfterStream(callId, carrierCall, ended, gate.lostStreamContext(ctx));
     }),
+    continueAfterError: instructing(({ carrierCall, form }, callId, ctx) =>
+      continueAfterError(deps, { carrierCall, form }, callId, (after) =>
+        after === 'answer' ? gate.responseContext(ctx) : gate.lostStreamContext(ctx),
+      ),
+    ),
   };
+}
+
+/** Repeats the instruction that the carrier could not use. */
+function continueAfterError(
+  { instructions, logger }: CallbackDeps,
+  { carrierCall, form }: Callback,
+  callId: string,
+  contextOf: (after: FailedRequest['kind']) => ResponseContext,
+): Promise<CallInstruction> {
+  const failed = parseFailedRequest(form);
+  const context = contextOf(failed.kind);
+  const carrierError = readSingleField(form, 'ErrorCode')?.slice(0, 10);
+  logger.warn({ callId, failed: failed.kind, carrierError }, 'carrier could not use our instructions and asks again');
+  if (failed.kind === 'answer') return instructions.answerOutboundCall(callId, carrierCall, context);
+  const ended = { ...endedStream(failed.streamNumber, form), isFallback: true as const };
+  return instructions.continueAfterStream(callId, carrierCall, ended, context);
+}
+
+function endedStream(streamNumber: number, form: FormFields): EndedStream {
+  const transferConnected = parseTransferConnected(form);
+  return { streamNumber, ...(transferConnected === undefined ? {} : { transferConnected }) };
 }
 
 const ERROR_MESSAGES = {
@@ -149,9 +179,4 @@ async function readInboundCall(
     externalCallId: fields.external_call_id,
     errorMessages: ERROR_MESSAGES,
   };
-}
-
-/** Returns the stream number that we wrote into the URL. Any other value returns 0, the number of the first stream. */
-function parseStreamNumber(text: string | string[] | undefined): number {
-  return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
 }

@@ -119,7 +119,7 @@ function answersOf(grammar: Grammar): string[] {
       return [`(${DIGIT_WORDS.map(([word]) => word).join(' | ')})+`];
     case 'choices':
       return listenedFor(grammar.choices).map(
-        (choice) => `[the | a | an] ${spoken(choice)} [one] [please | thanks | thank you]`,
+        (choice) => `[the | a | an] ${toSpokenWords(choice)} [one] [please | thanks | thank you]`,
       );
     case 'commands':
       return [];
@@ -143,7 +143,7 @@ const listenedFor = (choices: readonly string[]) => choices.slice(0, MAX_CHOICES
  * most 30 letters each.
  * @throws UnspeakableChoiceError if no word is left
  */
-export function spoken(choice: string): string {
+export function toSpokenWords(choice: string): string {
   const words = choice
     .slice(0, MAX_CHOICE.characters)
     .normalize('NFD')
@@ -187,7 +187,7 @@ function answerIn(grammar: Grammar, words: readonly string[]): Meaning | undefin
       const said = ` ${words.join(' ')} `;
       // "extra large" contains "large": take the longest choice that was said.
       const [best] = listenedFor(grammar.choices)
-        .map((choice, index) => ({ index, phrase: spoken(choice) }))
+        .map((choice, index) => ({ index, phrase: toSpokenWords(choice) }))
         .filter(({ phrase }) => said.includes(` ${phrase} `))
         .toSorted((a, b) => b.phrase.length - a.phrase.length);
       return best && { kind: 'choice', index: best.index };

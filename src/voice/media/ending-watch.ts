@@ -7,10 +7,11 @@ const READ_EVERY_MS = 5_000;
 /** A session that is notified when its call will end. */
 export interface EndingListener {
   /**
-   * Says when the call will end, in seconds from the start of its first stream; undefined: no end is known any more.
+   * Called with the time at which the call will end, in seconds from the start of its first stream; undefined: no end is
+   * known any more.
    */
   endsAfter(seconds: number | undefined): void;
-  /** Says that the call has ended although its media stream is still open. */
+  /** Called when the call has ended although its media stream is still open. */
   callIsOver(): void;
 }
 

@@ -1,3 +1,4 @@
+import { noSuchEndpoint } from '../../kernel/common-errors.js';
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +54,7 @@ export function createMediaHttpServer(p: {
     const status = isHealth ? (closing ? 503 : 200) : 404;
     const body = isHealth
       ? { status: closing ? 'closing' : 'ok', ...(isLocal ? { calls } : {}) }
-      : { success: false, message: 'There is no such endpoint or object.', error_code: 'NOT_FOUND' };
+      : { success: false, message: noSuchEndpoint().message, error_code: 'NOT_FOUND' };
     // Close the connection, so that no request body is read to its end.
     response.writeHead(status, {
       'content-type': 'application/json',

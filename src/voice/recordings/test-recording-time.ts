@@ -1,8 +1,7 @@
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { dialFieldName } from '../../telephony/destinations/dial-legs.js';
-import type { PeriodCountDocument } from '../../telephony/destinations/model.js';
-import { createPeriodCounts } from '../../telephony/destinations/period-counts.js';
+import { createPeriodCounts, type PeriodCountDocument } from '../../platform/mongo/period-counts.js';
 import type { VoiceDatabase } from '../database.js';
 
 /** Whether a recording may have this many seconds. Asked before they are stored, with growing numbers. */

@@ -123,7 +123,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       const isWhole = (await waitAtMost(isGone ? ENGINE_STOP_MS : SILENT_WAIT_MS, made)) !== undefined;
       const ending = (): ConversationEnding => ({
         ...beginning,
-        summary: 'The conversation could not be summarised.',
+        summary: 'The conversation could not be summarized.',
         ...record.progress(),
         endedAt: new Date(at),
         endReason: reason,

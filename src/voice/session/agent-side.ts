@@ -108,7 +108,7 @@ function createSink(
     },
     storeLatency(latency) {
       record.addLatency(latency);
-      logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply');
+      logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply latency measured');
     },
     storeAnsweredBy(who) {
       record.setEngineDetection(who);

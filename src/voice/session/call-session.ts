@@ -1,6 +1,6 @@
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
-import { createFrameSplitter } from '../media/frame-splitter.js';
+import { createCallerTrack } from '../media/caller-track.js';
 import type { FrameClock } from '../media/frame-clock.js';
 import { buildResume } from '../results/conversation-record.js';
 import type { ToolHostDeps } from '../tools/tool-host.js';
@@ -52,7 +52,11 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     onSuperseded: () => leave('another stream owns the call'),
   });
   const { record, recorder, wrapUp } = storage;
-  const frames = createFrameSplitter(now);
+  const callerTrack = createCallerTrack({
+    now,
+    record: (frame, atMs) => recorder?.put('caller', frame, atMs),
+    pass: (frame, atMs) => runEngine(() => engine.onCallerAudio(frame, atMs)),
+  });
 
   const { playback, sink, ...agent } = createAgentSide({
     ...deps,
@@ -66,6 +70,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
 
   function tick(dueMs: number): void {
     storage.costs.tick(dueMs);
+    callerTrack.tick(dueMs);
     const reason = agent.tick(dueMs);
     if (reason !== undefined) void end(reason);
   }
@@ -132,12 +137,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   if (earlier?.answeredBy === 'voicemail') onAnsweredBy('voicemail');
 
   return {
-    hear(mulaw, timestampMs) {
-      for (const { frame, atMs } of frames(mulaw, timestampMs)) {
-        recorder?.put('caller', frame, atMs);
-        runEngine(() => engine.onCallerAudio(frame, atMs));
-      }
-    },
+    hear: (mulaw, timestampMs) => callerTrack.hear(mulaw, timestampMs),
     onDtmf: (digit) => runEngine(() => engine.onDtmf(digit)),
     onMark(name) {
       if (!ended) playback.onMark(name);

@@ -104,10 +104,10 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
 
     /** Handles a mark from the carrier, which says that all audio before the mark was played or cleared. */
     onMark(name: string): void {
-      unconfirmed.confirm(name, ({ itemId, playedMs: heardMs, complete }) => {
+      unconfirmed.confirm(name, ({ itemId, playedMs: itemPlayedMs, complete }) => {
         if (complete) playedMs.delete(itemId);
-        else playedMs.set(itemId, heardMs);
-        onPlayed(itemId, heardMs, complete);
+        else playedMs.set(itemId, itemPlayedMs);
+        onPlayed(itemId, itemPlayedMs, complete);
       });
     },
 

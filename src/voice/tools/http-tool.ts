@@ -1,7 +1,7 @@
 import { withoutTrailing } from '../../kernel/text.js';
 import { createHash } from 'node:crypto';
 import { ulid } from 'ulid';
-import { MAX_RESPONSE_BYTES, type EgressAnswer, type EgressClient } from '../../platform/egress/client.js';
+import { MAX_RESPONSE_BYTES, type EgressResponse, type EgressClient } from '../../platform/egress/client.js';
 import { signatureHeader } from '../../platform/egress/signature.js';
 import { USER_AGENT } from '../../platform/egress/user-agent.js';
 import type { HttpTool } from '../../agents/model.js';
@@ -134,7 +134,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0);
 }
 
-function faultOf({ error, httpStatus }: EgressAnswer): string {
+function faultOf({ error, httpStatus }: EgressResponse): string {
   switch (error) {
     case 'timeout':
       return 'the server did not respond in time';

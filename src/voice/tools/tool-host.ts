@@ -1,7 +1,7 @@
 import { DTMF_PATTERN, renderDtmfTones } from '../audio/dtmf.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import { rateOf } from '../../kernel/money.js';
-import { isTransferAffordable, type RateDeck } from '../../kernel/rate-deck.js';
+import { isTransferAffordable, type RateDeck } from '../../kernel/destinations/rate-deck.js';
 import type { EgressClient } from '../../platform/egress/client.js';
 import type { Accounts } from '../../identity/accounts/accounts.js';
 import type { StreamedCall } from '../call-reader.js';

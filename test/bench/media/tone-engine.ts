@@ -1,4 +1,5 @@
-import { encodeMulaw } from '../../../src/voice/audio/mulaw.js';
+import { FRAME_BYTES } from '../../../src/voice/audio/frame.js';
+import { encodeMulaw, MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
 import type { EngineFactory } from '../../../src/voice/engines/port.js';
 
 const TONE_SECONDS = 300;
@@ -26,6 +27,8 @@ export function createToneEngine(onHeard: (ms: number) => void): EngineFactory {
         return Promise.resolve();
       },
       onCallerAudio(frame) {
+        // The media server fills gaps in a stream with silence, which has no time.
+        if (frame[FRAME_BYTES - 1] === MULAW_SILENCE) return;
         const sentAt = Buffer.from(frame.buffer, frame.byteOffset, 8).readBigUInt64LE();
         onHeard(Number(process.hrtime.bigint() - sentAt) / 1e6);
       },

@@ -5,7 +5,7 @@ import {
   eventually,
   expectError,
   startService,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../../support/http/harness.js';
@@ -23,7 +23,7 @@ const TO = '+12025550100';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const valid = () => JSON.stringify({ to_phone_number: TO, agent_id: customer.agent._id });
 
-function post(body: RequestInit['body'], headers: Record<string, string> = JSON_TYPE): Promise<Answer> {
+function post(body: RequestInit['body'], headers: Record<string, string> = JSON_TYPE): Promise<ServiceResponse> {
   return service.request('/outbound_call', { method: 'POST', key: customer.liveKey, headers, body: body ?? null });
 }
 

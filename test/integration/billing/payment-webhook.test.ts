@@ -2,7 +2,13 @@ import { createHmac } from 'node:crypto';
 import { ulid } from 'ulid';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../../support/http/harness.js';
+import {
+  expectError,
+  startService,
+  type ServiceResponse,
+  type Customer,
+  type Service,
+} from '../../support/http/harness.js';
 
 const SECRET = 'whsec_a-secret-of-the-payment-provider';
 
@@ -54,7 +60,7 @@ const signatureOf = (body: string, time: number, secret = SECRET) =>
   createHmac('sha256', secret).update(`${time}.${body}`, 'utf8').digest('hex');
 const now = () => Math.floor(Date.now() / 1_000);
 
-function send(body: string, signature: string | undefined, init: RequestInit = {}): Promise<Answer> {
+function send(body: string, signature: string | undefined, init: RequestInit = {}): Promise<ServiceResponse> {
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     ...(signature ? { 'Stripe-Signature': signature } : {}),
@@ -63,7 +69,7 @@ function send(body: string, signature: string | undefined, init: RequestInit = {
 }
 
 /** Sends an event with a valid signature, as the provider does. */
-function sendPaymentEvent(event: unknown): Promise<Answer> {
+function sendPaymentEvent(event: unknown): Promise<ServiceResponse> {
   const body = typeof event === 'string' ? event : JSON.stringify(event, null, 2);
   const time = now();
   return send(body, `t=${time},v1=${signatureOf(body, time)}`);

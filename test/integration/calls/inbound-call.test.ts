@@ -3,7 +3,7 @@ import {
   expectError,
   startService,
   STREAM_URL,
-  type Answer,
+  type ServiceResponse,
   type Customer,
   type Service,
 } from '../../support/http/harness.js';
@@ -25,13 +25,13 @@ const formOf = (fields: Record<string, string> = {}) => ({
   ...fields,
 });
 
-function post(key: string | undefined, form: Record<string, string>, query = ''): Promise<Answer> {
+function post(key: string | undefined, form: Record<string, string>, query = ''): Promise<ServiceResponse> {
   const auth = key === undefined ? {} : { key };
   return service.request(`/inbound_call${query}`, { method: 'POST', ...auth, body: new URLSearchParams(form) });
 }
 
 /** Returns the call_id from a response, which must consist of exactly the expected XML. */
-function callIdOf(answer: Answer): string {
+function callIdOf(answer: ServiceResponse): string {
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^text\/xml/);
   const [, callId = ''] = /\/(call_[0-9A-HJKMNP-TV-Z]{26})"/.exec(answer.text) ?? [];
@@ -156,7 +156,7 @@ describe('agent resolution', () => {
     });
     second = _id;
   });
-  const agentOf = async (answer: Answer) => (await requestOf(callIdOf(answer)))?.agent.agentId;
+  const agentOf = async (answer: ServiceResponse) => (await requestOf(callIdOf(answer)))?.agent.agentId;
   const unknown = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 
   it('1: prefers agent_id in the query to agent_id in the form', async () => {

@@ -78,6 +78,19 @@ describe('the response after the stream of a transferred call', () => {
     expect(Number(timeLimit)).toBeGreaterThan(480);
   });
 
+  it('never dials at the fallback URL, because the number may have been dialed already', async () => {
+    const { callId, sid } = await call({ transferTo: '+12025550143' });
+    const fallback = (fields: Record<string, string> = {}) =>
+      service.carrierPost(`/carrier/calls/${callId}/fallback`, {
+        CallSid: sid,
+        ErrorCode: '11200',
+        ErrorUrl: `${service.config.publicBaseUrl}/carrier/calls/${callId}/after-stream`,
+        ...fields,
+      });
+    expect((await fallback()).text).toMatch(/<Say>We are sorry, this call cannot be connected right now/);
+    expect((await fallback({ DialCallStatus: 'completed' })).text).toBe(HANG_UP);
+  });
+
   it('leaves at least one second for the transferred call', async () => {
     const { callId, sid } = await call({ transferTo: '+12025550143', talkedMs: 3_600_000 });
     expect((await afterStream(callId, sid)).text).toContain('timeLimit="1"');

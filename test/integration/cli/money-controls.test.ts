@@ -149,7 +149,7 @@ describe('callwright admin, corrections of money and slots', () => {
       const bad = { code: 2, error_code: 'MISSING_PARAMS' };
       expect(await failure(...correct(callId, '0.0751', 'r'))).toMatchObject({
         ...bad,
-        message: 'The amount must not exceed the bill of the call minus its earlier corrections.',
+        message: 'amount must not exceed the bill of the call minus its earlier corrections.',
       });
       expect(await failure(...correct(running, '0.01', 'r'))).toMatchObject({ code: 1, error_code: 'CALL_NOT_FOUND' });
       expect(await failure(...correct('no-call', '0.01', 'r'))).toMatchObject({

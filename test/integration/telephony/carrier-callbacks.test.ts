@@ -62,7 +62,7 @@ const ended = (callId: string) =>
   });
 
 describe('the signature', () => {
-  const paths = ['status', 'twiml', 'transfer-status', 'after-stream'].map(
+  const paths = ['status', 'twiml', 'transfer-status', 'after-stream', 'fallback'].map(
     (name) => `/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/${name}`,
   );
 
@@ -96,6 +96,16 @@ describe('TwiML of an answered outbound call', () => {
     expect((await twiml(callId, sid)).text).toBe(answer.text);
     expect((await twiml(callId, newSid('CA'))).text).toBe(HANG_UP);
     expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: sid });
+  });
+
+  it('is the same at the fallback URL, if the carrier could not use it', async () => {
+    const { callId, sid } = await placeRingingCall();
+    const form = { CallSid: sid, ErrorCode: '11200', ErrorUrl: `${PUBLIC_BASE_URL}/carrier/calls/${callId}/twiml` };
+    const path = `/carrier/calls/${callId}/fallback`;
+    const answer = await service.carrierPost(path, form);
+    expect(answer.text).toBe((await twiml(callId, sid)).text);
+    expect((await service.carrierPost(path, form)).text).toBe(answer.text);
+    expect((await service.carrierPost(path, { ...form, CallSid: newSid('CA') })).text).toBe(HANG_UP);
   });
 
   it('hangs up a call that is unknown, of the other mode, or closed', async () => {
@@ -289,6 +299,22 @@ describe('the response after a stream', () => {
     expect((await afterStream(callId, sid, '?after=3')).text).toMatch(APOLOGY);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
     expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'media_failed', durationSeconds: 4 });
+  });
+
+  it('is the same at the fallback URL, if the carrier could not use it', async () => {
+    const { callId, sid } = await placeAnsweredCall();
+    await storeResult(callId, sid);
+    const fallback = (ErrorCode: string, failed: string) =>
+      service.carrierPost(`/carrier/calls/${callId}/fallback`, {
+        CallSid: sid,
+        ErrorCode,
+        ErrorUrl: `${PUBLIC_BASE_URL}/carrier/calls/${callId}/${failed}`,
+      });
+    expect((await fallback('11200', 'after-stream')).text).toContain(twimlOfResumedStream(callId, 1));
+    // An error of the media stream counts as its end.
+    expect((await fallback('31921', 'twiml')).text).toContain(twimlOfResumedStream(callId, 1));
+    await storeStreamStart(callId, 1);
+    expect((await fallback('11200', 'after-stream?after=1')).text).toContain('value="2"');
   });
 
   it('does not count rejected streams among the three, even after a lost one', async () => {

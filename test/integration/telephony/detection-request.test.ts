@@ -36,6 +36,10 @@ async function dialed(machineDetection?: MachineDetection): Promise<URLSearchPar
   }
 }
 
+it('a dial request names a fallback for TwiML that the carrier cannot use', async () => {
+  expect((await dialed()).get('FallbackUrl')).toBe('https://calls.test/carrier/calls/call_1/fallback');
+});
+
 describe('the request for answering machine detection', () => {
   it.each([
     ['answer', 'Enable'],

@@ -15,6 +15,15 @@ async function audioHeardBy(sid: string): Promise<Int16Array> {
   return new Int16Array(wav.buffer.slice(wav.byteOffset + 44, wav.byteOffset + wav.length));
 }
 
+/** Lists the calls that this call has placed with `<Dial>`, over the REST interface. */
+async function legsOf(sid: string): Promise<Record<string, unknown>[]> {
+  const { carrierAccountId, authToken } = bench.config.carriers.test;
+  const authorization = `Basic ${Buffer.from(`${carrierAccountId}:${authToken}`).toString('base64')}`;
+  const url = `${bench.url}/2010-04-01/Accounts/${carrierAccountId}/Calls.json?ParentCallSid=${sid}`;
+  const response = await fetch(url, { headers: { authorization } });
+  return ((await response.json()) as { calls: Record<string, unknown>[] }).calls;
+}
+
 describe('<Dial>', () => {
   it('connects the call with another number, whose audio is played, and continues at its time limit', async () => {
     answerTwiml(bench, `<Dial timeLimit="3"><Number>+12025550108</Number></Dial>${redirectTo('/after-limit')}`);
@@ -22,7 +31,7 @@ describe('<Dial>', () => {
     const record = await bench.waitForEnd(sid);
     expect(record.dials).toEqual([expect.objectContaining({ to: '+12025550108', status: 'completed', seconds: 3 })]);
     expect(bench.customer.to('/after-limit')).toHaveLength(1);
-    // The carrier lists one call for both legs. Its seconds include both legs.
+    // The control interface lists one call for both legs. Its seconds include both legs.
     expect((await bench.all()).filter(({ sid: other }) => other === sid)).toHaveLength(1);
     expect(record.duration_seconds).toBeGreaterThanOrEqual(3);
     const loud = (await audioHeardBy(sid)).filter((sample) => Math.abs(sample) > 1_000);
@@ -40,21 +49,53 @@ describe('<Dial>', () => {
     expect(bench.customer.to('/never')).toHaveLength(0);
   });
 
-  it('sends a status callback for the answered leg if it is requested', async () => {
+  it('makes the number a call of its own, with its callbacks in the order of its progress', async () => {
     const at = `statusCallback="${bench.customer.baseUrl}/told#rc=3&amp;rp=5xx,ct,rt"`;
-    const number = (event: string) => `<Dial><Number ${at} ${event}>+12025550106</Number></Dial>`;
-    answerTwiml(bench, number('statusCallbackEvent="initiated answered"'));
+    const number = (event: string) =>
+      `<Dial callerId="+15005550006" action="${bench.customer.baseUrl}/over"><Number ${at} ${event}>+12025550106</Number></Dial>`;
+    answerTwiml(bench, number('statusCallbackEvent="initiated answered completed"'));
     const { sid } = await dial(bench, '+12025550107');
-    await until(() => bench.customer.to('/told').length > 0, 30_000);
-    const [legCallback] = bench.customer.to('/told');
-    expect(legCallback?.signed).toBe(true);
-    expect(legCallback?.params).toMatchObject({ ParentCallSid: sid, CallStatus: 'in-progress', To: '+12025550106' });
-    expect(legCallback?.params['CallSid']).toMatch(/^CA[0-9a-f]{32}$/);
-    expect(legCallback?.params['CallSid']).not.toBe(sid);
     await bench.waitForEnd(sid);
+    await until(() => bench.customer.to('/told').length === 3);
+    const told = bench.customer.to('/told');
+    expect(told.every(({ signed }) => signed)).toBe(true);
+    const [legSid] = told.map(({ params }) => params['CallSid']);
+    expect(legSid).toMatch(/^CA[0-9a-f]{32}$/);
+    expect(legSid).not.toBe(sid);
+    const common = { CallSid: legSid, ParentCallSid: sid, To: '+12025550106', Direction: 'outbound-dial' };
+    expect(
+      told.map(({ params }) => params).toSorted((a, b) => Number(a['SequenceNumber']) - Number(b['SequenceNumber'])),
+    ).toMatchObject([
+      { ...common, CallStatus: 'initiated', SequenceNumber: '0' },
+      { ...common, CallStatus: 'in-progress', SequenceNumber: '1' },
+      { ...common, CallStatus: 'completed', SequenceNumber: '2', CallDuration: '1' },
+    ]);
+    expect(bench.customer.to('/over')[0]?.params).toMatchObject({
+      CallSid: sid,
+      DialCallSid: legSid,
+      DialBridged: 'true',
+    });
+    expect(await legsOf(sid)).toMatchObject([
+      { sid: legSid, parent_call_sid: sid, direction: 'outbound-dial', from: '+15005550006', status: 'completed' },
+    ]);
+    // The leg is not a call that a create request has placed.
+    const since = Date.now() - 60_000;
+    expect(await bench.carrier.findPlaced({ to: '+12025550106', from: '+15005550006', since })).toEqual([]);
     answerTwiml(bench, number(''));
     await bench.waitForEnd((await dial(bench, '+12025550107')).sid);
-    expect(bench.customer.to('/told')).toHaveLength(1);
+    await until(() => bench.customer.to('/told').length === 4);
+    expect(bench.customer.to('/told')[3]?.params).toMatchObject({ CallStatus: 'completed', SequenceNumber: '0' });
+  });
+
+  it('ends when the call to the number is hung up over the REST interface', async () => {
+    answerTwiml(bench, `<Dial><Number>+12025550108</Number></Dial>${redirectTo('/after-leg')}`);
+    const { sid } = await dial(bench, '+12025550107');
+    await until(async () => (await bench.getCall(sid)).dials[0]?.status === 'completed');
+    const [leg] = await legsOf(sid);
+    await bench.carrier.hangUp(String(leg?.['sid']));
+    await bench.waitForEnd(sid);
+    expect(bench.customer.to('/after-leg')).toHaveLength(1);
+    expect(await legsOf(sid)).toMatchObject([{ status: 'completed' }]);
   });
 
   it.each([

@@ -47,6 +47,12 @@ describe('asynchronous answering machine detection', () => {
     ['05', 'DetectMessageEnd', 'machine_end_beep'],
     ['07', 'Enable', 'unknown'],
     ['00', 'DetectMessageEnd', 'human'],
+    ['12', 'Enable', 'fax'],
+    ['12', 'DetectMessageEnd', 'fax'],
+    ['13', 'DetectMessageEnd', 'machine_end_silence'],
+    ['14', 'DetectMessageEnd', 'machine_end_other'],
+    ['14', 'Enable', 'machine_start'],
+    ['15', 'DetectMessageEnd', 'machine_start'],
   ])('reports …%s with %s as %s in one signed callback while the call continues', async (digits, mode, answeredBy) => {
     const to = `/amd-${digits}-${mode}`;
     const { sid, path } = await create(digits, asyncDetection(to, mode));
@@ -74,6 +80,15 @@ describe('asynchronous answering machine detection', () => {
     await until(() => bench.customer.to('/amd-beep').length > 0, 30_000);
     // The greeting alone takes over four seconds of real time.
     expect(Number(bench.customer.to('/amd-beep')[0]?.params['MachineDetectionDuration'])).toBeGreaterThan(3_000);
+    await bench.carrier.hangUp(sid);
+  });
+
+  it('reports late what a script makes late', async () => {
+    const { sid } = await create('16', asyncDetection('/amd-16'));
+    await until(() => bench.customer.to('/amd-16').length > 0, 30_000);
+    expect(bench.customer.to('/amd-16')[0]?.params).toMatchObject({ AnsweredBy: 'machine_start' });
+    // With the time scale of this test, a scripted second takes a tenth of a second.
+    expect(Number(bench.customer.to('/amd-16')[0]?.params['MachineDetectionDuration'])).toBeGreaterThanOrEqual(1_490);
     await bench.carrier.hangUp(sid);
   });
 

@@ -63,6 +63,8 @@ describe('create', () => {
     ['no instructions', { Twiml: '' }, 21205],
     ['an invalid Url', { Url: 'x' }, 21205],
     ['a ring time of 0', { Timeout: '0' }, 21208],
+    ['a time limit below a minute', { TimeLimit: '59' }, 20001],
+    ['a time limit above a day', { TimeLimit: '86401' }, 20001],
     ['an unknown event', { StatusCallback: 'http://127.0.0.1/', StatusCallbackEvent: 'x' }, 21626],
     ['a magic number', { To: '+15005550003' }, 21215],
   ])('rejects %s', async (_, more, code) => {
@@ -85,6 +87,23 @@ describe('authentication', () => {
     expect(await request('GET', path, undefined, 'Bearer x')).toMatchObject({ status: 401, body: { code: 20003 } });
     expect(await request('GET', path, undefined, basic(carrierAccountId, 'x'))).toMatchObject({ status: 401 });
     expect(await request('GET', path, undefined, basic(carrierAccountId, authToken))).toMatchObject({ status: 200 });
+  });
+
+  it('accepts an API key until it is revoked', async () => {
+    const created = await bench.control('/api-keys', { mode: 'test' });
+    const { sid, secret } = created.body as { sid: string; secret: string };
+    expect(created.status).toBe(201);
+    expect(sid).toMatch(/^SK[0-9a-f]{32}$/);
+    const path = `${base()}.json`;
+    expect(await request('GET', path, undefined, basic(sid, secret))).toMatchObject({ status: 200 });
+    expect(await request('GET', path, undefined, basic(sid, 'x'))).toMatchObject({
+      status: 401,
+      body: { code: 20003 },
+    });
+    expect(await bench.control(`/api-keys/${sid}/revoke`, {})).toMatchObject({ status: 200 });
+    expect(await request('GET', path, undefined, basic(sid, secret))).toMatchObject({ status: 401 });
+    expect(await bench.control(`/api-keys/${sid}/revoke`, {})).toMatchObject({ status: 404 });
+    expect(await bench.control('/api-keys', { mode: 'other' })).toMatchObject({ status: 400 });
   });
 
   it("hides another account's calls", async () => {

@@ -1,4 +1,4 @@
-import { tone } from './support/agent.js';
+import { tone, type Agent } from './support/agent.js';
 import { dial, streamCall, twiml } from './support/line-tools.js';
 import { startBench, until, type Bench } from './support/simulator.js';
 
@@ -127,6 +127,52 @@ describe('script 42', () => {
     expect(await agents[0]!.closeCode).toBe(1006);
     await agents[1]!.closed;
     expect(agents[1]!.messages.at(-1)?.event).toBe('stop');
+  });
+});
+
+describe('scripts 43 to 45', () => {
+  /** The timestamp, number and arrival of each frame that an agent has received. */
+  const framesOf = ({ messages }: Agent) =>
+    messages.flatMap(({ media, at }) =>
+      media === undefined ? [] : [{ ms: Number(media.timestamp), number: Number(media.chunk), at, ...media }],
+    );
+
+  it('send no frames of silence, whose time passes in the timestamps', async () => {
+    // The callee says something when the agent has said nothing for 5 s.
+    const { agents, sid } = await streamCall(bench, '+12025550143');
+    await until(() => agents[0]!.secondsHeard() > 0.5);
+    const frames = framesOf(agents[0]!);
+    expect(frames[0]!.ms).toBeGreaterThan(4_000);
+    expect(frames.map(({ ms }) => ms)).toEqual(frames.map(({ number }) => (number - 1) * 20));
+    for (const { payload } of frames) expect(Buffer.from(payload, 'base64').some((byte) => byte !== 0xff)).toBe(true);
+    await bench.carrier.hangUp(sid);
+    await agents[0]!.closed;
+    const [stream] = (await bench.getCall(sid)).streams;
+    expect(stream!.framesOmitted).toBeGreaterThan(200);
+    expect(stream!.framesSent).toBe(framesOf(agents[0]!).length);
+  });
+
+  it('hold back everything for a while, and then send it at once and in order', async () => {
+    const { agents, sid } = await streamCall(bench, '+12025550144');
+    await until(() => framesOf(agents[0]!).length > 60);
+    const frames = framesOf(agents[0]!);
+    expect(frames.map(({ ms }) => ms)).toEqual(frames.map((_, i) => i * 20));
+    // With this scale, the stall lasts 150 ms, which hold 7 frames.
+    const heldBack = frames.filter(({ ms }) => ms >= 600 && ms < 740).map(({ at }) => at);
+    expect(Math.max(...heldBack) - Math.min(...heldBack)).toBeLessThan(60);
+    expect(Math.min(...heldBack) - frames.find(({ ms }) => ms === 580)!.at).toBeGreaterThan(100);
+    await bench.carrier.hangUp(sid);
+    await agents[0]!.closed;
+  });
+
+  it('let the timestamps jump', async () => {
+    const { agents, sid } = await streamCall(bench, '+12025550145');
+    await until(() => framesOf(agents[0]!).length > 30);
+    expect(framesOf(agents[0]!).map(({ ms }) => ms)).toEqual(
+      framesOf(agents[0]!).map((_, i) => i * 20 + (i * 20 >= 300 ? 3_600_000 : 0)),
+    );
+    await bench.carrier.hangUp(sid);
+    await agents[0]!.closed;
   });
 });
 

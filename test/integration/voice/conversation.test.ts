@@ -115,7 +115,7 @@ describe('a conversation on the media stream', () => {
     expect(playedMs).toBeLessThanOrEqual(line.heard.length * 20);
   });
 
-  it('says goodbye after four replies: the goodbye is played, the call is signalled, then the socket is closed', async () => {
+  it('says goodbye after four replies: the goodbye is played, the call is signaled, then the socket is closed', async () => {
     const speech = await synthesizer.speak('Yes, all right.', 'rms');
     const call = await media.placeCall();
     const line = await media.openLine(call);

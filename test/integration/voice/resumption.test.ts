@@ -194,7 +194,7 @@ describe('a call that lost its stream', () => {
 });
 
 describe('a stream without a successor', () => {
-  it('is signalled as lost for good, unlike a stream that was resumed', async () => {
+  it('is signaled as lost for good, unlike a stream that was resumed', async () => {
     const media = await openMediaFixture({ timings: { lostForGoodMs: 3_000 } });
     const [lost, followed] = [await media.placeCall(), await media.placeCall()];
     for (const call of [lost, followed]) {

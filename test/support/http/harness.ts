@@ -38,7 +38,7 @@ export interface Customer {
   testKey: string;
 }
 
-export interface Answer {
+export interface ServiceResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -130,12 +130,12 @@ export async function startService(
     return { account, agent, liveKey: await key('live'), testKey: await key('test') };
   }
 
-  async function request(path: string, init: RequestInit & { key?: string } = {}): Promise<Answer> {
+  async function request(path: string, init: RequestInit & { key?: string } = {}): Promise<ServiceResponse> {
     const { key, ...rest } = init;
     const headers = new Headers(rest.headers);
     if (key !== undefined) headers.set('Authorization', `Bearer ${key}`);
     const response = await fetch(`${baseUrl}${path}`, { ...rest, headers, signal: AbortSignal.timeout(20_000) });
-    return answerOf(response);
+    return responseOf(response);
   }
 
   async function withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
@@ -148,7 +148,7 @@ export async function startService(
   }
 
   /** Sends POST /outbound_call with a JSON body. */
-  function place(key: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  function place(key: string, body: unknown, headers: Record<string, string> = {}): Promise<ServiceResponse> {
     return request('/outbound_call', {
       method: 'POST',
       key,
@@ -186,7 +186,7 @@ export async function startService(
     place,
 
     /** Sends a form with the signature of the carrier account that belongs to the mode. */
-    carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<Answer> {
+    carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<ServiceResponse> {
       const { carrierAccountId, authToken } = config.carriers[mode];
       const params: SignedParams = { AccountSid: carrierAccountId, ...form };
       const signature = sign({ authToken, url: `${config.publicBaseUrl}${path}`, params });
@@ -236,7 +236,7 @@ export async function startService(
   };
 }
 
-async function answerOf(response: Response): Promise<Answer> {
+async function responseOf(response: Response): Promise<ServiceResponse> {
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   return {
@@ -258,9 +258,9 @@ export async function eventually<T>(look: () => Promise<T | undefined | null | f
 }
 
 /** Asserts that a response is an error with this status, code and message, and that it has an X-Request-Id header. */
-export function expectError(answer: Answer, status: number, code: string, message?: RegExp): void {
-  expect({ status: answer.status, code: answer.json['error_code'] }).toEqual({ status, code });
-  expect(answer.json['success']).toBe(false);
-  expect(answer.json['message']).toEqual(message ? expect.stringMatching(message) : expect.any(String));
-  expect(answer.headers.get('x-request-id')).toMatch(/\S/);
+export function expectError(response: ServiceResponse, status: number, code: string, message?: RegExp): void {
+  expect({ status: response.status, code: response.json['error_code'] }).toEqual({ status, code });
+  expect(response.json['success']).toBe(false);
+  expect(response.json['message']).toEqual(message ? expect.stringMatching(message) : expect.any(String));
+  expect(response.headers.get('x-request-id')).toMatch(/\S/);
 }

@@ -1,14 +1,14 @@
 import { ledgerAccountId, type Mode } from '../../../src/kernel/ids.js';
 import { createCallProjection } from '../../../src/calls/projection.js';
 import { newCallId } from '../store/test-database.js';
-import type { Answer, Customer, Service } from './harness.js';
+import type { ServiceResponse, Customer, Service } from './harness.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Functions that send requests to the management API with a key, and that store ended calls. */
 export function managementOf(service: Service) {
-  function send(method: Method, path: string, key: string, body?: unknown): Promise<Answer> {
+  function send(method: Method, path: string, key: string, body?: unknown): Promise<ServiceResponse> {
     return service.request(path, {
       method,
       key,
@@ -79,7 +79,7 @@ export interface ListResponse {
   next_cursor?: string;
 }
 
-export function listOf({ status, json }: Answer): ListResponse {
+export function listOf({ status, json }: ServiceResponse): ListResponse {
   expect(status).toBe(200);
   return json as unknown as ListResponse;
 }

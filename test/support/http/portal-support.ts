@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { PUBLIC_BASE_URL, type Answer, type Service } from './harness.js';
+import { PUBLIC_BASE_URL, type ServiceResponse, type Service } from './harness.js';
 
 export const PASSWORD = 'correct horse battery';
 
@@ -18,9 +18,9 @@ export function createBrowser(service: Service) {
       path: string,
       body: unknown = {},
       headers: Record<string, string> = {},
-    ): Promise<Answer> {
+    ): Promise<ServiceResponse> {
       const changes = method !== 'GET';
-      const answer = await service.request(path, {
+      const response = await service.request(path, {
         method,
         headers: {
           ...(cookie === '' ? {} : { Cookie: cookie }),
@@ -29,9 +29,9 @@ export function createBrowser(service: Service) {
         },
         ...(changes ? { body: JSON.stringify(body) } : {}),
       });
-      for (const set of answer.headers.getSetCookie()) cookie = set.split(';')[0] ?? '';
+      for (const set of response.headers.getSetCookie()) cookie = set.split(';')[0] ?? '';
       if (cookie.endsWith('=')) cookie = '';
-      return answer;
+      return response;
     },
     get: (path: string) => browser.send('GET', path),
     post: (path: string, body?: unknown) => browser.send('POST', path, body),

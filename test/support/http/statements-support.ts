@@ -1,7 +1,7 @@
 import { ledgerAccountId, type Mode } from '../../../src/kernel/ids.js';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import { newCallId } from '../store/test-database.js';
-import type { Answer, Customer, Service } from './harness.js';
+import type { ServiceResponse, Customer, Service } from './harness.js';
 
 export interface Entry {
   id: string;
@@ -28,12 +28,12 @@ export interface Usage {
 
 export const idOf = (customer: Customer, mode: Mode = 'live') => ledgerAccountId(customer.account._id, mode);
 
-export function pageOf({ status, json }: Answer): Page {
+export function pageOf({ status, json }: ServiceResponse): Page {
   expect(status).toBe(200);
   return json as unknown as Page;
 }
 
-export function usageOf({ status, json }: Answer): Usage {
+export function usageOf({ status, json }: ServiceResponse): Usage {
   expect(status).toBe(200);
   return json as unknown as Usage;
 }

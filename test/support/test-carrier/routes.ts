@@ -3,7 +3,7 @@ import { ServiceError } from '../../../src/kernel/errors.js';
 import { defineRoute } from '../../../src/platform/http/contract/route.js';
 import type { Forwarder } from '../../../src/identity/access/principal.js';
 import type { ApiContext } from '../../../src/platform/http/context.js';
-import { content } from '../../../src/platform/http/routing/answer.js';
+import { content } from '../../../src/platform/http/routing/response.js';
 import { bindRoutes } from '../../../src/platform/http/routing/bound-route.js';
 import { createCallbackGate, type VerifiedRequest } from '../../../src/telephony/callback-gate.js';
 import type { Markup, StatusReport } from '../../../src/telephony/callbacks.js';

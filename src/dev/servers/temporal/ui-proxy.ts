@@ -61,13 +61,13 @@ async function passOn(request: IncomingMessage, response: ServerResponse, ui: Ui
   const { method, url, headers } = request;
   const forwarded = send({ ...ui, method, path: url, headers: endToEnd(headers), agent: false });
   response.once('close', () => forwarded.destroy());
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+  const responded = new Promise<IncomingMessage>((resolve, reject) => {
     forwarded.once('response', resolve);
     forwarded.once('error', reject);
   });
-  const [answer] = await Promise.all([answered, pipeline(request, forwarded)]);
-  response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
-  await pipeline(answer, response);
+  const [upstream] = await Promise.all([responded, pipeline(request, forwarded)]);
+  response.writeHead(upstream.statusCode ?? 502, endToEnd(upstream.headers));
+  await pipeline(upstream, response);
 }
 
 function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {

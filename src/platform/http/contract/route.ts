@@ -141,11 +141,11 @@ export const rateLimitHeaders = {
 };
 
 /** A JSON response. */
-export function jsonAnswer<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
+export function jsonResponse<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
   return { description, contentType: 'application/json' as const, schema, examples };
 }
 
 /** A JSON response to an API key, with rate limit headers. */
-export function ratedJsonAnswer<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
-  return { ...jsonAnswer(description, schema, examples), headers: rateLimitHeaders };
+export function ratedJsonResponse<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
+  return { ...jsonResponse(description, schema, examples), headers: rateLimitHeaders };
 }

@@ -89,9 +89,6 @@ export function createAccountQueues({
       const { readTimeoutMs, idleTimeoutMs, maxInProcess } = limits[load];
       const key = `${requester.account._id} ${requester.mode}`;
       const leave = () => queues[load].leave(key);
-      const closed = new AbortController();
-      res.once('close', () => closed.abort());
-      if (res.closed || res.destroyed) closed.abort();
       await enter(ctx, load, key);
       const holder = { accountId: requester.account._id, mode: requester.mode, res };
       const releaseSlot =
@@ -111,13 +108,11 @@ export function createAccountQueues({
         leave();
       };
       ctx.state.startedAt = Date.now();
-      // A change continues when the client disconnects.
-      if (load !== 'change') ctx.state.closed = closed.signal;
       try {
         return await work();
       } finally {
-        if (closed.signal.aborted || readTimeoutMs === undefined) end();
-        else closed.signal.addEventListener('abort', end, { once: true });
+        if (res.closed || res.destroyed || readTimeoutMs === undefined) end();
+        else res.once('close', end);
       }
     },
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Route, RouteAuth } from '../contract/route.js';
 import type { ApiContext } from '../context.js';
 import type { StaticFile } from '../static-file.js';
-import type { Answer, Content, Piece } from './answer.js';
+import type { JsonResponse, Content, Piece } from './response.js';
 
 /** The principal that a handler receives, by the route's `auth`. */
 export type Principals = { readonly [Auth in RouteAuth]?: unknown };
@@ -43,9 +43,9 @@ type ContentOf<Type extends string> =
 type OtherContentOf<Type extends string> = [Type] extends [never] ? never : Content<Type | `${Type};${string}`, Piece>;
 
 /** A handler's result: JSON that matches the contract, a text, or content of a type that the contract declares. */
-type HandlerAnswer<R extends Route> =
+type HandlerResponse<R extends Route> =
   | (R['success']['contentType'] extends 'application/json'
-      ? z.output<R['success']['schema']> | Answer<z.output<R['success']['schema']>>
+      ? z.output<R['success']['schema']> | JsonResponse<z.output<R['success']['schema']>>
       : R['success']['contentType'] extends 'text/xml' | 'text/plain'
         ? string
         : never)
@@ -53,7 +53,7 @@ type HandlerAnswer<R extends Route> =
 
 type Handler<R extends Route, P extends Principals = object> = (
   request: HandlerRequest<R, P>,
-) => HandlerAnswer<R> | Promise<HandlerAnswer<R>>;
+) => HandlerResponse<R> | Promise<HandlerResponse<R>>;
 
 /** One handler per route of a table. A missing handler, or one without a route, does not compile. */
 export type Handlers<Table extends Readonly<Record<string, Route>>, P extends Principals = object> = {

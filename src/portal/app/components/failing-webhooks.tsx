@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { FailingWebhook, FailingWebhooks as Answer } from '../../../webhooks/schemas.js';
+import type { FailingWebhook, FailingWebhooks } from '../../../webhooks/schemas.js';
 import { words } from '../format';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
@@ -14,9 +14,9 @@ const READ_EVERY_MS = 15_000;
 const MAX_READS = 40;
 
 /** Lists failing webhook endpoints; renders nothing if there are none. `only` limits it to one endpoint. */
-export function FailingWebhooks({ only }: { only?: string }) {
+export function FailingWebhooksNotice({ only }: { only?: string }) {
   const { api, mode } = usePortal();
-  const failing = useData(mode, (signal) => api.get<Answer>('/failing_webhooks', {}, signal));
+  const failing = useData(mode, (signal) => api.get<FailingWebhooks>('/failing_webhooks', {}, signal));
   const shown = (failing.data?.data ?? []).filter(({ url }) => only === undefined || url === only);
   const isFailing = shown.length > 0;
   const readsAgain = isFailing || failing.state === 'failed';
@@ -36,7 +36,7 @@ export function FailingWebhooks({ only }: { only?: string }) {
     <section class="notice notice-bad" aria-label="Failing webhooks">
       <h2>{shown.length === 1 ? 'A webhook endpoint is failing' : `${shown.length} webhook endpoints are failing`}</h2>
       {shown.map((each) => (
-        <Receiver key={each.url} of={each} />
+        <FailingEndpoint key={each.url} of={each} />
       ))}
       <p>
         <a href="/portal/webhooks?state=failed">View failed deliveries</a>. This notice disappears after the next
@@ -46,7 +46,7 @@ export function FailingWebhooks({ only }: { only?: string }) {
   );
 }
 
-function Receiver({ of: failing }: { of: FailingWebhook }) {
+function FailingEndpoint({ of: failing }: { of: FailingWebhook }) {
   const { failed_deliveries: count } = failing;
   return (
     <p>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 
 /**
  * Keeps track of the page of a cursor-paged list: forward with the response's cursor, back through earlier cursors. A
@@ -17,7 +17,7 @@ export function useCursor(key: string) {
   };
 }
 
-export function Pager({ of: list, cursor }: { of: PageOf<unknown>; cursor: ReturnType<typeof useCursor> }) {
+export function Pager({ of: list, cursor }: { of: ListPage<unknown>; cursor: ReturnType<typeof useCursor> }) {
   const next = list.next_cursor;
   if (cursor.page === 1 && next === undefined) return null;
   const step = (label: string, act: (() => void) | undefined) => (

@@ -17,8 +17,9 @@ export function Signing() {
     setFailure(undefined);
     setSecret(undefined);
     doing.then(
-      (answer) => {
-        if (typeof answer === 'object' && answer !== null && 'secret' in answer) setSecret(String(answer.secret));
+      (response) => {
+        if (typeof response === 'object' && response !== null && 'secret' in response)
+          setSecret(String(response.secret));
         signing.reload();
       },
       (error: Error) => setFailure(error.message),

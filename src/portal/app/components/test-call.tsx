@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Call } from '../../../calls/views/schemas.js';
-import { duration, usd, words } from '../format';
+import { duration, formatDollars } from '../format';
+import { endReasonLabel } from '../labels';
 import { usePortal } from '../session';
 import { isFinalStatus } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
@@ -67,9 +68,9 @@ function Progress({ callId }: { callId: string }) {
   return (
     <div class="notice" role="status">
       <p>
-        <Status of={status} /> {end_reason === undefined ? '' : words(end_reason)}
+        <Status of={status} /> {endReasonLabel(end_reason)}
         {duration_seconds === undefined ? '' : ` · ${duration(duration_seconds)}`}
-        {cost === undefined ? '' : ` · ${usd(cost)}`}
+        {cost === undefined ? '' : ` · ${formatDollars(cost)}`}
       </p>
       {summary === undefined ? null : <p>{summary}</p>}
       <a href={`/portal/calls/${callId}`}>{isFinalStatus(call.data.status) ? 'View call' : 'Follow call'}</a>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { indented, PARAMETER_TYPES, parametersOf, schemaOf, type ToolParameter } from '../tool-schema';
+import { indented, PARAMETER_TYPES, parametersFromSchema, schemaOf, type ToolParameter } from '../tool-schema';
 import { TextArea } from './fields';
 
 /** Edits the arguments of a tool: as a list, or as JSON Schema if the list cannot represent it. */
@@ -9,7 +9,7 @@ export function ToolParameters(p: {
   error: string | undefined;
   onChange: (schema: string) => void;
 }) {
-  const listed = parametersOf(p.value);
+  const listed = parametersFromSchema(p.value);
   const [rows, setRows] = useState<readonly ToolParameter[]>(listed ?? []);
   const [asSchema, setAsSchema] = useState(listed === undefined);
 

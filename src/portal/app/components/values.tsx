@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { localTime, utcTime, words } from '../format';
+import { localTime, utcTime } from '../format';
+import { labelOf } from '../labels';
 
 /** Shows a time in the viewer's time zone, and in UTC on hover. */
 export function Time({ at }: { at: string | null | undefined }) {
@@ -24,7 +25,7 @@ const TONE: Record<string, string> = {
 };
 
 export function Status({ of: status }: { of: string }) {
-  return <span class={`badge badge-${TONE[status] ?? 'quiet'}`}>{words(status.toLowerCase())}</span>;
+  return <span class={`badge badge-${TONE[status] ?? 'quiet'}`}>{labelOf(status)}</span>;
 }
 
 /** Marks test agents, which live calls cannot use. */

@@ -5,18 +5,18 @@ import { useSignUpOptions } from '../use-sign-up-options';
 /** Resends the member's verification email. */
 export function SendAgain() {
   const { api } = usePortal();
-  const [answer, setAnswer] = useState('');
+  const [result, setResult] = useState('');
   const send = () =>
     void api.post('/portal/verification-email').then(
-      () => setAnswer('Sent.'),
-      (error: Error) => setAnswer(error.message),
+      () => setResult('Sent.'),
+      (error: Error) => setResult(error.message),
     );
   return (
     <>
       <button type="button" class="button button-small" onClick={send}>
         Send again
       </button>{' '}
-      <span role="status">{answer}</span>
+      <span role="status">{result}</span>
     </>
   );
 }

@@ -10,7 +10,7 @@ const READ_EVERY_MS = 1_000;
 const WAIT_MS = 70_000;
 
 /** Lists the last delivery attempts of a call's event, with a button to redeliver it. */
-export function WebhookAttempts(p: {
+export function WebhookAttemptsTable(p: {
   callId: string;
   attempts: readonly WebhookAttempt[];
   final: boolean;

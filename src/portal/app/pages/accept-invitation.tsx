@@ -7,7 +7,7 @@ import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
 
 /** The page that an invitation link opens. */
-export function AcceptInvitation() {
+export function AcceptInvitationPage() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();
   const linked = useLinkToken();

@@ -7,7 +7,7 @@ import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { formOf, requestOf } from '../agent-form';
 import { AgentField } from '../components/agent-field';
 import { Confirm } from '../components/dialog';
-import { FailingWebhooks } from '../components/failing-webhooks';
+import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton } from '../components/fields';
 import { CopyToLive } from '../components/copy-to-live';
@@ -15,13 +15,13 @@ import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
 import { editedTools, ToolsEditor } from '../components/tools-editor';
 import { TestBadge } from '../components/values';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
-export function AgentEditor() {
+export function AgentEditorPage() {
   const { api, mode } = usePortal();
   const { params } = useRoute();
   const id = params['id'] ?? '';
@@ -29,21 +29,21 @@ export function AgentEditor() {
     const [{ voices, default_engine }, { languages }, numbers] = await Promise.all([
       api.get<VoiceList>('/voices', {}, signal),
       api.get<LanguageList>('/languages', {}, signal),
-      api.get<PageOf<PhoneNumber>>('/phone_numbers', {}, signal),
+      api.get<ListPage<PhoneNumber>>('/phone_numbers', {}, signal),
     ]);
     return { voices, languages, defaultEngine: default_engine, numbers: numbers.data };
   });
   const agent = useData(id === 'new' ? id : `${mode} ${id}`, (signal) =>
     id === 'new' ? Promise.resolve(undefined) : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
   );
-  if (agent.state === 'loading') return <Page title="Agent">…</Page>;
+  if (agent.state === 'loading') return <PageLayout title="Agent">…</PageLayout>;
   return (
-    <Page
+    <PageLayout
       title={agent.data?.name ?? (id === 'new' ? 'Create agent' : 'Agent')}
       actions={agent.data === undefined ? null : <Actions agent={agent.data} />}
     >
       {agent.data?.webhook_url === undefined ? null : (
-        <FailingWebhooks only={webhookEndpoint(agent.data.webhook_url)} />
+        <FailingWebhooksNotice only={webhookEndpoint(agent.data.webhook_url)} />
       )}
       <Loaded of={choices}>
         {(data) =>
@@ -57,7 +57,7 @@ export function AgentEditor() {
           )
         }
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 

@@ -2,16 +2,16 @@ import type { Agent } from '../../../agents/schemas.js';
 import { Loaded } from '../components/feedback';
 import { Pager, Table, useCursor } from '../components/pager';
 import { TestBadge, Time } from '../components/values';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 
-export function Agents() {
+export function AgentsPage() {
   const { api, mode } = usePortal();
   const cursor = useCursor(mode);
   const agents = useData(`${mode} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<PageOf<Agent>>('/agents', { limit: 25, cursor: cursor.cursor }, signal),
+    api.get<ListPage<Agent>>('/agents', { limit: 25, cursor: cursor.cursor }, signal),
   );
   const create = (
     <a class="button button-main" href="/portal/agents/new">
@@ -19,7 +19,7 @@ export function Agents() {
     </a>
   );
   return (
-    <Page title="Agents" actions={create}>
+    <PageLayout title="Agents" actions={create}>
       <Loaded
         of={agents}
         isEmpty={(list) => list.data.length === 0}
@@ -48,6 +48,6 @@ export function Agents() {
           </>
         )}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }

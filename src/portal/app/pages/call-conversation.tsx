@@ -3,6 +3,7 @@ import type { Call, Transcript } from '../../../calls/views/schemas.js';
 import { queryText } from '../api';
 import { Loaded } from '../components/feedback';
 import { duration } from '../format';
+import { speakerLabel } from '../labels';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
 
@@ -27,7 +28,7 @@ export function Conversation({ call }: { call: Call }) {
           ref={player}
           controls
           preload="metadata"
-          aria-label="Recording: caller on the left channel, agent on the right"
+          aria-label="Recording: the other person on the left channel, the agent on the right"
           src={`/calls/${call.call_id}/recording${queryText({ mode })}`}
         />
       ) : null}
@@ -47,7 +48,7 @@ export function Conversation({ call }: { call: Call }) {
                 onClick={() => playFrom(turn.start_ms)}
               >
                 <small>
-                  {turn.speaker} · {duration(turn.start_ms / 1_000)}
+                  {speakerLabel(turn.speaker, call.call_direction)} · {duration(turn.start_ms / 1_000)}
                   {turn.latency_ms === undefined ? '' : ` · response in ${(turn.latency_ms / 1_000).toFixed(1)} s`}
                 </small>
                 {turn.text}

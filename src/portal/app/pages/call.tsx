@@ -1,30 +1,34 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { Call as CallView, TimelineEvent } from '../../../calls/views/schemas.js';
+import type { Call, TimelineEvent } from '../../../calls/views/schemas.js';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
 import { Copy, Status, Time } from '../components/values';
-import { WebhookAttempts } from '../components/webhook-attempts';
-import { duration, localClock, usd, utcTime, words } from '../format';
-import { Page } from '../layout';
+import { WebhookAttemptsTable } from '../components/webhook-attempts';
+import { duration, localClock, formatDollars, utcTime } from '../format';
+import { endReasonLabel, labelOf } from '../labels';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import { isFinalStatus } from '../../../kernel/call-state.js';
+import { isFinalStatus, type EndReason } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
 import { Conversation } from './call-conversation';
 
-export function Call() {
+export function CallPage() {
   const { api, mode } = usePortal();
   const { params } = useRoute();
   const call = useCall(api, mode, params['id'] ?? '');
   return (
-    <Page title="Call" actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}>
+    <PageLayout
+      title="Call"
+      actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}
+    >
       <Loaded of={call}>{(data) => <Sections call={data} reload={call.reload} />}</Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 
-function Actions({ call, reload }: { call: CallView; reload: () => void }) {
+function Actions({ call, reload }: { call: Call; reload: () => void }) {
   const { api, session } = usePortal();
   const [asking, setAsking] = useState(false);
   const [failure, setFailure] = useState<string>();
@@ -66,13 +70,12 @@ function Actions({ call, reload }: { call: CallView; reload: () => void }) {
   );
 }
 
-function Sections({ call, reload }: { call: CallView; reload: () => void }) {
+function Sections({ call, reload }: { call: Call; reload: () => void }) {
   return (
     <>
       <section class="card" aria-label="Summary">
         <p aria-live="polite">
-          <Status of={call.status} />{' '}
-          <span class="quiet">{call.end_reason === undefined ? '' : words(call.end_reason)}</span>
+          <Status of={call.status} /> <span class="quiet">{endReasonLabel(call.end_reason)}</span>
         </p>
         {call.summary === undefined ? null : <p>{call.summary}</p>}
         <Facts call={call} />
@@ -114,10 +117,12 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
                   <Time at={window.at} />
                 </td>
                 <td class="number">
-                  {window.refusal === undefined ? `${window.held_seconds} s` : words(window.refusal)}
+                  {window.refusal === undefined ? `${window.held_seconds} s` : labelOf(window.refusal)}
                 </td>
                 <td class="number">{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
-                <td class="number">{window.billed_micros === undefined ? '–' : usd(window.billed_micros / 1e6)}</td>
+                <td class="number">
+                  {window.billed_micros === undefined ? '–' : formatDollars(window.billed_micros / 1e6)}
+                </td>
               </tr>
             ))}
           </Table>
@@ -125,7 +130,7 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
       </section>
       <section class="card" aria-label="Webhook">
         <h2>Webhook</h2>
-        <WebhookAttempts
+        <WebhookAttemptsTable
           callId={call.call_id}
           attempts={call.webhook_attempts}
           final={isFinalStatus(call.status)}
@@ -136,21 +141,21 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
   );
 }
 
-function Facts({ call }: { call: CallView }) {
+function Facts({ call }: { call: Call }) {
   return (
     <dl class="facts">
       <dt>Call ID</dt>
       <dd>
         <code>{call.call_id}</code> <Copy text={call.call_id} />
       </dd>
-      <dt>{call.call_direction}</dt>
+      <dt>{labelOf(call.call_direction)}: from, to</dt>
       <dd>
         {call.from_phone_number || '–'} → {call.to_phone_number || '–'}
       </dd>
       <dt>Agent</dt>
       <dd>
         {call.agent_name === undefined ? (
-          'temporary'
+          'Temporary agent'
         ) : (
           <a href={`/portal/agents/${call.agent_id}`}>{call.agent_name}</a>
         )}
@@ -168,8 +173,8 @@ function Facts({ call }: { call: CallView }) {
       <dt>Billed</dt>
       <dd>
         {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
-        {call.cost === undefined ? '' : ` · ${usd(call.cost)}`}
-        <span class="quiet"> at {usd(call.price_per_minute)} per minute</span>
+        {call.cost === undefined ? '' : ` · ${formatDollars(call.cost)}`}
+        <span class="quiet"> at {formatDollars(call.price_per_minute)} per minute</span>
       </dd>
       {call.external_call_id === '' ? null : (
         <>
@@ -185,7 +190,7 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
   const details = Object.entries(event.details ?? {});
   return (
     <li>
-      <strong>{words(event.event)}</strong> <span class="quiet">{event.source}</span>
+      <strong>{labelOf(event.event)}</strong> <span class="quiet">{labelOf(event.source)}</span>
       {event.sequence === undefined ? null : <span class="quiet"> #{event.sequence}</span>}
       <br />
       <time dateTime={event.at} title={utcTime(event.at)} class="quiet">
@@ -193,11 +198,23 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
       </time>
       {details.map(([name, value]) => (
         <div key={name} class="quiet">
-          {words(name)}: {String(value)}
+          {labelOf(name)}: {detailText(name, value)}
         </div>
       ))}
     </li>
   );
+}
+
+/** A code of the API, in contrast to free text. */
+const CODE = /^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/;
+
+function detailText(name: string, value: unknown): string {
+  if (name.endsWith('_at')) return localClock(String(value));
+  if (name.endsWith('_micros')) return formatDollars(Number(value) / 1e6);
+  if (name === 'window') return String(Number(value) + 1);
+  if (name === 'end_reason') return endReasonLabel(value as EndReason);
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  return typeof value === 'string' && CODE.test(value) ? labelOf(value) : String(value);
 }
 
 /** Shows a JSON object, which is encoded as a string, as rows. */

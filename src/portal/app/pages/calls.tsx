@@ -7,20 +7,21 @@ import { SelectField, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { PeriodFields } from '../components/period-fields';
 import { Status, Time } from '../components/values';
-import { duration, usd, words } from '../format';
-import { Page } from '../layout';
+import { duration, formatDollars } from '../format';
+import { endReasonLabel, labelOf } from '../labels';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
 const ANY = { value: '', label: 'Any' };
-const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: words(value.toLowerCase()) }))];
+const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: labelOf(value) }))];
 const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inbound', label: 'Inbound' }];
 /** Polling interval while a call on the page is in progress. */
 const LIVE_EVERY_MS = 3_000;
 
-export function Calls() {
+export function CallsPage() {
   const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({
@@ -34,7 +35,7 @@ export function Calls() {
   const key = `${mode} ${url}`;
   const cursor = useCursor(key);
   const calls = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<PageOf<CallSummary>>('/calls', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
+    api.get<ListPage<CallSummary>>('/calls', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
   );
   const isLive = calls.data?.data.some(({ status }) => !isFinalStatus(status)) ?? false;
   useEffect(() => {
@@ -44,7 +45,7 @@ export function Calls() {
   }, [isLive, calls.reload]);
 
   return (
-    <Page
+    <PageLayout
       title="Calls"
       actions={
         <button type="button" class="button" onClick={calls.reload}>
@@ -105,7 +106,7 @@ export function Calls() {
           </>
         )}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 
@@ -118,15 +119,14 @@ function Row({ call }: { call: CallSummary }) {
         </a>
       </td>
       <td>
-        <Status of={call.status} />{' '}
-        <span class="quiet">{call.end_reason === undefined ? '' : words(call.end_reason)}</span>
+        <Status of={call.status} /> <span class="quiet">{endReasonLabel(call.end_reason)}</span>
       </td>
-      <td>{call.call_direction}</td>
+      <td>{labelOf(call.call_direction)}</td>
       <td>{call.from_phone_number || '–'}</td>
       <td>{call.to_phone_number || '–'}</td>
-      <td>{call.agent_name ?? 'temporary'}</td>
+      <td>{call.agent_name ?? 'Temporary agent'}</td>
       <td class="number">{call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}</td>
-      <td class="number">{call.cost === undefined ? '–' : usd(call.cost)}</td>
+      <td class="number">{call.cost === undefined ? '–' : formatDollars(call.cost)}</td>
     </tr>
   );
 }

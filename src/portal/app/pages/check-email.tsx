@@ -3,7 +3,7 @@ import { usePortal } from '../session';
 import { useTitle } from '../use-title';
 
 /** The page shown after a sign-up until the email address is verified. */
-export function CheckEmail() {
+export function CheckEmailPage() {
   const { session } = usePortal();
   useTitle('Check your e-mail');
   return (

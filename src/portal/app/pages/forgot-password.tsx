@@ -6,7 +6,7 @@ import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
 import { useTitle } from '../use-title';
 
-export function ForgotPassword() {
+export function ForgotPasswordPage() {
   const { api } = usePortal();
   const options = useSignUpOptions();
   const [sentTo, setSentTo] = useState<string>();

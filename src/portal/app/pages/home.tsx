@@ -1,28 +1,28 @@
 import type { Agent } from '../../../agents/schemas.js';
-import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
-import { FailingWebhooks } from '../components/failing-webhooks';
+import type { BalanceResponse } from '../../../billing/statements/schemas.js';
+import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { TestCall } from '../components/test-call';
 import { Code } from '../components/values';
-import { usd } from '../format';
-import { Page } from '../layout';
+import { formatDollars } from '../format';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 
-export function Home() {
+export function HomePage() {
   const { api, mode } = usePortal();
   const start = useData(mode, async (signal) => {
     const [agents, balance] = await Promise.all([
-      api.get<PageOf<Agent>>('/agents', { limit: 1 }, signal),
-      api.get<BalanceAnswer>('/balance', {}, signal),
+      api.get<ListPage<Agent>>('/agents', { limit: 1 }, signal),
+      api.get<BalanceResponse>('/balance', {}, signal),
     ]);
     return { agent: agents.data[0], balance };
   });
 
   return (
-    <Page title="Home">
-      <FailingWebhooks />
+    <PageLayout title="Home">
+      <FailingWebhooksNotice />
       <Loaded of={start}>
         {({ agent, balance }) => (
           <div class="columns">
@@ -30,7 +30,8 @@ export function Home() {
               <section class="card" aria-label="Balance">
                 <h2>{mode === 'test' ? 'Test balance' : 'Balance'}</h2>
                 <p>
-                  <strong>{usd(balance.available)}</strong> <span class="quiet">Calls are billed by the second.</span>
+                  <strong>{formatDollars(balance.available)}</strong>{' '}
+                  <span class="quiet">Calls are billed by the second.</span>
                 </p>
               </section>
               <section class="card" aria-label="Call with the API">
@@ -59,7 +60,7 @@ export function Home() {
           </div>
         )}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 

@@ -5,25 +5,25 @@ import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';
 import { Secret, Status, Time } from '../components/values';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
-export function Keys() {
+export function KeysPage() {
   const { api, mode } = usePortal();
-  const keys = useData(mode, (signal) => api.get<PageOf<ApiKey>>('/api_keys', {}, signal));
+  const keys = useData(mode, (signal) => api.get<ListPage<ApiKey>>('/api_keys', {}, signal));
   const [revoking, setRevoking] = useState<ApiKey>();
   const [failure, setFailure] = useState<string>();
 
   return (
-    <Page title="API keys">
+    <PageLayout title="API keys">
       <NewKey key={mode} onCreated={keys.reload} />
       <Failure>{failure}</Failure>
       <Loaded of={keys} isEmpty={(list) => list.data.length === 0} empty={`No ${mode} keys yet.`}>
         {(list) => (
-          <Table label="API keys" head={['Name', 'Key', 'State', 'Last used', 'Expires', '']}>
+          <Table label="API keys" head={['Name', 'Key', 'Status', 'Last used', 'Expires', '']}>
             {list.data.map((key) => (
               <tr key={key.key_id}>
                 <td>{key.name}</td>
@@ -69,7 +69,7 @@ export function Keys() {
           onClose={() => setRevoking(undefined)}
         />
       )}
-    </Page>
+    </PageLayout>
   );
 }
 

@@ -6,7 +6,7 @@ import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
 
-export function LogIn() {
+export function LogInPage() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();
   const options = useSignUpOptions();

@@ -6,19 +6,19 @@ import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';
 import { Time } from '../components/values';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
-export function Numbers() {
+export function NumbersPage() {
   const { api, mode } = usePortal();
   const data = useData(mode, async (signal) => {
     const [numbers, agents, account] = await Promise.all([
-      api.get<PageOf<PhoneNumber>>('/phone_numbers', {}, signal),
+      api.get<ListPage<PhoneNumber>>('/phone_numbers', {}, signal),
       // Numbers also serve live calls, which cannot use test agents.
-      api.get<PageOf<Agent>>('/agents', { limit: 100, mode: 'live' }, signal),
+      api.get<ListPage<Agent>>('/agents', { limit: 100, mode: 'live' }, signal),
       api.get<Account>('/account', {}, signal),
     ]);
     return { numbers: numbers.data, agents: agents.data, account };
@@ -30,7 +30,7 @@ export function Numbers() {
   };
 
   return (
-    <Page title="Numbers">
+    <PageLayout title="Phone numbers">
       <Failure>{failure}</Failure>
       <Loaded of={data}>
         {({ numbers, agents, account }) => (
@@ -84,7 +84,7 @@ export function Numbers() {
         )}
       </Loaded>
       <AddNumber onAdded={data.reload} />
-    </Page>
+    </PageLayout>
   );
 }
 

@@ -8,15 +8,15 @@ import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
 /** The page that a password reset link opens. */
-export function ResetPassword() {
+export function ResetPasswordPage() {
   const { api, forget } = usePortal();
   const token = useLinkToken();
   const [changed, setChanged] = useState(false);
   const [activeKeys, setActiveKeys] = useState(0);
   const form = useForm({ new_password: '', revoke_api_keys: false }, async (values) => {
-    const answer = await api.post<PasswordChanged>('/portal/reset-password', { token, ...values });
+    const changed = await api.post<PasswordChanged>('/portal/reset-password', { token, ...values });
     forget();
-    setActiveKeys(answer.active_api_keys);
+    setActiveKeys(changed.active_api_keys);
     setChanged(true);
   });
   useTitle('Choose a new password');

@@ -5,8 +5,9 @@ import { Failure, Loaded } from '../components/feedback';
 import { SelectField, SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';
 import { Secret, Time } from '../components/values';
+import { labelOf } from '../labels';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
@@ -17,14 +18,14 @@ const ROLES = [
 ];
 
 /** Lists members and pending invitations. */
-export function Members() {
+export function MembersSection() {
   const { api, session } = usePortal();
   const isOwner = session?.member.role === 'owner';
   const [failure, setFailure] = useState<string>();
   const people = useData('members', async (signal) => {
-    const members = await api.get<PageOf<Member>>('/portal/members', {}, signal);
+    const members = await api.get<ListPage<Member>>('/portal/members', {}, signal);
     const invitations = isOwner
-      ? await api.get<PageOf<Invitation>>('/portal/invitations', {}, signal)
+      ? await api.get<ListPage<Invitation>>('/portal/invitations', {}, signal)
       : { data: [] as Invitation[] };
     return { members: members.data, invitations: invitations.data };
   });
@@ -69,12 +70,12 @@ export function Members() {
                     >
                       {ROLES.map(({ value }) => (
                         <option key={value} value={value}>
-                          {value}
+                          {labelOf(value)}
                         </option>
                       ))}
                     </select>
                   ) : (
-                    member.role
+                    labelOf(member.role)
                   )}
                 </td>
                 <td>
@@ -96,9 +97,9 @@ export function Members() {
             ))}
             {invitations.map((invitation) => (
               <tr key={invitation.invitation_id}>
-                <td class="quiet">invited</td>
+                <td class="quiet">Invited</td>
                 <td>{invitation.email}</td>
-                <td>{invitation.role}</td>
+                <td>{labelOf(invitation.role)}</td>
                 <td>
                   until <Time at={invitation.expires_at} />
                 </td>

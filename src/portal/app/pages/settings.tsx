@@ -6,27 +6,27 @@ import { CheckField, SelectField, SubmitButton, TextField } from '../components/
 import { Pager, Table, useCursor } from '../components/pager';
 import { Time } from '../components/values';
 import { words } from '../format';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { chooseTheme, chosenTheme } from '../theme';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
-import { Members } from './settings-members';
+import { MembersSection } from './settings-members';
 
-export function Settings() {
+export function SettingsPage() {
   const { session } = usePortal();
   const role = session?.member.role;
   return (
-    <Page title="Settings">
+    <PageLayout title="Settings">
       <div class="columns">
         <Account />
         <Password />
         <Appearance />
       </div>
-      <Members />
+      <MembersSection />
       {role === 'viewer' ? null : <AuditLog />}
-    </Page>
+    </PageLayout>
   );
 }
 
@@ -138,7 +138,7 @@ function AuditLog() {
   const { api } = usePortal();
   const cursor = useCursor('audit');
   const log = useData(cursor.cursor ?? '', (signal) =>
-    api.get<PageOf<AuditEntry>>('/audit_log', { limit: 25, cursor: cursor.cursor }, signal),
+    api.get<ListPage<AuditEntry>>('/audit_log', { limit: 25, cursor: cursor.cursor }, signal),
   );
   return (
     <section class="card" aria-label="Audit log">

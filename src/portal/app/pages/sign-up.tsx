@@ -5,7 +5,7 @@ import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
 
-export function SignUp() {
+export function SignUpPage() {
   const { api, session, refresh } = usePortal();
   const options = useSignUpOptions();
   const form = useForm({ account_name: '', name: '', email: '', password: '' }, async (values) => {

@@ -1,26 +1,26 @@
 import { useLocation } from 'preact-iso';
-import type { UsageAnswer } from '../../../billing/statements/schemas.js';
-import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
+import type { UsageResponse } from '../../../billing/statements/schemas.js';
+import type { BalanceResponse } from '../../../billing/statements/schemas.js';
 import { queryText } from '../api';
 import { BarChart } from '../components/bar-chart';
 import { Loaded } from '../components/feedback';
 import { SelectField } from '../components/fields';
 import { PeriodFields } from '../components/period-fields';
-import { duration, usd } from '../format';
-import { Page } from '../layout';
+import { duration, formatDollars } from '../format';
+import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
-export function Usage() {
+export function UsagePage() {
   const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ group_by: 'day', from: '', to: '' });
-  const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageAnswer>('/usage', filters, signal));
-  const balance = useData(mode, (signal) => api.get<BalanceAnswer>('/balance', {}, signal));
+  const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageResponse>('/usage', filters, signal));
+  const balance = useData(mode, (signal) => api.get<BalanceResponse>('/balance', {}, signal));
 
   return (
-    <Page
+    <PageLayout
       title="Usage"
       actions={
         <>
@@ -38,11 +38,11 @@ export function Usage() {
         {(data) => (
           <dl class="card facts">
             <dt>Available</dt>
-            <dd>{usd(data.available)}</dd>
+            <dd>{formatDollars(data.available)}</dd>
             <dt>Held for calls in progress</dt>
-            <dd>{usd(data.held)}</dd>
+            <dd>{formatDollars(data.held)}</dd>
             <dt>Total billed</dt>
-            <dd>{usd(data.billed)}</dd>
+            <dd>{formatDollars(data.billed)}</dd>
           </dl>
         )}
       </Loaded>
@@ -66,13 +66,17 @@ export function Usage() {
       >
         {(data) => <Figures usage={data} />}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }
 
-function Figures({ usage }: { usage: UsageAnswer }) {
+function Figures({ usage }: { usage: UsageResponse }) {
   const rows = usage.data.map((row) => ({ ...row, label: row.day ?? row.agent_name ?? row.agent_id ?? '' }));
-  const bars = rows.map(({ label, cost }) => ({ label: label.replace(/^\d{4}-/, ''), value: cost, text: usd(cost) }));
+  const bars = rows.map(({ label, cost }) => ({
+    label: label.replace(/^\d{4}-/, ''),
+    value: cost,
+    text: formatDollars(cost),
+  }));
   return (
     <>
       <div class="card">
@@ -100,14 +104,14 @@ function Figures({ usage }: { usage: UsageAnswer }) {
                 <td>{row.label}</td>
                 <td class="number">{row.calls}</td>
                 <td class="number">{duration(row.seconds)}</td>
-                <td class="number">{usd(row.cost)}</td>
+                <td class="number">{formatDollars(row.cost)}</td>
               </tr>
             ))}
             <tr>
               <th scope="row">Total</th>
               <td class="number">{usage.total.calls}</td>
               <td class="number">{duration(usage.total.seconds)}</td>
-              <td class="number">{usd(usage.total.cost)}</td>
+              <td class="number">{formatDollars(usage.total.cost)}</td>
             </tr>
           </tbody>
         </table>

@@ -11,7 +11,7 @@ import { useTitle } from '../use-title';
  * The page that a verification link opens. Verifying also needs the session or the password of the sign-up. Otherwise
  * the owner of an address could verify an account that someone else created with it.
  */
-export function VerifyEmail() {
+export function VerifyEmailPage() {
   const { api, session, refresh } = usePortal();
   const token = useLinkToken();
   const [verified, setVerified] = useState(false);

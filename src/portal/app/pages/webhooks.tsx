@@ -1,35 +1,39 @@
 import { useLocation } from 'preact-iso';
 import type { WebhookDelivery } from '../../../webhooks/schemas.js';
-import { FailingWebhooks } from '../components/failing-webhooks';
+import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { SelectField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { Signing } from '../components/signing';
 import { Status, Time } from '../components/values';
-import { Page } from '../layout';
+import { PageLayout } from '../layout';
+import { labelOf } from '../labels';
 import { usePortal } from '../session';
-import type { PageOf } from '../types';
+import type { ListPage } from '../types';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
-const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({ value, label: value || 'Any' }));
+const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({
+  value,
+  label: value === '' ? 'Any' : labelOf(value),
+}));
 
-export function Webhooks() {
+export function WebhooksPage() {
   const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ state: '' });
   const key = `${mode} ${url}`;
   const cursor = useCursor(key);
   const deliveries = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<PageOf<WebhookDelivery>>('/webhook_deliveries', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
+    api.get<ListPage<WebhookDelivery>>('/webhook_deliveries', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
   );
   return (
-    <Page title="Webhooks">
-      <FailingWebhooks />
+    <PageLayout title="Webhooks">
+      <FailingWebhooksNotice />
       <Signing />
       <div class="filters">
         <SelectField
-          label="State"
+          label="Status"
           name="state"
           value={filters.state}
           options={STATES}
@@ -45,7 +49,7 @@ export function Webhooks() {
           <>
             <Table
               label="Webhook deliveries"
-              head={['Event', 'State', 'Attempts', 'URL', 'Last attempt']}
+              head={['Event', 'Status', 'Attempts', 'URL', 'Last attempt']}
               numeric={['Attempts']}
             >
               {list.data.map((delivery) => (
@@ -70,6 +74,6 @@ export function Webhooks() {
           </>
         )}
       </Loaded>
-    </Page>
+    </PageLayout>
   );
 }

@@ -35,8 +35,13 @@ export function createTwimlRunner(deps: {
         await deps.stream(instruction.request, signal);
         return stepAfter(instruction, source, signal);
       case 'dial': {
-        const { status, seconds } = await deps.dial(instruction.request, signal);
-        const fields = { DialCallStatus: status, DialCallDuration: String(seconds) };
+        const { sid, status, seconds } = await deps.dial(instruction.request, signal);
+        const fields = {
+          ...(sid === undefined ? {} : { DialCallSid: sid }),
+          DialCallStatus: status,
+          DialCallDuration: String(seconds),
+          DialBridged: String(status === 'completed'),
+        };
         return stepAfter(instruction, source, signal, fields);
       }
       case 'wait':

@@ -1,3 +1,4 @@
+import { CALL_EVENTS, type RecordedEvent } from '../call-progress.js';
 import { InstructionError, type TwimlSource, type WebhookTarget } from './source.js';
 import type { TwimlElement } from './twiml.js';
 
@@ -13,8 +14,10 @@ export interface DialVerb {
   ringSeconds: number;
   /** Seconds after which the two parties are disconnected. */
   limitSeconds: number;
-  /** Where to send a callback when the number answers. */
-  onAnswer?: WebhookTarget;
+  /** The number to call from; absent: that of the call. */
+  callerId?: string;
+  /** Where to send status callbacks of the call to the number, and for which events. */
+  callbacks?: WebhookTarget & { events: readonly RecordedEvent[] };
 }
 
 /** A URL as written in a verb, possibly relative to the document's URL. */
@@ -64,13 +67,18 @@ export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
 }
 
 /**
- * Builds the source for a URL in a verb.
+ * Builds the source for a URL in a verb. The call's fallback applies to it, too.
  * @param source where the document that contains the verb came from
  * @param extra form fields to send with the request
  * @throws InstructionError
  */
 export function nextSource(next: NextUrl, source: TwimlSource, extra?: Record<string, string>): TwimlSource {
-  return { kind: 'url', target: resolveTarget(next, source), ...(extra === undefined ? {} : { extra }) };
+  return {
+    kind: 'url',
+    target: resolveTarget(next, source),
+    ...(source.kind === 'url' && source.fallback !== undefined ? { fallback: source.fallback } : {}),
+    ...(extra === undefined ? {} : { extra }),
+  };
 }
 
 function readStream(verb: TwimlElement): StreamRequest {
@@ -97,7 +105,8 @@ function readDial(verb: TwimlElement, source: TwimlSource): DialVerb {
     number,
     ringSeconds: readSeconds(verb, 'timeout', DIAL_RING_SECONDS),
     limitSeconds: readSeconds(verb, 'timeLimit', MAX_SECONDS),
-    ...answerCallback(numbers[0], source),
+    ...(verb.attributes['callerId'] === undefined ? {} : { callerId: verb.attributes['callerId'] }),
+    ...legCallbacks(numbers[0], source),
   };
 }
 
@@ -106,14 +115,13 @@ function readAction(verb: TwimlElement): { action?: NextUrl } {
   return action === undefined ? {} : { action: { url: action, method } };
 }
 
-/**
- * Returns the callback that `<Number>` requests for the `answered` event. The simulator sends no callbacks for other
- * events of `<Number>`.
- */
-function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'onAnswer'> {
-  const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
-  if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};
-  return { onAnswer: resolveTarget({ url: statusCallback, method: statusCallbackMethod }, source) };
+/** Returns the status callbacks that `<Number>` requests: without `statusCallbackEvent`, only that of the end. */
+function legCallbacks(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'callbacks'> {
+  const { statusCallback, statusCallbackEvent, statusCallbackMethod } = number?.attributes ?? {};
+  if (statusCallback === undefined) return {};
+  const wanted = (statusCallbackEvent ?? 'completed').split(/\s+/);
+  const events = CALL_EVENTS.filter((event) => wanted.includes(event));
+  return { callbacks: { ...resolveTarget({ url: statusCallback, method: statusCallbackMethod }, source), events } };
 }
 
 function resolveTarget({ url, method }: NextUrl, source: TwimlSource): WebhookTarget {

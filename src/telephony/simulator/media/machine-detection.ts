@@ -1,4 +1,5 @@
 import type { CarrierAnsweredBy } from '../call-progress.js';
+import type { GreetingEnd } from '../remote-party-script.js';
 import type { WebhookTarget } from '../instructions/source.js';
 import type { Scenario } from '../scenario.js';
 
@@ -12,16 +13,20 @@ export interface DetectionPlan {
 }
 
 /** Seconds between the answer and the detection result. */
-const DETECTED_AFTER: Record<Scenario['answeredBy'], number> = { human: 2, machine: 4, unknown: 5 };
+const DETECTED_AFTER: Record<Scenario['answeredBy'], number> = { human: 2, machine: 4, fax: 4, unknown: 5 };
 const RESULT: Record<Scenario['answeredBy'], CarrierAnsweredBy> = {
   human: 'human',
   machine: 'machine_start',
+  fax: 'fax',
   unknown: 'unknown',
 };
 
+/** Seconds of silence after which a greeting without a tone counts as over. */
+const QUIET_SECONDS = 2;
+
 export interface SimulatedDetection {
   /** Call this when the remote party is a machine and its greeting is over. */
-  beeped(): void;
+  greetingEnded(how: GreetingEnd): void;
 }
 
 export type DetectionTimer = 'detected' | 'detectionTimeout';
@@ -32,14 +37,15 @@ export type DetectionTimer = 'detected' | 'detectionTimeout';
  */
 export function detectMachine(deps: {
   plan: DetectionPlan;
-  answeredBy: Scenario['answeredBy'];
+  scenario: Pick<Scenario, 'answeredBy' | 'detection'>;
   after(timer: DetectionTimer, ms: number, action: () => void): void;
   timeScale: number;
   onResult(result: CarrierAnsweredBy, ms: number): void;
 }): SimulatedDetection {
-  const { plan, answeredBy } = deps;
+  const { plan, timeScale } = deps;
+  const { answeredBy, detection } = deps.scenario;
   const startedAt = performance.now();
-  const waitsForBeep = plan.until === 'messageEnd' && answeredBy === 'machine';
+  const waitsForEnd = plan.until === 'messageEnd' && answeredBy === 'machine' && detection.result === undefined;
   let isReported = false;
 
   function report(result: CarrierAnsweredBy): void {
@@ -48,12 +54,19 @@ export function detectMachine(deps: {
     deps.onResult(result, Math.round(performance.now() - startedAt));
   }
 
-  const detectedMs = DETECTED_AFTER[answeredBy] * 1_000 * deps.timeScale;
-  if (!waitsForBeep) deps.after('detected', detectedMs, () => report(RESULT[answeredBy]));
+  function reportAfter(seconds: number, result: CarrierAnsweredBy): void {
+    deps.after('detected', seconds * 1_000 * timeScale, () => report(result));
+  }
+
+  const { afterSeconds = DETECTED_AFTER[answeredBy], result = RESULT[answeredBy] } = detection;
+  if (!waitsForEnd) reportAfter(afterSeconds, result);
   deps.after('detectionTimeout', plan.timeoutSeconds * 1_000, () => report('unknown'));
   return {
-    beeped() {
-      if (waitsForBeep) report('machine_end_beep');
+    greetingEnded(how) {
+      if (!waitsForEnd) return;
+      const seconds = detection.afterSeconds ?? (how === 'silence' ? QUIET_SECONDS : 0);
+      if (seconds === 0) report(`machine_end_${how}`);
+      else reportAfter(seconds, `machine_end_${how}`);
     },
   };
 }

@@ -100,6 +100,7 @@ function newStreamLog(url: string): StreamLog {
     bytesReceived: 0,
     framesDiscarded: 0,
     framesLost: 0,
+    framesOmitted: 0,
     clears: 0,
     marks: [],
   };

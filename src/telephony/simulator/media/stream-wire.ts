@@ -24,12 +24,14 @@ export function createStreamWire(deps: {
 }): StreamWire {
   const { socket, call, log, customParameters, impairment } = deps;
   const { streamSid } = log;
-  const late = createDelayLine(impairment, (text) => {
+  const late = createDelayLine((text) => {
     if (socket.readyState === WebSocket.OPEN) socket.send(text);
   });
   let sequence = 0;
   let chunk = 0;
-  const send = (message: Record<string, unknown>) => late.send(JSON.stringify(message));
+  const lastFrameMs = () => Math.max(0, chunk - 1) * FRAME_MS;
+  const send = (message: Record<string, unknown>) =>
+    late.send(JSON.stringify(message), impairment.delayMs(lastFrameMs()));
   const next = () => String(++sequence);
   return {
     start() {
@@ -49,8 +51,12 @@ export function createStreamWire(deps: {
       });
     },
     frame(frame) {
-      // Count lost and discarded frames, too, because the audio timestamps continue.
+      // Count lost, discarded and omitted frames, too, because the audio timestamps continue.
       const number = ++chunk;
+      if (impairment.isFrameOmitted(frame)) {
+        log.framesOmitted++;
+        return;
+      }
       if (impairment.isFrameLost()) {
         log.framesLost++;
         return;
@@ -67,7 +73,7 @@ export function createStreamWire(deps: {
         media: {
           track: 'inbound',
           chunk: String(number),
-          timestamp: String((number - 1) * FRAME_MS),
+          timestamp: String(impairment.timestampOf(lastFrameMs())),
           payload: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64'),
         },
         streamSid,
@@ -94,7 +100,7 @@ export function createStreamWire(deps: {
 }
 
 /** Delays each message by a separate time without changing their order. */
-function createDelayLine(impairment: Impairment, send: (text: string) => void) {
+function createDelayLine(send: (text: string) => void) {
   const waiting: string[] = [];
   let lastDueAt = 0;
 
@@ -104,9 +110,9 @@ function createDelayLine(impairment: Impairment, send: (text: string) => void) {
   }
 
   return {
-    send(text: string): void {
+    send(text: string, delayMs: number): void {
       const now = performance.now();
-      lastDueAt = Math.max(lastDueAt, now + impairment.delayMs());
+      lastDueAt = Math.max(lastDueAt, now + delayMs);
       waiting.push(text);
       if (lastDueAt <= now && waiting.length === 1) sendNext();
       else setTimeout(sendNext, lastDueAt - now);

@@ -1,7 +1,7 @@
 import type { RemotePartyScript } from '../remote-party-script.js';
 import type { RemoteParty, RemotePartyDeps } from './port.js';
 import { createPerson } from './person.js';
-import { createHangUpParty, createSilentParty, createTalkerParty, createVoicemail } from './machines.js';
+import { createFax, createHangUpParty, createSilentParty, createTalkerParty, createVoicemail } from './machines.js';
 
 export function createRemoteParty(script: RemotePartyScript, deps: RemotePartyDeps): RemoteParty {
   switch (script.kind) {
@@ -13,6 +13,8 @@ export function createRemoteParty(script: RemotePartyScript, deps: RemotePartyDe
       return createTalkerParty(script, deps);
     case 'voicemail':
       return createVoicemail(script, deps);
+    case 'fax':
+      return createFax(deps);
     case 'hangUp':
       return createHangUpParty(script, deps);
   }

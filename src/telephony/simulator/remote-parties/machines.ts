@@ -51,10 +51,10 @@ export function createVoicemail(script: Script<'voicemail'>, deps: RemotePartyDe
       if (player.isBusy()) return player.nextFrame();
       if (step === 'greeting') {
         step = 'beep';
-        player.play(beep());
+        if (script.greetingEnd === 'beep') player.play(tone(BEEP_HERTZ, BEEP_SECONDS));
         return player.nextFrame();
       }
-      if (step === 'beep') deps.beepEnded();
+      if (step === 'beep') deps.greetingEnded(script.greetingEnd);
       step = 'recording';
       if (framesLeft-- <= 0) deps.hangUp();
       return undefined;
@@ -62,9 +62,29 @@ export function createVoicemail(script: Script<'voicemail'>, deps: RemotePartyDe
   };
 }
 
-function beep(): Uint8Array {
-  const samples = Int16Array.from({ length: 8_000 * BEEP_SECONDS }, (_, i) =>
-    Math.round(10_000 * Math.sin((2 * Math.PI * BEEP_HERTZ * i) / 8_000)),
+/** The tone with which a fax machine answers (CED: 2,100 Hz for about 3 s), and seconds until it hangs up. */
+const FAX_HERTZ = 2_100;
+const FAX_TONE_SECONDS = 3;
+const FAX_WAIT_SECONDS = 20;
+
+/** A fax machine that answers a voice call. */
+export function createFax(deps: RemotePartyDeps): RemoteParty {
+  const player = createSpeechPlayer(deps.voices);
+  let framesLeft = framesIn(FAX_WAIT_SECONDS * deps.timeScale);
+  player.play(tone(FAX_HERTZ, FAX_TONE_SECONDS));
+  return {
+    ...ignoresAudio,
+    nextFrame() {
+      if (player.isBusy()) return player.nextFrame();
+      if (framesLeft-- <= 0) deps.hangUp();
+      return undefined;
+    },
+  };
+}
+
+function tone(hertz: number, seconds: number): Uint8Array {
+  const samples = Int16Array.from({ length: 8_000 * seconds }, (_, i) =>
+    Math.round(10_000 * Math.sin((2 * Math.PI * hertz * i) / 8_000)),
   );
   return encodeMulaw(samples);
 }

@@ -1,4 +1,5 @@
 import type { VoiceActivityDetector } from '../../../voice/audio/voice-activity.js';
+import type { GreetingEnd } from '../remote-party-script.js';
 import type { Voices } from '../voices.js';
 
 /** A simulated remote party. Its frame methods are called once per 20 ms, from the answer to the end of the call. */
@@ -28,8 +29,8 @@ export interface RemotePartyDeps {
   /** Presses a DTMF key: one of 0-9, A-D, * and #. */
   pressDigit(digit: string): void;
   recordStep(step: Omit<ScriptStep, 'at'>): void;
-  /** Called when the answering machine has beeped and starts recording. */
-  beepEnded(): void;
+  /** Called when the greeting of the answering machine is over and it starts recording. */
+  greetingEnded(how: GreetingEnd): void;
   /** Factor for the waiting times in scripts. */
   timeScale: number;
 }

@@ -56,7 +56,7 @@ function matches(call: CallRecord, query: URLSearchParams): boolean {
     equal('To', call.to) &&
     equal('From', call.from) &&
     equal('Status', call.status) &&
-    !query.get('ParentCallSid') &&
+    equal('ParentCallSid', call.parentCallSid ?? '') &&
     within(query, 'StartTime', call.startedAt) &&
     within(query, 'EndTime', call.endedAt)
   );

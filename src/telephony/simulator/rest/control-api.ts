@@ -4,6 +4,7 @@ import { pcmBytes, wavHeader } from '../../../voice/audio/wav.js';
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { isOver } from '../call-progress.js';
 import { durationSeconds, type CallRecord } from '../call-record.js';
+import type { Credentials } from './credentials.js';
 import type { Exchange } from '../exchange.js';
 import type { Faults } from '../faults.js';
 import type { Scenarios } from '../scenario.js';
@@ -37,8 +38,11 @@ const inboundRequest = z.strictObject({
 
 const faultRequest = z.strictObject({ fault: z.string(), count: z.number().int().min(1).max(1_000).default(1) });
 
+const apiKeyRequest = z.strictObject({ mode: z.enum(['live', 'test']).default('live') });
+
 export function createControlApi(deps: {
   accounts: { live: CarrierAccount; test: CarrierAccount };
+  credentials: Credentials;
   publicBaseUrl: string;
   exchange: Exchange;
   faults: Faults;
@@ -49,7 +53,7 @@ export function createControlApi(deps: {
     if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
     const { to, from, forwarded_from: forwardedFrom, mode, agent_id: agentId } = parsed.data;
     const account = deps.accounts[mode];
-    if (account.kind !== 'simulator') return json(400, { error: `The ${mode} carrier is not the simulated carrier.` });
+    if (account.kind !== 'simulator') return json(400, { error: notSimulated(mode) });
     const scenario = deps.scenarios.find(parsed.data.script);
     if (scenario === undefined)
       return json(400, {
@@ -84,6 +88,14 @@ export function createControlApi(deps: {
     return json(400, { error: `fault must be one of these scenarios: ${names.join(', ')}.` });
   }
 
+  function createKey(body: unknown): ControlResponse {
+    const parsed = apiKeyRequest.safeParse(body);
+    if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
+    const account = deps.accounts[parsed.data.mode];
+    if (account.kind !== 'simulator') return json(400, { error: notSimulated(parsed.data.mode) });
+    return json(201, deps.credentials.createKey(account));
+  }
+
   function read(pathname: string): ControlResponse {
     if (pathname === '/simulator/calls') return json(200, { calls: deps.exchange.list().map(summary) });
     const [, sid, heard] = /^\/simulator\/calls\/(CA[0-9a-f]{32})(\/heard\.wav)?$/.exec(pathname) ?? [];
@@ -104,9 +116,16 @@ export function createControlApi(deps: {
       const parsed = parseJson(body);
       if (url.pathname === '/simulator/inbound') return inbound(parsed);
       if (url.pathname === '/simulator/faults') return inject(parsed);
+      if (url.pathname === '/simulator/api-keys') return createKey(parsed);
+      const [, keySid] = /^\/simulator\/api-keys\/(SK[0-9a-f]{32})\/revoke$/.exec(url.pathname) ?? [];
+      if (keySid !== undefined && deps.credentials.revokeKey(keySid)) return json(200, { sid: keySid });
       return json(404, { error: 'Path not found.' });
     },
   };
+}
+
+function notSimulated(mode: string): string {
+  return `The ${mode} carrier is not the simulated carrier.`;
 }
 
 function json(status: number, body: unknown): ControlResponse {
@@ -130,6 +149,7 @@ function summary(call: CallRecord) {
     sid: call.sid,
     account_sid: call.account.carrierAccountId,
     direction: call.direction,
+    parent_call_sid: call.parentCallSid ?? null,
     to: call.to,
     from: call.from,
     forwarded_from: call.forwardedFrom ?? null,

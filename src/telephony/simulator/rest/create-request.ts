@@ -1,7 +1,7 @@
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { isE164 } from '../../../kernel/phone-number.js';
-import type { RecordedEvent } from '../call-progress.js';
-import { CALL_EVENTS, type CallRecord } from '../call-record.js';
+import { CALL_EVENTS, type RecordedEvent } from '../call-progress.js';
+import type { CallRecord } from '../call-record.js';
 import type { TwimlSource, WebhookTarget } from '../instructions/source.js';
 import type { CallPlan } from '../live-call.js';
 import type { DetectionPlan } from '../media/machine-detection.js';
@@ -68,9 +68,16 @@ export function readSource(form: URLSearchParams): TwimlSource | undefined {
   return { kind: 'inline', twiml };
 }
 
+/** Twilio announced limits between one minute and 24 hours. How it answers others is not documented. */
+const MIN_TIME_LIMIT_SECONDS = 60;
+const MAX_TIME_LIMIT_SECONDS = 86_400;
+
 /** Returns the time limit in seconds. @throws RestError */
 export function readTimeLimit(form: URLSearchParams): number | undefined {
-  return wholeNumber(form, 'TimeLimit', () => REST_ERRORS.invalidParameter('TimeLimit'), 86_400);
+  const invalid = () => REST_ERRORS.invalidParameter('TimeLimit');
+  const seconds = wholeNumber(form, 'TimeLimit', invalid, MAX_TIME_LIMIT_SECONDS);
+  if (seconds !== undefined && seconds < MIN_TIME_LIMIT_SECONDS) throw invalid();
+  return seconds;
 }
 
 function readNumbers(form: URLSearchParams): { to: string; from: string } {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { timingSafeEqual } from 'node:crypto';
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { listCarrierCalls } from './call-list.js';
 import { isOver } from '../call-progress.js';
 import { toTwilioResource } from '../call-record.js';
 import { readCreateRequest, readSource, readTimeLimit } from './create-request.js';
+import type { Credentials } from './credentials.js';
 import type { Exchange } from '../exchange.js';
 import type { Faults } from '../faults.js';
 import type { LiveCall } from '../live-call.js';
@@ -29,7 +29,7 @@ export interface RestApi {
 const CALLS_PATH = /^\/2010-04-01\/Accounts\/([^/]+)\/Calls(?:\/([^/]+))?\.json$/;
 
 export function createRestApi(deps: {
-  accounts: CarrierAccount[];
+  credentials: Credentials;
   exchange: Exchange;
   faults: Faults;
   timeScale: number;
@@ -44,6 +44,12 @@ export function createRestApi(deps: {
         throw REST_ERRORS.internal();
       case 'throttle':
         throw REST_ERRORS.tooManyRequests();
+      case 'concurrency':
+        throw REST_ERRORS.concurrencyExceeded();
+      case 'unverified':
+        throw REST_ERRORS.unverifiedTo(facts.to);
+      case 'unauthorized':
+        throw REST_ERRORS.authenticate();
       case 'hang':
         await wait(fault.seconds * 1_000 * deps.timeScale, undefined, { ref: false });
         break;
@@ -70,7 +76,8 @@ export function createRestApi(deps: {
   }
 
   async function route(request: RestRequest): Promise<RestResponse> {
-    const account = authenticate(deps.accounts, request.authorization);
+    const account = deps.credentials.findAccount(request.authorization);
+    if (account === undefined) throw REST_ERRORS.authenticate();
     const { pathname, searchParams } = request.url;
     const [, carrierAccountId, sid] = CALLS_PATH.exec(pathname) ?? [];
     if (carrierAccountId !== account.carrierAccountId) throw REST_ERRORS.notFound(pathname);
@@ -106,20 +113,4 @@ export function createRestApi(deps: {
       }
     },
   };
-}
-
-function authenticate(accounts: CarrierAccount[], authorization: string | undefined): CarrierAccount {
-  const [scheme, encoded] = (authorization ?? '').split(' ');
-  if (scheme?.toLowerCase() !== 'basic') throw REST_ERRORS.authenticate();
-  const credentials = Buffer.from(encoded ?? '', 'base64').toString('utf8');
-  const account = accounts.find(({ carrierAccountId, authToken }) =>
-    isSame(credentials, `${carrierAccountId}:${authToken}`),
-  );
-  if (account === undefined) throw REST_ERRORS.authenticate();
-  return account;
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

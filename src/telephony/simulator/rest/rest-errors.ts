@@ -29,6 +29,8 @@ export const REST_ERRORS = {
   notFound: (path: string) => new RestError(404, 20404, `The requested resource ${path} was not found`),
   methodNotAllowed: () => new RestError(405, 20004, 'Method not allowed'),
   tooManyRequests: () => new RestError(429, 20429, 'Too Many Requests'),
+  /** Twilio's dictionary has the message, but not the HTTP status, which is assumed. */
+  concurrencyExceeded: () => badRequest(10004, 'Call concurrency limit exceeded'),
   internal: () => new RestError(500, 20500, 'An internal server error has occurred'),
   notOver: () => new RestError(409, 20009, 'Cannot delete this resource before it is complete'),
   invalidParameter: (name: string) => badRequest(20001, `Invalid parameter ${name}`),
@@ -45,6 +47,9 @@ export const REST_ERRORS = {
   blocked: () => badRequest(21216, 'Account not allowed to call this number'),
   invalidPhone: (to: string) => badRequest(21217, `Phone number ${to} does not appear to be valid`),
   invalidStatus: () => badRequest(21218, 'Invalid Status'),
+  /** As a real account answered: twilio-node's RestException in github.com/bmh1cker/Termux-Call-Flooder/issues/1. */
+  unverifiedTo: (to: string) =>
+    badRequest(21219, `The number ${to} is unverified. Trial accounts may only make calls to verified numbers.`),
   notInProgress: () => badRequest(21220, 'Call is not in-progress. Cannot redirect.'),
   invalidEvent: () => badRequest(21626, "Invalid 'StatusCallbackEvent' parameter"),
   invalidStatusCallback: () => badRequest(21609, "Invalid 'StatusCallback' URL"),

@@ -1,5 +1,5 @@
 import { splitSpeech } from '../../audio/speech-pieces.js';
-import { filled } from '../../session/prompt.js';
+import { fillParameters } from '../../session/prompt.js';
 import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
@@ -99,7 +99,7 @@ function wordsOf(phrase: FixedPhrase, { call, introduction, model }: PerformerDe
     silence_goodbye: () => ({ parts: [SILENT_GOODBYE] }),
     apology: () => ({ parts: [SORRY] }),
     voicemail_message: () => ({
-      parts: message === undefined ? introduction : splitSpeech(filled(message, call.inputParameters)),
+      parts: message === undefined ? introduction : splitSpeech(fillParameters(message, call.inputParameters)),
     }),
   };
   return wordsByPhrase[phrase]();

@@ -1,4 +1,4 @@
-import { spoken, UnspeakableChoiceError } from '../../audio/grammar.js';
+import { toSpokenWords, UnspeakableChoiceError } from '../../audio/grammar.js';
 import type { Grammar, Meaning } from '../../audio/grammar.js';
 import type { ParameterValues } from '../port.js';
 import { KEY_DIGITS, SAY_DIGIT_BY_DIGIT, SAY_DIGITS, YES_OR_NO, YES_OR_NO_BY_KEY } from './phrases.js';
@@ -133,7 +133,7 @@ function shortened(choice: string): string {
 
 function isSpeakable(choice: string): boolean {
   try {
-    return spoken(choice) !== '';
+    return toSpokenWords(choice) !== '';
   } catch (error) {
     if (error instanceof UnspeakableChoiceError) return false;
     throw error;

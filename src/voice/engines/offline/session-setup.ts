@@ -1,4 +1,4 @@
-import { filled } from '../../session/prompt.js';
+import { fillParameters } from '../../session/prompt.js';
 import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import type { EngineCall, TranscriptTurn } from '../port.js';
@@ -61,7 +61,7 @@ function isIntroduction({ text }: TranscriptTurn): boolean {
 
 /** The greeting: the disclosure that the agent is a machine, if required, and the first sentence of the instruction. */
 export function buildIntroduction({ instruction, inputParameters, disclosesAi }: EngineCall): string[] {
-  const opening = firstSentence(filled(instruction, inputParameters));
+  const opening = firstSentence(fillParameters(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
   return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];
 }

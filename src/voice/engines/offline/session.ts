@@ -4,7 +4,7 @@ import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn }
 import { valueIn } from '../../session/parameter-values.js';
 import { needsReply } from '../../session/reducer/dtmf.js';
 import { isClosing } from '../../session/reducer/state.js';
-import { answeredByInResult, whoAnswered } from '../../session/reducer/voicemail.js';
+import { answeredByInResult, answeredByOf } from '../../session/reducer/voicemail.js';
 import { runSession } from '../../session/run-session.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
@@ -142,7 +142,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
           questions,
           values,
           { spoken, heard, seconds: Math.round(now() / 1_000) },
-          whoAnswered(state()),
+          answeredByOf(state()),
         ),
         outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         ...answeredByInResult(state()),

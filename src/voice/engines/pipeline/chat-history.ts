@@ -24,7 +24,7 @@ export function createChatHistory(prompt: string) {
     },
     /** Adds information from the phone system, marked so that the LLM does not take it for the caller's words. */
     addNote(text: string): void {
-      parts.push({ messages: () => [noteMessage(text)] });
+      parts.push({ messages: () => [createNoteMessage(text)] });
     },
     addAgent(text: string): void {
       parts.push({ messages: () => [{ role: 'assistant', content: text }] });
@@ -52,7 +52,7 @@ function bytesOf(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
 }
 
-export function noteMessage(text: string): ChatMessage {
+export function createNoteMessage(text: string): ChatMessage {
   return { role: 'user', content: `[${text}]` };
 }
 

@@ -1,5 +1,5 @@
 import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
-import { filled } from '../../session/prompt.js';
+import { fillParameters } from '../../session/prompt.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import type { CallerSide } from './caller-side.js';
 import { findPhrases, type Phrases } from './phrases.js';
@@ -88,5 +88,5 @@ export function createPerformer(p: {
 }
 
 function voicemailMessage({ voicemail, inputParameters }: EngineCall): string {
-  return filled(voicemail.message ?? '', inputParameters);
+  return fillParameters(voicemail.message ?? '', inputParameters);
 }

@@ -134,7 +134,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
      * Stops the utterance.
      * @returns the words that were heard
      */
-    close(heardMs: number, complete: boolean): string {
+    close(playedMs: number, complete: boolean): string {
       closed = true;
       silent = true;
       clearTimeout(retrying);
@@ -142,7 +142,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       stream?.cancel();
       stream = undefined;
       settle();
-      return complete ? text.text() : text.at(heardMs).heard;
+      return complete ? text.text() : text.at(playedMs).heard;
     },
   };
 }

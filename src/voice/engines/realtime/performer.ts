@@ -1,5 +1,5 @@
 import type { Logger } from '../../../platform/telemetry/logger.js';
-import { filled } from '../../session/prompt.js';
+import { fillParameters } from '../../session/prompt.js';
 import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
 import { spacedDigits } from '../../session/reducer/dtmf.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
@@ -96,7 +96,7 @@ function sayByModel({ call, link, responses, dispatch }: PerformerDeps, { itemId
 }
 
 function messageTask({ voicemail, inputParameters }: EngineCall): string {
-  const message = filled(voicemail.message ?? '', inputParameters).replace(/[⟦⟧]/g, '');
+  const message = fillParameters(voicemail.message ?? '', inputParameters).replace(/[⟦⟧]/g, '');
   return `The voicemail is recording now. Say exactly the following and nothing else: ⟦${message}⟧`;
 }
 

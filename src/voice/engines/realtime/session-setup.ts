@@ -12,7 +12,7 @@ import type { LinkTimings } from './provider-link.js';
 
 export interface RealtimeTimings extends LinkTimings {
   /** The introduction is repeated if the caller heard less of it than this, in ms. */
-  greetingHeardMs: number;
+  greetingPlayedMs: number;
   /** How long the caller waits for a reply before a filler plays, in ms. */
   fillerAfterMs: number;
   /** A provider without progress for this long counts as lost, in ms. */
@@ -44,7 +44,7 @@ export interface RealtimeSessionDeps {
 export const REALTIME_TIMINGS: RealtimeTimings = {
   ...CONNECTION_TIMINGS,
   retryAfterMs: 300,
-  greetingHeardMs: SESSION_POLICY.introduction.heardAfterMs,
+  greetingPlayedMs: SESSION_POLICY.introduction.heardAfterMs,
   fillerAfterMs: SESSION_POLICY.filler.afterMs,
   lostAfterMs: 8_000,
   renewAfterMs: 50 * 60_000,
@@ -62,7 +62,7 @@ export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDe
       repromptAfterMs: silenceTimeouts.promptAfterMs ?? silence.repromptAfterMs,
       endAfterMs: silenceTimeouts.endAfterMs ?? silence.endAfterMs,
     },
-    introduction: { ...introduction, heardAfterMs: timings.greetingHeardMs },
+    introduction: { ...introduction, heardAfterMs: timings.greetingPlayedMs },
     filler: { ...filler, afterMs: timings.fillerAfterMs },
   };
   const { action, message } = call.voicemail;

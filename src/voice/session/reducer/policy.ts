@@ -34,6 +34,11 @@ export interface SessionPolicy {
     voiceWithWordsMs: number;
     /** Assumed length of words that VAD did not detect. */
     unheardWordsMs: number;
+    /**
+     * How long an open turn keeps the silence timeout from running. People do not speak longer without a pause that
+     * ends their turn, so the turn is a lasting noise, or its end was not reported.
+     */
+    openAtMostMs: number;
   };
   dtmf: {
     /** An entry of DTMF digits is complete when no digit follows for this long. */
@@ -98,6 +103,7 @@ export const SESSION_POLICY: SessionPolicy = {
     stalledAfterMs: 3_500,
     voiceWithWordsMs: 400,
     unheardWordsMs: 500,
+    openAtMostMs: 60_000,
   },
   dtmf: { pauseMs: 3_000, endDigit: '#', maxDigits: 64, minGapMs: 1_500 },
   replies: { atStart: 6, atOnce: 30, oneMoreAfterMs: 2_500, reserve: 3 },

@@ -26,7 +26,7 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
 
 /** Uses today's policy values for settings that did not exist when the session was recorded. */
 function completed(policy: SessionPolicy): SessionPolicy {
-  const { dtmf, voicemail, closing } = SESSION_POLICY;
+  const { turns, dtmf, voicemail, closing } = SESSION_POLICY;
   const { replies }: Partial<SessionPolicy> = policy;
   // Older sessions began with all replies available.
   const allAtStart = { ...SESSION_POLICY.replies, atStart: (replies ?? SESSION_POLICY.replies).atOnce };
@@ -34,6 +34,7 @@ function completed(policy: SessionPolicy): SessionPolicy {
     ...SESSION_POLICY,
     ...policy,
     replies: { ...allAtStart, ...replies },
+    turns: { ...turns, ...policy.turns },
     dtmf: { ...dtmf, ...policy.dtmf },
     voicemail: { ...voicemail, ...policy.voicemail },
     closing: { ...closing, ...policy.closing },

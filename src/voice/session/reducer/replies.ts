@@ -88,11 +88,11 @@ function requestReply(
 /** Adds a note to the chat history and requests a reply to it. */
 export function replyToNote(
   state: SessionState,
-  noteToModel: string,
+  historyText: string,
   atMs: number,
   { as, task, ...digits }: { as?: ItemKind; task?: ReplyTask; digits?: string } = {},
 ): SessionStep {
-  return inOrder([state, [{ type: 'add_to_history', from: 'phone', text: noteToModel, ...digits }]], (next) =>
+  return inOrder([state, [{ type: 'add_to_history', from: 'phone', text: historyText, ...digits }]], (next) =>
     beginReply(next, atMs, { ...(as === undefined ? {} : { as }), ...(task === undefined ? {} : { task }) }),
   );
 }
@@ -100,13 +100,13 @@ export function replyToNote(
 /** Answers the caller's turn: confirms a reply begun early for the same text, and replaces any other. */
 export function replyToTurn(state: SessionState, text: string, atMs: number): SessionStep {
   const { reply } = state;
-  const tellModel: SessionCommand = { type: 'add_to_history', from: 'caller', text };
+  const addToHistory: SessionCommand = { type: 'add_to_history', from: 'caller', text };
   if (reply === undefined || reply.confirmed || reply.heard !== text) {
-    return inOrder([state, [tellModel]], (next) => beginReply(next, atMs, { task: 'answer' }));
+    return inOrder([state, [addToHistory]], (next) => beginReply(next, atMs, { task: 'answer' }));
   }
   const { heard: _, ...confirmed } = { ...reply, confirmed: true };
   return inOrder(
-    [{ ...state, reply: confirmed, mustWrapUp: false }, [tellModel]],
+    [{ ...state, reply: confirmed, mustWrapUp: false }, [addToHistory]],
     (next) => armFiller(next, atMs),
     (next) => [next, [{ type: 'confirm_reply', replyId: reply.id }]],
   );

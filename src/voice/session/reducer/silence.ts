@@ -3,7 +3,7 @@ import { replyToNote } from './replies.js';
 import { mustIntroduce } from './resume.js';
 import { beginClosing } from './closing.js';
 import type { ItemKind } from './kinds.js';
-import { isBusy, type SessionState, type SessionStep } from './state.js';
+import { isAgentBusy, type SessionState, type SessionStep } from './state.js';
 
 const NO_ANSWER = 'The other person has not answered. Introduce yourself again, and ask whether they are there.';
 
@@ -23,15 +23,27 @@ export function itemOver(state: SessionState, kind: ItemKind): SessionState {
   return restartSilence(state, Math.max(state.silence.quietSinceMs, state.playback.lastOverAtMs));
 }
 
-/** When the silence timeout is due; undefined while anyone speaks or a reply is being prepared. */
-export function silenceDueMs(state: SessionState): number | undefined {
-  if (isBusy(state)) return undefined;
-  const { repromptAfterMs, endAfterMs } = state.setup.policy.silence;
-  const { quietSinceMs, prompted } = state.silence;
-  return quietSinceMs + (prompted ? endAfterMs : Math.min(repromptAfterMs, endAfterMs));
+/** Since when both sides are silent. An open turn counts as speech, but only up to a maximum length. */
+function silentSinceMs({ silence, turns, setup }: SessionState): number {
+  if (!turns.isOpen) return silence.quietSinceMs;
+  return Math.max(silence.quietSinceMs, turns.openedAtMs + setup.policy.turns.openAtMostMs);
 }
 
-export function onSilenceTimer(state: SessionState, atMs: number): SessionStep {
+/** When the silence timeout is due; undefined while the agent speaks or a reply is being prepared. */
+export function silenceDueMs(state: SessionState): number | undefined {
+  if (isAgentBusy(state)) return undefined;
+  const { repromptAfterMs, endAfterMs } = state.setup.policy.silence;
+  return silentSinceMs(state) + (state.silence.prompted ? endAfterMs : Math.min(repromptAfterMs, endAfterMs));
+}
+
+/** Drops an open turn, so that it neither interrupts the agent nor delays replies. */
+function withoutOpenTurn(state: SessionState): SessionState {
+  const { voice: _, ...turns } = state.turns;
+  return restartSilence({ ...state, turns: { ...turns, isOpen: false, isVoiced: false } }, silentSinceMs(state));
+}
+
+export function onSilenceTimer(before: SessionState, atMs: number): SessionStep {
+  const state = before.turns.isOpen ? withoutOpenTurn(before) : before;
   const { quietSinceMs } = state.silence;
   if (atMs - quietSinceMs >= state.setup.policy.silence.endAfterMs) {
     const end = { type: 'end', reason: 'silence' } as const;

@@ -100,6 +100,8 @@ export interface SessionState {
     voice?: OpenVoice;
     /** Whether VAD has an open turn, because the caller is speaking or paused a moment ago. */
     isOpen: boolean;
+    /** When the last turn opened. */
+    openedAtMs: number;
     /** Whether VAD detects voice at the moment. */
     isVoiced: boolean;
     lastVoiceAtMs: number;
@@ -156,7 +158,7 @@ export interface SessionState {
     isDetected: boolean;
     waitingSinceMs?: number;
     /** The last tone; `endMs` is in stream time. Absent if no tone was heard, or if speech followed the tone. */
-    tone?: { endMs: number; heardAtMs: number };
+    tone?: { endMs: number; detectedAtMs: number };
     carrierResult?: AnsweredBy;
   };
   closing?: ClosingState;
@@ -176,6 +178,7 @@ export function newSession(setup: SessionSetup): SessionState {
       words: '',
       wordsAtMs: 0,
       isOpen: false,
+      openedAtMs: 0,
       isVoiced: false,
       lastVoiceAtMs: 0,
       overUntilMs: 0,
@@ -236,13 +239,11 @@ export const providerStartsReplies = ({ setup }: SessionState) => setup.capabili
 /** Whether a reply is being made. Replies that wait for the budget or are expected from the provider count, too. */
 export const isReplyRunning = ({ reply, isReplyDue, provider }: SessionState) =>
   isReplyDue || reply?.running === true || provider.awaitedSinceMs !== undefined;
-/** Whether someone speaks, a reply is being prepared, a tool runs, or the session is ending. */
-export const isBusy = (state: SessionState) =>
-  isClosing(state) ||
-  isAgentSpeaking(state) ||
-  isReplyRunning(state) ||
-  state.turns.isOpen ||
-  state.provider.runningTools > 0;
+/** Whether the agent speaks, a reply is being prepared, a tool runs, or the session is ending. */
+export const isAgentBusy = (state: SessionState) =>
+  isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state) || state.provider.runningTools > 0;
+/** Whether the agent is busy or the caller speaks. */
+export const isBusy = (state: SessionState) => isAgentBusy(state) || state.turns.isOpen;
 /** The state in which no reply is expected from the provider. */
 export function withoutAwaitedReply(state: SessionState): SessionState {
   const { awaitedSinceMs: _, ...provider } = state.provider;

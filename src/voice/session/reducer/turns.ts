@@ -31,6 +31,7 @@ export function onVoiceStarted(
   const voice = turns.voice ?? newVoice(ownStartMs, streamMs, atMs - Math.max(0, streamMs - ownStartMs));
   const heard = withTurns(withoutEarlierTone(state, startMs), {
     isOpen: true,
+    openedAtMs: turns.isOpen ? turns.openedAtMs : atMs,
     isVoiced: true,
     lastVoiceAtMs: atMs,
     voice: { ...voice, endMs: streamMs, lastAudioAtMs: atMs, ended: false },

@@ -24,7 +24,7 @@ export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
 
 /** Stores a tone. An answering machine starts recording after a tone, unless its greeting continues. */
 export function onToneHeard(state: SessionState, { streamMs, atMs }: EventOf<'tone_heard'>): SessionState {
-  return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, heardAtMs: atMs } } };
+  return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, detectedAtMs: atMs } } };
 }
 
 /** Forgets an earlier tone if voice follows at this stream time, because the greeting has not ended then. */
@@ -57,7 +57,7 @@ export function voicemailDueMs({ voicemail, turns, setup }: SessionState): numbe
   const latestMs = waitingSinceMs + greetingWithinMs;
   if (turns.isOpen) return latestMs;
   const quietMs = tone !== undefined || carrierResult === 'voicemail' ? quietAfterToneMs : quietWithoutToneMs;
-  const quietSinceMs = Math.max(turns.lastVoiceAtMs, waitingSinceMs, tone?.heardAtMs ?? 0);
+  const quietSinceMs = Math.max(turns.lastVoiceAtMs, waitingSinceMs, tone?.detectedAtMs ?? 0);
   return Math.min(latestMs, quietSinceMs + quietMs);
 }
 
@@ -83,7 +83,7 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
 }
 
 /** Whether a person or a machine answered, as far as known; undefined for an inbound call, which the agent answers. */
-export function whoAnswered({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
+export function answeredByOf({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
   if (setup.isInbound === true) return undefined;
   if (voicemail.isDetected || voicemail.carrierResult === 'voicemail') return 'voicemail';
   return voicemail.carrierResult === 'human' || turns.personTurns > 0 ? 'human' : 'unknown';
@@ -91,12 +91,12 @@ export function whoAnswered({ setup, voicemail, turns }: SessionState): Answered
 
 /** The field `answeredBy` of an engine's result. */
 export function answeredByInResult(state: SessionState): { answeredBy?: AnsweredBy } {
-  const answeredBy = whoAnswered(state);
+  const answeredBy = answeredByOf(state);
   return answeredBy === undefined ? {} : { answeredBy };
 }
 
 /** Stores `answeredBy` as soon as it is known, because the call may continue in another media process. */
 export function storeAnsweredBy(before: SessionState, state: SessionState): SessionStep {
-  const who = whoAnswered(state);
-  return [state, who === undefined || who === whoAnswered(before) ? [] : [{ type: 'store_answered_by', who }]];
+  const who = answeredByOf(state);
+  return [state, who === undefined || who === answeredByOf(before) ? [] : [{ type: 'store_answered_by', who }]];
 }

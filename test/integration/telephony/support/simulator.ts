@@ -20,6 +20,7 @@ export interface SimulatedCall {
   streams: {
     framesSent: number;
     framesLost: number;
+    framesOmitted: number;
     mediaReceived: number;
     clears: number;
     end?: string;

@@ -76,6 +76,14 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
     firstAudioMs: undefined as number | undefined,
     closed: new Promise<number>((resolve) => socket.once('close', resolve)),
     isPlaying: () => buffer.length > 0,
+    /** Whether the line sends no frames while the caller is silent. Its timestamps continue. */
+    omitsSilence: false,
+    /** A number that is added to the timestamps from now on. */
+    timestampsJumpMs: 0,
+    /** Sends nothing for this long, and then all frames at once. */
+    holdBack(ms: number): void {
+      heldUntilMs = performance.now() + ms;
+    },
     /** Queues the caller's speech, 8 kHz mu-law. */
     say(mulaw: Uint8Array): void {
       for (let at = 0; at < mulaw.length; at += 160) {
@@ -102,6 +110,12 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
     },
   };
 
+  let heldUntilMs = 0;
+  const held: object[] = [];
+  const sendFrame = (message: object) => {
+    held.push(message);
+    if (performance.now() >= heldUntilMs) for (const each of held.splice(0)) send(each);
+  };
   const send = (message: object) => socket.readyState === socket.OPEN && socket.send(JSON.stringify(message));
   const echo = (name: string) => {
     line.marksEchoed += 1;
@@ -142,9 +156,12 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
   const ticking = setInterval(() => {
     if (socket.readyState !== socket.OPEN) return clearInterval(ticking);
     for (; frames * FRAME_MS <= performance.now() - startedAt; frames++) {
-      const payload = Buffer.from(speech.shift() ?? SILENCE).toString('base64');
-      const media = { track: 'inbound', chunk: String(frames + 1), timestamp: String(frames * FRAME_MS), payload };
-      send({ event: 'media', sequenceNumber: String(frames + 2), media, streamSid });
+      const words = speech.shift();
+      const payload = Buffer.from(words ?? SILENCE).toString('base64');
+      const timestamp = String(frames * FRAME_MS + line.timestampsJumpMs);
+      const media = { track: 'inbound', chunk: String(frames + 1), timestamp, payload };
+      if (words !== undefined || !line.omitsSilence)
+        sendFrame({ event: 'media', sequenceNumber: String(frames + 2), media, streamSid });
       const playing = buffer.shift();
       if (playing !== undefined && 'frame' in playing) heard.push(playing.frame);
       echoReached();

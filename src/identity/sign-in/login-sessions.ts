@@ -1,5 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
-import type { entryRoutes, joiningRoutes, sessionRoutes } from './contract.js';
+import type { entryRoutes, joiningRoutes, loginSessionRoutes } from './contract.js';
 import type { PortalSession } from './schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
@@ -7,7 +7,7 @@ import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
-import type { Sessions } from '../people/sessions.js';
+import type { LoginSessions } from '../people/login-sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
@@ -15,16 +15,16 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
-import { rememberBrowser } from './known-browsers.js';
+import { storeKnownBrowser } from './known-browsers.js';
 import type { Hashing } from './hashing.js';
 import { auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
-import { sessionView } from './views.js';
+import { loginSessionView } from './views.js';
 
-export interface SessionHandlersDeps {
+export interface LoginSessionHandlersDeps {
   config: Config;
   accounts: Accounts;
   members: Members;
-  sessions: Sessions;
+  sessions: LoginSessions;
   hashing: Hashing;
   passwordRules: PasswordRules;
   limits: PortalLimits;
@@ -34,9 +34,9 @@ export interface SessionHandlersDeps {
 }
 
 /** Handlers for sign-up, log-in, log-out and passwords. */
-export function createSessionHandlers(
-  deps: SessionHandlersDeps,
-): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
+export function createLoginSessionHandlers(
+  deps: LoginSessionHandlersDeps,
+): RouteHandlers<typeof entryRoutes & typeof loginSessionRoutes & typeof joiningRoutes> {
   const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor, keyCreators } =
     deps;
 
@@ -50,7 +50,7 @@ export function createSessionHandlers(
     const { token, expiresAt } = await inTime(ctx, sessions.begin(user));
     setSessionToken(ctx, config, token);
     await auditPerson(auditor, ctx, user, action);
-    return sessionView({ user, account, mode: 'test', expiresAt, config });
+    return loginSessionView({ user, account, mode: 'test', expiresAt, config });
   }
 
   return {
@@ -98,12 +98,12 @@ export function createSessionHandlers(
         return (isOwner ? owner : signedUp) ?? undefined;
       });
       if (user === undefined) throw new ServiceError('UNAUTHORIZED', 'The e-mail address or password is incorrect.');
-      if (!user.unverified) rememberBrowser(ctx, config, email);
+      if (!user.unverified) storeKnownBrowser(ctx, config, email);
       return begin(ctx, user, 'logIn');
     },
 
     readSession({ principal: { user, account, mode, sessionEndsAt } }) {
-      return sessionView({ user, account, mode, expiresAt: sessionEndsAt, config });
+      return loginSessionView({ user, account, mode, expiresAt: sessionEndsAt, config });
     },
 
     async logOut({ ctx, principal: { actor } }) {
@@ -143,7 +143,7 @@ export function createSessionHandlers(
       }
       const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
       setSessionToken(ctx, config, token);
-      return sessionView({ user, account, mode, expiresAt, config });
+      return loginSessionView({ user, account, mode, expiresAt, config });
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Route } from '../contract/route.js';
 import type { ApiContext } from '../context.js';
 import { sendStaticFile, type StaticFile } from '../static-file.js';
 
-interface AnswerOptions {
+interface ResponseOptions {
   /** HTTP status; 200 by default. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
@@ -15,13 +15,13 @@ interface AnswerOptions {
 }
 
 /** Audit information that a handler returns about a change, in addition to the response. */
-export type Change = Pick<AnswerOptions, 'target' | 'unchanged'>;
+export type Change = Pick<ResponseOptions, 'target' | 'unchanged'>;
 
 /** A JSON body with a status, headers or audit information. */
-export class Answer<Body> {
+export class JsonResponse<Body> {
   constructor(
     readonly body: Body | ErrorObject,
-    readonly options: AnswerOptions,
+    readonly options: ResponseOptions,
   ) {}
 }
 
@@ -38,8 +38,8 @@ export class Content<Type extends string, Body extends Piece> {
 }
 
 /** Builds a JSON response. @param body the success body, or an error object with its status in the options */
-export function answer<Body>(body: Body | ErrorObject, options: AnswerOptions): Answer<Body> {
-  return new Answer(body, options);
+export function respond<Body>(body: Body | ErrorObject, options: ResponseOptions): JsonResponse<Body> {
+  return new JsonResponse(body, options);
 }
 
 /** Builds a response of another type. @param options.length bytes of the body, if known for a stream */
@@ -57,12 +57,12 @@ export function content<const Type extends string, Body extends Piece>(
  * @returns what the handler reports about the change
  * @throws Error if a checked body does not match the contract
  */
-export function sendAnswer(ctx: ApiContext, route: Route, given: unknown, checked: boolean): Change {
+export function sendResponse(ctx: ApiContext, route: Route, given: unknown, checked: boolean): Change {
   if (given instanceof Content) {
     sendContent(ctx, given as Content<string, Piece>);
     return {};
   }
-  const { body, options } = given instanceof Answer ? given : { body: given, options: {} as AnswerOptions };
+  const { body, options } = given instanceof JsonResponse ? given : { body: given, options: {} as ResponseOptions };
   if (checked) requireDeclared(route, body, options.status);
   ctx.set(options.headers ?? {});
   ctx.status = options.status ?? 200;

@@ -1,4 +1,4 @@
-import { DEFAULT_MICROS_PER_SECOND, MAX_MICROS_PER_SECOND, type Micros } from './money.js';
+import { DEFAULT_MICROS_PER_SECOND, MAX_MICROS_PER_SECOND, type Micros } from '../money.js';
 
 /** Prices of calls in micro-USD per second. */
 export interface RateDeck {

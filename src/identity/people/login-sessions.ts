@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IdentityDatabase } from '../database.js';
 import { createPeople } from './people.js';
-import type { SessionDocument, UserDocument } from './model.js';
+import type { LoginSessionDocument, UserDocument } from './model.js';
 
 const IDLE_MS = 12 * 3_600_000;
 const MAX_MS = 7 * 24 * 3_600_000;
@@ -10,25 +10,25 @@ const MAX_SESSIONS = 20;
 /** Minimum interval between two recorded uses of a session. */
 const SEEN_RESOLUTION_MS = 60_000;
 
-export type Sessions = ReturnType<typeof createSessions>;
+export type LoginSessions = ReturnType<typeof createLoginSessions>;
 
 /** A valid session and its member. */
-export interface LiveSession {
-  session: SessionDocument;
+export interface LiveLoginSession {
+  session: LoginSessionDocument;
   user: UserDocument;
   /** When the session ends at the latest. */
   expiresAt: Date;
 }
 
 /** Manages sessions of members. Tokens have 256 random bits and are stored as hashes. Nothing is cached. */
-export function createSessions(database: IdentityDatabase) {
+export function createLoginSessions(database: IdentityDatabase) {
   const { sessions } = database;
   const people = createPeople(database);
 
   /**
    * Finds the member of a session. Null if the password has changed, so that a reset ends even a session just starting.
    */
-  async function ownerOf({ userId, credential }: SessionDocument): Promise<UserDocument | null> {
+  async function ownerOf({ userId, credential }: LoginSessionDocument): Promise<UserDocument | null> {
     const user = await people.findById(userId);
     if (!user || (credential !== undefined && credential !== hashOf(user.passwordHash))) return null;
     return user;
@@ -63,9 +63,9 @@ export function createSessions(database: IdentityDatabase) {
     },
 
     /** Finds the valid session of a token, or null. Sessions last 12 h after their last use, at most 7 days. */
-    async find(token: string): Promise<LiveSession | null> {
+    async find(token: string): Promise<LiveLoginSession | null> {
       if (!/^[\w-]{43}$/.test(token)) return null;
-      const session = await sessions.findOne({ _id: hashOf(token) }).lean<SessionDocument>();
+      const session = await sessions.findOne({ _id: hashOf(token) }).lean<LoginSessionDocument>();
       const now = Date.now();
       if (!session || !isInForce(session, now)) return null;
       const user = await ownerOf(session);
@@ -80,7 +80,7 @@ export function createSessions(database: IdentityDatabase) {
      * Finds the member of a session; null if the session is no longer valid. Does not count as a use of the session.
      */
     async userOf(sessionId: string): Promise<UserDocument | null> {
-      const session = await sessions.findOne({ _id: sessionId }).lean<SessionDocument>();
+      const session = await sessions.findOne({ _id: sessionId }).lean<LoginSessionDocument>();
       if (!session || !isInForce(session, Date.now())) return null;
       return ownerOf(session);
     },
@@ -99,7 +99,7 @@ export function createSessions(database: IdentityDatabase) {
   };
 }
 
-function isInForce({ createdAt, lastSeenAt }: SessionDocument, now: number): boolean {
+function isInForce({ createdAt, lastSeenAt }: LoginSessionDocument, now: number): boolean {
   return now - createdAt.getTime() < MAX_MS && now - lastSeenAt.getTime() < IDLE_MS;
 }
 

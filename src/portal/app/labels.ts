@@ -1,0 +1,55 @@
+import type { EndReason } from '../../kernel/call-state.js';
+
+const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
+  callee_hangup: 'Callee hung up',
+  caller_hangup: 'Caller hung up',
+  agent_hangup: 'Agent hung up',
+  api_hangup: 'Ended by request',
+  operator_cancel: 'Canceled by the operator',
+  busy: 'Busy',
+  no_answer: 'No answer',
+  rejected: 'Rejected',
+  invalid_number: 'Invalid number',
+  carrier_failed: 'Failed at the carrier',
+  carrier_unreachable: 'Carrier unreachable',
+  voicemail: 'Voicemail',
+  max_duration: 'Maximum duration reached',
+  silence: 'Silence',
+  balance_exhausted: 'Balance used up',
+  media_failed: 'Audio connection failed',
+  expired: 'Expired',
+  internal_error: 'Internal error',
+};
+
+/** Labels of codes that do not read well as words in sentence case. */
+const LABELS: Readonly<Record<string, string>> = {
+  CANCELLED: 'Canceled',
+  stream_started: 'Audio started',
+  stream_ended: 'Audio ended',
+  hold: 'Money held',
+  hold_refused: 'No money held',
+  refusal: 'Reason',
+  attempt: 'Webhook attempt',
+  under_way: 'In progress',
+  end_foreseen: 'End scheduled',
+  result: 'Result stored',
+  billed_micros: 'Billed',
+  sip_code: 'SIP code',
+  http_status: 'HTTP status',
+};
+
+/** Returns the label of a code of the API, such as a status, an event or the name of a detail. */
+export function labelOf(code: string): string {
+  const words = code.toLowerCase().replaceAll(/[_-]/g, ' ');
+  return LABELS[code] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+}
+
+export function endReasonLabel(endReason: EndReason | undefined): string {
+  return endReason === undefined ? '' : END_REASON_LABELS[endReason];
+}
+
+/** Returns who spoke a turn. Transcripts name the other person `caller`, in calls of both directions. */
+export function speakerLabel(speaker: 'agent' | 'caller', direction: 'inbound' | 'outbound'): string {
+  if (speaker === 'agent') return 'Agent';
+  return direction === 'outbound' ? 'Callee' : 'Caller';
+}
