@@ -22,7 +22,8 @@ describe('the demo with one self-hosted server for speech to text, the model and
         STT_BASE_URL: baseUrl,
         STT_MODEL: 'whisper-small',
         LLM_BASE_URL: baseUrl,
-        LLM_MODEL: 'test-model',
+        // The fake of the model knows only names of OpenAI.
+        LLM_MODEL: 'gpt-6-luna',
         TTS_PROVIDER: 'openai',
         TTS_BASE_URL: baseUrl,
         TTS_MODEL: 'kokoro',
