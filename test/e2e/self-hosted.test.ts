@@ -18,9 +18,16 @@ describe('the demo with one self-hosted server for speech to text, the model and
       command: 'demo',
       args: ['--engine', 'pipeline'],
       env: {
-        ...{ STT_PROVIDER: 'openai', STT_BASE_URL: baseUrl, STT_MODEL: 'whisper-small' },
-        ...{ LLM_BASE_URL: baseUrl, LLM_MODEL: 'test-model' },
-        ...{ TTS_PROVIDER: 'openai', TTS_BASE_URL: baseUrl, TTS_MODEL: 'kokoro', TTS_VOICES: 'amber=af_heart' },
+        STT_PROVIDER: 'openai',
+        STT_BASE_URL: baseUrl,
+        STT_MODEL: 'whisper-small',
+        LLM_BASE_URL: baseUrl,
+        // The fake of the model knows only names of OpenAI.
+        LLM_MODEL: 'gpt-6-luna',
+        TTS_PROVIDER: 'openai',
+        TTS_BASE_URL: baseUrl,
+        TTS_MODEL: 'kokoro',
+        TTS_VOICES: 'amber=af_heart',
       },
     });
     const code = await demo.exited;

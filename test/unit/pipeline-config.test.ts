@@ -52,9 +52,14 @@ describe('the configuration of the pipeline engine', () => {
     const server = 'http://127.0.0.1:8000/v1';
     const selfHosted = {
       ENGINE: 'pipeline',
-      ...{ STT_PROVIDER: 'openai', STT_BASE_URL: server, STT_MODEL: 'whisper' },
-      ...{ LLM_BASE_URL: server, LLM_MODEL: 'llama' },
-      ...{ TTS_PROVIDER: 'openai', TTS_BASE_URL: server, TTS_MODEL: 'kokoro' },
+      STT_PROVIDER: 'openai',
+      STT_BASE_URL: server,
+      STT_MODEL: 'whisper',
+      LLM_BASE_URL: server,
+      LLM_MODEL: 'llama',
+      TTS_PROVIDER: 'openai',
+      TTS_BASE_URL: server,
+      TTS_MODEL: 'kokoro',
     };
     const { engines } = parseConfig(selfHosted);
     for (const account of [engines.pipeline?.stt, engines.pipeline?.llm, engines.pipeline?.tts]) {

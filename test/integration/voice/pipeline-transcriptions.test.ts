@@ -72,8 +72,11 @@ describe('the pipeline engine with an OpenAI-compatible STT', () => {
     await startGreetedCall(['Well | it is a long story.']);
     const well = withoutSilence(await pipeline.speak('Well'));
     const story = withoutSilence(await pipeline.speak('it is a long story'));
-    line.say(Buffer.concat([well, silence(480), ...Array.from({ length: 8 }, () => story)]));
+    const before = pipeline.chat.requests.length;
+    line.say(Buffer.concat([well, silence(580), ...Array.from({ length: 10 }, () => story)]));
     await eventually(() => line.agentTurns().length === 2, 30_000);
+    const asked = pipeline.chat.requests.slice(before).map(({ messages }) => messages.at(-1)?.content);
+    expect(asked.at(-1)).toBe('Well it is a long story.');
     expect(line.callerTurns()).toEqual(['Well it is a long story.']);
   });
 
@@ -153,7 +156,11 @@ describe('STT by transcriptions', () => {
       onInterim: tell('interim'),
       onProbableEnd: tell('probable end'),
       onTurnContinued: () => tell('continued')(''),
-      onEnd: tell('end'),
+      onEnd(text) {
+        tell('end')(text);
+        // The session does so at the end of each turn.
+        stream.discardTurn();
+      },
       onActivity: () => tell('alive')(''),
       onBilled: (seconds) => (billed += seconds),
       onLost: ({ message }) => tell('lost')(message),
@@ -279,14 +286,14 @@ describe('STT by transcriptions', () => {
     const digit = await speak('seven');
     fake.unscripted = 'Seven.';
     for (let count = 0; count < 15; count += 1) {
-      push(digit, silence(440));
-      await eventually(() => fake.requests.length === 0 || told.length > 0);
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      push(digit, silence(520));
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
     push(silence(400));
     await eventually(() => told.some((event) => event.startsWith('end ')));
-    const spoken = (15 * (digit.length + 440 * 8)) / 8_000;
+    const spoken = (15 * (digit.length + 520 * 8)) / 8_000;
     expect(told.filter((event) => event.startsWith('end '))).toEqual(['end Seven.']);
+    expect(fake.requests.length).toBeGreaterThan(2);
     expect(billed).toBeLessThan(3 * spoken);
   });
 

@@ -143,7 +143,7 @@ function faultOf(
   if (form.get('model') === 'unknown-model') return { status: 404, reason: 'the model is not installed' };
   if (!/^[a-z]{2}$/.test(nameOf(form.get('language')))) return { status: 400, reason: 'language is not ISO-639-1' };
   if (form.get('response_format') !== 'json') return { status: 400, reason: 'response_format is not json' };
-  if (!/\.wav$/.test(nameOf(form.get('file')))) return { status: 400, reason: 'the file has no extension' };
+  if (!nameOf(form.get('file')).endsWith('.wav')) return { status: 400, reason: 'the file has no extension' };
   if (pcm === undefined) return { status: 400, reason: 'the file is not a WAV file of telephone audio' };
   return pcm.length < 0.1 * SAMPLE_RATE ? { status: 400, reason: 'audio_too_short' } : undefined;
 }
