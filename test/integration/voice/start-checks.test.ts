@@ -97,6 +97,18 @@ describe('the check of models and keys at start', () => {
     for (const name of ['LLM_MODEL: ', 'STT_MODEL: ', 'ELEVENLABS_API_KEY: ']) expect(message).toContain(name);
   });
 
+  it('names STT_MODEL and STT_API_KEY of OpenAI-compatible transcriptions', async () => {
+    const { env, chat } = await openPipelineProviders();
+    const openai: Env = { ...env, STT_PROVIDER: 'openai', STT_BASE_URL: `http://127.0.0.1:${chat.port}/v1` };
+    const right = { ...openai, STT_API_KEY: 'llm-key', STT_MODEL: 'test-model' };
+    expect(await checkAtStart(right)).toMatchObject({ message: undefined, warnings: [] });
+    expect((await checkAtStart({ ...right, STT_MODEL: 'x' })).message).toContain('STT_MODEL: ');
+    expect((await checkAtStart({ ...openai, STT_MODEL: 'test-model' })).message).toBe(
+      'The configuration is invalid. STT_API_KEY: the provider at STT_BASE_URL needs a key. Set STT_API_KEY to a valid key ' +
+        'of this provider.',
+    );
+  });
+
   it('names TTS_MODEL and TTS_API_KEY of an OpenAI-compatible text to speech', async () => {
     const { env } = await openPipelineProviders();
     const speech = fakes.kept(await openFakeOpenAiSpeech());

@@ -1,4 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { Agent } from 'undici';
+import { parseConfig } from '../../../src/platform/config/config.js';
+import { createTts } from '../../../src/voice/engines/pipeline/tts/tts-providers.js';
 import { elevenLabsError, send, type FakeAccountVoice } from './fakes/provider-lists';
 import { checkAtStart, createFakeProviders, type Env } from './support/start-checks-harness';
 
@@ -58,6 +61,27 @@ describe('the voices of ElevenLabs', () => {
     expect(few.voices).toEqual({ amber: 'own', cobalt: 'own', slate: 'own', copper: 'own' });
     const { voices: one } = await checkVoices([voice('only', 'female')]);
     expect(one).toEqual({ amber: 'only', cobalt: 'only', slate: 'only', copper: 'only' });
+  });
+
+  it('without an id use the first id in TTS_VOICES', async () => {
+    const { env, tts } = await openPipelineProviders();
+    const settings = parseConfig({ ...env, TTS_VOICES: 'cobalt=first,amber=second' }).engines.pipeline?.tts;
+    if (settings === undefined) throw new Error('the pipeline is not configured');
+    const dispatcher = new Agent();
+    const speech = createTts(settings, { dispatcher });
+    for (const name of ['amber', 'slate']) await new Promise<void>((resolve) => speak(name, resolve));
+    expect(tts.urls.map(({ pathname }) => pathname.split('/')[3])).toEqual(['second', 'first']);
+    expect(() => createTts({ ...settings, voices: {}, defaultVoice: undefined }, { dispatcher })).toThrow(
+      'Set TTS_VOICES',
+    );
+    await dispatcher.destroy();
+
+    function speak(name: string, onDone: () => void): void {
+      const events = { onAudio: () => undefined, onSpoken: () => undefined, onDone, onLost: onDone };
+      const stream = speech.open(name, 'en-US', events);
+      stream.say('Hello.');
+      stream.finish();
+    }
   });
 
   it('are required: an account without voices is a fault', async () => {

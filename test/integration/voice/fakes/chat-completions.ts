@@ -173,7 +173,7 @@ export async function openFakeChat(): Promise<FakeChat> {
     conclusions: [],
     requests: [],
     abandoned: 0,
-    lists: fakeLists('llm-key', ['test-model']),
+    lists: fakeLists('llm-key', ['gpt-6-luna', 'test-model']),
   });
   return fake;
 }
