@@ -27,6 +27,8 @@ export type SelfHosted = Awaited<ReturnType<typeof openSelfHosted>>;
 export async function openSelfHosted() {
   const transcriptions = await openFakeTranscriptions();
   const chat = await openFakeChat();
+  // The models of a self-hosted server are not OpenAI's.
+  chat.rejects = () => undefined;
   const recognizer = createGrammarStt();
   const synthesizer = createSynthesizer();
   const authorizations: (string | undefined)[] = [];
