@@ -27,7 +27,7 @@ export type SelfHosted = Awaited<ReturnType<typeof openSelfHosted>>;
 export async function openSelfHosted() {
   const transcriptions = await openFakeTranscriptions();
   const chat = await openFakeChat();
-  // A self-hosted server has its own models, so OpenAI's rules for models do not apply.
+  // The models of a self-hosted server are not OpenAI's.
   chat.rejects = () => undefined;
   const recognizer = createGrammarStt();
   const synthesizer = createSynthesizer();
