@@ -142,7 +142,9 @@ export interface OpenAiRealtimeSettings {
   transcriptionModel: string;
   /** Chat model that summarizes a call and extracts its output parameters. */
   conclusionModel: string;
-  turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
+  turnDetection:
+    | { type: 'server_vad'; silenceMs: number }
+    | { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' };
 }
 
 /** @throws Error at start-up if the default engine is not configured, or the pipeline engine only in part */

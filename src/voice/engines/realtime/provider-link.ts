@@ -4,7 +4,7 @@ import type { EngineCall } from '../port.js';
 import { estimateTokens } from '../../models/token-estimate.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
-import type { ClientEvent, ServerEvent } from './protocol.js';
+import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
 import { buildSession, socketUrl } from './provider-settings.js';
 
 export interface LinkTimings extends ConnectionTimings {
@@ -45,7 +45,7 @@ export function createProviderLink(p: {
   let readySinceMs = 0;
   let retrying: NodeJS.Timeout | undefined;
   let over = false;
-  let session: Record<string, unknown> = {};
+  let session: FullSessionSettings | undefined;
   let unsent: ClientEvent[] = [];
 
   function connect(how: 'first' | 'again' | 'renewed'): void {
@@ -86,7 +86,7 @@ export function createProviderLink(p: {
    */
   function send(event: ClientEvent): void {
     if (ready) return connection?.send(event);
-    if (event.type !== 'conversation.item.create' || event.item['type'] !== 'message') return;
+    if (event.type !== 'conversation.item.create' || event.item.type !== 'message') return;
     unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
@@ -114,7 +114,7 @@ export function createProviderLink(p: {
     /** Age of the session, in ms. */
     ageMs: () => (ready ? performance.now() - readySinceMs : 0),
     /** Estimates the tokens of the session's instructions and tools, which are the input of its first response. */
-    promptTokens: () => estimateTokens(JSON.stringify([session['instructions'], session['tools']])),
+    promptTokens: () => estimateTokens(JSON.stringify([session?.instructions, session?.tools])),
     /** Records that the provider works, so that the link may reconnect after the next outage. */
     markHealthy(): void {
       attempts = 1;

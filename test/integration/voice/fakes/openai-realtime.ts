@@ -23,6 +23,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     speed: 4,
     refusesTruncation: false,
     failResponses: 0,
+    failBeforeCreated: 0,
     emptyResponses: 0,
     failsCancelled: false,
     lateTranscripts: false,
