@@ -1,6 +1,7 @@
 import { Agent } from 'undici';
+import { createResponsesModel } from '../../../src/voice/engines/pipeline/llm/openai-responses.js';
 import { createChatModel } from '../../../src/voice/engines/pipeline/llm/chat-completions.js';
-import type { ChatDelta } from '../../../src/voice/engines/pipeline/ports.js';
+import type { ChatDelta, ChatModel } from '../../../src/voice/engines/pipeline/ports.js';
 import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
 import { createElevenLabsTts } from '../../../src/voice/engines/pipeline/tts/elevenlabs.js';
 import { openProviderConnection } from '../../../src/voice/engines/realtime/connection.js';
@@ -94,15 +95,11 @@ describe('the messages of a provider that omits fields or sends them as null', (
     expect(told).toEqual(['160 bytes', '160 bytes', 'done']);
   });
 
-  it('are read for a language model', async () => {
-    const events = [
-      { choices: null },
-      { choices: [{ index: 0, delta: null, finish_reason: null }] },
-      { choices: [{ index: 0, delta: { content: 'Yes.', tool_calls: null } }] },
-      { choices: [{ index: 0, delta: { tool_calls: [{ index: null, id: 'c', type: 'function', function: null }] } }] },
-      { choices: [{ index: 0, delta: { tool_calls: [{ function: { name: 'look_up', arguments: '{}' } }] } }] },
-      { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: null },
-    ];
+  /** Returns the reply of a language model that answers every request with these events. */
+  async function replyOf(
+    create: (account: { baseUrl: string; apiKey: string; model: string }, deps: { dispatcher: Agent }) => ChatModel,
+    events: readonly object[],
+  ): Promise<ChatDelta[]> {
     loopback = await openLoopback({
       onRequest(_, response) {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -113,9 +110,38 @@ describe('the messages of a provider that omits fields or sends them as null', (
     const account = { baseUrl: `http://127.0.0.1:${loopback.port}/v1`, apiKey: 'key', model: 'any' };
     const question = { messages: [], tools: [], mayCallTools: true, signal: AbortSignal.timeout(5_000) };
     const deltas: ChatDelta[] = [];
-    for await (const delta of createChatModel(account, { dispatcher }).stream(question)) deltas.push(delta);
-    await dispatcher.close();
-    expect(deltas).toEqual([
+    try {
+      for await (const delta of create(account, { dispatcher }).stream(question)) deltas.push(delta);
+    } finally {
+      await dispatcher.close();
+    }
+    return deltas;
+  }
+
+  it('are read for a language model with responses', async () => {
+    const search = { type: 'tool_search_call', id: 's', call_id: null, arguments: { query: 'x' } };
+    const call = { type: 'function_call', id: 'f', call_id: 'c', name: 'look_up', arguments: '{}' };
+    const events = [
+      { type: 'response.created', response: { id: 'r', usage: null } },
+      { type: 'response.output_item.done', output_index: 0, item: search },
+      { type: 'response.output_item.done', output_index: 1, item: call },
+      { type: 'response.completed', response: { id: 'r', error: null, usage: null } },
+    ];
+    expect(await replyOf(createResponsesModel, events)).toEqual([
+      { kind: 'tool', request: { id: 'c', name: 'look_up', arguments: '{}' } },
+    ]);
+  });
+
+  it('are read for a language model with chat completions', async () => {
+    const events = [
+      { choices: null },
+      { choices: [{ index: 0, delta: null, finish_reason: null }] },
+      { choices: [{ index: 0, delta: { content: 'Yes.', tool_calls: null } }] },
+      { choices: [{ index: 0, delta: { tool_calls: [{ index: null, id: 'c', type: 'function', function: null }] } }] },
+      { choices: [{ index: 0, delta: { tool_calls: [{ function: { name: 'look_up', arguments: '{}' } }] } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: null },
+    ];
+    expect(await replyOf(createChatModel, events)).toEqual([
       { kind: 'text', text: 'Yes.' },
       { kind: 'arguments', text: '{}' },
       { kind: 'tool', request: { id: 'c', name: 'look_up', arguments: '{}' } },
