@@ -91,8 +91,12 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
   const { createCallMediaServer } = await import('./calls/media.js');
   const { createConfiguredEngines } = await import('./voice/engines/configured-engines.js');
+  const { withCheckedProviders } = await import('./voice/engines/start-checks/check-providers.js');
+  // Only media processes use the providers of engines, so only they ask them.
+  const checked = await withCheckedProviders(deps.config, deps);
   const { config, database, gateway } = await openServices(deps);
-  const server = createCallMediaServer({ ...deps, config, database, gateway, engines: createConfiguredEngines(deps) });
+  const engines = createConfiguredEngines({ ...deps, config: checked });
+  const server = createCallMediaServer({ ...deps, config, database, gateway, engines });
   await server.listen();
   return { close: () => closeAll(server, gateway, database) };
 }

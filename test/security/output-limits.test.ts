@@ -81,7 +81,7 @@ describe('the output of a model', () => {
     expect(requests.map((question) => question['max_tokens'])).toEqual([undefined, 8_192]);
   });
 
-  it.each(['max_completion_tokens', 'max_tokens'])(
+  it.each(['max_completion_tokens', 'max_tokens', 'reasoning_effort'])(
     'keeps the field that its server accepts when a tool of one account is rejected: a tool named %s',
     async (name) => {
       // The server acts as a reasoning model: of the two fields for the maximum number of tokens, it accepts only the

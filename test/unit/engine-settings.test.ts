@@ -4,6 +4,8 @@ import { createUsageMeter } from '../../src/voice/engines/engine-usage.js';
 import { wordsHeard } from '../../src/voice/results/played-words.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 
+const KEYS = { OPENAI_API_KEY: 'o', DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e' };
+
 describe('the settings of engines', () => {
   it('reject a default engine without its key at start-up', () => {
     expect(() => parseConfig({ ENGINE: 'openai-realtime' })).toThrow('ENGINE=openai-realtime needs OPENAI_API_KEY.');
@@ -25,6 +27,27 @@ describe('the settings of engines', () => {
     for (const wrong of ['32', 'a=b', 'a=1;b=2', 'A=1', 'a=-1']) {
       expect(() => parseConfig({ ENGINE_PRICES: wrong })).toThrow(/ENGINE_PRICES/);
     }
+  });
+
+  it('name no model by default whose end OpenAI has announced', () => {
+    const { openaiRealtime, pipeline } = parseConfig(KEYS).engines;
+    const { model, transcriptionModel, conclusionModel } = openaiRealtime ?? {};
+    const models = [model, transcriptionModel, conclusionModel, pipeline?.llm.model];
+    expect(models).toEqual(['gpt-realtime-2.1', 'gpt-transcribe', 'gpt-6-luna', 'gpt-6-luna']);
+    // The deprecated values in the types of the npm package openai 7.57.0.
+    const retiring =
+      /^(gpt-realtime(-mini)?|gpt-audio-mini|whisper-1|gpt-4o.*|gpt-4\.1.*|gpt-5(-mini|-nano)?|gpt-5\.1|gpt-5\.4-nano|o[134].*)$/;
+    for (const name of models) expect(name).not.toMatch(retiring);
+  });
+
+  it('choose a reasoning effort only if the operator does', () => {
+    const chosen = (env: Record<string, string>) => {
+      const { openaiRealtime, pipeline } = parseConfig({ ...KEYS, ...env }).engines;
+      return [openaiRealtime?.reasoningEffort, pipeline?.llm.reasoningEffort];
+    };
+    expect(chosen({})).toEqual([undefined, undefined]);
+    expect(chosen({ LLM_REASONING_EFFORT: 'low' })).toEqual(['low', 'low']);
+    expect(() => chosen({ LLM_REASONING_EFFORT: 'some' })).toThrow(/LLM_REASONING_EFFORT/);
   });
 
   it('select the turn detection', () => {

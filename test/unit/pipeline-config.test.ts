@@ -23,11 +23,13 @@ describe('the configuration of the pipeline engine', () => {
       TTS_PROVIDER: 'openai',
       TTS_API_KEY: 't',
       TTS_BASE_URL: 'http://127.0.0.1:9/v1/',
+      TTS_MODEL: 'kokoro',
     });
     expect(engines.pipeline?.tts).toMatchObject({
       provider: 'openai',
       apiKey: 't',
       baseUrl: 'http://127.0.0.1:9/v1',
+      model: 'kokoro',
     });
   });
 
@@ -75,6 +77,15 @@ describe('the configuration of the pipeline engine', () => {
     });
   });
 
+  it('has no voice ids of ElevenLabs, whose voices differ by account, and uses the first one for voices without an id', () => {
+    const ttsOf = (env: NodeJS.ProcessEnv) => parseConfig({ ...KEYS, ...env }).engines.pipeline?.tts;
+    expect(ttsOf({})).toMatchObject({ voices: {}, defaultVoice: undefined });
+    const voices = { cobalt: 'first', amber: 'second' };
+    expect(ttsOf({ TTS_VOICES: 'cobalt=first,amber=second' })).toMatchObject({ voices, defaultVoice: 'first' });
+    const openai = ttsOf({ TTS_PROVIDER: 'openai', TTS_API_KEY: 't', TTS_MODEL: 'm', TTS_VOICES: 'cobalt=ash' });
+    expect(openai).toMatchObject({ voices: { cobalt: 'ash', slate: 'ash', copper: 'echo' }, defaultVoice: 'coral' });
+  });
+
   it('accepts only agents with languages that its STT model supports', () => {
     const german = { voice: 'amber', language: 'de-DE', engine: 'pipeline' };
     const nova = parseConfig({ ...KEYS });
@@ -104,6 +115,10 @@ describe('the configuration of the pipeline engine', () => {
       'The pipeline engine needs ELEVENLABS_API_KEY with TTS_PROVIDER=elevenlabs.',
     ],
     [{ ...KEYS, TTS_PROVIDER: 'openai' }, 'The pipeline engine needs TTS_API_KEY with TTS_PROVIDER=openai.'],
+    [
+      { ...KEYS, TTS_PROVIDER: 'openai', TTS_API_KEY: 't' },
+      'TTS_PROVIDER=openai needs TTS_MODEL: a model of the server at TTS_BASE_URL.',
+    ],
     [{ ...KEYS, TTS_BASE_URL: 'https://api.elevenlabs.io' }, 'TTS_BASE_URL must begin with wss://'],
     [{ ...KEYS, STT_BASE_URL: 'https://api.deepgram.com' }, 'STT_BASE_URL must begin with wss:// or ws://'],
     [{ ...KEYS, STT_PROVIDER: 'openai' }, 'needs STT_API_KEY with STT_PROVIDER=openai and TTS_PROVIDER=elevenlabs.'],

@@ -1,132 +1,7 @@
-import { z } from 'zod';
-import { ENGINE_NAMES, type EngineName } from '../../kernel/engines.js';
+import type { EngineName } from '../../kernel/engines.js';
 import { withoutTrailing } from '../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
-
-const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
-
-const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
-
-/** Environment variables of the engines. */
-export const engineVariables = {
-  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
-    description:
-      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](conversation.md#openai-realtime) or [`pipeline`](conversation.md#pipeline); test calls always use `offline-demo`',
-    production: 'openai-realtime',
-  }),
-  ENGINE_PRICES: z
-    .string()
-    .regex(
-      /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
-      'must be a comma-separated list of prices, like realtime_output_audio_tokens=64',
-    )
-    .default('')
-    .describe(
-      '[price of each unit of usage](conversation.md#what-it-costs) in micro-USD, from which a call’s engine cost is computed',
-    ),
-  OPENAI_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'turns on `openai-realtime`; required by `ENGINE=openai-realtime`', production: '' }),
-  OPENAI_BASE_URL: url
-    .default('https://api.openai.com/v1')
-    .meta({ description: 'base URL of OpenAI’s interfaces or of a compatible server', shown: 'OpenAI’s' }),
-  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime').describe('model that conducts the conversation'),
-  OPENAI_TRANSCRIPTION_MODEL: z
-    .string()
-    .min(1)
-    .default('gpt-4o-mini-transcribe')
-    .describe('model that transcribes the caller'),
-  OPENAI_CONCLUSION_MODEL: z
-    .string()
-    .min(1)
-    .default('gpt-4.1-mini')
-    .describe('model that summarizes a call and extracts its output parameters'),
-  OPENAI_TURN_DETECTION: z
-    .enum(['server_vad', 'semantic_vad'])
-    .default('server_vad')
-    .describe(
-      'how the end of the caller’s turn is detected: by silence with `server_vad`, by meaning with `semantic_vad`',
-    ),
-  OPENAI_VAD_SILENCE_MS: z.coerce
-    .number()
-    .int()
-    .min(200)
-    .max(3_000)
-    .default(500)
-    .describe('milliseconds of silence that end a turn with `server_vad`'),
-  OPENAI_VAD_EAGERNESS: z
-    .enum(['low', 'medium', 'high', 'auto'])
-    .default('auto')
-    .describe('how soon `semantic_vad` ends a turn: `low`, `medium`, `high` or `auto`'),
-  STT_PROVIDER: z
-    .enum(['deepgram', 'openai'])
-    .default('deepgram')
-    .describe(
-      'speech to text of `pipeline`: `deepgram`, or `openai` for an OpenAI-compatible `/audio/transcriptions`, such as a self-hosted Whisper server',
-    ),
-  DEEPGRAM_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'key of speech to text with `STT_PROVIDER=deepgram`; turns on [`pipeline`](conversation.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
-    ),
-  STT_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(`key of speech to text with \`STT_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
-  STT_BASE_URL: z.url().optional().meta({ description: 'base URL of speech to text', shown: 'the provider’s own' }),
-  STT_MODEL: z.string().min(1).optional().meta({
-    description:
-      'model of speech to text. A `flux-…` model of Deepgram detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
-    shown: '`nova-3`, with `openai` `gpt-transcribe`',
-  }),
-  LLM_PROVIDER: z
-    .enum(['openai', 'openai-responses'])
-    .default('openai')
-    .describe(
-      'protocol of the language model of `pipeline`: `openai` for `/chat/completions`, or `openai-responses` for `/responses`',
-    ),
-  LLM_API_KEY: z.string().min(1).optional().describe(`key of the language model of \`pipeline\`; ${OPTIONAL_KEY}`),
-  LLM_BASE_URL: url.default('https://api.openai.com/v1').meta({
-    description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
-    shown: 'OpenAI’s',
-  }),
-  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('language model of `pipeline`'),
-  TTS_PROVIDER: z
-    .enum(['elevenlabs', 'openai'])
-    .default('elevenlabs')
-    .describe('text to speech of `pipeline`: `elevenlabs`, or `openai` for an OpenAI-compatible `/audio/speech`'),
-  ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
-  TTS_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(`key of text to speech with \`TTS_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
-  TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
-  TTS_MODEL: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
-  TTS_VOICES: z
-    .string()
-    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=21m00Tcm4TlvDq8ikWAM')
-    .default('')
-    .meta({ description: 'the provider’s id for each voice, such as `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
-  ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
-    .enum(['true', 'false'])
-    .transform((value) => value === 'true')
-    .default(false)
-    .describe(
-      'lets `offline-demo` call real people. Without it, `CARRIER=twilio` requires another `ENGINE`, and agents cannot name `offline-demo`',
-    ),
-};
-
-type EngineVariables = z.output<z.ZodObject<typeof engineVariables>>;
+import type { EngineVariables } from './engine-variables.js';
 
 interface EngineConfig {
   engines: ReturnType<typeof engineSettings>;
@@ -142,6 +17,8 @@ export interface OpenAiRealtimeSettings {
   transcriptionModel: string;
   /** Chat model that summarizes a call and extracts its output parameters. */
   conclusionModel: string;
+  /** Set if the operator chose the reasoning effort of the chat model. */
+  reasoningEffort?: string;
   turnDetection:
     | { type: 'server_vad'; silenceMs: number }
     | { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' };
@@ -164,6 +41,10 @@ export function engineSettings(values: EngineVariables) {
   };
 }
 
+function reasoningOf({ LLM_REASONING_EFFORT: reasoningEffort }: EngineVariables): { reasoningEffort?: string } {
+  return reasoningEffort === undefined ? {} : { reasoningEffort };
+}
+
 function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings | undefined {
   if (values.OPENAI_API_KEY === undefined) return undefined;
   return {
@@ -172,6 +53,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
     model: values.OPENAI_REALTIME_MODEL,
     transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
     conclusionModel: values.OPENAI_CONCLUSION_MODEL,
+    ...reasoningOf(values),
     turnDetection:
       values.OPENAI_TURN_DETECTION === 'server_vad'
         ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
@@ -189,13 +71,13 @@ interface ProviderAccount {
 /** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
   stt: ProviderAccount & { provider: 'deepgram' | 'openai' };
-  llm: ProviderAccount & { provider: 'openai' | 'openai-responses' };
+  llm: ProviderAccount & { provider: 'openai' | 'openai-responses'; reasoningEffort?: string };
   tts: ProviderAccount & {
     provider: 'elevenlabs' | 'openai';
     /** The provider's voice id for each of our voices. */
     voices: Record<string, string>;
-    /** The provider's voice id for voices that are not in `voices`. */
-    defaultVoice: string;
+    /** The provider's voice id for voices that are not in `voices`. Absent if `voices` is empty. */
+    defaultVoice: string | undefined;
   };
 }
 
@@ -233,14 +115,17 @@ const TTS_PROVIDERS = {
     key: 'ELEVENLABS_API_KEY',
     baseUrl: 'wss://api.elevenlabs.io',
     model: 'eleven_flash_v2_5',
-    defaultVoice: '21m00Tcm4TlvDq8ikWAM',
-    voices: { cobalt: 'pNInz6obpgDQGcFmaJgB', slate: 'JBFqnCBsd6RMkjVDRZzb', copper: 'ErXwobaYiN019PkySvjV' },
+    // No voice belongs to every account. Without TTS_VOICES, media processes use voices that the account has.
+    defaultVoice: undefined,
+    voices: {},
   },
   openai: {
     key: 'TTS_API_KEY',
     keyIsOptional: true,
     baseUrl: 'https://api.openai.com/v1',
-    model: 'gpt-4o-mini-tts',
+    // No default: OpenAI shuts down all its models for /audio/speech on 2027-01-06 and offers no successor there
+    // (SpeechModel in the npm package openai 7.57.0; https://developers.openai.com/api/docs/guides/text-to-speech).
+    model: undefined,
     defaultVoice: 'coral',
     voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
   },
@@ -272,19 +157,31 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   }
   assertScheme('STT', values.STT_PROVIDER, sttUrl, stt.baseUrl);
   assertScheme('TTS', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
+  const ttsModel = values.TTS_MODEL ?? tts.model;
+  if (ttsModel === undefined) {
+    throw new Error(
+      'TTS_PROVIDER=openai needs TTS_MODEL: a model of the server at TTS_BASE_URL. OpenAI itself stops its speech models on 2027-01-06.',
+    );
+  }
   const account = ({ key }: { key: ProviderKey }, address: string) => ({
     baseUrl: bare(address),
     apiKey: values[key] ?? '',
   });
+  const voices = Object.fromEntries(list(values.TTS_VOICES).map(textPairOf));
   return {
     stt: { provider: values.STT_PROVIDER, ...account(stt, sttUrl), model: values.STT_MODEL ?? stt.model },
-    llm: { provider: values.LLM_PROVIDER, ...account(llm, llmUrl), model: values.LLM_MODEL },
+    llm: {
+      provider: values.LLM_PROVIDER,
+      ...account(llm, llmUrl),
+      model: values.LLM_MODEL,
+      ...reasoningOf(values),
+    },
     tts: {
       provider: values.TTS_PROVIDER,
       ...account(tts, ttsUrl),
-      model: values.TTS_MODEL ?? tts.model,
-      voices: { ...tts.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
-      defaultVoice: tts.defaultVoice,
+      model: ttsModel,
+      voices: { ...tts.voices, ...voices },
+      defaultVoice: tts.defaultVoice ?? Object.values(voices)[0],
     },
   };
 }

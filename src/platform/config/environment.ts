@@ -4,7 +4,7 @@ import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
 import { carrierVariables } from './carrier-variables.js';
 import { nameserverList, portList } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
-import { engineVariables } from './engines.js';
+import { engineVariables } from './engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');

@@ -17,7 +17,7 @@ const ASSUMED_PRICES: EnginePrices = {
   realtime_input_audio_tokens: 32,
   realtime_cached_text_tokens: 0.4,
   realtime_cached_audio_tokens: 0.4,
-  realtime_output_text_tokens: 16,
+  realtime_output_text_tokens: 24,
   realtime_output_audio_tokens: 64,
   transcription_input_tokens: 1.25,
   transcription_output_tokens: 5,

@@ -1,14 +1,14 @@
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
 import type { ChatRequest } from './chat-protocol.js';
 import { bearer } from './http-api.js';
-import { createOutputLimit } from './output-limit.js';
+import type { ReasoningSettings } from './reasoning-effort.js';
+import { createRequestParameters } from './request-parameters.js';
 
-export interface ChatSettings {
+export interface ChatSettings extends ReasoningSettings {
   /** Base URL of an OpenAI-compatible API, such as `https://api.openai.com/v1`. */
   baseUrl: string;
   /** Empty if the server needs none. */
   apiKey: string;
-  model: string;
 }
 
 /** Maximum length of a response. */
@@ -75,19 +75,19 @@ export async function requestJson(settings: ChatSettings, question: JsonQuestion
 }
 
 async function post(settings: ChatSettings, signal: AbortSignal, body: ChatRequest): Promise<Completion> {
-  const limit = createOutputLimit(MAX_CONCLUSION_TOKENS);
-  const request = (tokens: Record<string, number>) =>
+  const parameters = createRequestParameters(settings, MAX_CONCLUSION_TOKENS);
+  const request = (fields: object) =>
     fetch(`${settings.baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { ...bearer(settings.apiKey), 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, ...tokens }),
+      body: JSON.stringify({ ...body, ...fields }),
       redirect: 'error',
       signal,
     });
   let response: Response | undefined;
   let text: string;
   try {
-    response = await limit.send(request);
+    response = await parameters.send(request);
     text = response.bodyUsed ? '' : await textOf(response);
   } catch (error) {
     if (signal.aborted || error instanceof ChatError) throw error;

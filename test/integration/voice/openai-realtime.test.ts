@@ -20,7 +20,7 @@ describe('the realtime engine', () => {
       audio: {
         input: {
           format: { type: 'audio/pcmu' },
-          transcription: { model: 'gpt-4o-mini-transcribe', language: 'en' },
+          transcription: { model: 'gpt-transcribe', languages: ['en'] },
           turn_detection: {
             type: 'server_vad',
             silence_duration_ms: 500,
@@ -33,6 +33,14 @@ describe('the realtime engine', () => {
     });
     expect(update?.session?.tools?.map(({ name }) => name)).toEqual(['look_up', 'answering_machine']);
     expect(update?.session?.instructions).toContain('Say in your first sentence that you are an AI assistant.');
+    expect(call.session().errors).toEqual([]);
+  });
+
+  it('names the one language of the call to an older transcription model', async () => {
+    call = await placeRealtimeCall({ env: { OPENAI_TRANSCRIPTION_MODEL: 'gpt-4o-mini-transcribe' } });
+    await call.greeted();
+    const transcription = { model: 'gpt-4o-mini-transcribe', language: 'en' };
+    expect(call.sent('session.update')[0]?.session?.audio?.input?.transcription).toEqual(transcription);
     expect(call.session().errors).toEqual([]);
   });
 

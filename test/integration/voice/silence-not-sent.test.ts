@@ -74,6 +74,33 @@ describe('a carrier that sends no frames while the caller is silent', () => {
   );
 });
 
+describe('words that arrive after silence has taken their place', () => {
+  const synthesizer = createSynthesizer();
+  afterAll(() => synthesizer.close());
+
+  it.each(ENGINES)(
+    'are answered once, by %s',
+    async (_, open) => {
+      const setup = await open();
+      const { engine } = setup;
+      const media = await openMediaFixture(engine === undefined ? {} : { engine });
+      const call = await media.placeCall();
+      const line = await media.openLine(call);
+      const speakers = async () => ((await media.results.find(call.callId))?.turns ?? []).map(({ speaker }) => speaker);
+      await eventually(async () => (await speakers()).length === 1 && !line.isPlaying(), 30_000);
+      line.holdBack(1_500);
+      line.say(await synthesizer.speak('Yes, that is fine.', 'rms'));
+      await eventually(async () => (await speakers()).length >= 3 && !line.isPlaying(), 20_000);
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(await speakers()).toEqual(['agent', 'caller', 'agent']);
+      line.hangUp();
+      await media.close();
+      await setup.close();
+    },
+    90_000,
+  );
+});
+
 describe('the recording of a stream', () => {
   const { factory } = createScriptedEngine();
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

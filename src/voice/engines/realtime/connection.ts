@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
+import type { ProviderFault } from './caller-transcription.js';
 import { parseMessage } from './protocol.js';
 import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
 
@@ -20,6 +21,8 @@ export interface ConnectionHandlers {
   onEvent(event: ServerEvent): void;
   /** Called when the connection has failed; at most once, and never after `close`. */
   onLost(why: string): void;
+  /** Called instead of `onLost` if the provider rejected the session settings. */
+  onRejected(why: string, error: ProviderFault): void;
 }
 
 export interface ProviderConnection {
@@ -71,10 +74,14 @@ export function openProviderConnection(p: {
     clearInterval(pinging);
   }
 
-  function lose(why: string): void {
-    if (over) return;
+  function drop(): void {
     finish();
     socket.terminate();
+  }
+
+  function lose(why: string): void {
+    if (over) return;
+    drop();
     handlers.onLost(why);
   }
 
@@ -108,7 +115,9 @@ export function openProviderConnection(p: {
       return handlers.onReady();
     }
     if (!ready && event.type === 'error' && [SESSION_EVENT, null, undefined].includes(event.error.event_id)) {
-      return lose(`the provider rejected the session settings: ${event.error.code ?? event.error.type}`);
+      const why = `the provider rejected the session settings: ${event.error.code ?? event.error.type}`;
+      drop();
+      return handlers.onRejected(why, event.error);
     }
     handlers.onEvent(event);
   }

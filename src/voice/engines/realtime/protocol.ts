@@ -50,7 +50,13 @@ const EVENTS = z.discriminatedUnion('type', [
   z.object({ type: z.literal('session.updated') }),
   z.object({
     type: z.literal('error'),
-    error: z.object({ type: fallback(text, ''), code: text.nullish(), event_id: text.nullish() }),
+    error: z.object({
+      type: fallback(text, ''),
+      code: text.nullish(),
+      event_id: text.nullish(),
+      message: text.nullish(),
+      param: text.nullish(),
+    }),
   }),
   z.object({ type: z.literal('input_audio_buffer.speech_started'), audio_start_ms: z.number(), item_id: id }),
   z.object({ type: z.literal('input_audio_buffer.speech_stopped'), audio_end_ms: z.number(), item_id: id }),

@@ -2,6 +2,7 @@ import type { TranscriptTurn } from '../port.js';
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { EngineCall } from '../port.js';
 import { estimateTokens } from '../../models/token-estimate.js';
+import type { CallerTranscription, ProviderFault } from './caller-transcription.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
 import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
@@ -13,16 +14,20 @@ export interface LinkTimings extends ConnectionTimings {
 }
 
 export interface LinkHandlers {
-  /** @param how `first` in this call; `again` after an outage; `renewed` before the provider's session limit */
-  onReady(how: 'first' | 'again' | 'renewed'): void;
+  onReady(how: SessionStart): void;
   onEvent(event: ServerEvent): void;
   /** Called when the connection was lost and will be restored. */
   onOutage(why: string): void;
+  /** Called when the provider rejected the transcription model. The call continues without transcription. */
+  onTranscriberRejected(why: string): void;
   /** Called when the connection is lost for good. */
   onGone(why: string): void;
   /** The conversation so far, for a new provider session. */
   transcriptSoFar(): readonly TranscriptTurn[];
 }
+
+/** How a session begins: `first` in this call; `again` after an outage; `renewed` before the provider's session limit. */
+type SessionStart = 'first' | 'again' | 'renewed';
 
 /** Maximum messages kept while there is no provider session. */
 const MAX_KEPT = 20;
@@ -31,10 +36,11 @@ const MAX_KEPT = 20;
 export function createProviderLink(p: {
   settings: OpenAiRealtimeSettings;
   call: EngineCall;
+  transcription: CallerTranscription;
   handlers: LinkHandlers;
   timings: Partial<LinkTimings> & Pick<LinkTimings, 'retryAfterMs'>;
 }) {
-  const { settings, call, handlers, timings } = p;
+  const { settings, call, transcription, handlers, timings } = p;
   let connection: ProviderConnection | undefined;
   let ready = false;
   let begun = false;
@@ -48,11 +54,11 @@ export function createProviderLink(p: {
   let session: FullSessionSettings | undefined;
   let unsent: ClientEvent[] = [];
 
-  function connect(how: 'first' | 'again' | 'renewed'): void {
+  function connect(how: SessionStart): void {
     attempts += 1;
     generation += 1;
     const resumed = begun ? { turns: handlers.transcriptSoFar(), unnoticed: how === 'renewed' } : undefined;
-    session = buildSession(settings, call, resumed);
+    session = buildSession(settings, call, transcription.isOn(), resumed);
     connection = openProviderConnection({
       url: socketUrl(settings),
       apiKey: settings.apiKey,
@@ -63,13 +69,13 @@ export function createProviderLink(p: {
           ready = true;
           renewing = false;
           readySinceMs = performance.now();
-          const first = !begun;
-          begun = true;
           for (const event of unsent.splice(0)) connection?.send(event);
-          handlers.onReady(first ? 'first' : how);
+          handlers.onReady(begun ? how : 'first');
+          begun = true;
         },
         onEvent: (event) => handlers.onEvent(event),
         onLost: lost,
+        onRejected: (why, error) => rejected(why, error, how),
       },
     });
   }
@@ -101,6 +107,14 @@ export function createProviderLink(p: {
     }
     handlers.onOutage(why);
     if (!over) retrying = setTimeout(() => connect('again'), timings.retryAfterMs);
+  }
+
+  /** Replaces a session that was rejected because of transcription; the provider may close the old connection. */
+  function rejected(why: string, error: ProviderFault, how: SessionStart): void {
+    if (!transcription.endAfter(error)) return lost(why);
+    handlers.onTranscriberRejected(why);
+    attempts -= 1;
+    connect(how);
   }
 
   return {

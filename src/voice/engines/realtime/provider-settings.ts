@@ -12,6 +12,12 @@ export const PREFIX_MS = 300;
 
 const TELEPHONE = { type: 'audio/pcmu' } as const;
 
+/**
+ * Transcription models that take a list of languages in place of one language (AudioTranscription in the npm package
+ * `openai` 7.57.0; https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe).
+ */
+const TAKES_LANGUAGES = /^gpt-(live-)?transcribe/;
+
 /** The provider's WebSocket URL, derived from its HTTP base URL. */
 export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
   return `${baseUrl.replace(/^http/, 'ws')}/realtime?model=${encodeURIComponent(model)}`;
@@ -19,12 +25,14 @@ export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
 
 /**
  * The provider's session settings for a call.
+ * @param transcribes whether the provider transcribes the caller
  * @param resumed set for a session that continues a call: the transcript so far, and whether the caller noticed no
  * interruption, because the session before it was replaced on purpose
  */
 export function buildSession(
   settings: OpenAiRealtimeSettings,
   call: EngineCall,
+  transcribes: boolean,
   resumed: { turns: readonly TranscriptTurn[]; unnoticed: boolean } | undefined,
 ): FullSessionSettings {
   const values = call.resume?.values ?? emptyValues(call.outputTemplate);
@@ -38,12 +46,17 @@ export function buildSession(
     audio: {
       input: {
         format: TELEPHONE,
-        transcription: { model: settings.transcriptionModel, language: call.language.split('-')[0] ?? call.language },
+        ...(transcribes ? { transcription: transcription(settings, call) } : {}),
         turn_detection: turnDetection(settings, true),
       },
       output: { format: TELEPHONE, voice: findVoice(call.voice).openai },
     },
   };
+}
+
+function transcription({ transcriptionModel: model }: OpenAiRealtimeSettings, call: EngineCall) {
+  const [language = call.language] = call.language.split('-');
+  return TAKES_LANGUAGES.test(model) ? { model, languages: [language] } : { model, language };
 }
 
 /** The session update that lets the provider answer each turn without a request, or makes it only listen. */

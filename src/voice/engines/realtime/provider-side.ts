@@ -4,6 +4,7 @@ import { createToolRounds } from '../../session/tool-rounds.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import { createCallerAudio } from './caller-audio.js';
+import { createCallerTranscription } from './caller-transcription.js';
 import { createProviderTurns } from './provider-turns.js';
 import { createProviderPerformer } from './performer.js';
 import type { ClientEvent } from './protocol.js';
@@ -35,9 +36,11 @@ export function openProviderSide(p: ProviderSideDeps) {
   const send = (event: ClientEvent) => link.send(event);
   const setAutoReply = (answers: boolean) =>
     send({ type: 'session.update', session: autoReplySettings(settings, answers) });
+  const transcription = createCallerTranscription(settings);
   const link = createProviderLink({
     settings,
     call,
+    transcription,
     timings,
     handlers: {
       onReady(how) {
@@ -51,6 +54,11 @@ export function openProviderSide(p: ProviderSideDeps) {
       onOutage(why) {
         logger.warn({ callId, why }, 'provider connection lost; reconnecting');
         forget();
+      },
+      onTranscriberRejected(why) {
+        const { transcriptionModel } = settings;
+        logger.warn({ callId, why, transcriptionModel }, 'transcription model rejected; the call has no caller words');
+        turns.expectNoTranscripts();
       },
       onGone(why) {
         logger.error({ callId, why }, 'provider session lost for good');
@@ -76,6 +84,8 @@ export function openProviderSide(p: ProviderSideDeps) {
   return {
     link,
     responses,
+    /** Whether the provider transcribes the caller. */
+    transcribes: transcription.isOn,
     perform: createProviderPerformer({ ...p, link, responses, speech, tools, setAutoReply }),
     onCallerAudio: (frame: Uint8Array, timestampMs: number) => caller.push(frame, timestampMs),
     giveUpClosing: () => events.giveUpClosing(),

@@ -20,6 +20,7 @@ export function createProviderTurns(dispatch: (what: SessionEventBody) => void) 
   /** Differences between the provider's audio time and stream time: from audio time `fromMs` on, add `byMs`. */
   let shifts: { fromMs: number; byMs: number }[] = [];
   let givenMs = 0;
+  let transcribed = true;
 
   function onStream(audioMs: number): number {
     const shift = shifts.findLast(({ fromMs }) => fromMs <= audioMs) ?? shifts[0];
@@ -63,7 +64,11 @@ export function createProviderTurns(dispatch: (what: SessionEventBody) => void) 
       const turn = turns.get(itemId);
       if (turn !== undefined) turn.endMs = Math.max(turn.startMs, endMs);
       dispatch({ type: 'turn_over', endMs });
+      if (!transcribed) emitTurn(itemId, NOT_TRANSCRIBED);
     },
+
+    /** Call this when the provider will not transcribe the turns. */
+    expectNoTranscripts: () => void (transcribed = false),
 
     /**
      * The provider made the audio of a turn an item of the conversation. If we requested this before it detected the end
@@ -83,7 +88,7 @@ export function createProviderTurns(dispatch: (what: SessionEventBody) => void) 
     onTranscript: emitTurn,
     onTranscriptionFailed: (itemId: string) => emitTurn(itemId, NOT_TRANSCRIBED),
     /** Whether transcripts are missing. */
-    isWaiting: () => turns.size > 0,
+    isWaiting: () => transcribed && turns.size > 0,
 
     /** Call this at the end of the call. Turns without a transcript are marked as not transcribed. */
     finish(): void {

@@ -11,6 +11,7 @@ import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
 export type RealtimeSession = ReturnType<typeof startRealtimeSession>;
 
 const TICK_MS = 200;
+const NO_CALLER_WORDS = 'The other person’s words are missing, because the transcription model was rejected.';
 
 /** Runs one call with the provider's realtime session: turns its messages into events, and commands into messages. */
 export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall, sink: EngineSink) {
@@ -56,10 +57,9 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
 
   /** @param counted resolves when the usage of the last response is counted */
   async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
-    const { baseUrl, apiKey, conclusionModel: model } = deps.settings;
-    const chat = { baseUrl, apiKey, model };
+    const { baseUrl, apiKey, conclusionModel: model, reasoningEffort } = deps.settings;
     const conclusion = await concludeCall({
-      chat,
+      chat: { baseUrl, apiKey, model, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) },
       call,
       turns: transcriptSoFar(),
       withinMs,
@@ -67,8 +67,10 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       logger: deps.logger,
     });
     await counted;
+    const misses = !provider.transcribes() && transcriptSoFar().some(({ speaker }) => speaker === 'caller');
     return {
       ...conclusion,
+      ...(misses ? { summary: `${conclusion.summary} ${NO_CALLER_WORDS}` } : {}),
       ...answeredByInResult(state()),
       usage: usageSoFar(),
       ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),

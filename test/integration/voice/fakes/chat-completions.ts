@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
+import { chatRejection, type OpenAiRejection } from './openai-models';
+import { answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
 interface WireMessage {
   role: string;
@@ -37,10 +39,17 @@ export interface FakeChat extends Loopback {
    */
   values: Record<string, unknown>;
   summary: string;
+  /** The errors with which the server rejects requests: OpenAI's, unless a test stands in for another server. */
+  rejects: (body: Record<string, unknown>) => OpenAiRejection | undefined;
+  /** Bodies of the rejected requests. */
+  rejected: Record<string, unknown>[];
+  /** Bodies of the requests for a conclusion. */
+  conclusions: Record<string, unknown>[];
   /** Bodies of the streamed requests. */
-  requests: { messages: WireMessage[]; tools?: { function: { name: string } }[] }[];
+  requests: { messages: WireMessage[]; tools?: { function: { name: string } }[]; reasoning_effort?: string }[];
   /** The number of streamed responses that the client aborted. */
   abandoned: number;
+  lists: FakeLists;
 }
 
 interface CompletionUsage {
@@ -94,18 +103,28 @@ export function completionOf(content: string, usage: Omit<CompletionUsage, 'tota
 }
 
 /**
- * The `/chat/completions` route of a chat model. It streams scripted responses in small chunks, including tool calls.
+ * The `/chat/completions` route of a chat model. It streams scripted responses in small chunks, including tool calls,
+ * and rejects requests as OpenAI does.
  */
 export async function openFakeChat(): Promise<FakeChat> {
   const loopback = await openLoopback({
     onRequest(request, response) {
+      if (fake.hanging || answerOpenAiLists(request, response, fake.lists)) return;
       void bodyOf(request).then((body) => {
         if (fake.hanging) return;
+        const rejection = fake.rejects(body);
+        if (rejection !== undefined) return reject(rejection, body, response);
         if (body['response_format'] !== undefined) return conclude(body, response);
         return void answer(body as FakeChat['requests'][number], response);
       });
     },
   });
+
+  function reject({ status, error }: OpenAiRejection, body: Record<string, unknown>, response: ServerResponse): void {
+    fake.rejected.push(body);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error }));
+  }
 
   async function answer(body: FakeChat['requests'][number], response: ServerResponse): Promise<void> {
     fake.requests.push(body);
@@ -185,6 +204,7 @@ export async function openFakeChat(): Promise<FakeChat> {
   }
 
   function conclude(body: Record<string, unknown>, response: ServerResponse): void {
+    fake.conclusions.push(body);
     const format = body['response_format'] as {
       json_schema: { schema: { properties: Record<string, { properties?: Record<string, unknown> }> } };
     };
@@ -201,8 +221,12 @@ export async function openFakeChat(): Promise<FakeChat> {
     faults: [],
     values: {},
     summary: 'The appointment was talked about.',
+    rejects: chatRejection,
+    rejected: [],
+    conclusions: [],
     requests: [],
     abandoned: 0,
+    lists: fakeLists('llm-key', ['test-model']),
   });
   return fake;
 }

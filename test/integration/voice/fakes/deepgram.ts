@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { decodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import { openLoopback, type Loopback } from './loopback';
+import { answerDeepgramLists, fakeLists, type FakeLists } from './provider-lists';
 
 const FRAME_MS = 20;
 const FRAME_BYTES = 160;
@@ -45,6 +46,7 @@ export interface FakeDeepgram extends Loopback {
   controls: string[];
   /** Number of connections that were closed because they were idle. */
   idleCloses: number;
+  lists: FakeLists;
 }
 
 /** The messages of `/v1/listen`. `test/provider-types` proves that the official SDK can receive them. */
@@ -131,6 +133,9 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
 
   const pending: SttFault[] = [];
   const loopback = await openLoopback({
+    onRequest(request, response) {
+      if (!fake.hanging && !answerDeepgramLists(request, response, fake.lists)) response.writeHead(404).end();
+    },
     rejectUpgrade({ url }) {
       const { pathname, searchParams } = new URL(url ?? '', 'ws://fake');
       const language = searchParams.get('language');
@@ -150,6 +155,7 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     authorizations: [],
     controls: [],
     idleCloses: 0,
+    lists: fakeLists('stt-key', ['nova-3-general', 'nova-2-general', 'flux-general-en', 'flux-general-multi']),
   });
   return fake;
 }

@@ -4,6 +4,7 @@ import { decodeMulaw, encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import type { ConversationItem } from '../../../../src/voice/engines/realtime/protocol.js';
 import type { ScriptedTurn } from '../engine-contract';
+import { transcriptionFault, type TranscriptionSettings } from './openai-models';
 import { functionCall, responseOf, USAGE, type FakeServerEvent } from './openai-realtime-events';
 
 /** Faults of the provider. A test may change them at any time. */
@@ -34,6 +35,8 @@ export interface Nastiness {
   failsCancelled: boolean;
   /** The provider sends the final transcript of the caller's speech only after the response is done. */
   lateTranscripts: boolean;
+  /** The provider rejects a session with transcription: `answers` with an error, or also `closes` the socket. */
+  refusesTranscription: 'answers' | 'closes' | undefined;
 }
 
 /** An event that the client sent, with the fields that the tests read. */
@@ -45,7 +48,11 @@ export interface ClientEvent {
     instructions?: string;
     tools?: { name: string }[];
     audio?: {
-      input?: { format?: { type?: string }; turn_detection?: Record<string, unknown> | null };
+      input?: {
+        format?: { type?: string };
+        turn_detection?: Record<string, unknown> | null;
+        transcription?: TranscriptionSettings | null;
+      };
       output?: { format?: { type?: string }; voice?: string };
     };
   };
@@ -102,6 +109,7 @@ export function openSession(p: {
   let instructions = '';
   let silenceMs = 500;
   let answers = true;
+  let transcribes = false;
   let count = 0;
   let heardMs = 0;
   let loudFrames = 0;
@@ -120,12 +128,9 @@ export function openSession(p: {
       socket.send(JSON.stringify({ event_id: id('event'), ...event }));
   }
 
-  function fail(code: string, message: string, eventId?: string): void {
+  function fail(code: string, message: string, eventId?: string, param: string | null = null): void {
     errors.push(code);
-    send({
-      type: 'error',
-      error: { type: 'invalid_request_error', code, message, param: null, event_id: eventId ?? null },
-    });
+    send({ type: 'error', error: { type: 'invalid_request_error', code, message, param, event_id: eventId ?? null } });
   }
 
   function onEvent(event: ClientEvent): void {
@@ -170,13 +175,25 @@ export function openSession(p: {
     if (session?.type !== 'realtime' || beta || formats.some((type) => type !== undefined && type !== 'audio/pcmu')) {
       return fail('invalid_value', 'Invalid session', eventId);
     }
+    const { transcription, turn_detection: detection } = session.audio?.input ?? {};
+    if (transcription) {
+      const fault = nasty.refusesTranscription
+        ? { code: 'invalid_model', message: `Model "${transcription.model}" is not supported.`, param: null }
+        : transcriptionFault(transcription, detection !== null);
+      if (fault !== undefined) {
+        fail(fault.code, fault.message, eventId, fault.param);
+        // livekit/agents-js issue 1756: OpenAI closes some sockets with this code after the error.
+        if (nasty.refusesTranscription === 'closes') socket.close(4000, `invalid_request_error.${fault.code}`);
+        return undefined;
+      }
+    }
+    if (transcription !== undefined) transcribes = transcription !== null;
     instructions = session.instructions ?? instructions;
-    const detection = session.audio?.input?.turn_detection;
     if (detection !== undefined) {
       silenceMs = Number(detection?.['silence_duration_ms'] ?? silenceMs);
       answers = detection?.['create_response'] !== false;
     }
-    send({ type: 'session.updated', session: { ...session, type: 'realtime' } });
+    return send({ type: 'session.updated', session: { ...session, type: 'realtime' } });
   }
 
   /** Sends the audio that was produced before the cancellation arrived. */
@@ -225,22 +242,22 @@ export function openSession(p: {
     const turn = turns.shift();
     send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: heardMs, item_id: itemId });
     send({ type: 'input_audio_buffer.committed', previous_item_id: null, item_id: itemId });
-    later(
-      () =>
-        send({
-          type: 'conversation.item.input_audio_transcription.completed',
-          item_id: itemId,
-          content_index: 0,
-          transcript: turn?.hears ?? 'Something was said.',
-          usage: { type: 'tokens', input_tokens: 10, output_tokens: 5, total_tokens: 15 },
-        }),
-      60,
-    );
+    if (transcribes) later(() => sendTranscript(itemId, turn?.hears ?? 'Something was said.'), 60);
     if (!createsResponse) return;
     const waitMs = nasty.stallMs;
     nasty.stallMs = 0;
     if (waitMs === 0) respond(turn, null);
     else later(() => respond(turn, null), waitMs);
+  }
+
+  function sendTranscript(itemId: string, transcript: string): void {
+    send({
+      type: 'conversation.item.input_audio_transcription.completed',
+      item_id: itemId,
+      content_index: 0,
+      transcript,
+      usage: { type: 'tokens', input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+    });
   }
 
   /**

@@ -5,8 +5,10 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { ScriptedTurn } from '../engine-contract';
 import { completionOf } from './chat-completions';
+import { chatRejection, realtimeModelFault } from './openai-models';
 import { openSession } from './openai-realtime-session';
 import type { FakeSession, Nastiness } from './openai-realtime-session';
+import { answerOpenAiLists, fakeLists } from './provider-lists';
 
 export type FakeRealtime = Awaited<ReturnType<typeof startFakeRealtime>>;
 
@@ -28,6 +30,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     emptyResponses: 0,
     failsCancelled: false,
     lateTranscripts: false,
+    refusesTranscription: undefined,
     ...options,
   };
   const sessions: FakeSession[] = [];
@@ -39,23 +42,31 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     text: chatAnswer({ summary: 'The appointment was talked about.', values: {} }),
   });
   let upgrades = 0;
+  const lists = fakeLists('test-key', ['gpt-realtime', 'gpt-4o-mini-transcribe', 'gpt-4.1-mini']);
 
   const http = createServer(answer);
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
+    if (!nasty.hangs && answerOpenAiLists(request, response, lists)) return;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       if (nasty.hangs) return;
       const body = Buffer.concat(chunks).toString('utf8');
       conclusions.push({ body, authorization: request.headers.authorization });
-      const { status, text, breaksOff } =
-        request.url === '/v1/chat/completions' ? conclusion(body) : { status: 404, text: '{"error":{}}' };
+      const { status, text, breaksOff } = conclusionOf(request, body);
       response.writeHead(status, { 'content-type': 'application/json' });
       if (breaksOff) response.write(text.slice(0, 20), () => response.destroy());
       else response.end(text);
     });
+  }
+
+  function conclusionOf({ url }: IncomingMessage, body: string): ReturnType<typeof conclusion> {
+    if (url !== '/v1/chat/completions') return { status: 404, text: '{"error":{}}' };
+    const rejection = chatRejection(JSON.parse(body) as Record<string, unknown>);
+    if (rejection === undefined) return conclusion(body);
+    return { status: rejection.status, text: JSON.stringify({ error: rejection.error }) };
   }
 
   http.on('upgrade', (request, socket, head) => {
@@ -69,7 +80,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
       socket.end(`HTTP/1.1 ${status ?? 400} No\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    later(() => sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket)), nasty.upgradeMs);
+    later(() => sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket, request)), nasty.upgradeMs);
   });
 
   function later(act: () => void, ms: number): void {
@@ -80,7 +91,13 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     timers.add(timer);
   }
 
-  function open(socket: WebSocket): void {
+  function open(socket: WebSocket, { url = '' }: IncomingMessage): void {
+    const fault = realtimeModelFault(new URL(url, 'ws://fake').searchParams.get('model') ?? '');
+    if (fault !== undefined) {
+      const error = { type: 'invalid_request_error', ...fault, param: null, event_id: null };
+      socket.send(JSON.stringify({ type: 'error', event_id: 'event_1', error }));
+      return socket.close(4000, `invalid_request_error.${fault.code}`);
+    }
     const turns = script;
     script = [];
     sessions.push(openSession({ socket, turns, nasty, later }));
@@ -93,6 +110,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     nasty,
     sessions,
     conclusions,
+    lists,
     baseUrl: `http://127.0.0.1:${port}/v1`,
     upgrades: () => upgrades,
     /** Sets the responses to the caller's turns of the next session. */

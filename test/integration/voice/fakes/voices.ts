@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import { encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
+import { answerElevenLabsLists, answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
 /** How long one character of speech lasts. */
 export const MS_PER_CHARACTER = 50;
@@ -27,6 +28,7 @@ export interface FakeVoice extends Loopback {
   delayMs: number;
   /** Whether each audio chunk comes with its words. */
   alignment: boolean;
+  lists: FakeLists;
 }
 
 function tone(ms: number, rate: number): Int16Array {
@@ -41,6 +43,7 @@ function state(loopback: Loopback): FakeVoice {
     urls: [],
     delayMs: 0,
     alignment: true,
+    lists: fakeLists('tts-key', ['test-voice-v2_5'], [{ voice_id: 'voice-amber' }, { voice_id: 'voice-default' }]),
   });
 }
 
@@ -61,6 +64,9 @@ export type FakeStreamInputAnswer =
 export async function openFakeElevenLabs(): Promise<FakeVoice> {
   const fake: FakeVoice = state(
     await openLoopback({
+      onRequest(request, response) {
+        if (!fake.hanging && !answerElevenLabsLists(request, response, fake.lists)) response.writeHead(404).end();
+      },
       rejectUpgrade() {
         const status = fake.refusals.shift();
         return status === undefined ? undefined : { status };
@@ -115,6 +121,7 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
   const fake: FakeVoice = state(
     await openLoopback({
       onRequest(request, response) {
+        if (!fake.hanging && answerOpenAiLists(request, response, fake.lists)) return;
         fake.urls.push(new URL(request.url ?? '', 'http://fake'));
         void bodyOf(request).then((body) => speak(String(body['input']), response));
       },

@@ -24,6 +24,8 @@ export interface PipelineOptions {
   silence?: Partial<SilenceTimeouts>;
   timeouts?: PipelineTimeouts;
   prices?: Record<string, number>;
+  /** Changes to the settings of the chat model. */
+  llm?: Partial<PipelineSettings['llm']>;
 }
 
 export type PipelineHarness = Awaited<ReturnType<typeof openPipeline>>;
@@ -52,7 +54,8 @@ export async function openPipeline(options: PipelineOptions = {}) {
       provider: options.llmProvider ?? 'openai',
       baseUrl: `http://127.0.0.1:${options.llmProvider === 'openai-responses' ? responses.port : chat.port}/v1`,
       apiKey: 'llm-key',
-      model: 'test-model',
+      model: 'gpt-6-luna',
+      ...options.llm,
     },
     tts: {
       provider,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import type { ChatRequest, ChatRequestMessage, ChatRequestTool } from '../../../models/chat-protocol.js';
-import { createOutputLimit } from '../../../models/output-limit.js';
+import { createRequestParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
@@ -50,10 +50,10 @@ export function createChatModel(
   deps: { dispatcher: Dispatcher; timeoutMs?: number },
 ): ChatModel {
   const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
-  const limit = createOutputLimit(MAX_REPLY_TOKENS);
+  const parameters = createRequestParameters(account, MAX_REPLY_TOKENS);
 
   async function post(body: Omit<ChatRequest, 'model'>, signal: AbortSignal): Promise<Response> {
-    const response = await limit.send((tokens) => request({ model: account.model, ...tokens, ...body }, signal));
+    const response = await parameters.send((fields) => request({ model: account.model, ...fields, ...body }, signal));
     return accepted(response);
   }
 

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
+import { reasoningEfforts } from '../../../models/reasoning-effort.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
@@ -75,17 +76,13 @@ interface ResponsesTool {
   strict: false;
 }
 
-interface ResponsesSettings extends ChatSettings {
-  /** The reasoning effort to ask for; absent for the model's default. */
-  reasoningEffort?: string;
-}
-
 /** An LLM behind OpenAI's `/responses` endpoint, where reasoning models may call tools. */
 export function createResponsesModel(
-  account: ResponsesSettings,
+  account: ChatSettings,
   deps: { dispatcher: Dispatcher; timeoutMs?: number },
 ): ChatModel {
   const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
+  const [effort] = reasoningEfforts(account);
   return {
     async *stream({ messages, tools, mayCallTools, signal }) {
       const watch = watchSilence(signal, timeoutMs);
@@ -100,7 +97,7 @@ export function createResponsesModel(
           // The provider must not keep conversations.
           store: false,
           max_output_tokens: MAX_REPLY_TOKENS,
-          ...(account.reasoningEffort === undefined ? {} : { reasoning: { effort: account.reasoningEffort } }),
+          ...(effort === undefined ? {} : { reasoning: { effort } }),
           ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
           ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
         };

@@ -18,10 +18,16 @@ const PROVIDERS: Record<TtsSettings['provider'], CreateTts> = {
   openai: createOpenAiTts,
 };
 
-/** Creates the configured TTS. @param deps.timeoutMs how long TTS may send nothing before it counts as lost */
+/**
+ * Creates the configured TTS.
+ * @param deps.timeoutMs how long TTS may send nothing before it counts as lost
+ * @throws Error if there is no voice
+ */
 export function createTts(
   { provider, voices, defaultVoice, ...account }: TtsSettings,
   deps: { dispatcher: Dispatcher; timeoutMs?: number },
 ): TextToSpeech {
-  return PROVIDERS[provider]({ ...account, voiceIdOf: (name) => voices[name] ?? defaultVoice }, deps);
+  const fallback = defaultVoice ?? Object.values(voices)[0];
+  if (fallback === undefined) throw new Error('Text to speech has no voice. Set TTS_VOICES.');
+  return PROVIDERS[provider]({ ...account, voiceIdOf: (name) => voices[name] ?? fallback }, deps);
 }

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { ENGINE_NAMES } from '../../kernel/engines.js';
+
+const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
+
+const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
+
+/**
+ * Environment variables of the engines. OpenAI's models are ones without an announced shutdown in the types of the npm
+ * package `openai` 7.57.0 (ChatModel, RealtimeSessionCreateRequest, AudioTranscription).
+ */
+export const engineVariables = {
+  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
+    description:
+      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](conversation.md#openai-realtime) or [`pipeline`](conversation.md#pipeline); test calls always use `offline-demo`',
+    production: 'openai-realtime',
+  }),
+  ENGINE_PRICES: z
+    .string()
+    .regex(
+      /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
+      'must be a comma-separated list of prices, like realtime_output_audio_tokens=64',
+    )
+    .default('')
+    .describe(
+      '[price of each unit of usage](conversation.md#what-it-costs) in micro-USD, from which a call’s engine cost is computed',
+    ),
+  OPENAI_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'turns on `openai-realtime`; required by `ENGINE=openai-realtime`', production: '' }),
+  OPENAI_BASE_URL: url
+    .default('https://api.openai.com/v1')
+    .meta({ description: 'base URL of OpenAI’s interfaces or of a compatible server', shown: 'OpenAI’s' }),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime-2.1').describe('model that conducts the conversation'),
+  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-transcribe').describe('model that transcribes the caller'),
+  OPENAI_CONCLUSION_MODEL: z
+    .string()
+    .min(1)
+    .default('gpt-6-luna')
+    .describe('model that summarizes a call and extracts its output parameters'),
+  OPENAI_TURN_DETECTION: z
+    .enum(['server_vad', 'semantic_vad'])
+    .default('server_vad')
+    .describe(
+      'how the end of the caller’s turn is detected: by silence with `server_vad`, by meaning with `semantic_vad`',
+    ),
+  OPENAI_VAD_SILENCE_MS: z.coerce
+    .number()
+    .int()
+    .min(200)
+    .max(3_000)
+    .default(500)
+    .describe('milliseconds of silence that end a turn with `server_vad`'),
+  OPENAI_VAD_EAGERNESS: z
+    .enum(['low', 'medium', 'high', 'auto'])
+    .default('auto')
+    .describe('how soon `semantic_vad` ends a turn: `low`, `medium`, `high` or `auto`'),
+  STT_PROVIDER: z
+    .enum(['deepgram', 'openai'])
+    .default('deepgram')
+    .describe(
+      'speech to text of `pipeline`: `deepgram`, or `openai` for an OpenAI-compatible `/audio/transcriptions`, such as a self-hosted Whisper server',
+    ),
+  DEEPGRAM_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'key of speech to text with `STT_PROVIDER=deepgram`; turns on [`pipeline`](conversation.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
+    ),
+  STT_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(`key of speech to text with \`STT_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
+  STT_BASE_URL: z.url().optional().meta({ description: 'base URL of speech to text', shown: 'the provider’s own' }),
+  STT_MODEL: z.string().min(1).optional().meta({
+    description:
+      'model of speech to text. A `flux-…` model of Deepgram detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
+    shown: '`nova-3`, with `openai` `gpt-transcribe`',
+  }),
+  LLM_PROVIDER: z
+    .enum(['openai', 'openai-responses'])
+    .default('openai')
+    .describe(
+      'protocol of the language model of `pipeline`: `openai` for `/chat/completions`, or `openai-responses` for `/responses`',
+    ),
+  LLM_API_KEY: z.string().min(1).optional().describe(`key of the language model of \`pipeline\`; ${OPTIONAL_KEY}`),
+  LLM_BASE_URL: url.default('https://api.openai.com/v1').meta({
+    description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
+    shown: 'OpenAI’s',
+  }),
+  LLM_MODEL: z.string().min(1).default('gpt-6-luna').describe('language model of `pipeline`'),
+  LLM_REASONING_EFFORT: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional().meta({
+    description:
+      '`reasoning_effort` of `LLM_MODEL` and `OPENAI_CONCLUSION_MODEL`: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. With tools, current OpenAI models accept only `none` on `/chat/completions`',
+    shown: '`none` for the families `gpt-5.6` and `gpt-6`, else not sent',
+  }),
+  TTS_PROVIDER: z
+    .enum(['elevenlabs', 'openai'])
+    .default('elevenlabs')
+    .describe('text to speech of `pipeline`: `elevenlabs`, or `openai` for an OpenAI-compatible `/audio/speech`'),
+  ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
+  TTS_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(`key of text to speech with \`TTS_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
+  TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
+  TTS_MODEL: z.string().min(1).optional().meta({
+    description: 'model of text to speech; required by `TTS_PROVIDER=openai`',
+    shown: '`eleven_flash_v2_5` with `elevenlabs`',
+  }),
+  TTS_VOICES: z
+    .string()
+    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=ID,cobalt=ID')
+    .default('')
+    .meta({
+      description:
+        'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](conversation.md#voices-of-elevenlabs) are used',
+      shown: 'OpenAI’s voices, or those of the ElevenLabs account',
+    }),
+  ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .default(false)
+    .describe(
+      'lets `offline-demo` call real people. Without it, `CARRIER=twilio` requires another `ENGINE`, and agents cannot name `offline-demo`',
+    ),
+};
+
+export type EngineVariables = z.output<z.ZodObject<typeof engineVariables>>;

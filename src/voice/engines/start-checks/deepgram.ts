@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { reasonIn, type Ask } from './ask.js';
+import { missingModel, rejectedKey, unchecked, type ProviderFinding } from './finding.js';
+
+/** A model of Deepgram or of a server with its protocol. */
+export interface DeepgramModel {
+  /** Without a path, with `https:` or `http:`. */
+  baseUrl: string;
+  apiKey: string;
+  model: string;
+}
+
+const NAMES = { key: 'DEEPGRAM_API_KEY', url: 'STT_BASE_URL', model: 'STT_MODEL' };
+
+const modelList = z.object({
+  stt: z.array(
+    z.object({
+      name: z.string().nullish(),
+      canonical_name: z.string().nullish(),
+      architecture: z.string().nullish(),
+      uuid: z.string().nullish(),
+    }),
+  ),
+});
+type ListedModel = z.output<typeof modelList>['stt'][number];
+
+/** Creates the check of Deepgram's key and model. The list of models needs no key, so the key has its own request. */
+export function createDeepgramCheck(ask: Ask): (question: DeepgramModel) => Promise<ProviderFinding[]> {
+  return async (question) => (await Promise.all([checkKey(question), checkModel(question)])).flat();
+
+  async function checkKey({ baseUrl, apiKey }: DeepgramModel): Promise<ProviderFinding[]> {
+    const answer = await ask(`${baseUrl}/v1/auth/token`, headersOf(apiKey));
+    if (answer.status === 401) return rejectedKey(NAMES, apiKey);
+    return answer.status === 200 ? [] : unchecked(NAMES.key, reasonIn(answer));
+  }
+
+  async function checkModel({ baseUrl, apiKey, model }: DeepgramModel): Promise<ProviderFinding[]> {
+    const answer = await ask(`${baseUrl}/v1/models`, headersOf(apiKey));
+    if (answer.status === 401) return rejectedKey(NAMES, apiKey);
+    const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
+    if (!list?.success) return unchecked(NAMES.model, reasonIn(answer));
+    const { stt } = list.data;
+    if (stt.some((listed) => isNamed(listed, model))) return [];
+    // The list has only public models. A name outside their families may be that of a model of this account.
+    if (stt.some((listed) => familyOf(listed.canonical_name) === familyOf(model))) return missingModel(NAMES, model);
+    return unchecked(NAMES.model, 'model not in the list of public models');
+  }
+}
+
+/** Whether `model` selects the listed model. `nova-3` is short for `nova-3-general`. */
+function isNamed(listed: ListedModel, model: string): boolean {
+  const { name, canonical_name: canonicalName, architecture, uuid } = listed;
+  return [name, canonicalName, architecture, uuid].includes(model) || canonicalName === `${model}-general`;
+}
+
+/** `nova` for `nova-3-medical`. */
+function familyOf(name: string | null | undefined): string | undefined {
+  return name?.split('-', 1)[0];
+}
+
+function headersOf(apiKey: string): Record<string, string> {
+  return { authorization: `Token ${apiKey}` };
+}
