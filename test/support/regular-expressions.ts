@@ -26,10 +26,18 @@ const PATTERN_FIELDS = new Set(['pattern']);
 /** Returns the paths of all TypeScript files in folders, relative to a root and with forward slashes. */
 export function sourceFiles(root: string, folders: readonly string[]): string[] {
   return folders
-    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8', withFileTypes: true }))
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .flatMap((folder) => filesIn(join(root, folder)))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
+    .map((path) => relative(root, path).replaceAll('\\', '/'))
     .toSorted();
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isFile()) return [path];
+    return entry.isDirectory() && entry.name !== 'node_modules' ? filesIn(path) : [];
+  });
 }
 
 /**

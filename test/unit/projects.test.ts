@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { sourceFiles } from '../support/regular-expressions';
 
 const ROOT = join(__dirname, '../..');
 const PROJECTS = ['realtime', 'unit', 'servers', 'e2e'];
@@ -11,8 +11,8 @@ function filesOf(project: string): string[] {
 }
 
 it('every test file belongs to exactly one Jest project', () => {
-  const present = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  const present = sourceFiles(ROOT, ['test'])
     .filter((path) => path.endsWith('.test.ts'))
-    .map((path) => join(ROOT, 'test', path));
+    .map((path) => join(ROOT, path));
   expect(PROJECTS.flatMap(filesOf).toSorted()).toEqual(present.toSorted());
 });

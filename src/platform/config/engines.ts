@@ -19,7 +19,9 @@ export interface OpenAiRealtimeSettings {
   conclusionModel: string;
   /** Set if the operator chose the reasoning effort of the chat model. */
   reasoningEffort?: string;
-  turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
+  turnDetection:
+    | { type: 'server_vad'; silenceMs: number }
+    | { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' };
 }
 
 /** @throws Error at start-up if the default engine is not configured, or the pipeline engine only in part */

@@ -1,12 +1,8 @@
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
+import type { ChatRequest } from './chat-protocol.js';
 import { bearer } from './http-api.js';
 import type { ReasoningSettings } from './reasoning-effort.js';
 import { createRequestParameters } from './request-parameters.js';
-
-interface ChatMessage {
-  role: 'system' | 'user' | 'assistant';
-  content: string;
-}
 
 export interface ChatSettings extends ReasoningSettings {
   /** Base URL of an OpenAI-compatible API, such as `https://api.openai.com/v1`. */
@@ -27,7 +23,7 @@ interface JsonUsage {
 interface JsonQuestion {
   name: string;
   schema: Record<string, unknown>;
-  messages: readonly ChatMessage[];
+  messages: ChatRequest['messages'];
   signal: AbortSignal;
   /** Called with the usage that the model reports, even if its response is unusable. */
   onUsage?(usage: JsonUsage): void;
@@ -46,7 +42,8 @@ export class ChatError extends Error {
   }
 }
 
-interface Completion {
+/** The fields of a completion that are read, in any form. */
+export interface Completion {
   choices?: { message?: { content?: unknown; refusal?: unknown } }[];
   usage?: {
     prompt_tokens?: unknown;
@@ -77,7 +74,7 @@ export async function requestJson(settings: ChatSettings, question: JsonQuestion
   return parsed(content);
 }
 
-async function post(settings: ChatSettings, signal: AbortSignal, body: object): Promise<Completion> {
+async function post(settings: ChatSettings, signal: AbortSignal, body: ChatRequest): Promise<Completion> {
   const parameters = createRequestParameters(settings, MAX_CONCLUSION_TOKENS);
   const request = (fields: object) =>
     fetch(`${settings.baseUrl}/chat/completions`, {

@@ -36,6 +36,24 @@ describe('a pending reply of the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(1);
   });
 
+  it('is requested again when a response that was requested fails before it is reported as created', async () => {
+    call = await placeRealtimeCall({ nasty: { failBeforeCreated: 1 } });
+    await call.greeted();
+    expect(responseRequests()).toBe(2);
+    expect(call.line.agentTurns()).toEqual([GREETING]);
+    expect(call.fake.upgrades()).toBe(1);
+  });
+
+  it('is requested when the response that the provider began fails before it is reported as created', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    call.fake.nasty.failBeforeCreated = 1;
+    await call.ask();
+    expect(responseRequests()).toBe(2);
+    expect(call.line.agentTurns()).toEqual([GREETING, 'I see, thank you.']);
+    expect(call.fake.upgrades()).toBe(1);
+  });
+
   it('follows DTMF digits even if the response they interrupted ends as failed', async () => {
     call = await placeRealtimeCall({ nasty: { speed: 1 }, script: [{ hears: 'Please tell me.', says: LONG }] });
     await call.greeted();

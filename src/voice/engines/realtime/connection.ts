@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
 import type { ProviderFault } from './caller-transcription.js';
 import { parseMessage } from './protocol.js';
-import type { ClientEvent, ServerEvent } from './protocol.js';
+import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
 
 export interface ConnectionTimings {
   /** Timeout from dialing to the open socket, in ms. */
@@ -46,7 +46,7 @@ const SESSION_EVENT = 'session';
 export function openProviderConnection(p: {
   url: string;
   apiKey: string;
-  session: Record<string, unknown>;
+  session: FullSessionSettings;
   handlers: ConnectionHandlers;
   timings?: Partial<ConnectionTimings>;
 }): ProviderConnection {

@@ -1,21 +1,27 @@
 import { z } from 'zod';
 
-// The GA protocol of the Realtime API; its beta used other names. Contains only the fields used here.
+// The GA protocol of the Realtime API; its beta used other names. Contains only the fields used here. The published
+// examples of events contain null in fields that the API's schema only calls optional, so that any field may be null here
+// that is not needed.
+
+/** A field that the provider may omit or send as null. */
+const fallback = <T extends z.ZodType>(schema: T, absent: z.output<T>) =>
+  schema.nullish().transform((given): z.output<T> => given ?? absent);
 
 const text = z.string();
 const id = z.string().min(1);
-const count = z.number().optional();
-const part = { response_id: id, item_id: id, content_index: z.number().int().min(0).default(0) };
+const count = z.number().nullish();
+const part = { response_id: id, item_id: id, content_index: fallback(z.number().int().min(0), 0) };
 
 const usage = z.object({
   input_token_details: z
     .object({
       text_tokens: count,
       audio_tokens: count,
-      cached_tokens_details: z.object({ text_tokens: count, audio_tokens: count }).optional(),
+      cached_tokens_details: z.object({ text_tokens: count, audio_tokens: count }).nullish(),
     })
-    .optional(),
-  output_token_details: z.object({ text_tokens: count, audio_tokens: count }).optional(),
+    .nullish(),
+  output_token_details: z.object({ text_tokens: count, audio_tokens: count }).nullish(),
 });
 
 const transcriptionUsage = z.object({
@@ -24,13 +30,18 @@ const transcriptionUsage = z.object({
   output_tokens: count,
 });
 
+const outputItem = z.object({
+  type: text.nullish(),
+  name: text.nullish(),
+  call_id: text.nullish(),
+  arguments: text.nullish(),
+});
+
 const response = z.object({
   id,
-  status: text.optional(),
+  status: text.nullish(),
   metadata: z.record(text, text).nullish(),
-  output: z
-    .array(z.object({ type: text, name: text.optional(), call_id: text.optional(), arguments: text.optional() }))
-    .default([]),
+  output: fallback(z.array(outputItem), []),
   usage: usage.nullish(),
 });
 
@@ -40,7 +51,7 @@ const EVENTS = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('error'),
     error: z.object({
-      type: text.default(''),
+      type: fallback(text, ''),
       code: text.nullish(),
       event_id: text.nullish(),
       message: text.nullish(),
@@ -49,10 +60,11 @@ const EVENTS = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('input_audio_buffer.speech_started'), audio_start_ms: z.number(), item_id: id }),
   z.object({ type: z.literal('input_audio_buffer.speech_stopped'), audio_end_ms: z.number(), item_id: id }),
+  z.object({ type: z.literal('input_audio_buffer.committed'), item_id: id }),
   z.object({
     type: z.literal('conversation.item.input_audio_transcription.completed'),
     item_id: id,
-    transcript: text,
+    transcript: fallback(text, ''),
     usage: transcriptionUsage.nullish(),
   }),
   z.object({ type: z.literal('conversation.item.input_audio_transcription.failed'), item_id: id }),
@@ -64,6 +76,8 @@ const EVENTS = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.done'), response }),
 ]);
 
+/** An event as the provider sends it, before it is decoded. */
+export type SentServerEvent = z.input<typeof EVENTS>;
 export type ServerEvent = z.output<typeof EVENTS>;
 export type RealtimeResponse = z.output<typeof response>;
 export type RealtimeUsage = z.output<typeof usage>;
@@ -87,15 +101,64 @@ export function parseMessage(data: string): ParsedMessage {
   return parsed.success ? { kind: 'event', event: parsed.data } : { kind: 'garbage' };
 }
 
+/** G.711 mu-law at 8 kHz, as on the phone. */
+interface TelephoneFormat {
+  type: 'audio/pcmu';
+}
+
+interface FunctionTool {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+}
+
+interface AutoReply {
+  create_response: boolean;
+  interrupt_response: boolean;
+}
+
+export type TurnDetectionSettings =
+  | (AutoReply & { type: 'server_vad'; prefix_padding_ms: number; silence_duration_ms: number })
+  | (AutoReply & { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' });
+
+/** The settings with which a session starts. */
+export interface FullSessionSettings {
+  type: 'realtime';
+  output_modalities: ['audio'];
+  max_output_tokens: number;
+  instructions: string;
+  tools: FunctionTool[];
+  audio: {
+    input: {
+      format: TelephoneFormat;
+      /** Some models take one language, others a list. */
+      transcription?: { model: string; language: string } | { model: string; languages: string[] };
+      turn_detection: TurnDetectionSettings;
+    };
+    output: { format: TelephoneFormat; voice: string };
+  };
+}
+
+/** The settings that change while a session runs. */
+export interface ChangedSessionSettings {
+  type: 'realtime';
+  audio: { input: { turn_detection: TurnDetectionSettings } };
+}
+
+export type ConversationItem =
+  | { type: 'message'; role: 'system' | 'user'; content: [{ type: 'input_text'; text: string }] }
+  | { type: 'function_call_output'; call_id: string; output: string };
+
 /** Messages to the provider. */
 export type ClientEvent =
-  | { type: 'session.update'; event_id?: string; session: Record<string, unknown> }
+  | { type: 'session.update'; event_id?: string; session: FullSessionSettings | ChangedSessionSettings }
   | { type: 'input_audio_buffer.append'; audio: string }
   | { type: 'input_audio_buffer.commit' }
-  | { type: 'conversation.item.create'; item: Record<string, unknown> }
+  | { type: 'conversation.item.create'; item: ConversationItem }
   | { type: 'conversation.item.truncate'; item_id: string; content_index: number; audio_end_ms: number }
-  | { type: 'response.create'; response?: Record<string, unknown> }
-  | { type: 'response.cancel'; response_id?: string };
+  | { type: 'response.create'; response: { metadata: Record<string, string>; tool_choice?: 'none' } }
+  | { type: 'response.cancel'; response_id: string };
 
 /** Adds a text to the provider's conversation without speaking it. */
 export function textItem(role: 'system' | 'user', content: string): ClientEvent {

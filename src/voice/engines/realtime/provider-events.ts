@@ -49,7 +49,7 @@ export function createProviderEvents(p: ProviderEventsDeps) {
     if (!responses.onRejected()) dispatch({ type: 'reply_missed' });
   }
 
-  /** Handles transcripts, which may arrive at any time, even after the end of the call. */
+  /** Handles the items and transcripts of turns, which may arrive at any time, even after the end of the call. */
   function onTranscript(event: ServerEvent): void {
     if (event.type === 'conversation.item.input_audio_transcription.completed') {
       const units = transcriptionUnitsOf(event.usage ?? {});
@@ -57,6 +57,7 @@ export function createProviderEvents(p: ProviderEventsDeps) {
       turns.onTranscript(event.item_id, event.transcript);
     } else if (event.type === 'conversation.item.input_audio_transcription.failed')
       turns.onTranscriptionFailed(event.item_id);
+    else if (event.type === 'input_audio_buffer.committed') turns.committed(event.item_id);
   }
 
   function cancelCurrent(): void {
@@ -209,9 +210,12 @@ function createOutcomes({ responses, costs, speech, tools, link, dispatch, state
     done(response: RealtimeResponse): void {
       costs.done(response);
       speech.endAllItems();
+      // If none is expected, the provider began one by itself and did not report its creation.
+      const isExpectedNow = responses.current() !== undefined;
       const done = responses.done(response);
       if (response.status === 'failed') {
         if (done !== undefined) failed(done.purpose);
+        else if (!isExpectedNow) dispatch({ type: 'reply_missed' });
       } else {
         failures = 0;
         link.markHealthy();

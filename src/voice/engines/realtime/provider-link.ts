@@ -5,7 +5,7 @@ import { estimateTokens } from '../../models/token-estimate.js';
 import type { CallerTranscription, ProviderFault } from './caller-transcription.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
-import type { ClientEvent, ServerEvent } from './protocol.js';
+import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
 import { buildSession, socketUrl } from './provider-settings.js';
 
 export interface LinkTimings extends ConnectionTimings {
@@ -51,7 +51,7 @@ export function createProviderLink(p: {
   let readySinceMs = 0;
   let retrying: NodeJS.Timeout | undefined;
   let over = false;
-  let session: Record<string, unknown> = {};
+  let session: FullSessionSettings | undefined;
   let unsent: ClientEvent[] = [];
 
   function connect(how: SessionStart): void {
@@ -92,7 +92,7 @@ export function createProviderLink(p: {
    */
   function send(event: ClientEvent): void {
     if (ready) return connection?.send(event);
-    if (event.type !== 'conversation.item.create' || event.item['type'] !== 'message') return;
+    if (event.type !== 'conversation.item.create' || event.item.type !== 'message') return;
     unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
@@ -128,7 +128,7 @@ export function createProviderLink(p: {
     /** Age of the session, in ms. */
     ageMs: () => (ready ? performance.now() - readySinceMs : 0),
     /** Estimates the tokens of the session's instructions and tools, which are the input of its first response. */
-    promptTokens: () => estimateTokens(JSON.stringify([session['instructions'], session['tools']])),
+    promptTokens: () => estimateTokens(JSON.stringify([session?.instructions, session?.tools])),
     /** Records that the provider works, so that the link may reconnect after the next outage. */
     markHealthy(): void {
       attempts = 1;

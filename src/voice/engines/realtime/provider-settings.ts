@@ -5,11 +5,12 @@ import { buildPrompt } from '../../session/prompt.js';
 import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
 import { MAX_SPEECH_TOKENS } from '../../session/speech-limits.js';
 import { findVoice } from '../voices.js';
+import type { ChangedSessionSettings, FullSessionSettings, TurnDetectionSettings } from './protocol.js';
 
 /** Audio before the start of speech that the provider includes in a turn, in ms. */
 export const PREFIX_MS = 300;
 
-const TELEPHONE = { type: 'audio/pcmu' };
+const TELEPHONE = { type: 'audio/pcmu' } as const;
 
 /**
  * Transcription models that take a list of languages in place of one language (AudioTranscription in the npm package
@@ -33,7 +34,7 @@ export function buildSession(
   call: EngineCall,
   transcribes: boolean,
   resumed: { turns: readonly TranscriptTurn[]; unnoticed: boolean } | undefined,
-): Record<string, unknown> {
+): FullSessionSettings {
   const values = call.resume?.values ?? emptyValues(call.outputTemplate);
   const tools = detectsMachines(call) ? [...call.tools, MACHINE_TOOL] : call.tools;
   return {
@@ -59,7 +60,7 @@ function transcription({ transcriptionModel: model }: OpenAiRealtimeSettings, ca
 }
 
 /** The session update that lets the provider answer each turn without a request, or makes it only listen. */
-export function autoReplySettings(settings: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
+export function autoReplySettings(settings: OpenAiRealtimeSettings, answers: boolean): ChangedSessionSettings {
   return { type: 'realtime', audio: { input: { turn_detection: turnDetection(settings, answers) } } };
 }
 
@@ -68,7 +69,7 @@ export function detectsMachines({ direction, voicemail }: EngineCall): boolean {
 }
 
 /** Settings of turn detection. The provider must not interrupt replies, because only we know how much was played. */
-function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
+function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answers: boolean): TurnDetectionSettings {
   const common = { create_response: answers, interrupt_response: false };
   return chosen.type === 'server_vad'
     ? { type: 'server_vad', prefix_padding_ms: PREFIX_MS, silence_duration_ms: chosen.silenceMs, ...common }

@@ -7,6 +7,8 @@ const NOT_TRANSCRIBED = '(speech)';
 interface Turn {
   startMs: number;
   endMs?: number;
+  /** Whether the provider has made the turn's audio an item of the conversation. */
+  isCommitted?: boolean;
 }
 
 /**
@@ -67,6 +69,21 @@ export function createProviderTurns(dispatch: (what: SessionEventBody) => void) 
 
     /** Call this when the provider will not transcribe the turns. */
     expectNoTranscripts: () => void (transcribed = false),
+
+    /**
+     * The provider made the audio of a turn an item of the conversation. If we requested this before it detected the end
+     * of the turn, the item may have another id than the one announced when the turn started.
+     */
+    committed(itemId: string): void {
+      const announced = [...turns].findLast(([, { isCommitted }]) => isCommitted !== true)?.[0] ?? itemId;
+      const id = turns.has(itemId) ? itemId : announced;
+      const turn = turns.get(id);
+      if (turn === undefined) return;
+      turn.isCommitted = true;
+      if (id === itemId) return;
+      turns.delete(id);
+      turns.set(itemId, turn);
+    },
 
     onTranscript: emitTurn,
     onTranscriptionFailed: (itemId: string) => emitTurn(itemId, NOT_TRANSCRIBED),

@@ -62,7 +62,7 @@ export function createResponseCosts(p: {
 
     /** Counts a finished response. Call this before `responses.done`. */
     done({ id, status, usage: reported }: RealtimeResponse): void {
-      if (reported?.input_token_details !== undefined) lastInput = reported.input_token_details;
+      if (reported?.input_token_details) lastInput = reported.input_token_details;
       if (reported) return add(unitsOf(reported));
       const { responseId, audioBytes = 0 } = responses.current() ?? {};
       // A response that failed without audio was not begun.

@@ -59,8 +59,7 @@ export function createResponses(p: {
     const key = `p${++count}`;
     requested = { key, purpose, isCancelled: false };
     progressAtMs = now();
-    const choice = purpose.withoutTools === true ? { tool_choice: 'none' } : {};
-    send({ type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } });
+    send(requestOf(key, purpose));
   }
 
   /** Finds the request that a response answers. If the provider returns no metadata, the order decides. */
@@ -111,13 +110,16 @@ export function createResponses(p: {
       return active.audioBytes === bytes;
     },
 
-    /** @returns the finished response, or undefined if it was canceled */
-    done({ id }: RealtimeResponse): DoneResponse | undefined {
-      if (active?.responseId !== id) return undefined;
-      const { purpose, audioBytes, isCancelled } = active;
-      active = undefined;
+    /** @returns the finished response, or undefined if it was canceled or is unknown */
+    done(response: RealtimeResponse): DoneResponse | undefined {
+      // The provider may not have reported the creation of a response that fails at once.
+      const asked = active === undefined ? requestedFor(response) : undefined;
+      const ended = active?.responseId === response.id ? active : asked && { ...asked, audioBytes: 0 };
+      if (ended === undefined) return undefined;
+      if (asked === undefined) active = undefined;
+      else requested = undefined;
       progressAtMs = now();
-      return isCancelled ? undefined : { purpose, hasAudio: audioBytes > 0 };
+      return ended.isCancelled ? undefined : { purpose: ended.purpose, hasAudio: ended.audioBytes > 0 };
     },
 
     /** Cancels a request or response. */
@@ -127,9 +129,7 @@ export function createResponses(p: {
       if (active?.purpose.id === id) cancelActive();
     },
 
-    /**
-     * Handles a request that the busy provider rejected. @returns whether it was our request; then it is retried
-     */
+    /** Handles a request that the busy provider rejected. @returns whether it was ours; then it is retried */
     onRejected(): boolean {
       if (requested === undefined) return false;
       const { purpose, isCancelled } = requested;
@@ -153,4 +153,9 @@ export function createResponses(p: {
     waitedMs: () => (active === undefined && requested === undefined ? 0 : now() - progressAtMs),
     isFree,
   };
+}
+
+function requestOf(key: string, { withoutTools }: Purpose): ClientEvent {
+  const choice = withoutTools === true ? ({ tool_choice: 'none' } as const) : {};
+  return { type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } };
 }

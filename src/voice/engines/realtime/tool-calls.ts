@@ -153,7 +153,7 @@ function sendResult(link: ProviderLink, tool: RequestedTool, answer: ToolResult,
 
 function toolsIn({ output }: RealtimeResponse): RequestedTool[] {
   return output.flatMap((item) => {
-    if (item.type !== 'function_call' || item.name === undefined || item.call_id === undefined) return [];
+    if (item.type !== 'function_call' || !item.name || !item.call_id) return [];
     return [{ callId: item.call_id, name: item.name, arguments: objectIn(item.arguments ?? '') }];
   });
 }

@@ -16,9 +16,9 @@ export function unitsOf({ input_token_details: input, output_token_details: outp
 
 /** The units of one transcription's usage: tokens or seconds, depending on the model's billing. */
 export function transcriptionUnitsOf(usage: {
-  seconds?: number | undefined;
-  input_tokens?: number | undefined;
-  output_tokens?: number | undefined;
+  seconds?: number | null | undefined;
+  input_tokens?: number | null | undefined;
+  output_tokens?: number | null | undefined;
 }) {
   return {
     transcription_seconds: usage.seconds ?? 0,

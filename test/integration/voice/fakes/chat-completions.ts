@@ -52,6 +52,56 @@ export interface FakeChat extends Loopback {
   lists: FakeLists;
 }
 
+interface CompletionUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details?: { cached_tokens: number };
+}
+
+/** An event of a streamed completion. `test/provider-types` proves that the official SDK can receive it. */
+export interface FakeCompletionChunk {
+  id: string;
+  object: 'chat.completion.chunk';
+  created: number;
+  model: string;
+  choices: { index: number; delta: ChunkDelta; finish_reason: 'stop' | 'tool_calls' | null }[];
+  usage?: CompletionUsage;
+}
+
+interface ChunkDelta {
+  role?: 'assistant';
+  content?: string;
+  tool_calls?: { index: number; id?: string; type?: 'function'; function: { name?: string; arguments: string } }[];
+}
+
+/** A completion in one piece. `test/provider-types` proves that the official SDK can receive it. */
+export interface FakeCompletion {
+  id: string;
+  object: 'chat.completion';
+  created: number;
+  model: string;
+  choices: {
+    index: number;
+    message: { role: 'assistant'; content: string; refusal: null };
+    logprobs: null;
+    finish_reason: 'stop';
+  }[];
+  usage: CompletionUsage;
+}
+
+export function completionOf(content: string, usage: Omit<CompletionUsage, 'total_tokens'>): FakeCompletion {
+  const message = { role: 'assistant', content, refusal: null } as const;
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_800_000_000,
+    model: 'fake',
+    choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+    usage: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens },
+  };
+}
+
 /**
  * The `/chat/completions` route of a chat model. It streams scripted responses in small chunks, including tool calls,
  * and rejects requests as OpenAI does.
@@ -93,10 +143,18 @@ export async function openFakeChat(): Promise<FakeChat> {
     if (afterMs !== undefined) await pause(afterMs, response);
     if (response.destroyed) return;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const send = (delta: object, finish: string | null = null) =>
-      response.write(
-        `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
-      );
+    const write = (part: Pick<FakeCompletionChunk, 'choices' | 'usage'>) => {
+      const chunk: FakeCompletionChunk = {
+        id: 'chatcmpl-1',
+        object: 'chat.completion.chunk',
+        created: 1_800_000_000,
+        model: 'fake',
+        ...part,
+      };
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    };
+    const send = (delta: ChunkDelta, finish: 'stop' | 'tool_calls' | null = null) =>
+      write({ choices: [{ index: 0, delta, finish_reason: finish }] });
     response.write(': a comment\n\n');
     send({ role: 'assistant', content: '' });
     if (fault?.kind === 'garbage') {
@@ -129,8 +187,8 @@ export async function openFakeChat(): Promise<FakeChat> {
         send({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
     }
     send({}, calls === undefined ? 'stop' : 'tool_calls');
-    const usage = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } };
-    response.write(`data: ${JSON.stringify({ choices: [], usage })}\n\n`);
+    const tokens = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+    write({ choices: [], usage: { ...tokens, prompt_tokens_details: { cached_tokens: 40 } } });
     done = true;
     response.end('data: [DONE]\n\n');
   }
@@ -154,12 +212,7 @@ export async function openFakeChat(): Promise<FakeChat> {
     const values = Object.fromEntries(names.map((name) => [name, fake.values[name] ?? null]));
     const content = JSON.stringify({ summary: fake.summary, ...(names.length === 0 ? {} : { values }) });
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(
-      JSON.stringify({
-        choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 200, completion_tokens: 20 },
-      }),
-    );
+    response.end(JSON.stringify(completionOf(content, { prompt_tokens: 200, completion_tokens: 20 })));
   }
 
   const fake: FakeChat = Object.assign(loopback, {

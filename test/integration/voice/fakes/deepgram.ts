@@ -49,6 +49,40 @@ export interface FakeDeepgram extends Loopback {
   lists: FakeLists;
 }
 
+/** The messages of `/v1/listen`. `test/provider-types` proves that the official SDK can receive them. */
+export type FakeNovaMessage =
+  | {
+      type: 'Results';
+      channel_index: number[];
+      duration: number;
+      start: number;
+      is_final: boolean;
+      speech_final: boolean;
+      channel: { alternatives: { transcript: string; confidence: number; words: [] }[] };
+      metadata: { request_id: string; model_info: { name: string; version: string; arch: string }; model_uuid: string };
+    }
+  | { type: 'UtteranceEnd'; channel: number[]; last_word_end: number };
+
+type FluxEvent = 'Update' | 'StartOfTurn' | 'EagerEndOfTurn' | 'TurnResumed' | 'EndOfTurn';
+
+/** The messages of `/v2/listen`. `test/provider-types` proves that the official SDK can receive them. */
+export type FakeFluxMessage =
+  | { type: 'Connected'; request_id: string; sequence_id: number }
+  | {
+      type: 'TurnInfo';
+      request_id: string;
+      sequence_id: number;
+      event: FluxEvent;
+      turn_index: number;
+      audio_window_start: number;
+      audio_window_end: number;
+      transcript: string;
+      words: [];
+      end_of_turn_confidence: number;
+      /** Present on every `EndOfTurn`, and only there. */
+      trigger?: 'model';
+    };
+
 /**
  * Streaming STT by Deepgram's protocols v1 and v2: detects speech in the audio, and takes the words from a script.
  */
@@ -64,7 +98,7 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     const url = new URL(request.url ?? '', 'ws://fake');
     fake.urls.push(url);
     fake.authorizations.push(request.headers.authorization);
-    const send = (message: object) => {
+    const send = (message: FakeNovaMessage | FakeFluxMessage) => {
       if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
     };
     const transcriber =
@@ -164,14 +198,15 @@ function guess(text: string, speechMs: number): string {
   return [...words.slice(0, count - 1), `${words[count - 1]}ish`].join(' ');
 }
 
-function createNovaTranscriber(send: (message: object) => void, next: () => string): Transcriber {
+function createNovaTranscriber(send: (message: FakeNovaMessage) => void, next: () => string): Transcriber {
   const meter = createSpeechMeter();
   let parts: string[] = [];
   let openPart: string | undefined;
   let utteranceOpen = false;
 
   function results(transcript: string, isFinal: boolean, isPause: boolean): void {
-    const alternatives = [{ transcript, confidence: transcript === '' ? 0 : 0.98, words: [] }];
+    const words: [] = [];
+    const alternatives = [{ transcript, confidence: transcript === '' ? 0 : 0.98, words }];
     send({
       type: 'Results',
       channel_index: [0, 1],
@@ -180,6 +215,7 @@ function createNovaTranscriber(send: (message: object) => void, next: () => stri
       is_final: isFinal,
       speech_final: isPause,
       channel: { alternatives },
+      metadata: { request_id: 'r', model_info: { name: 'nova', version: '1', arch: 'nova' }, model_uuid: 'm' },
     });
   }
 
@@ -218,7 +254,7 @@ function createNovaTranscriber(send: (message: object) => void, next: () => stri
   };
 }
 
-function createFluxTranscriber(send: (message: object) => void, next: () => string): Transcriber {
+function createFluxTranscriber(send: (message: FakeFluxMessage) => void, next: () => string): Transcriber {
   const meter = createSpeechMeter();
   let parts: string[] | undefined;
   let said = '';
@@ -226,7 +262,7 @@ function createFluxTranscriber(send: (message: object) => void, next: () => stri
   let turnIndex = 0;
   let sequence = 0;
 
-  function turnInfo(event: string, transcript: string): void {
+  function turnInfo(event: FluxEvent, transcript: string): void {
     sequence += 1;
     send({
       type: 'TurnInfo',
@@ -239,6 +275,7 @@ function createFluxTranscriber(send: (message: object) => void, next: () => stri
       transcript,
       words: [],
       end_of_turn_confidence: event === 'EndOfTurn' ? 0.9 : 0.4,
+      ...(event === 'EndOfTurn' ? { trigger: 'model' } : {}),
     });
   }
 

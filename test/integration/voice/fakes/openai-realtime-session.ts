@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { decodeMulaw, encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
+import type { ToolCall } from '../../../../src/voice/engines/port.js';
+import type { ConversationItem } from '../../../../src/voice/engines/realtime/protocol.js';
 import type { ScriptedTurn } from '../engine-contract';
 import { transcriptionFault, type TranscriptionSettings } from './openai-models';
+import { functionCall, responseOf, USAGE, type FakeServerEvent } from './openai-realtime-events';
 
 /** Faults of the provider. A test may change them at any time. */
 export interface Nastiness {
@@ -22,6 +25,8 @@ export interface Nastiness {
   refusesTruncation: boolean;
   /** The number of next responses that end as failed. */
   failResponses: number;
+  /** The number of next responses that end as failed before they are reported as created. */
+  failBeforeCreated: number;
   /** The number of next responses that are empty. */
   emptyResponses: number;
   /** The tool that the provider calls in each response for which the script has no tool call. */
@@ -118,7 +123,7 @@ export function openSession(p: {
   const session = randomBytes(4).toString('hex');
   const id = (prefix: string) => `${prefix}_${session}${++count}`;
 
-  function send(event: object): void {
+  function send(event: FakeServerEvent): void {
     if (!nasty.hangs && socket.readyState === socket.OPEN)
       socket.send(JSON.stringify({ event_id: id('event'), ...event }));
   }
@@ -142,7 +147,11 @@ export function openSession(p: {
       case 'conversation.item.create':
         if (event.item?.type === 'function_call_output') toolOutput = event.item.output;
         if (event.item?.role === 'system') lastSystemItem = event.item.content?.[0]?.text;
-        return send({ type: 'conversation.item.added', previous_item_id: null, item: event.item });
+        return send({
+          type: 'conversation.item.added',
+          previous_item_id: null,
+          item: event.item as ConversationItem,
+        });
       case 'conversation.item.truncate':
         return truncate(event);
       case 'response.cancel':
@@ -184,7 +193,7 @@ export function openSession(p: {
       silenceMs = Number(detection?.['silence_duration_ms'] ?? silenceMs);
       answers = detection?.['create_response'] !== false;
     }
-    return send({ type: 'session.updated', session });
+    return send({ type: 'session.updated', session: { ...session, type: 'realtime' } });
   }
 
   /** Sends the audio that was produced before the cancellation arrived. */
@@ -207,7 +216,8 @@ export function openSession(p: {
       const message = `Audio content of ${ms}ms is already shorter than ${asked}ms`;
       return fail('invalid_value', message, event.event_id);
     }
-    send({ ...event, type: 'conversation.item.truncated' });
+    const { item_id = '', content_index = 0 } = event;
+    send({ type: 'conversation.item.truncated', item_id, content_index, audio_end_ms: asked });
   }
 
   function onAudio(audio: Buffer): void {
@@ -274,8 +284,12 @@ export function openSession(p: {
     const current: ActiveResponse = { id: id('resp'), itemId: id('item'), metadata, done: false };
     activeResponse = current;
     const words = wordsFor(turn);
+    if (nasty.failBeforeCreated > 0) {
+      nasty.failBeforeCreated -= 1;
+      return finish(current, 'failed');
+    }
     greeted = true;
-    send({ type: 'response.created', response: { id: current.id, status: 'in_progress', output: [], metadata } });
+    send({ type: 'response.created', response: responseOf(current.id, metadata) });
     send({
       type: 'rate_limits.updated',
       rate_limits: [{ name: 'tokens', limit: 40_000, remaining: 39_000, reset_seconds: 1 }],
@@ -327,43 +341,13 @@ export function openSession(p: {
     next();
   }
 
-  function finish(current: ActiveResponse, status: string, calls?: ScriptedTurn['calls']): void {
+  function finish(current: ActiveResponse, status: 'completed' | 'cancelled' | 'failed', calls?: ToolCall): void {
     if (current.done) return;
     current.done = true;
     if (activeResponse === current) activeResponse = undefined;
-    const output =
-      calls === undefined
-        ? []
-        : [
-            {
-              type: 'function_call',
-              name: calls.name,
-              call_id: id('call'),
-              arguments: JSON.stringify(calls.arguments),
-            },
-          ];
-    send({
-      type: 'response.done',
-      response: {
-        id: current.id,
-        object: 'realtime.response',
-        status,
-        output,
-        metadata: current.metadata,
-        usage: {
-          total_tokens: 175,
-          input_tokens: 100,
-          output_tokens: 75,
-          input_token_details: {
-            text_tokens: 60,
-            audio_tokens: 40,
-            cached_tokens: 30,
-            cached_tokens_details: { text_tokens: 20, audio_tokens: 10 },
-          },
-          output_token_details: { text_tokens: 15, audio_tokens: 60 },
-        },
-      },
-    });
+    const { id: responseId, metadata } = current;
+    const output = calls === undefined ? [] : [functionCall(calls, id('call'))];
+    send({ type: 'response.done', response: { ...responseOf(responseId, metadata), status, output, usage: USAGE } });
   }
 
   socket.on('message', (data: Buffer) => onEvent(JSON.parse(data.toString('utf8')) as ClientEvent));

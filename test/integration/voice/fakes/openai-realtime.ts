@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { ScriptedTurn } from '../engine-contract';
+import { completionOf } from './chat-completions';
 import { chatRejection, realtimeModelFault } from './openai-models';
 import { openSession } from './openai-realtime-session';
 import type { FakeSession, Nastiness } from './openai-realtime-session';
@@ -25,6 +26,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     speed: 4,
     refusesTruncation: false,
     failResponses: 0,
+    failBeforeCreated: 0,
     emptyResponses: 0,
     failsCancelled: false,
     lateTranscripts: false,
@@ -130,8 +132,6 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
 
 /** Builds a chat completion whose content is `value`. */
 export function chatAnswer(value: unknown): string {
-  return JSON.stringify({
-    choices: [{ index: 0, message: { role: 'assistant', content: JSON.stringify(value), refusal: null } }],
-    usage: { prompt_tokens: 120, completion_tokens: 30, prompt_tokens_details: { cached_tokens: 20 } },
-  });
+  const usage = { prompt_tokens: 120, completion_tokens: 30, prompt_tokens_details: { cached_tokens: 20 } };
+  return JSON.stringify(completionOf(JSON.stringify(value), usage));
 }

@@ -47,6 +47,16 @@ function state(loopback: Loopback): FakeVoice {
   });
 }
 
+/** The messages of `stream-input`. `test/provider-types` proves that the official SDK can receive them. */
+export type FakeStreamInputAnswer =
+  | {
+      audio: string;
+      alignment: { chars: string[]; charStartTimesMs: number[]; charDurationsMs: number[] } | null;
+      normalizedAlignment: null;
+      isFinal: null;
+    }
+  | { audio: null; isFinal: true };
+
 /**
  * Fakes the `stream-input` websocket of ElevenLabs. It speaks each text as a tone of 50 ms per character, and sends all
  * audio of a text immediately.
@@ -85,13 +95,20 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
       if (fault?.kind === 'cut' && ms >= fault.afterMs) return socket.close(1011, 'internal');
       const chars = text.slice(at, at + perPiece).split('');
       const audio = Buffer.from(encodeMulaw(tone(chars.length * MS_PER_CHARACTER, 8_000))).toString('base64');
-      socket.send(JSON.stringify({ audio, isFinal: null, alignment: fake.alignment ? { chars } : null }));
+      const charStartTimesMs = chars.map((_, index) => index * MS_PER_CHARACTER);
+      const charDurationsMs = chars.map(() => MS_PER_CHARACTER);
+      const alignment = fake.alignment ? { chars, charStartTimesMs, charDurationsMs } : null;
+      answer(socket, { audio, alignment, normalizedAlignment: null, isFinal: null });
     }
   }
 
   function finish(socket: WebSocket): void {
-    socket.send(JSON.stringify({ audio: null, isFinal: true }));
+    answer(socket, { audio: null, isFinal: true });
     socket.close(1000);
+  }
+
+  function answer(socket: WebSocket, message: FakeStreamInputAnswer): void {
+    socket.send(JSON.stringify(message));
   }
 
   return fake;

@@ -2,6 +2,7 @@ import type { Dispatcher, Response } from 'undici';
 import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
+import type { ChatRequest, ChatRequestMessage, ChatRequestTool } from '../../../models/chat-protocol.js';
 import { createRequestParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
@@ -26,28 +27,22 @@ const usage = z
     };
   });
 
+const toolCallPart = z.object({
+  index: z.number().int().min(0).max(63).nullish(),
+  id: z.string().nullish(),
+  function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+});
+
+const delta = z.object({ content: z.string().nullish(), tool_calls: z.array(toolCallPart).nullish() });
+
+// Compatible servers omit fields or send null where OpenAI does not.
 const chunk = z.object({
-  choices: z.array(
-    z.object({
-      delta: z
-        .object({
-          content: z.string().nullish(),
-          tool_calls: z
-            .array(
-              z.object({
-                index: z.number().int().min(0).max(63).default(0),
-                id: z.string().nullish(),
-                function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).optional(),
-              }),
-            )
-            .nullish(),
-        })
-        .default({}),
-      finish_reason: z.string().nullish(),
-    }),
-  ),
+  choices: z.array(z.object({ delta: delta.nullish(), finish_reason: z.string().nullish() })).nullish(),
   usage: usage.nullish().catch(undefined),
 });
+
+/** An event of a streamed completion as the provider sends it, before it is decoded. */
+export type SentChatChunk = z.input<typeof chunk>;
 
 /** An LLM behind an OpenAI-compatible `/chat/completions` endpoint. */
 export function createChatModel(
@@ -57,7 +52,7 @@ export function createChatModel(
   const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
   const parameters = createRequestParameters(account, MAX_REPLY_TOKENS);
 
-  async function post(body: object, signal: AbortSignal): Promise<Response> {
+  async function post(body: Omit<ChatRequest, 'model'>, signal: AbortSignal): Promise<Response> {
     const response = await parameters.send((fields) => request({ model: account.model, ...fields, ...body }, signal));
     return accepted(response);
   }
@@ -73,7 +68,7 @@ export function createChatModel(
       let finished = false;
       let characters = 0;
       try {
-        const body = {
+        const body: Omit<ChatRequest, 'model'> = {
           messages: messages.map(wireMessage),
           stream: true,
           stream_options: { include_usage: true },
@@ -88,12 +83,12 @@ export function createChatModel(
             break;
           }
           const { choices, usage: counts } = readJson(chunk, data);
-          const [choice] = choices;
+          const [choice] = choices ?? [];
           if (counts) yield { kind: 'usage', usage: counts };
           if (choice === undefined) continue;
           if (choice.finish_reason) finished = true;
-          const parts = choice.delta.tool_calls ?? [];
-          const text = choice.delta.content ?? '';
+          const parts = choice.delta?.tool_calls ?? [];
+          const text = choice.delta?.content ?? '';
           characters += text.length + lengthOf(parts);
           assertShort(characters);
           for (const part of parts) {
@@ -118,11 +113,7 @@ function readJson<T>(schema: z.ZodType<T>, text: string): T {
   return schema.parse(JSON.parse(text));
 }
 
-interface ToolRequestPart {
-  index: number;
-  id?: string | null | undefined;
-  function?: { name?: string | null | undefined; arguments?: string | null | undefined } | undefined;
-}
+type ToolRequestPart = z.infer<typeof toolCallPart>;
 
 function lengthOf(parts: readonly ToolRequestPart[]): number {
   return parts.reduce((sum, { function: asked }) => sum + (asked?.arguments?.length ?? 0), 0);
@@ -130,16 +121,17 @@ function lengthOf(parts: readonly ToolRequestPart[]): number {
 
 /** Adds a streamed part to its tool call. The id and name come first, then the arguments in several parts. */
 function addTo(requests: ToolRequest[], part: ToolRequestPart): void {
-  for (let index = requests.length; index <= part.index; index++)
+  const at = part.index ?? 0;
+  for (let index = requests.length; index <= at; index++)
     requests.push({ id: `call_${index}`, name: '', arguments: '' });
-  const request = requests[part.index];
+  const request = requests[at];
   if (request === undefined) return;
   if (part.id) request.id = part.id;
   if (part.function?.name) request.name = part.function.name;
   request.arguments += part.function?.arguments ?? '';
 }
 
-function wireMessage(message: ChatMessage): object {
+function wireMessage(message: ChatMessage): ChatRequestMessage {
   switch (message.role) {
     case 'assistant':
       return {
@@ -162,6 +154,6 @@ function wireMessage(message: ChatMessage): object {
   }
 }
 
-function wireTool({ name, description, parameters }: ChatTool): object {
+function wireTool({ name, description, parameters }: ChatTool): ChatRequestTool {
   return { type: 'function', function: { name, description, parameters } };
 }

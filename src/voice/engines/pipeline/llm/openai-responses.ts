@@ -30,7 +30,8 @@ const finishedItem = z.object({
     type: z.string(),
     call_id: z.string().nullish(),
     name: z.string().nullish(),
-    arguments: z.string().nullish(),
+    // Text for functions; other kinds of tools have objects here.
+    arguments: z.unknown().optional(),
   }),
 });
 const finished = z.object({
@@ -41,6 +42,39 @@ const finished = z.object({
 });
 const fault = z.object({ code: z.string().nullish() });
 const event = z.looseObject({ type: z.string() });
+
+/** The fields of the provider's events that are read, before they are decoded. */
+export interface SentResponsesFields {
+  delta: z.input<typeof delta>;
+  finishedItem: z.input<typeof finishedItem>;
+  finished: z.input<typeof finished>;
+  fault: z.input<typeof fault>;
+}
+
+/** The request to `/responses`, with only the fields that the service sends. */
+export interface ResponsesRequest {
+  model: string;
+  input: ResponsesItem[];
+  stream: true;
+  store: false;
+  max_output_tokens: number;
+  reasoning?: { effort: string };
+  tools?: ResponsesTool[];
+  tool_choice?: 'none';
+}
+
+type ResponsesItem =
+  | { role: 'system' | 'user' | 'assistant'; content: string }
+  | { type: 'function_call'; call_id: string; name: string; arguments: string }
+  | { type: 'function_call_output'; call_id: string; output: string };
+
+interface ResponsesTool {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  strict: false;
+}
 
 /** An LLM behind OpenAI's `/responses` endpoint, where reasoning models may call tools. */
 export function createResponsesModel(
@@ -56,7 +90,7 @@ export function createResponsesModel(
       let isFinished = false;
       let characters = 0;
       try {
-        const body = {
+        const body: ResponsesRequest = {
           model: account.model,
           input: messages.flatMap(inputItems),
           stream: true,
@@ -109,7 +143,8 @@ function readEvent(data: unknown, requests: ToolRequest[]): ChatDelta | 'end' | 
     case 'response.output_item.done': {
       const { item } = finishedItem.parse(data);
       if (item.type !== 'function_call' || !item.call_id || !item.name) return undefined;
-      requests.push({ id: item.call_id, name: item.name, arguments: item.arguments ?? '' });
+      const given = typeof item.arguments === 'string' ? item.arguments : '';
+      requests.push({ id: item.call_id, name: item.name, arguments: given });
       assertShort(requests.reduce((sum, { name, arguments: text }) => sum + name.length + text.length, 0));
       return undefined;
     }
@@ -132,13 +167,13 @@ function reported(code: string | null | undefined): ProviderError {
 }
 
 /** Converts a message to input items. Each tool call and each result is a separate item. */
-function inputItems(message: ChatMessage): object[] {
+function inputItems(message: ChatMessage): ResponsesItem[] {
   switch (message.role) {
     case 'assistant':
       return [
-        ...(message.content === '' ? [] : [{ role: 'assistant', content: message.content }]),
+        ...(message.content === '' ? [] : [{ role: 'assistant' as const, content: message.content }]),
         ...(message.toolRequests ?? []).map(({ id, name, arguments: text }) => ({
-          type: 'function_call',
+          type: 'function_call' as const,
           call_id: id,
           name,
           arguments: text,
@@ -151,7 +186,7 @@ function inputItems(message: ChatMessage): object[] {
   }
 }
 
-function wireTool({ name, description, parameters }: ChatTool): object {
+function wireTool({ name, description, parameters }: ChatTool): ResponsesTool {
   // The customers' schemas do not follow the rules of strict mode, which is the default here.
   return { type: 'function', name, description, parameters, strict: false };
 }

@@ -8,10 +8,14 @@ export interface DeepgramAccount {
   model: string;
 }
 
+/** The parameters that both protocols have in common. */
+export type ListenQuery = { model: string; encoding: 'mulaw'; sample_rate: '8000' };
+
 /** The URL of a stream of 8 kHz mu-law. */
 export function listenUrl(account: DeepgramAccount, path: string, parameters: Record<string, string>): string {
   const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
-  const all = { model: account.model, encoding: 'mulaw', sample_rate: '8000', ...parameters };
+  const common: ListenQuery = { model: account.model, encoding: 'mulaw', sample_rate: '8000' };
+  const all = { ...common, ...parameters };
   for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
   return url.href;
 }

@@ -11,9 +11,25 @@ import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 const KEEP_ALIVE_MS = 4_000;
 const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);
 
-const turnInfo = z.object({ event: z.string(), transcript: z.string(), turn_index: z.number().default(0) });
+/** The parameters of `/v2/listen`, besides those that both protocols have in common. */
+export type FluxQuery = {
+  eot_threshold: string;
+  eager_eot_threshold: string;
+  eot_timeout_ms: string;
+  language_hint?: string;
+};
+
+export type FluxMessage = { type: 'ForceEndTurn' | 'CloseStream' };
+
+const turnInfo = z.object({
+  event: z.string(),
+  transcript: z.string().nullish(),
+  turn_index: z.number().nullish(),
+});
 
 type TurnInfo = z.infer<typeof turnInfo>;
+/** A `TurnInfo` message before it is decoded. */
+export type SentTurnInfo = z.input<typeof turnInfo>;
 
 /** STT with Flux models on `/v2/listen`. They report a probable end of turn, its retraction, and the final end. */
 export function createFluxStt(account: DeepgramAccount): SpeechToText {
@@ -37,7 +53,7 @@ function openStream(account: DeepgramAccount, language: string, events: SttEvent
     if (performance.now() - lastSentAt >= KEEP_ALIVE_MS) send(SILENCE);
   }, KEEP_ALIVE_MS / 4);
 
-  function send(data: Uint8Array | object): void {
+  function send(data: Uint8Array | FluxMessage): void {
     lastSentAt = performance.now();
     socket.send(data);
   }
@@ -59,19 +75,20 @@ function openStream(account: DeepgramAccount, language: string, events: SttEvent
 
   function close(): void {
     clearInterval(keepAliveTimer);
-    socket.close({ type: 'CloseStream' });
+    socket.close({ type: 'CloseStream' } satisfies FluxMessage);
   }
 
   return { push: send, finalize, discardTurn: () => turns.discardTurn() && finalize(), close };
 }
 
 function buildUrl(account: DeepgramAccount, language: string): string {
-  return listenUrl(account, '/v2/listen', {
+  const query: FluxQuery = {
     eot_threshold: '0.7',
     eager_eot_threshold: '0.5',
     eot_timeout_ms: '5000',
     ...(account.model.endsWith('-multi') ? { language_hint: language.split('-')[0] ?? language } : {}),
-  });
+  };
+  return listenUrl(account, '/v2/listen', query);
 }
 
 /** Tells turns apart by the provider's turn index, and ignores further words of a discarded turn. */
@@ -79,8 +96,9 @@ function createTurnReader(events: SttEvents) {
   let openTurn: number | undefined;
   let forgottenTurn: number | undefined;
   return {
-    read({ event, turn_index: turn, transcript }: TurnInfo): void {
-      const text = transcript.trim();
+    read({ event, turn_index, transcript }: TurnInfo): void {
+      const turn = turn_index ?? 0;
+      const text = transcript?.trim() ?? '';
       openTurn = event === 'EndOfTurn' || text === '' ? undefined : turn;
       if (turn === forgottenTurn) return undefined;
       if (event === 'TurnResumed') return events.onTurnContinued();

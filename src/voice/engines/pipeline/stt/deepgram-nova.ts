@@ -19,14 +19,28 @@ const REGIONS: Readonly<Record<string, string>> = {
 
 const BYTES_PER_SECOND = 8_000;
 
+/** The parameters of `/v1/listen`, besides those that both protocols have in common. */
+export type NovaQuery = {
+  language: string;
+  interim_results: 'true';
+  smart_format: 'true';
+  endpointing: string;
+  utterance_end_ms: string;
+};
+
+export type NovaMessage = { type: 'KeepAlive' | 'Finalize' | 'CloseStream' };
+
 const results = z.object({
   /** Position of the result in the audio, in seconds. */
-  start: z.number().default(Infinity),
-  duration: z.number().default(0),
-  is_final: z.boolean(),
-  speech_final: z.boolean().default(false),
-  channel: z.object({ alternatives: z.array(z.object({ transcript: z.string() })).min(1) }),
+  start: z.number().nullish(),
+  duration: z.number().nullish(),
+  is_final: z.boolean().nullish(),
+  speech_final: z.boolean().nullish(),
+  channel: z.object({ alternatives: z.array(z.object({ transcript: z.string().nullish() })) }),
 });
+
+/** A `Results` message before it is decoded. */
+export type SentNovaResults = z.input<typeof results>;
 
 /** STT with Nova models on `/v1/listen`. They report pauses; the session decides whether a pause ends the turn. */
 export function createNovaStt(account: DeepgramAccount): SpeechToText {
@@ -39,16 +53,16 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
       let lastSentAt = performance.now();
       let sentSeconds = 0;
       let forgottenSeconds = 0;
-      const url = listenUrl(account, '/v1/listen', {
+      const query: NovaQuery = {
         language: REGIONS[language] ?? language.split('-')[0] ?? language,
         interim_results: 'true',
         smart_format: 'true',
         endpointing: '300',
         utterance_end_ms: '1000',
-      });
+      };
       const socket = openProviderSocket({
         part: 'recogniser',
-        url,
+        url: listenUrl(account, '/v1/listen', query),
         headers: { authorization: `Token ${account.apiKey}` },
         onMessage: read,
         onLost(error) {
@@ -60,7 +74,7 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
         if (performance.now() - lastSentAt >= KEEP_ALIVE_MS) send({ type: 'KeepAlive' });
       }, KEEP_ALIVE_MS / 4);
 
-      function send(data: Uint8Array | object): void {
+      function send(data: Uint8Array | NovaMessage): void {
         lastSentAt = performance.now();
         socket.send(data);
       }
@@ -87,16 +101,16 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
         events.onActivity();
         const { start, duration, is_final: isFinal, speech_final: isPause, channel } = parsed.data;
         // Ignore late words of a finished turn, which would start another one.
-        if (start + duration <= forgottenSeconds) return;
-        const text = channel.alternatives[0]?.transcript.trim() ?? '';
+        if ((start ?? Infinity) + (duration ?? 0) <= forgottenSeconds) return;
+        const text = channel.alternatives[0]?.transcript?.trim() ?? '';
         if (text !== '' && mayHaveEnded) {
           mayHaveEnded = false;
           events.onTurnContinued();
         }
         const words = [...finals, text].filter(Boolean).join(' ');
-        if (isFinal && text !== '') finals.push(text);
+        if (isFinal === true && text !== '') finals.push(text);
         if (text !== '') events.onInterim(words);
-        if (isPause && words !== '' && !mayHaveEnded) {
+        if (isPause === true && words !== '' && !mayHaveEnded) {
           mayHaveEnded = true;
           events.onProbableEnd(words);
         }
@@ -120,7 +134,7 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
 
       function close(): void {
         clearInterval(keepAliveTimer);
-        socket.close({ type: 'CloseStream' });
+        socket.close({ type: 'CloseStream' } satisfies NovaMessage);
       }
 
       return { push, finalize: () => send({ type: 'Finalize' }), discardTurn, close };

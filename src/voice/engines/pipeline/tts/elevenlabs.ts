@@ -15,11 +15,17 @@ export interface ElevenLabsAccount {
 /** How long TTS may send no audio after it received text, in ms. */
 export const TTS_TIMEOUT_MS = 5_000;
 
+/** The messages to `stream-input`: the first one, a sentence, and the end of the text. */
+export type StreamInputMessage = { text: ' ' } | { text: string; flush: true } | { text: '' };
+
 const answer = z.object({
   audio: z.string().nullish(),
   isFinal: z.boolean().nullish(),
-  alignment: z.object({ chars: z.array(z.string()) }).nullish(),
+  alignment: z.object({ chars: z.array(z.string()).nullish() }).nullish(),
 });
+
+/** A message of `stream-input`, before it is decoded. */
+export type SentStreamInputAnswer = z.input<typeof answer>;
 
 /** TTS with ElevenLabs' `stream-input`: one socket per utterance, text sentence by sentence, audio as mu-law. */
 export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeoutMs?: number } = {}): TextToSpeech {
@@ -38,7 +44,8 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
         onClosed: done,
         onLost: lost,
       });
-      socket.send({ text: ' ' });
+      const send = (message: StreamInputMessage) => socket.send(message);
+      send({ text: ' ' });
 
       function read(message: Record<string, unknown>): void {
         if (over) return;
@@ -53,7 +60,7 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
           if (finished) expectAudio();
           else clearTimeout(waiting);
           events.onAudio(Buffer.from(audio, 'base64'));
-          if (alignment) events.onSpoken(alignment.chars.join(''));
+          if (alignment?.chars) events.onSpoken(alignment.chars.join(''));
         }
         if (isFinal === true) done();
       }
@@ -89,13 +96,13 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
         say(text) {
           if (over) return;
           expectAudio();
-          socket.send({ text: `${text} `, flush: true });
+          send({ text: `${text} `, flush: true });
         },
         finish() {
           if (over) return;
           finished = true;
           expectAudio();
-          socket.send({ text: '' });
+          send({ text: '' });
         },
         cancel: leave,
       };

@@ -15,6 +15,14 @@ export interface SpeechAccount {
   voiceIdOf(voice: string): string;
 }
 
+/** The request to `/audio/speech`. */
+export interface OpenAiSpeechRequest {
+  model: string;
+  voice: string;
+  input: string;
+  response_format: 'pcm';
+}
+
 /** The provider's `pcm` is 24 kHz, 16 bits, one channel. */
 const DOWN_BY = 3;
 const BYTES_PER_SECOND = 48_000;
@@ -48,7 +56,7 @@ export function createOpenAiTts(
           voice: account.voiceIdOf(voice),
           input: text,
           response_format: 'pcm',
-        }),
+        } satisfies OpenAiSpeechRequest),
         signal: controller.signal,
         redirect: 'error',
         dispatcher: deps.dispatcher,
