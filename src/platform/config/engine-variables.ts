@@ -12,7 +12,7 @@ const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
 export const engineVariables = {
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
     description:
-      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](conversation.md#openai-realtime) or [`pipeline`](conversation.md#pipeline); test calls always use `offline-demo`',
+      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](engines.md#openai-realtime) or [`pipeline`](engines.md#pipeline); test calls always use `offline-demo`',
     production: 'openai-realtime',
   }),
   ENGINE_PRICES: z
@@ -23,7 +23,7 @@ export const engineVariables = {
     )
     .default('')
     .describe(
-      '[price of each unit of usage](conversation.md#what-it-costs) in micro-USD, from which a call’s engine cost is computed',
+      '[price of each unit of usage](engines.md#what-it-costs) in micro-USD, from which a call’s engine cost is computed',
     ),
   OPENAI_API_KEY: z
     .string()
@@ -68,7 +68,7 @@ export const engineVariables = {
     .min(1)
     .optional()
     .describe(
-      'key of speech to text with `STT_PROVIDER=deepgram`; turns on [`pipeline`](conversation.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
+      'key of speech to text with `STT_PROVIDER=deepgram`; turns on [`pipeline`](engines.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
     ),
   STT_API_KEY: z
     .string()
@@ -119,7 +119,7 @@ export const engineVariables = {
     .default('')
     .meta({
       description:
-        'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](conversation.md#voices-of-elevenlabs) are used',
+        'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](engines.md#voices-of-elevenlabs) are used',
       shown: 'OpenAI’s voices, or those of the ElevenLabs account',
     }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z

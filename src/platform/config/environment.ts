@@ -185,7 +185,7 @@ export const environment = z.object({
   RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off` records no call', production: 'on' }),
   SESSION_LOG: z.enum(['on', 'off']).default('off').meta({
     description:
-      '`on` [stores the events of each conversation](conversation.md#recorded-sessions) with its call, to look into incidents; they contain what was said',
+      '`on` [stores the events of each conversation](engines.md#recorded-sessions) with its call, to look into incidents; they contain what was said',
   }),
   RECORDING_RETENTION_DAYS: z.coerce
     .number()
