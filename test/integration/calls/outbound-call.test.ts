@@ -300,7 +300,7 @@ describe('POST /outbound_call', () => {
         { to_phone_number: TO, agent_id: owner.agent._id },
         { 'idempotency-key': 'frozen-once' },
       );
-    expectError(await place(), 503, 'SERVICE_UNAVAILABLE', /records are checked/);
+    expectError(await place(), 503, 'SERVICE_UNAVAILABLE', /is frozen .* Contact the operator/);
     expect(await service.database.calls.countDocuments({ accountId: owner.account._id })).toBe(0);
     await ledger.unfreeze(id);
     expect((await place()).status).toBe(200);
