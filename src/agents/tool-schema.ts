@@ -70,7 +70,7 @@ export function toolSchemaFault(text: string): Fault {
   if (!isObject(schema) || schema['type'] !== 'object') return 'must be a JSON Schema of type object';
   const misplaced = NOT_AT_THE_TOP.find((keyword) => keyword in schema);
   if (misplaced !== undefined) return `must not contain ${misplaced} at the top level; move it into a property`;
-  if (sizeOf(schema, 1) > MAX_SUBSCHEMAS) return `must contain at most ${MAX_SUBSCHEMAS} schemas`;
+  if (countOf(schema) > MAX_SUBSCHEMAS) return `must contain at most ${MAX_SUBSCHEMAS} schemas`;
   return schemaFault(schema, 1);
 }
 
@@ -141,10 +141,15 @@ function schemaFault(schema: unknown, depth: number): Fault {
   return ownFault(schema) ?? firstFault(subschemas(schema), (each) => schemaFault(each, depth + 1));
 }
 
-/** Counts a schema and all schemas nested in it, down to the maximum depth. */
-function sizeOf(schema: unknown, depth: number): number {
-  if (!isObject(schema) || depth > MAX_DEPTH) return 1;
-  return subschemas(schema).reduce<number>((sum, each) => sum + sizeOf(each, depth + 1), 1);
+/** Counts a schema and all schemas nested in it, down to the maximum depth. Stops above the maximum number. */
+function countOf(schema: unknown, depth = 1, before = 0): number {
+  let count = before + 1;
+  if (!isObject(schema) || depth > MAX_DEPTH) return count;
+  for (const each of subschemas(schema)) {
+    if (count > MAX_SUBSCHEMAS) break;
+    count = countOf(each, depth + 1, count);
+  }
+  return count;
 }
 
 function ownFault(schema: Record<string, unknown>): Fault {

@@ -29,6 +29,18 @@ describe('a tool is rejected before it costs much time', () => {
     expect(toolSchemaFault(JSON.stringify(alternatives(197)))).toBeUndefined();
   });
 
+  it('with thousands of nested schemas, after a look at as many as are allowed', () => {
+    const wide = JSON.stringify(alternatives(5_300));
+    // Each look at a schema first checks that it is an object and no list.
+    const looks = jest.spyOn(Array, 'isArray');
+    try {
+      expect(toolSchemaFault(wide)).toBe('must contain at most 200 schemas');
+      expect(looks.mock.calls.length).toBeLessThan(1_000);
+    } finally {
+      looks.mockRestore();
+    }
+  });
+
   it('with thousands of argument values', () => {
     const definition = { name: 'x', description: '', parameters: alternatives(100) };
     expect(argumentFault(definition, { a: many(2_000) })).toBe('the arguments contain too many values');
