@@ -17,6 +17,7 @@ import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import { sendResponse } from '../platform/http/routing/response.js';
 import { wantsCsv } from '../platform/http/routing/csv-format.js';
 import { createAccountQueues } from '../platform/http/routing/account-queues.js';
+import { createExportSteps } from '../platform/http/routing/export-steps.js';
 import { readRequest } from '../platform/http/routing/request.js';
 
 /** Maximum log-ins, sign-ups and other requests without a principal that the process handles at the same time. */
@@ -67,6 +68,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
   const { config, authenticator, auditor, changeQuota, principalWatch } = deps;
   const authenticators = createAuthenticators(deps);
   const queues = createAccountQueues();
+  const exportSteps = createExportSteps();
   const signInQueue = createSenderQueue({ maxRunning: MAX_SIGN_INS });
 
   async function handleRequest(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
@@ -74,6 +76,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     if (principal) {
       ctx.state.recheck = () => authenticator.recheck(principal, route);
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
+      ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
     const audited = principal && route.method !== 'get' && !route.unaudited ? principal : undefined;
     const parts = await readRequest(ctx, route);

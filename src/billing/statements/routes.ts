@@ -20,6 +20,7 @@ import type { Statements } from './statements.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { deadlineOf, abortSignalOf, serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import { wantsCsv } from '../../platform/http/routing/csv-format.js';
+import { inSteps, type RunStep } from '../../platform/http/routing/export-steps.js';
 import { content, type Content } from '../../platform/http/routing/response.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { Cursors } from '../../platform/http/lists.js';
@@ -95,7 +96,7 @@ export function createStatementHandlers(
       const deadline = deadlineOf(ctx, USAGE_TIMEOUT_MS);
       const signal = abortSignalOf(ctx, deadline);
       const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, signal };
-      const rows = await withDeadline(deadline, statements.usage(asked));
+      const rows = await withDeadline(deadline, statements.usage({ ...asked, runStep: stepsOf(ctx, signal) }));
       const data = rows.map((row) => usageView(groupBy, row));
       if (wantsCsv(ctx)) return csvResponse(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
       return {
@@ -111,6 +112,12 @@ export function createStatementHandlers(
   };
 }
 
+/** Returns a function that runs the steps of this request's export. */
+function stepsOf(ctx: ApiContext, signal: AbortSignal): RunStep {
+  const { runStep } = ctx.state;
+  return (step) => (runStep === undefined ? step() : runStep(signal, step));
+}
+
 function badPeriod(fault: string): ServiceError {
   return new ServiceError('MISSING_PARAMS', fault);
 }
@@ -121,7 +128,7 @@ function badPeriod(fault: string): ServiceError {
  */
 async function csvResponse(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvResponse> {
   const signal = abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS));
-  const stream = Readable.from(csv, { objectMode: false, signal });
+  const stream = Readable.from(inSteps(csv, stepsOf(ctx, signal)), { objectMode: false, signal });
   try {
     await withDeadline(deadlineOf(ctx), once(stream, 'readable'));
   } catch (error) {

@@ -7,6 +7,7 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
 import { serviceUnavailable } from '../../platform/http/deadline.js';
+import { inSteps, type RunStep } from '../../platform/http/routing/export-steps.js';
 import { statementEntryOf } from './entries.js';
 import { createUsageSums, type UsageAgents } from './usage-sums.js';
 
@@ -18,6 +19,15 @@ export interface StatementPosition {
 
 export interface StatementQuery extends Partial<Period> {
   ledgerAccountId: string;
+}
+
+interface UsageQuery extends StatementQuery {
+  from: Date;
+  to: Date;
+  groupBy: UsageGrouping;
+  deadline: number;
+  signal?: AbortSignal;
+  runStep?: RunStep;
 }
 
 export type Statements = ReturnType<typeof createStatements>;
@@ -59,26 +69,41 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
      * Sums up the billed calls of a period. The sum equals the amount the ledger billed, to the micro-USD.
      * @param p.deadline ms since the epoch
      * @param p.signal aborts the queries
+     * @param p.runStep runs the sum of one batch after the other; by default at once
      * @throws ServiceError SERVICE_UNAVAILABLE when the period has too many calls to sum up before the deadline
      */
-    async usage(
-      p: StatementQuery & Period & { groupBy: UsageGrouping; deadline: number; signal?: AbortSignal },
-    ): Promise<UsageRow[]> {
+    async usage(p: UsageQuery): Promise<UsageRow[]> {
       const sums = createUsageSums(agents, p.groupBy);
-      let count = 0;
-      for await (const entry of newestFirst(database, { ...p, show: BILLING })) {
-        if (p.signal?.aborted === true) throw serviceUnavailable();
-        await sums.add(entry);
-        if (++count % BATCH === 0 && Date.now() > p.deadline) {
+      for await (const rows of inSteps(
+        sumUp(newestFirst(database, { ...p, show: BILLING }), sums, p.signal),
+        p.runStep,
+      )) {
+        if (rows !== undefined) return rows;
+        if (Date.now() > p.deadline) {
           throw new ServiceError(
             'SERVICE_UNAVAILABLE',
             'The period contains too many calls. Request a shorter period.',
           );
         }
       }
-      return sums.rows();
+      throw new Error('the sums of a period have no rows');
     },
   };
+}
+
+/** Adds up entries. Yields undefined after each batch, and in the end the rows. */
+async function* sumUp(
+  entries: AsyncIterable<LedgerEntryDocument>,
+  sums: ReturnType<typeof createUsageSums>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<UsageRow[] | undefined> {
+  let count = 0;
+  for await (const entry of entries) {
+    if (signal?.aborted === true) throw serviceUnavailable();
+    await sums.add(entry);
+    if (++count % BATCH === 0) yield undefined;
+  }
+  yield await sums.rows();
 }
 
 type Filter = mongo.Filter<LedgerEntryDocument>;

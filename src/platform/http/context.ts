@@ -22,6 +22,8 @@ export interface RequestState {
   recheck?: () => Promise<void>;
   /** Runs a read of call data when the account's queue admits it. Absent without authentication. */
   runQueued?: <T>(read: () => Promise<T>) => Promise<T>;
+  /** Runs a step of an export when it is the account's turn. Absent without authentication. */
+  runStep?: <T>(signal: AbortSignal, step: () => Promise<T>) => Promise<T>;
   /** Frees the request's slot in a queue during a pause. Absent if the request has no slot. */
   releaseSlotDuring?: <T>(pause: () => Promise<T>) => Promise<T>;
   /** Reads the body of an unauthenticated request. Another request may abort the read, see `createBodiesInFlight`. */
