@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { setImmediate as nextEventLoopPass, setTimeout as pause } from 'node:timers/promises';
 import { csvOf } from '../../src/billing/statements/csv.js';
 import { ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import { abortSignalOf } from '../../src/platform/http/deadline.js';
 import { createExportSteps, inSteps } from '../../src/platform/http/routing/export-steps.js';
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 
@@ -175,4 +177,14 @@ describe('the steps of exports', () => {
     await expect(waiting).rejects.toThrow('the client is gone');
     expect(stuck).toHaveLength(2);
   });
+});
+
+it('signals of one response share one listener', () => {
+  const res = new EventEmitter();
+  const ctx = { res, state: { arrivedAt: Date.now(), minDeadlineMs: 0 } } as unknown as ApiContext;
+  const signals = Array.from({ length: 12 }, () => abortSignalOf(ctx));
+  expect(res.listenerCount('close')).toBe(1);
+  expect(signals.some(({ aborted }) => aborted)).toBe(false);
+  res.emit('close');
+  expect(signals.every(({ aborted }) => aborted)).toBe(true);
 });

@@ -114,6 +114,46 @@ describe('the removal of a member or key overrides requests in flight', () => {
     });
   });
 
+  it('for another member’s higher role, which is not given back if it was lowered meanwhile', async () => {
+    const { first, second, removeSecond } = await withSecond();
+    const third = await memberOf(service, first.browser, 'owner');
+    const { users } = service.database;
+    const write = users.updateOne.bind(users) as (...args: unknown[]) => unknown;
+    let writes = 0;
+    // The sender is removed before the change, and its object becomes a viewer before the change is reverted.
+    jest.spyOn(users, 'updateOne').mockImplementation((async (
+      ...args: [{ _id: string }, { $set?: { role?: string } }]
+    ) => {
+      const [{ _id }, { $set }] = args;
+      if (_id === third.userId && $set?.role !== undefined) {
+        writes += 1;
+        if (writes === 1) await removeSecond();
+        else await users.collection.updateOne({ _id: _id as never }, { $set: { role: 'viewer' } });
+      }
+      return write(...args);
+    }) as never);
+    const lowered = await second.browser.patch(`/portal/members/${third.userId}`, { role: 'developer' });
+    expectError(lowered, 401, 'UNAUTHORIZED');
+    expect(writes).toBe(2);
+    expect(await createMembers(service.database).find(first.accountId, third.userId)).toMatchObject({ role: 'viewer' });
+  });
+
+  it('for a number that another account has taken meanwhile', async () => {
+    const [first, second] = [await service.customer(), await service.customer()];
+    const number = '+12025550187';
+    await service.phoneNumbers.add({ number, accountId: first.account._id });
+    const { phoneNumbers } = service.database;
+    const write = phoneNumbers.updateOne.bind(phoneNumbers);
+    jest.spyOn(phoneNumbers, 'updateOne').mockImplementationOnce((async (...args: Parameters<typeof write>) => {
+      const taken = { $set: { accountId: second.account._id } };
+      await phoneNumbers.collection.updateOne({ _id: number as never }, taken);
+      return write(...args);
+    }) as never);
+    const changed = service.phoneNumbers.setAgent(number, first.agent._id);
+    await expect(changed).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect((await service.phoneNumbers.find(number))?.agentId).toBeUndefined();
+  });
+
   it('for a body that was delayed by less than half a second', async () => {
     const { account, liveKey } = await service.customer();
     const body = JSON.stringify({ name: 'survivor' });

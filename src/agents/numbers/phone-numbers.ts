@@ -82,7 +82,9 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       if (!present) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
       if (agentId !== null) await checkAgent(present.accountId, agentId);
       const update = agentId === null ? { $unset: { agentId: '' } } : { $set: { agentId } };
-      await phoneNumbers.updateOne({ _id: number }, update);
+      // The number may have been removed and added by another account meanwhile.
+      const { matchedCount } = await phoneNumbers.updateOne({ _id: number, accountId: present.accountId }, update);
+      if (matchedCount === 0) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
       return (await this.find(number)) ?? present;
     },
   };

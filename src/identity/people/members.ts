@@ -59,6 +59,10 @@ export function createMembers(database: IdentityDatabase) {
       return { ...before, role };
     },
 
+    /** Restores a role that a change has replaced, unless somebody has changed it again meanwhile. */
+    restoreRole: (accountId: string, userId: string, p: { changed: Role; before: Role }): Promise<void> =>
+      both.writeRole(accountId, userId, p.before, { role: p.changed }),
+
     /**
      * Removes a member and revokes the API keys that they created.
      * @throws ServiceError NOT_FOUND, CONFLICT if no owner would remain, or the address is being verified
@@ -164,9 +168,9 @@ function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
      * Writes the role to the collection of unverified people and then to that of verified people. A verification moves
      * people in this direction, so the write cannot miss the person.
      */
-    async writeRole(accountId: string, userId: string, role: Role): Promise<void> {
+    async writeRole(accountId: string, userId: string, role: Role, only: { role?: Role } = {}): Promise<void> {
       const change = { $set: { role } };
-      for (const model of [unverifiedUsers, users]) await model.updateOne({ _id: userId, accountId }, change);
+      for (const model of [unverifiedUsers, users]) await model.updateOne({ _id: userId, accountId, ...only }, change);
     },
 
     /** @throws ServiceError CONFLICT if the person is being verified; the role is restored first */

@@ -55,6 +55,9 @@ export function createAccountMail(deps: {
   });
 
   return {
+    /** Rejects a request that sends an e-mail while too many are in progress. Call this before anything is stored. */
+    assertRoom: (): void => mailer.assertRoom(),
+
     /**
      * Sends a verification e-mail after a sign-up. If the address belongs to someone already, informs that person
      * instead.

@@ -62,6 +62,7 @@ export function createLoginSessionHandlers(
         throw new ServiceError('FORBIDDEN', `Sign-up is closed on this service. ${remedy}`);
       }
       const { email, name, password, account_name: accountName } = await readBody();
+      if (config.signUp.verifiesEmail) accountMail.assertRoom();
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countSignUp(ctx));
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};

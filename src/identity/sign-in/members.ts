@@ -37,7 +37,7 @@ export function createMemberHandlers(deps: {
     async updateMember({ ctx, principal: { account, actor }, params: { user_id: userId }, body: { role } }) {
       const before = await withDeadline(deadlineOf(ctx), members.find(account._id, userId));
       const changed = recheckAfter(ctx, members.setRole(account._id, userId, role), () =>
-        members.setRole(account._id, userId, before.role),
+        members.restoreRole(account._id, userId, { changed: role, before: before.role }),
       );
       const user = await withDeadline(deadlineOf(ctx), changed);
       // The new role would apply to the next request anyway, but the member must also log in again, with a new token.
@@ -67,6 +67,7 @@ export function createMemberHandlers(deps: {
       await withDeadline(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const isMailed = config.mail !== undefined;
       if (isMailed) {
+        accountMail.assertRoom();
         const waitMs = await withDeadline(deadlineOf(ctx), accountMail.countInvitation(account._id));
         if (waitMs !== undefined) throw limitExceeded(ctx, Math.ceil(waitMs / 1_000));
       }

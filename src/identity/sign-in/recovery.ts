@@ -80,6 +80,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     /** Sends the same response for every address, known or not. */
     async requestPasswordReset({ ctx, body: { email } }) {
       assertMailEnabled(config);
+      accountMail.assertRoom();
       await inTime(ctx, limits.countLink(ctx));
       accountMail.passwordReset(email, clientAddress(ctx, config));
       return { requested: true };
@@ -126,6 +127,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     async sendVerificationEmail({ ctx, principal: { user } }) {
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is already verified.');
       assertMailEnabled(config);
+      accountMail.assertRoom();
       await inTime(ctx, limits.countLink(ctx));
       accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: false });
       return { requested: true };

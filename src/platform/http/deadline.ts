@@ -10,6 +10,23 @@ export function deadlineOf(ctx: ApiContext, timeoutMs = RESPONSE_TIMEOUT_MS): nu
 }
 
 /**
+ * Calls a function when the response closes. One listener serves all calls, because Node warns about more than ten.
+ * @returns a function that cancels this
+ */
+function onClose({ res, state }: ApiContext, act: () => void): () => void {
+  let acts = state.whenClosed;
+  if (acts === undefined) {
+    const all = (acts = state.whenClosed = new Set());
+    res.once('close', () => {
+      for (const each of all) each();
+    });
+  }
+  const all = acts;
+  all.add(act);
+  return () => void all.delete(act);
+}
+
+/**
  * Returns a signal that aborts work whose result is not needed: the deadline has passed, or the response was sent or
  * its client disconnected. `AbortSignal.any` with `AbortSignal.timeout` cannot do this: Node 20 (20.20.2) forgets such a
  * timeout when it collects garbage.
@@ -22,13 +39,20 @@ export function abortSignalOf(
   createLateError: () => Error = serviceUnavailable,
 ): AbortSignal {
   const over = new AbortController();
-  const timer = setTimeout(() => over.abort(createLateError()), Math.max(0, deadline - Date.now()));
+  const timer = setTimeout(
+    () => {
+      forget();
+      over.abort(createLateError());
+    },
+    Math.max(0, deadline - Date.now()),
+  );
   const end = () => {
     clearTimeout(timer);
     over.abort(serviceUnavailable());
   };
-  if (ctx.res.closed || ctx.res.destroyed) end();
-  else ctx.res.once('close', end);
+  const isOver = ctx.res.closed || ctx.res.destroyed;
+  const forget = isOver ? () => undefined : onClose(ctx, end);
+  if (isOver) end();
   return over.signal;
 }
 

@@ -1,5 +1,6 @@
 import type { Transporter } from 'nodemailer';
 import type { Config } from '../config/config.js';
+import { serviceUnavailable } from '../http/deadline.js';
 import type { Logger } from '../telemetry/logger.js';
 
 export interface Mail {
@@ -11,8 +12,10 @@ export interface Mail {
 export type Mailer = ReturnType<typeof createMailer>;
 
 const CONNECTIONS = 2;
-/** Maximum e-mails in progress. Further ones are dropped; people can request those again. */
-const MAX_WAITING = 200;
+/** With this number of e-mails in progress, requests that would send one are rejected before they store anything. */
+const BUSY = 200;
+/** Maximum e-mails in progress. There is room for those of requests that began before the mailer was busy. */
+const MAX_WAITING = 400;
 const CLOSE_TIMEOUT_MS = 2_000;
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
@@ -48,10 +51,15 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
   }
 
   return {
+    /** @throws ServiceError SERVICE_UNAVAILABLE if so many e-mails are in progress that a new one might be dropped */
+    assertRoom(): void {
+      if (underWay.size >= BUSY) throw serviceUnavailable();
+    },
+
     /** Creates an e-mail with `make` and sends it in the background. Sends nothing if `make` resolves to undefined. */
     post(make: () => Promise<Mail | undefined>): void {
       if (mail === undefined) return;
-      if (underWay.size >= MAX_WAITING) return logger.warn('e-mail dropped: too many in progress');
+      if (underWay.size >= MAX_WAITING) return logger.error('e-mail dropped: too many in progress');
       const sending = make()
         .then((made) => made && send(made))
         .catch((error: unknown) => {
