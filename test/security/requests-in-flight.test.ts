@@ -114,7 +114,7 @@ describe('the removal of a member or key overrides requests in flight', () => {
     });
   });
 
-  it('for another member’s higher role, which is not given back if it was lowered meanwhile', async () => {
+  it('for another member’s higher role, which is not restored if it was lowered meanwhile', async () => {
     const { first, second, removeSecond } = await withSecond();
     const third = await memberOf(service, first.browser, 'owner');
     const { users } = service.database;

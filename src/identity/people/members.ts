@@ -40,6 +40,7 @@ export function createMembers(database: IdentityDatabase) {
     ...people,
 
     find,
+    restoreRole: both.restoreRole.bind(both),
 
     list: (accountId: string): Promise<UserDocument[]> => membersOf(database, accountId),
 
@@ -58,10 +59,6 @@ export function createMembers(database: IdentityDatabase) {
       }
       return { ...before, role };
     },
-
-    /** Restores a role that a change has replaced, unless somebody has changed it again meanwhile. */
-    restoreRole: (accountId: string, userId: string, p: { changed: Role; before: Role }): Promise<void> =>
-      both.writeRole(accountId, userId, p.before, { role: p.changed }),
 
     /**
      * Removes a member and revokes the API keys that they created.
@@ -171,6 +168,11 @@ function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
     async writeRole(accountId: string, userId: string, role: Role, only: { role?: Role } = {}): Promise<void> {
       const change = { $set: { role } };
       for (const model of [unverifiedUsers, users]) await model.updateOne({ _id: userId, accountId, ...only }, change);
+    },
+
+    /** Restores a role that a change has replaced, unless somebody has changed it again meanwhile. */
+    restoreRole(accountId: string, userId: string, p: { changed: Role; before: Role }): Promise<void> {
+      return this.writeRole(accountId, userId, p.before, { role: p.changed });
     },
 
     /** @throws ServiceError CONFLICT if the person is being verified; the role is restored first */
