@@ -26,7 +26,7 @@ export interface RequestState {
   runStep?: <T>(signal: AbortSignal, step: () => Promise<T>) => Promise<T>;
   /** Frees the request's slot in a queue during a pause. Absent if the request has no slot. */
   releaseSlotDuring?: <T>(pause: () => Promise<T>) => Promise<T>;
-  /** What to do when the response was sent or its client disconnected. Absent until something is registered. */
+  /** Functions to call when the response was sent or its client disconnected. Absent until one is registered. */
   whenClosed?: Set<() => void>;
   /** Reads the body of an unauthenticated request. Another request may abort the read, see `createBodiesInFlight`. */
   readUnauthenticated: (read: (signal: AbortSignal) => Promise<Buffer>) => Promise<Buffer>;

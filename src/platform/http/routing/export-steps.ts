@@ -19,8 +19,8 @@ export type RunStep = <T>(step: () => Promise<T>) => Promise<T>;
 
 /**
  * Limits the time that exports and usage reports take from other requests of the process. An export runs in short
- * steps. A few steps run at once, accounts take turns, and after each step the event loop serves other requests. An
- * export that waits for a slow client has no step, so slow clients delay nobody.
+ * steps. A few steps run at once, accounts share them fairly, and after each step the event loop serves other requests.
+ * An export that waits for a slow client has no step, so slow clients delay no other export.
  */
 export function createExportSteps() {
   const createQueue = (mode: Mode) =>
@@ -52,7 +52,7 @@ export function createExportSteps() {
   };
 }
 
-/** Iterates over items. Each item is made in a step of its own. */
+/** Iterates over items. Each item is made in a separate step. */
 export async function* inSteps<T>(
   items: AsyncIterable<T>,
   runStep: RunStep = (step) => step(),
