@@ -66,7 +66,7 @@ const GROUPS: readonly [rule: Rule, operations: string][] = [
   [{ access: 'keyOrCarrier' }, 'receiveCall'],
   [
     { access: 'carrier' },
-    'answerOutboundCall reportOutboundStatus reportAnsweredBy reportTransferStatus reportInboundStatus continueAfterStream',
+    'answerOutboundCall reportOutboundStatus reportAnsweredBy reportTransferStatus reportInboundStatus continueAfterError continueAfterStream',
   ],
   [{ access: 'payment' }, 'receivePayment'],
   [{ access: 'ownPage' }, 'signUp logIn requestPasswordReset resetPassword verifyEmail acceptInvitation'],
