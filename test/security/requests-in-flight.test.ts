@@ -33,7 +33,7 @@ const accept = (token: unknown) =>
 
 /**
  * Runs a function at a critical moment of a request: after the service has checked the sender, and before its next
- * write to the model.
+ * database write.
  */
 function beforeNextWrite(
   model: 'apiKeys' | 'invitations' | 'users',

@@ -18,7 +18,7 @@ export interface CallBill {
   settlement: LedgerEntryDocument | null;
   /** The price fixed when the call was requested; undefined if the request is missing. */
   microsPerSecond: Micros | undefined;
-  /** Sum of the call's holds; undefined if the ledger entry of a window is missing. */
+  /** Sum of the money held for the call; undefined if the ledger entry of one of its holds is missing. */
   heldMicros: Micros | undefined;
 }
 

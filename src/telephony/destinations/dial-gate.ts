@@ -22,7 +22,7 @@ import { createUnansweredAttempts, type DialAttempt, type UnansweredAttempts } f
 
 export type DialGate = ReturnType<typeof createDialGate>;
 
-/** Reads the requests of calls; implemented by the calls domain. */
+/** Reads the stored requests that placed calls; implemented by the calls domain. */
 export interface DialedCalls {
   find(callId: string): Promise<{ accountId: string; mode: Mode; direction: Direction; toPhoneNumber: string } | null>;
 }

@@ -33,7 +33,7 @@ export function createScriptedModel(p: {
   let introduced = false;
   /** Whether the caller has heard the current question. Earlier speech is not an answer to it. */
   let questionHeard = false;
-  /** Whether the bridging sentence must still be said. */
+  /** Whether the agent must still say that the line broke. */
   let bridgeIsDue = p.resumed ?? false;
   let isBridging = false;
   const notice = createNotice(now);
@@ -52,8 +52,8 @@ export function createScriptedModel(p: {
   }
 
   /**
-   * Whether to say the bridging sentence instead of replying. An answer that the caller gave before hearing this
-   * sentence does not count, because its question was lost or only half heard.
+   * Whether to say first that the line broke, instead of replying. An answer that the caller gave before hearing this
+   * does not count, because its question was lost or only half heard.
    */
   function needsBridge(task: ReplyTask): boolean {
     if (task === 'resume') return true;
@@ -62,7 +62,7 @@ export function createScriptedModel(p: {
 
   function plainReply(task: ReplyTask): ScriptedReply {
     isBridging = needsBridge(task);
-    // After any other reply, the bridging sentence is no longer needed.
+    // After any other reply, the agent need not say any more that the line broke.
     bridgeIsDue &&= isBridging;
     if (isBridging) {
       introduced ||= task !== 'resume';

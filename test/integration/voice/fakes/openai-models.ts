@@ -12,7 +12,7 @@ const CHAT_MODELS =
 const NEVER_REASON = /^gpt-(3|4)/;
 /** https://developers.openai.com/api/docs/models/gpt-6-luna; tests of the API in BerriAI/litellm pull request 34569. */
 const REASON_BY_DEFAULT = /^gpt-(5\.6|6)/;
-/** BerriAI/litellm-docs pull request 1173, verified against the API. */
+/** OpenAI rejects `reasoning_effort: none` for this model (tried with the API in BerriAI/litellm-docs pull request 1173). */
 const ALWAYS_REASONS = 'gpt-6-astra';
 
 const REALTIME_MODELS = /^gpt-realtime(-1\.5|-2|-2\.1|-2\.1-mini|-mini)?$/;
