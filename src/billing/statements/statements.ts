@@ -86,7 +86,7 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
           );
         }
       }
-      throw new Error('the sums of a period have no rows');
+      throw new Error('the usage of a period was not summed up');
     },
   };
 }

@@ -84,7 +84,7 @@ function sayPhrase(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'>): void
     type: 'item_failed',
     itemId,
     part: 'voice',
-    message: 'the offline engine has no filler',
+    message: 'the offline engine cannot say a filler phrase',
   });
 }
 
