@@ -92,7 +92,9 @@ export function createToolHost(
   async function press(digits: string): Promise<ToolResult> {
     if (!DTMF_PATTERN.test(digits)) return { ok: false, error: 'digits may contain only 0-9, *, #, A-D and commas' };
     const wasHeard = await line.playTones(renderDtmfTones(digits));
-    return wasHeard ? { ok: true, result: 'pressed' } : { ok: false, error: 'the tones of the digits were interrupted' };
+    return wasHeard
+      ? { ok: true, result: 'pressed' }
+      : { ok: false, error: 'the tones of the digits were interrupted' };
   }
 
   async function transfer(number: string): Promise<ToolResult> {

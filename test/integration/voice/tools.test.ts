@@ -105,7 +105,7 @@ describe('send_dtmf', () => {
     const pressed = use('send_dtmf', { digits: '1234567890' });
     await eventually(() => line.heard.length > 0);
     sink.clear();
-    expect(await pressed).toEqual({ ok: false, error: 'the digits were interrupted' });
+    expect(await pressed).toEqual({ ok: false, error: 'the tones of the digits were interrupted' });
   });
 
   it.each([[{ digits: '12x' }], [{ digits: '' }], [{ digits: '1'.repeat(33) }], [{}], [{ digits: 1 }]])(
