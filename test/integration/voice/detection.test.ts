@@ -35,7 +35,8 @@ describe('the carrier’s answering machine detection', () => {
     expect(called.scripted.answeredBy).toEqual(['human']);
     await hangUp(called);
     await hangUp(other);
-    await eventually(async () => (await media.results.find(other.callId))?.endedAt !== undefined);
+    for (const { callId } of [called, other])
+      await eventually(async () => (await media.results.find(callId))?.endedAt !== undefined);
     expect(await media.results.find(called.callId)).toMatchObject({ answeredBy: 'human', endReason: 'carrier_stop' });
     expect(other.scripted.answeredBy).toEqual([]);
     expect((await media.results.find(other.callId))?.answeredBy).toBeUndefined();
