@@ -97,7 +97,7 @@ describe('the dial queue of a carrier account', () => {
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('keeps its fairness guarantee with seed %i', (seed) => {
     const calls = new SimulatedCalls(4, 30, seed);
-    /** For each call, when it arrived and how many calls of its account were waiting before it. */
+    /** For each call, when it arrived and its position among the waiting calls of its account, from 1. */
     const arrivals = new Map<string, { at: number; position: number }>();
     for (let at = 0; at < 30_000; at += 500) {
       calls.run(at);

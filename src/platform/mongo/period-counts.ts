@@ -96,7 +96,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
      * Counts a member, such as a call, once, even if it is added repeatedly.
      * @param p.amount amount to add; 1 by default. The last member that is counted may exceed the limit.
      * @param p.fields further fields of the document
-     * @returns false when the limit is reached
+     * @returns false when the limit is reached and the member is not counted yet
      */
     add: (p: Count & { limit: number; amount?: number; fields?: { expiresAt: Date } }): Promise<boolean> => {
       const { amount = 1 } = p;
