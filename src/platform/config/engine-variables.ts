@@ -68,7 +68,7 @@ export const engineVariables = {
     .min(1)
     .optional()
     .describe(
-      'key of speech to text with `STT_PROVIDER=deepgram`; turns on [`pipeline`](engines.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
+      'key of speech to text with `STT_PROVIDER=deepgram`. [`pipeline`](engines.md#pipeline) is on if each of its three providers has its key or needs none',
     ),
   STT_API_KEY: z
     .string()

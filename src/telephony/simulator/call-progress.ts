@@ -1,4 +1,3 @@
-import {} from '../../kernel/common-errors.js';
 import type { TwimlEnd, TwimlSource, WebhookTarget } from './instructions/source.js';
 
 export type CarrierCallStatus =
