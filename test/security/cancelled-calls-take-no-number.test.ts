@@ -24,8 +24,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-/** Dials a call, lets it ring, and cancels it. Records the call as its workflow would. */
-async function ringAndCancel({ account, agent }: Customer, to: string, ringMs: number) {
+/** Dials a call, lets it ring, and cancels it. With `queuedMs`, the carrier queues it, and `ringMs` begins there. Records the call as its workflow would. */
+async function ringAndCancel({ account, agent }: Customer, to: string, ringMs: number, queuedMs = 0) {
   const { config, database } = service;
   const callId = `call_${ulid()}`;
   const of = { callId, accountId: account._id, mode: 'live' as const };
@@ -49,7 +49,7 @@ async function ringAndCancel({ account, agent }: Customer, to: string, ringMs: n
   const gate = createCallGate({ config, database });
   const isDialed = await gate.countAttempt({ ...of, leg: 'call', to });
   const carrierSid = newSid('CA');
-  const { boundAt } = await createCarrierBindings(database).bind(callId, carrierSid, SIMULATED);
+  const { boundAt } = await createCarrierBindings(database).bind(callId, carrierSid, SIMULATED, { queuedMs });
   const endTime = boundAt.getTime() + ringMs;
   const settled = { ...of, billableSeconds: 0, estimated: false, conversation: 'none' as const };
   const ended = { callId, at: endTime, status: 'CANCELLED' as const, endReason: 'api_hangup' as const, endTime };
@@ -73,6 +73,13 @@ describe('calls that their account cancels at once', () => {
     // No worker decides this call, so the response is 503. The API itself must not reject the call.
     expectError(await ask(other, to), 503, 'SERVICE_UNAVAILABLE');
     expect(await ringAndCancel(other, to, 200)).toBe(true);
+  }, 60_000);
+
+  it('do not block a number for other accounts if the carrier queues them before it dials', async () => {
+    const to = '+12025550163';
+    for (let n = 0; n < 3; n++) expect(await ringAndCancel(await service.customer(), to, 10_000, 20_000)).toBe(true);
+    for (let n = 0; n < 3; n++) expect(await ringAndCancel(await service.customer(), to, 22_000, 20_000)).toBe(true);
+    expectError(await ask(await service.customer(), to), 503, 'SERVICE_UNAVAILABLE');
   }, 60_000);
 
   it('count as unanswered attempts for all accounts when they rang for several seconds', async () => {
