@@ -34,7 +34,7 @@ export function onVoiceStarted(
     openedAtMs: turns.isOpen ? turns.openedAtMs : atMs,
     isVoiced: true,
     lastVoiceAtMs: atMs,
-    // What STT sent after a noise says nothing about the words that follow.
+    // A response to an earlier noise says nothing about the words that follow.
     voice: {
       ...voice,
       hasResponse: voice.hasResponse && !voice.ended,
