@@ -112,7 +112,7 @@ export function createCarrierActivities(deps: Deps) {
     });
     if (dialed.outcome === 'accepted') {
       // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
-      await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
+      await bindings.bind(callId, dialed.carrierSid, carriers[mode], dialed).catch(() => undefined);
     }
     await rejectionReports.report(callId, mode, dialed);
     return withoutRejection(dialed);

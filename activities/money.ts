@@ -7,6 +7,7 @@ import type { Leases } from '../src/billing/leases.js';
 import type { Ledger } from '../src/billing/ledger/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import type { Recordings } from '../src/voice/recordings/recordings.js';
+import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
 import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
 import { collectedFields } from './conversation.js';
 
@@ -21,7 +22,7 @@ interface Deps {
   bindings: CarrierBindings;
 }
 
-/** A call canceled this soon after the carrier accepted it has hardly rung the phone. */
+/** A call canceled this soon after the carrier accepted it, or after its time in the carrier's queue, has hardly rung. */
 const HARDLY_RUNG_MS = 3_000;
 
 export interface CallOfAccount {
@@ -93,5 +94,6 @@ async function hasHardlyRung(
   if (status !== 'CANCELLED' || endReason !== 'api_hangup' || endTime === undefined) return false;
   const binding = await bindings.find(callId);
   if (binding === null || binding.closed === true) return false;
-  return endTime - binding.boundAt.getTime() <= HARDLY_RUNG_MS;
+  const queuedMs = Math.min(binding.queuedMs ?? 0, LONGEST_DIAL_WAIT_MS);
+  return endTime - binding.boundAt.getTime() - queuedMs <= HARDLY_RUNG_MS;
 }

@@ -26,6 +26,8 @@ export interface CarrierBindingDocument {
   /** Why the inbound call was rejected. A repeated request for it is rejected again. */
   rejection?: Extract<ReservationResult, { outcome: 'refused' }>;
   boundAt: Date;
+  /** How long after `boundAt` the carrier dials. Absent: at once, or the carrier had dialed when the call was bound. */
+  queuedMs?: number;
 }
 
 export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
@@ -39,6 +41,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     givenUpAt: Date,
     rejection: Schema.Types.Mixed,
     boundAt: { type: Date, required: true },
+    queuedMs: Number,
   },
   { collection: 'carrier_bindings', versionKey: false },
 );

@@ -38,11 +38,18 @@ export function createCarrierBindings(database: TelephonyDatabase) {
 
     /**
      * Binds a call to the carrier's call unless the call is bound or closed already. Returns the stored row.
+     * @param times.queuedMs how long the carrier queues the call before it dials
      * @throws RangeError when the identifier does not have the carrier's format
      */
-    async bind(callId: string, carrierSid: string, carrier: CarrierIdentity): Promise<CarrierBindingDocument> {
+    async bind(
+      callId: string,
+      carrierSid: string,
+      carrier: CarrierIdentity,
+      { queuedMs }: { queuedMs?: number } = {},
+    ): Promise<CarrierBindingDocument> {
       if (!carrier.isCallId(carrierSid)) throw new RangeError('carrierSid must be a call identifier of the carrier');
-      return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date() });
+      const queued = queuedMs === undefined ? {} : { queuedMs };
+      return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date(), ...queued });
     },
 
     /** Allows new streams of the bound call up to this stream number. A repeat changes nothing. */

@@ -3,6 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { setImmediate as nextEventLoopPass, setTimeout as pause } from 'node:timers/promises';
 import { csvOf } from '../../src/billing/statements/csv.js';
+import { createStatementHandlers } from '../../src/billing/statements/routes.js';
+import { createStatements } from '../../src/billing/statements/statements.js';
 import { ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import { abortSignalOf } from '../../src/platform/http/deadline.js';
@@ -94,6 +96,47 @@ describe('exports of five accounts', () => {
     },
     60_000,
   );
+
+  describe('whose period is too long to sum up', () => {
+    /** Requests the usage of an account 100 ms before the deadline. */
+    function readUsage(runStep: (signal: AbortSignal, step: () => Promise<unknown>) => Promise<unknown>) {
+      const [customer] = customers;
+      if (customer === undefined) throw new Error('there is no customer');
+      const statements = createStatements(service.database, { namesOf: async () => new Map() } as never);
+      const { readUsage: handle } = createStatementHandlers({ statements } as never);
+      const state = { arrivedAt: Date.now() - 14_900, minDeadlineMs: 0, runStep };
+      const ctx = Object.assign(new EventEmitter(), { res: new EventEmitter(), state }) as unknown as ApiContext;
+      const principal = { account: customer.account, mode: 'live' as const };
+      return handle({ ctx, principal, query: { group_by: 'day' } } as never);
+    }
+    const tooManyCalls = {
+      code: 'SERVICE_UNAVAILABLE',
+      message: 'The period contains too many calls. Request a shorter period.',
+    };
+
+    it('say so if the sum is slow', async () => {
+      const usage = readUsage(async (_signal, step) => {
+        const rows = await step();
+        await pause(150);
+        return rows;
+      });
+      await expect(usage).rejects.toMatchObject(tooManyCalls);
+    });
+
+    it('say so if they wait for others', async () => {
+      const steps = createExportSteps();
+      const exporter = { account: { _id: 'other' }, mode: 'live' as const };
+      const ended = new AbortController();
+      const never = new Promise<void>((_resolve, reject) =>
+        ended.signal.addEventListener('abort', () => reject(new Error('over'))),
+      );
+      const others = [1, 2].map(() => steps.run(exporter, ended.signal, () => never).catch(() => undefined));
+      const usage = readUsage((signal, step) => steps.run(exporter, signal, step));
+      await expect(usage).rejects.toMatchObject(tooManyCalls);
+      ended.abort();
+      await Promise.all(others);
+    });
+  });
 });
 
 describe('the steps of exports', () => {

@@ -249,6 +249,24 @@ describe('a turn that ends during the answer to the previous one', () => {
   });
 });
 
+describe('a turn after a noise', () => {
+  it('waits for slow STT, although the noise had no words', () => {
+    const world = introducedWorld();
+    world.speaks(300);
+    world.fallsSilent();
+    world.happens({ type: 'recogniser_alive' });
+    world.pass(500);
+    const discarded = world.of('discard_turn').length;
+    world.speaks(1_500);
+    world.fallsSilent();
+    world.pass(2_400);
+    expect(world.of('discard_turn')).toHaveLength(discarded);
+    world.happens({ type: 'turn_may_end', text: 'Tomorrow at ten.', streamMs: world.now() });
+    expect(world.stored()).toContain('caller: Tomorrow at ten.');
+    expect(world.of('request_reply').at(-1)?.confirmed).toBe(true);
+  });
+});
+
 describe('a voicemail report of the carrier', () => {
   it('counts even after an answer', () => {
     const world = introducedWorld(SCRIPTED);

@@ -1,12 +1,10 @@
 import type { ClientSession, mongo } from 'mongoose';
-import { ServiceError } from '../../kernel/errors.js';
 import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statement.js';
 import { inCausalOrder } from '../../platform/mongo/connection.js';
 import { LIST_READ_TIMEOUT_MS } from '../../platform/mongo/pages.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
-import { serviceUnavailable } from '../../platform/http/deadline.js';
 import { inSteps, type RunStep } from '../../platform/http/routing/export-steps.js';
 import { statementEntryOf } from './entries.js';
 import { createUsageSums, type UsageAgents } from './usage-sums.js';
@@ -25,7 +23,6 @@ interface UsageQuery extends StatementQuery {
   from: Date;
   to: Date;
   groupBy: UsageGrouping;
-  deadline: number;
   signal?: AbortSignal;
   runStep?: RunStep;
 }
@@ -67,10 +64,9 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
 
     /**
      * Sums up the billed calls of a period. The sum equals the amount the ledger billed, to the micro-USD.
-     * @param p.deadline ms since the epoch
-     * @param p.signal aborts the queries
+     * @param p.signal ends the sum
      * @param p.runStep runs the sum of one batch after the other; by default at once
-     * @throws ServiceError SERVICE_UNAVAILABLE when the period has too many calls to sum up before the deadline
+     * @throws the reason of `signal`
      */
     async usage(p: UsageQuery): Promise<UsageRow[]> {
       const sums = createUsageSums(agents, p.groupBy);
@@ -79,12 +75,6 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
         p.runStep,
       )) {
         if (rows !== undefined) return rows;
-        if (Date.now() > p.deadline) {
-          throw new ServiceError(
-            'SERVICE_UNAVAILABLE',
-            'The period contains too many calls. Request a shorter period.',
-          );
-        }
       }
       throw new Error('the usage of a period was not summed up');
     },
@@ -99,7 +89,7 @@ async function* sumUp(
 ): AsyncGenerator<UsageRow[] | undefined> {
   let count = 0;
   for await (const entry of entries) {
-    if (signal?.aborted === true) throw serviceUnavailable();
+    signal?.throwIfAborted();
     await sums.add(entry);
     if (++count % BATCH === 0) yield undefined;
   }

@@ -311,6 +311,36 @@ describe('STT by transcriptions', () => {
     expect(told).toEqual(['end first', 'end second']);
   });
 
+  it.each([
+    ['is open', false],
+    ['waits for its transcript', true],
+  ])('does not report a noise as a sign of life if the next turn %s', async (_state, isOver) => {
+    const [noise, words] = [await speak('Oh my!'), await speak('This is the next turn.')];
+    let finishNoise = () => {};
+    let finishWords = () => {};
+    fake.transcribe = (pcm) =>
+      new Promise((resolve) => {
+        if (pcm.length < (noise.length + words.length) / 2) finishNoise = () => resolve('');
+        else finishWords = () => resolve('This is the next turn.');
+      });
+    push(noise, silence(800));
+    await eventually(() => fake.requests.length === 1);
+    push(words);
+    if (isOver) {
+      push(silence(800));
+      await eventually(() => fake.requests.length === 2);
+    }
+    finishNoise();
+    await eventually(() => billed > 0);
+    if (!isOver) {
+      push(silence(800));
+      await eventually(() => fake.requests.length === 2);
+    }
+    finishWords();
+    await eventually(() => told.some((event) => event.startsWith('end ')));
+    expect(told).toEqual(['end This is the next turn.']);
+  });
+
   it('ignores the words of a discarded turn, and hears the next one', async () => {
     fake.delayMs = 100;
     push(await speak('This is discarded.'), silence(560));

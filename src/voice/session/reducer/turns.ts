@@ -34,7 +34,14 @@ export function onVoiceStarted(
     openedAtMs: turns.isOpen ? turns.openedAtMs : atMs,
     isVoiced: true,
     lastVoiceAtMs: atMs,
-    voice: { ...voice, endMs: streamMs, lastAudioAtMs: atMs, ended: false },
+    // A response to an earlier noise says nothing about the words that follow.
+    voice: {
+      ...voice,
+      hasResponse: voice.hasResponse && !voice.ended,
+      endMs: streamMs,
+      lastAudioAtMs: atMs,
+      ended: false,
+    },
   });
   return inOrder(resetSilence(heard, atMs), (next) => postponeFiller(next, atMs));
 }

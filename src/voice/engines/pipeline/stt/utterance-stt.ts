@@ -76,8 +76,9 @@ function openStream({ transcribe, newDetector }: UtteranceSttDeps, language: str
     if (!closed && turn !== undefined) reportPart(turn);
   }
 
+  /** Reports a turn. One without words only if no other turn follows: the session would relate the report to it. */
   function reportEnd(text: string): void {
-    if (text === '') return events.onActivity();
+    if (text === '') return turn === undefined && waiting.length === 0 ? events.onActivity() : undefined;
     isReporting = true;
     events.onEnd(text);
     isReporting = false;
@@ -142,8 +143,7 @@ function openStream({ transcribe, newDetector }: UtteranceSttDeps, language: str
       queueMicrotask(() => {
         if (closed) return;
         if (turn !== undefined) endTurn();
-        // There was no voice, so there are no words.
-        else if (waiting.length === 0) events.onActivity();
+        else reportEnd('');
       });
     },
 
