@@ -207,7 +207,57 @@ describe('STT by transcriptions', () => {
     expect(billed).toBe(0);
   });
 
-  it('is lost at once because of a server that is not there, which costs nothing', async () => {
+  it.each([
+    ['gpt-transcribe', 'languages[]', 'language'],
+    ['gpt-4o-transcribe', 'language', 'languages[]'],
+  ])('names the language as the model %s takes it', async (model, name, other) => {
+    stream.close();
+    stream = openStream({ model }, 'de-DE');
+    fake.script(['Ja.']);
+    push(await speak('Yes, of course.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect([told, fake.invalid]).toEqual([['end Ja.'], []]);
+    expect(fake.requests[0]?.fields).toMatchObject({ [name]: 'de' });
+    expect(fake.requests[0]?.fields).not.toHaveProperty(other);
+  });
+
+  it.each(['gpt-transcribe', 'whisper'])('does not name a language that the model %s rejects', async (model) => {
+    fake.rejectedLanguage = 'hi';
+    stream.close();
+    stream = openStream({ model }, 'hi-IN');
+    fake.script(['First.', 'Second.']);
+    push(await speak('Yes, of course.'), silence(800));
+    await eventually(() => told.length > 0);
+    push(await speak('That suits me very well.'), silence(800));
+    await eventually(() => told.length > 1);
+    expect(told).toEqual(['end First.', 'end Second.']);
+    expect(fake.invalid).toHaveLength(1);
+    expect(billed).toBeCloseTo(fake.requests.reduce((sum, { seconds }) => sum + seconds, 0));
+  });
+
+  it('waits for a server that is unavailable for a short time', async () => {
+    fake.script(['Hello there.']);
+    const { port } = fake;
+    await fake.close();
+    push(await speak('Hello there.'), silence(800));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(told).toEqual([]);
+    const server = await serve(() => undefined, 200, undefined, port);
+    await eventually(() => told.length > 0);
+    server.closeAllConnections();
+    server.close();
+    expect(told).toEqual(['end no']);
+  });
+
+  it('sends the audio again after a broken connection', async () => {
+    fake.faults.push({ kind: 'cut' });
+    fake.script(['Hello there.']);
+    push(await speak('Hello there.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['end Hello there.']);
+  });
+
+  it('is lost because of a server that is not there, which costs nothing', async () => {
     await fake.close();
     push(await speak('Hello there.'), silence(800));
     await eventually(() => told.length > 0);
@@ -282,6 +332,23 @@ describe('STT by transcriptions', () => {
     expect(billed).toBeCloseTo(total);
   });
 
+  it('does not send the silence after a piece, for which models invent words', async () => {
+    const words = await speak('and then we went along the river');
+    const loudest: number[] = [];
+    fake.transcribe = async (pcm) => {
+      loudest.push(pcm.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0));
+      return 'word';
+    };
+    push(...Array.from({ length: Math.ceil((21 * 8_000) / words.length) }, () => words), silence(400));
+    await eventually(() => told.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    push(silence(400));
+    await eventually(() => told.some((event) => event.startsWith('end ')));
+    expect(fake.requests).toHaveLength(1);
+    expect(Math.min(...loudest)).toBeGreaterThan(1_000);
+    expect(told).toEqual(['probable end word', 'end word']);
+  });
+
   it('asks for a turn with many pauses a few times only, so that its costs do not multiply', async () => {
     const digit = await speak('seven');
     fake.unscripted = 'Seven.';
@@ -341,12 +408,12 @@ describe('STT by transcriptions', () => {
 });
 
 /** Starts a server that answers every request with this status. */
-async function serve(onRequest: (url: string) => void, status: number, location?: string): Promise<Server> {
+async function serve(onRequest: (url: string) => void, status: number, location?: string, port = 0): Promise<Server> {
   const server = createServer((request, response) => {
     onRequest(request.url ?? '');
     request.resume();
     response.writeHead(status, location === undefined ? {} : { location }).end('{"text":"no"}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return server;
 }
