@@ -5,6 +5,7 @@ import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createUsageMeter, estimateCostMicros } from '../../src/voice/engines/engine-usage.js';
 import type { EngineCall } from '../../src/voice/engines/port.js';
+import { createChatClient } from '../../src/voice/models/chat-client.js';
 import { concludeCall } from '../../src/voice/models/conclusion.js';
 import { eventually, openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
 import { openPipeline, type PipelineHarness } from '../integration/voice/support/pipeline-harness';
@@ -174,7 +175,7 @@ describe('the conclusion of a call', () => {
     const { port } = server.address() as AddressInfo;
     const usage = createUsageMeter({});
     await concludeCall({
-      chat: { baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k', model: 'm' },
+      chat: createChatClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k', model: 'm' }),
       call: { callId: 'call_conclusion', outputTemplate: { note: null } } as unknown as EngineCall,
       turns: [{ speaker: 'caller', text: INSTRUCTION, startMs: 0, endMs: 1 }],
       withinMs: 500,

@@ -9,7 +9,7 @@ import { createOpenAiStt } from '../../src/voice/engines/pipeline/stt/openai-tra
 import { createSynthesizer } from '../../src/voice/audio/flite.js';
 import { loadVoiceActivity } from '../../src/voice/audio/voice-activity.js';
 import { silence } from '../support/spoken.js';
-import { requestJson } from '../../src/voice/models/chat-client.js';
+import { createChatClient } from '../../src/voice/models/chat-client.js';
 import { createOpenAiTts } from '../../src/voice/engines/pipeline/tts/openai-speech.js';
 
 /** More bytes than a call may keep in memory because of one response. */
@@ -114,7 +114,7 @@ describe('a provider whose response does not end', () => {
   it('is cut off when it is the conclusion of a call', async () => {
     const account = { baseUrl: `${baseUrl}/json`, apiKey: 'k', model: 'm' };
     const signal = new AbortController().signal;
-    const asked = requestJson(account, { name: 'conclusion', schema: {}, messages: [], signal });
+    const asked = createChatClient(account).requestJson({ name: 'conclusion', schema: {}, messages: [], signal });
     await expect(asked).rejects.toThrow('the summary or extraction from the model is too long');
     expect(sent).toBeLessThan(ENOUGH_BYTES);
   }, 20_000);

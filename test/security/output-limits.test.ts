@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Agent } from 'undici';
 import { createChatModel } from '../../src/voice/engines/pipeline/llm/chat-completions.js';
-import { requestJson } from '../../src/voice/models/chat-client.js';
+import { createChatClient } from '../../src/voice/models/chat-client.js';
 import { placeRealtimeCall } from '../integration/voice/support/realtime-call';
 
 const dispatcher = new Agent();
@@ -66,7 +66,7 @@ describe('the output of a model', () => {
   });
 
   it('is limited for the conclusion of a call', async () => {
-    await requestJson(account, { name: 'conclusion', schema: {}, messages: [], signal: signal() });
+    await createChatClient(account).requestJson({ name: 'conclusion', schema: {}, messages: [], signal: signal() });
     expect(requests).toEqual([expect.objectContaining({ max_completion_tokens: 8_192 })]);
   });
 
@@ -77,7 +77,7 @@ describe('the output of a model', () => {
     expect(await completionOf(model)).toBe('Yes.');
     expect(requests.map((question) => question['max_tokens'])).toEqual([undefined, 4_096, 4_096]);
     requests.length = 0;
-    await requestJson(account, { name: 'conclusion', schema: {}, messages: [], signal: signal() });
+    await createChatClient(account).requestJson({ name: 'conclusion', schema: {}, messages: [], signal: signal() });
     expect(requests.map((question) => question['max_tokens'])).toEqual([undefined, 8_192]);
   });
 

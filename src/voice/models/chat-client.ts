@@ -20,13 +20,13 @@ interface JsonUsage {
   outputTokens: number;
 }
 
-interface JsonQuestion {
+export interface JsonQuestion {
   name: string;
   schema: Record<string, unknown>;
   messages: ChatRequest['messages'];
   signal: AbortSignal;
   /** Called with the usage that the model reports, even if its response is unusable. */
-  onUsage?(usage: JsonUsage): void;
+  onUsage?: (usage: JsonUsage) => void;
 }
 
 /** The model could not be reached, or responded with an error, with nothing, or with invalid JSON. */
@@ -52,56 +52,62 @@ export interface Completion {
   };
 }
 
-/**
- * Asks a chat model for one JSON object that follows a strict schema.
- * @returns the parsed JSON; validate it before use, because not every provider follows the schema
- * @throws ChatError; or the signal's reason if it is aborted
- */
-export async function requestJson(settings: ChatSettings, question: JsonQuestion): Promise<unknown> {
-  const { name, schema, messages, signal } = question;
-  const completion = await post(settings, signal, {
-    model: settings.model,
-    messages,
-    response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } },
-  });
-  const { usage } = completion;
-  const inputTokens = count(usage?.prompt_tokens);
-  const cachedInputTokens = Math.min(inputTokens, count(usage?.prompt_tokens_details?.cached_tokens));
-  const outputTokens = count(usage?.completion_tokens);
-  if (inputTokens > 0) question.onUsage?.({ inputTokens, cachedInputTokens, outputTokens });
-  const content = completion.choices?.[0]?.message?.content;
-  if (typeof content !== 'string' || content === '') throw new ChatError('the model returned no content', true);
-  return parsed(content);
+export type ChatClient = ReturnType<typeof createChatClient>;
+
+/** A client of a chat model. Use one for all calls, because it keeps the form of request that the server accepted. */
+export function createChatClient(settings: ChatSettings) {
+  const parameters = createRequestParameters(settings, MAX_CONCLUSION_TOKENS);
+
+  async function post(signal: AbortSignal, body: ChatRequest): Promise<Completion> {
+    const request = (fields: object) =>
+      fetch(`${settings.baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: { ...bearer(settings.apiKey), 'content-type': 'application/json' },
+        body: JSON.stringify({ ...body, ...fields }),
+        redirect: 'error',
+        signal,
+      });
+    let response: Response | undefined;
+    let text: string;
+    try {
+      response = await parameters.send(request);
+      text = response.bodyUsed ? '' : await textOf(response);
+    } catch (error) {
+      if (signal.aborted || error instanceof ChatError) throw error;
+      throw new ChatError('the connection to the model failed', true, response === undefined);
+    }
+    assertOk(response);
+    const answer = parsed(text);
+    return typeof answer === 'object' && answer !== null ? answer : {};
+  }
+
+  return {
+    /**
+     * Asks for one JSON object that follows a strict schema.
+     * @returns the parsed JSON; validate it before use, because not every provider follows the schema
+     * @throws ChatError; or the signal's reason if it is aborted
+     */
+    async requestJson({ name, schema, messages, signal, onUsage }: JsonQuestion): Promise<unknown> {
+      const completion = await post(signal, {
+        model: settings.model,
+        messages,
+        response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } },
+      });
+      const { usage } = completion;
+      const inputTokens = count(usage?.prompt_tokens);
+      const cachedInputTokens = Math.min(inputTokens, count(usage?.prompt_tokens_details?.cached_tokens));
+      const outputTokens = count(usage?.completion_tokens);
+      if (inputTokens > 0) onUsage?.({ inputTokens, cachedInputTokens, outputTokens });
+      const content = completion.choices?.[0]?.message?.content;
+      if (typeof content !== 'string' || content === '') throw new ChatError('the model returned no content', true);
+      return parsed(content);
+    },
+  };
 }
 
-async function post(settings: ChatSettings, signal: AbortSignal, body: ChatRequest): Promise<Completion> {
-  const parameters = createRequestParameters(settings, MAX_CONCLUSION_TOKENS);
-  const request = (fields: object) =>
-    fetch(`${settings.baseUrl}/chat/completions`, {
-      method: 'POST',
-      headers: { ...bearer(settings.apiKey), 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, ...fields }),
-      redirect: 'error',
-      signal,
-    });
-  let response: Response | undefined;
-  let text: string;
-  try {
-    response = await parameters.send(request);
-    text = response.bodyUsed ? '' : await textOf(response);
-  } catch (error) {
-    if (signal.aborted || error instanceof ChatError) throw error;
-    throw new ChatError('the connection to the model failed', true, response === undefined);
-  }
-  if (!response.ok) {
-    throw new ChatError(
-      `the model responded with status ${response.status}`,
-      response.status === 429 || response.status >= 500,
-      true,
-    );
-  }
-  const answer = parsed(text);
-  return typeof answer === 'object' && answer !== null ? answer : {};
+function assertOk({ ok, status }: Response): void {
+  if (ok) return;
+  throw new ChatError(`the model responded with status ${status}`, status === 429 || status >= 500, true);
 }
 
 async function textOf({ body }: Response): Promise<string> {

@@ -2,8 +2,8 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { UsageMeter } from '../engines/engine-usage.js';
 import { conclusionSchema, emptyValues, validateValues } from '../results/extraction.js';
 import type { EngineCall, EngineResult, TranscriptTurn } from '../engines/port.js';
-import { requestJson, ChatError } from './chat-client.js';
-import type { ChatSettings } from './chat-client.js';
+import { ChatError } from './chat-client.js';
+import type { ChatClient, JsonQuestion } from './chat-client.js';
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
 import { estimateTokens } from './token-estimate.js';
 
@@ -30,7 +30,7 @@ export type Conclusion = Pick<EngineResult, 'summary' | 'outputParameters'>;
  * @param p.withinMs timeout for both attempts together
  */
 export async function concludeCall(p: {
-  chat: ChatSettings;
+  chat: ChatClient;
   call: EngineCall;
   turns: readonly TranscriptTurn[];
   withinMs: number;
@@ -83,7 +83,7 @@ async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): 
 /** Asks the model and counts its usage; an estimate if none is reported, such as when the response takes too long. */
 async function askCounted(
   { chat, usage }: Pick<Parameters<typeof concludeCall>[0], 'chat' | 'usage'>,
-  question: Omit<Parameters<typeof requestJson>[1], 'onUsage'>,
+  question: Omit<JsonQuestion, 'onUsage'>,
 ): Promise<unknown> {
   question.signal.throwIfAborted();
   const began = performance.now();
@@ -97,7 +97,7 @@ async function askCounted(
   }
 
   try {
-    return await requestJson(chat, {
+    return await chat.requestJson({
       ...question,
       onUsage: ({ inputTokens, cachedInputTokens, outputTokens }) =>
         count(inputTokens, cachedInputTokens, outputTokens),

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import { createChatModel } from '../../../src/voice/engines/pipeline/llm/chat-completions.js';
-import { requestJson, type ChatSettings } from '../../../src/voice/models/chat-client.js';
+import { createChatClient, type ChatClient, type ChatSettings } from '../../../src/voice/models/chat-client.js';
 import { openFakeChat, type FakeChat } from './fakes/chat-completions';
 import { chatRejection } from './fakes/openai-models';
 
@@ -41,8 +41,12 @@ async function reply(account: ChatSettings): Promise<string> {
 }
 
 async function conclusion(account: ChatSettings): Promise<string> {
+  return concluded(createChatClient(account));
+}
+
+async function concluded(client: ChatClient): Promise<string> {
   const schema = { type: 'object', properties: {} };
-  const answer = await requestJson(account, { name: 'conclusion', schema, messages: [], signal: signal() });
+  const answer = await client.requestJson({ name: 'conclusion', schema, messages: [], signal: signal() });
   return (answer as { summary: string }).summary;
 }
 
@@ -112,6 +116,17 @@ describe('a reasoning model under another name', () => {
     expect(await said(createChatModel(account(), { dispatcher }))).toBe('I see.');
     expect(efforts()).toEqual(['none']);
   });
+});
+
+it('a server that knows only the older name of the output limit gets it at once in the conclusions of later calls', async () => {
+  chat.rejects = ({ max_completion_tokens: current }) =>
+    current === undefined
+      ? undefined
+      : { status: 422, error: { message: 'max_completion_tokens', type: 'invalid', param: null, code: null } };
+  const client = createChatClient(accountOf({ model: 'mistral-small' }));
+  await concluded(client);
+  await concluded(client);
+  expect(chat.rejected).toHaveLength(1);
 });
 
 it('gpt-6-astra, which always reasons, makes conclusions but no replies with tools', async () => {

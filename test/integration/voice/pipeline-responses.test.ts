@@ -87,6 +87,14 @@ describe('an LLM by responses', () => {
     });
   });
 
+  it('is finished with the final event, although the server keeps the stream open', async () => {
+    chat.answers.set('Book it.', { says: 'Done.', calls: { name: 'book', arguments: {} } });
+    fake.faults.push({ kind: 'open' });
+    const deltas = await ask([{ role: 'user', content: 'Book it.' }]);
+    expect(deltas.map(({ kind }) => kind)).toEqual(['text', 'arguments', 'usage', 'tool']);
+    expect(deltas.at(-1)).toEqual({ kind: 'tool', request: { id: 'call_1', name: 'book', arguments: '{}' } });
+  });
+
   it.each<[string, ResponsesFault, string]>([
     ['a rejected request', { kind: 'status', status: 400 }, 'responded with status 400'],
     ['a hang', { kind: 'stall' }, 'sent nothing for 300 ms'],

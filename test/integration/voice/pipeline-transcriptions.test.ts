@@ -58,9 +58,7 @@ describe('the pipeline engine with an OpenAI-compatible STT', () => {
     await startGreetedCall(['Tomorrow | or the day after.']);
     const [first, second] = [await pipeline.speak('Tomorrow'), await pipeline.speak('Or the day after.')];
     const before = pipeline.chat.requests.length;
-    line.say(withoutSilence(first));
-    line.say(silence(480));
-    line.say(withoutSilence(second));
+    line.say(Buffer.concat([withoutSilence(first), silence(480), withoutSilence(second)]));
     await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
     expect(line.callerTurns()).toEqual(['Tomorrow or the day after.']);
     expect(line.agentTurns()[1]).toBe('Which of the two?');
@@ -207,7 +205,45 @@ describe('STT by transcriptions', () => {
     expect(billed).toBe(0);
   });
 
-  it('is lost at once because of a server that is not there, which costs nothing', async () => {
+  it.each([
+    ['gpt-transcribe', 'languages[]'],
+    ['gpt-4o-transcribe', 'language'],
+  ])('names the language as the model %s takes it', async (model, name) => {
+    stream.close();
+    stream = openStream({ model }, 'de-DE');
+    fake.script(['Ja.']);
+    push(await speak('Yes, of course.'), silence(800));
+    await eventually(() => told.length > 0);
+    expect([told, fake.invalid]).toEqual([['end Ja.'], []]);
+    expect(fake.requests[0]?.fields).toMatchObject({ [name]: 'de' });
+  });
+
+  it.each(['gpt-transcribe', 'whisper'])('does not name a language that the model %s rejects', async (model) => {
+    fake.rejectedLanguage = 'hi';
+    stream.close();
+    stream = openStream({ model }, 'hi-IN');
+    fake.script(['First.', 'Second.']);
+    push(await speak('Yes, of course.'), silence(800));
+    await eventually(() => told.length > 0);
+    push(await speak('That suits me very well.'), silence(800));
+    await eventually(() => told.length > 1);
+    expect(told).toEqual(['end First.', 'end Second.']);
+    expect(fake.invalid).toHaveLength(1);
+  });
+
+  it('waits for a server that is unavailable for a short time', async () => {
+    const { port } = fake;
+    await fake.close();
+    push(await speak('Hello there.'), silence(800));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(told).toEqual([]);
+    const server = await serve(() => undefined, 200, undefined, port);
+    await eventually(() => told.length > 0);
+    server.close().closeAllConnections();
+    expect(told).toEqual(['end no']);
+  });
+
+  it('is lost because of a server that is not there, which costs nothing', async () => {
     await fake.close();
     push(await speak('Hello there.'), silence(800));
     await eventually(() => told.length > 0);
@@ -215,13 +251,14 @@ describe('STT by transcriptions', () => {
     expect(billed).toBe(0);
   });
 
-  it('repeats a request after 429 and 5xx, and bills it once', async () => {
-    fake.faults.push({ kind: 'status', status: 429, headers: { 'retry-after': '0' } }, { kind: 'status', status: 503 });
+  it('repeats a request after a broken connection, 5xx and 429, and bills it once', async () => {
+    fake.faults.push({ kind: 'cut' }, { kind: 'status', status: 503 });
+    fake.faults.push({ kind: 'status', status: 429, headers: { 'retry-after': '0' } });
     fake.script(['Hello there.']);
     push(await speak('Hello there.'), silence(800));
     await eventually(() => told.length > 0);
     expect(told).toEqual(['end Hello there.']);
-    expect(fake.requests).toHaveLength(3);
+    expect(fake.requests).toHaveLength(4);
     expect(billed).toBeCloseTo(fake.requests[0]?.seconds ?? NaN);
   });
 
@@ -254,8 +291,7 @@ describe('STT by transcriptions', () => {
     expect(told[0]).toMatch(/^lost /);
     expect(reached).toEqual([]);
     for (const server of [target, redirect]) {
-      server.closeAllConnections();
-      server.close();
+      server.close().closeAllConnections();
     }
   });
 
@@ -280,6 +316,18 @@ describe('STT by transcriptions', () => {
     const total = fake.requests.reduce((sum, { seconds }) => sum + seconds, 0);
     expect(Math.abs(total - 70)).toBeLessThan(5);
     expect(billed).toBeCloseTo(total);
+  });
+
+  it('does not send the silence after a piece, for which models invent words', async () => {
+    const words = await speak('and then we went along the river');
+    fake.unscripted = 'word';
+    push(...Array.from({ length: Math.ceil((21 * 8_000) / words.length) }, () => words), silence(400));
+    await eventually(() => told.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    push(silence(400));
+    await eventually(() => told.some((event) => event.startsWith('end ')));
+    expect(fake.requests).toHaveLength(1);
+    expect(told).toEqual(['probable end word', 'end word']);
   });
 
   it('asks for a turn with many pauses a few times only, so that its costs do not multiply', async () => {
@@ -371,12 +419,12 @@ describe('STT by transcriptions', () => {
 });
 
 /** Starts a server that answers every request with this status. */
-async function serve(onRequest: (url: string) => void, status: number, location?: string): Promise<Server> {
+async function serve(onRequest: (url: string) => void, status: number, location?: string, port = 0): Promise<Server> {
   const server = createServer((request, response) => {
     onRequest(request.url ?? '');
     request.resume();
     response.writeHead(status, location === undefined ? {} : { location }).end('{"text":"no"}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return server;
 }

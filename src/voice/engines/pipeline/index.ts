@@ -3,6 +3,7 @@ import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import type { PipelineSettings } from '../../../platform/config/engines.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
+import { createChatClient } from '../../models/chat-client.js';
 import { concludeCall } from '../../models/conclusion.js';
 import { createSessionEngine } from '../session-engine.js';
 import type { EngineFactory } from '../port.js';
@@ -41,6 +42,7 @@ export function createPipelineEngine(p: {
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
   const stt = createStt(settings.stt, { dispatcher, newDetector: createDetector });
   const model = createLlm(settings.llm, { dispatcher, ...timeoutOf(timeouts.llmMs) });
+  const chat = createChatClient(settings.llm);
   const voice = createTts(settings.tts, { dispatcher, ...timeoutOf(timeouts.ttsMs) });
   const prepared = createPreparedPhrases(voice);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
@@ -71,7 +73,7 @@ export function createPipelineEngine(p: {
         ...(p.silence === undefined ? {} : { silence: p.silence }),
         ...(timeouts.sttMs === undefined ? {} : { sttTimeoutMs: timeouts.sttMs }),
         conclude: (call, turns, usage) =>
-          concludeCall({ chat: settings.llm, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger }),
+          concludeCall({ chat, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger }),
         log(callId, message, error) {
           logger.warn({ callId, engine: PIPELINE_ENGINE, ...(error === undefined ? {} : { err: error }) }, message);
         },

@@ -1,6 +1,7 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
+import { createChatClient } from '../../models/chat-client.js';
 import { emptyValues } from '../../results/extraction.js';
 import { createOfflinePhrases } from '../offline-phrases.js';
 import type { Engine, EngineFactory } from '../port.js';
@@ -29,10 +30,17 @@ export function createOpenAiRealtimeEngine(p: {
   const phrases = createOfflinePhrases();
   const timings = { ...REALTIME_TIMINGS, ...p.timings };
   const { settings, prices, logger, silence = {}, recordsEvents = false } = p;
+  const { baseUrl, apiKey, conclusionModel: model, reasoningEffort } = settings;
+  const chat = createChatClient({
+    baseUrl,
+    apiKey,
+    model,
+    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+  });
   return {
     name: OPENAI_REALTIME,
     warm: () => phrases.warm(),
-    create: () => createEngine({ settings, prices, logger, phrases, timings, silence, recordsEvents }),
+    create: () => createEngine({ settings, chat, prices, logger, phrases, timings, silence, recordsEvents }),
     close: () => phrases.close(),
   };
 }

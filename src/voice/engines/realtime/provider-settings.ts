@@ -1,5 +1,6 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { EngineCall, TranscriptTurn } from '../port.js';
+import { transcriptionLanguage } from '../../models/transcription-language.js';
 import { emptyValues } from '../../results/extraction.js';
 import { buildPrompt } from '../../session/prompt.js';
 import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
@@ -11,12 +12,6 @@ import type { ChangedSessionSettings, FullSessionSettings, TurnDetectionSettings
 export const PREFIX_MS = 300;
 
 const TELEPHONE = { type: 'audio/pcmu' } as const;
-
-/**
- * Transcription models that take a list of languages in place of one language (AudioTranscription in the npm package
- * `openai` 7.57.0; https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe).
- */
-const TAKES_LANGUAGES = /^gpt-(live-)?transcribe/;
 
 /** The provider's WebSocket URL, derived from its HTTP base URL. */
 export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
@@ -36,6 +31,7 @@ export function buildSession(
   resumed: { turns: readonly TranscriptTurn[]; unnoticed: boolean } | undefined,
 ): FullSessionSettings {
   const values = call.resume?.values ?? emptyValues(call.outputTemplate);
+  const model = settings.transcriptionModel;
   const tools = detectsMachines(call) ? [...call.tools, MACHINE_TOOL] : call.tools;
   return {
     type: 'realtime',
@@ -46,17 +42,12 @@ export function buildSession(
     audio: {
       input: {
         format: TELEPHONE,
-        ...(transcribes ? { transcription: transcription(settings, call) } : {}),
+        ...(transcribes ? { transcription: { model, ...transcriptionLanguage(model, call.language) } } : {}),
         turn_detection: turnDetection(settings, true),
       },
       output: { format: TELEPHONE, voice: findVoice(call.voice).openai },
     },
   };
-}
-
-function transcription({ transcriptionModel: model }: OpenAiRealtimeSettings, call: EngineCall) {
-  const [language = call.language] = call.language.split('-');
-  return TAKES_LANGUAGES.test(model) ? { model, languages: [language] } : { model, language };
 }
 
 /** The session update that lets the provider answer each turn without a request, or makes it only listen. */

@@ -1,5 +1,6 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
+import type { ChatClient } from '../../models/chat-client.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { OfflinePhrases } from '../offline-phrases.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
@@ -32,6 +33,8 @@ export interface RealtimeTimings extends LinkTimings {
 
 export interface RealtimeSessionDeps {
   settings: OpenAiRealtimeSettings;
+  /** Writes the summary and the values after each call. */
+  chat: ChatClient;
   prices: EnginePrices;
   phrases: OfflinePhrases;
   logger: Logger;

@@ -57,9 +57,8 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
 
   /** @param counted resolves when the usage of the last response is counted */
   async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
-    const { baseUrl, apiKey, conclusionModel: model, reasoningEffort } = deps.settings;
     const conclusion = await concludeCall({
-      chat: { baseUrl, apiKey, model, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) },
+      chat: deps.chat,
       call,
       turns: transcriptSoFar(),
       withinMs,

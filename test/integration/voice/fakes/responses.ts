@@ -18,6 +18,8 @@ export type ResponsesFault =
   | { kind: 'stall' }
   /** The stream ends after the first words. */
   | { kind: 'cut' }
+  /** The stream stays open after its final event. */
+  | { kind: 'open' }
   /** The provider reports the failure in the stream. */
   | { kind: 'failed'; code: string }
   | { kind: 'garbage'; text: string };
@@ -69,7 +71,7 @@ export async function openFakeResponses(chat: FakeChat): Promise<FakeResponses> 
       });
       return void response.end();
     }
-    return stream(answerTo(body.input), fault?.kind === 'cut', response, send);
+    return stream(answerTo(body.input), fault?.kind, response, send);
   }
 
   function answerTo(input: readonly Item[]): ChatAnswer {
@@ -94,7 +96,12 @@ function eventsTo(response: ServerResponse): Send {
   };
 }
 
-function stream({ says, calls }: ChatAnswer, isCut: boolean, response: ServerResponse, send: Send): void {
+function stream(
+  { says, calls }: ChatAnswer,
+  fault: ResponsesFault['kind'] | undefined,
+  response: ServerResponse,
+  send: Send,
+): void {
   const reasoning = { id: 'rs_1', type: 'reasoning', summary: [] };
   send('response.output_item.added', { output_index: 0, item: reasoning });
   send('response.output_item.done', { output_index: 0, item: reasoning });
@@ -106,7 +113,7 @@ function stream({ says, calls }: ChatAnswer, isCut: boolean, response: ServerRes
       delta: piece,
       logprobs: [],
     });
-    if (isCut) return void response.end();
+    if (fault === 'cut') return void response.end();
   }
   if (calls !== undefined) {
     const item = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: calls.name, arguments: '' };
@@ -125,7 +132,7 @@ function stream({ says, calls }: ChatAnswer, isCut: boolean, response: ServerRes
     total_tokens: 110,
   };
   send('response.completed', { response: { id: 'resp_1', status: 'completed', error: null, usage } });
-  response.end();
+  if (fault !== 'open') response.end();
 }
 
 function faultIn(body: Body): string | undefined {

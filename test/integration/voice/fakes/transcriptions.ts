@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openLoopback, type Loopback } from './loopback';
 
-/** Only `gpt-transcribe` accepts `languages` and `keywords`; other servers reject or ignore them. */
-const FIELDS = ['file', 'model', 'language', 'response_format'];
+const FIELDS = ['file', 'model', 'language', 'languages[]', 'response_format'];
+/** Only these models take `languages`, which the SDK writes as `languages[]`; other servers reject or ignore it. */
+const TAKES_LANGUAGES = /^gpt-(live-)?transcribe/;
 const SAMPLE_RATE = 8_000;
 const LOUD = 600;
 /** A later request with the same beginning that is longer by this much belongs to the same turn. */
@@ -29,6 +30,8 @@ export interface FakeTranscriptions extends Loopback {
   faults: TranscriptionFault[];
   /** The key that the fake requires; undefined if it requires none. */
   key: string | undefined;
+  /** A language that the model does not know. Without one, each request must name its language. */
+  rejectedLanguage: string | undefined;
   /** How long the fake takes for a transcript. */
   delayMs: number;
   requests: { fields: Record<string, string>; seconds: number; authorization: string | undefined }[];
@@ -69,7 +72,7 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
       response.end(body);
     };
     const pcm = form === undefined ? undefined : await samplesIn(form.get('file'));
-    const fault = faultOf(request, form, pcm, fake.key);
+    const fault = faultOf(request, form, pcm, fake);
     if (fault !== undefined || form === undefined || pcm === undefined) {
       fake.invalid.push(fault?.reason ?? 'no form');
       return reply(fault?.status ?? 400, JSON.stringify({ error: { message: fault?.reason } }));
@@ -104,6 +107,7 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
     unscripted: '',
     faults: [],
     key: undefined,
+    rejectedLanguage: undefined,
     delayMs: 0,
     requests: [],
     invalid: [],
@@ -129,7 +133,7 @@ function faultOf(
   request: IncomingMessage,
   form: Form | undefined,
   pcm: Int16Array | undefined,
-  key: string | undefined,
+  { key, rejectedLanguage }: Pick<FakeTranscriptions, 'key' | 'rejectedLanguage'>,
 ): { status: number; reason: string } | undefined {
   if (request.method !== 'POST' || request.url !== '/v1/audio/transcriptions')
     return { status: 404, reason: `${request.method} ${request.url}` };
@@ -141,11 +145,23 @@ function faultOf(
   if (unknown !== undefined) return { status: 400, reason: `the field ${unknown} is unknown or repeated` };
   if (typeof form.get('model') !== 'string') return { status: 400, reason: 'there is no model' };
   if (form.get('model') === 'unknown-model') return { status: 404, reason: 'the model is not installed' };
-  if (!/^[a-z]{2}$/.test(nameOf(form.get('language')))) return { status: 400, reason: 'language is not ISO-639-1' };
+  const languageFault = languageFaultIn(form, rejectedLanguage);
+  if (languageFault !== undefined) return { status: 400, reason: languageFault };
   if (form.get('response_format') !== 'json') return { status: 400, reason: 'response_format is not json' };
   if (!nameOf(form.get('file')).endsWith('.wav')) return { status: 400, reason: 'the file has no extension' };
   if (pcm === undefined) return { status: 400, reason: 'the file is not a WAV file of telephone audio' };
   return pcm.length < 0.1 * SAMPLE_RATE ? { status: 400, reason: 'audio_too_short' } : undefined;
+}
+
+function languageFaultIn(form: Form, rejectedLanguage: string | undefined): string | undefined {
+  const [name, other] = TAKES_LANGUAGES.test(nameOf(form.get('model')))
+    ? ['languages[]', 'language']
+    : ['language', 'languages[]'];
+  if (form.has(other)) return `the model does not take ${other}`;
+  if (!form.has(name) && rejectedLanguage !== undefined) return undefined;
+  const language = nameOf(form.get(name));
+  if (!/^[a-z]{2}$/.test(language)) return `${name} is not ISO-639-1`;
+  return language === rejectedLanguage ? `Invalid value for '${name}': '${language}' is not supported.` : undefined;
 }
 
 function nameOf(value: unknown): string {

@@ -108,14 +108,12 @@ export function createResponsesModel(
           watch.alive();
           if (data === '[DONE]') break;
           const part = readEvent(JSON.parse(data), requests);
-          if (part === 'end') {
-            isFinished = true;
-            continue;
-          }
           if (part === undefined) continue;
-          if (part.kind === 'usage') isFinished = true;
-          else if (part.kind !== 'tool') assertShort((characters += part.text.length));
-          yield part;
+          isFinished = part === 'end' || part.kind === 'usage';
+          if (part !== 'end' && 'text' in part) assertShort((characters += part.text.length));
+          if (part !== 'end') yield part;
+          // The server may keep the stream open.
+          if (isFinished) break;
         }
       } catch (error) {
         throw toModelError(error, watch.signal);

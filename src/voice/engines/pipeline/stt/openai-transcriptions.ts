@@ -6,6 +6,7 @@ import { decodeMulaw } from '../../../audio/mulaw.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
 import { pcmBytes, wavHeader } from '../../../audio/wav.js';
 import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
+import { transcriptionLanguage } from '../../../models/transcription-language.js';
 import { ProviderError, type SpeechToText } from '../ports.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
 
@@ -20,8 +21,11 @@ interface TranscriptionAccount {
 /** How long one transcription may take with its retries, in ms. It is below the time after which STT counts as stalled. */
 const STT_TIMEOUT_MS = 3_000;
 const FIRST_RETRY_AFTER_MS = 200;
+const MAX_BACKOFF_MS = 800;
 /** Maximum size of a response. The words of 30 s of speech are far shorter. */
 const MAX_RESPONSE_BYTES = 100_000;
+/** How much of a rejection is searched for the name of the language field. */
+const MAX_REJECTION_BYTES = 8_192;
 const SAMPLE_RATE = 8_000;
 
 const transcription = z.object({ text: z.string().nullish() });
@@ -34,29 +38,38 @@ export function createOpenAiStt(
   const url = `${withoutTrailing(account.baseUrl, '/')}/audio/transcriptions`;
   const timeoutMs = deps.timeoutMs ?? STT_TIMEOUT_MS;
 
+  /** Languages that the server rejected, but transcribed without their name. */
+  const unnamed = new Set<string>();
+
   function post(body: FormData, signal: AbortSignal): Promise<Response> {
     const headers = bearer(account.apiKey);
     // A redirect is an error, so that neither the key nor the audio reaches another server.
     return fetch(url, { method: 'POST', headers, body, signal, redirect: 'error', dispatcher: deps.dispatcher });
   }
 
+  /** Sends the audio with the name of its language, or without it if the server rejects the name. */
+  async function postNamed(mulaw: Uint8Array, language: string, watch: Watch): Promise<Response> {
+    const send = (name: string | undefined) => {
+      const body = formOf(account.model, mulaw, name);
+      return sendPatiently(() => post(body, watch.signal), watch);
+    };
+    if (unnamed.has(language)) return send(undefined);
+    const response = await send(language);
+    if (response.status !== 400 && response.status !== 422) return response;
+    if (!/languages?\b/i.test(await beginningOf(response))) throw rejected(response);
+    const second = await send(undefined);
+    if (second.ok) unnamed.add(language);
+    return second;
+  }
+
   const transcribe: Transcribe = async (mulaw, language, outer) => {
     const watch = watchTime(outer, timeoutMs);
-    const body = formOf(account.model, mulaw, language);
     let response: Response | undefined;
     try {
-      for (let backoffMs = FIRST_RETRY_AFTER_MS; ; backoffMs *= 2) {
-        response = await post(body, watch.signal);
-        if (response.ok) return await textOf(response);
-        const { status } = response;
-        await response.body?.cancel();
-        const retryAfterMs = retryAfterOf(response.headers);
-        const waitMs = retryAfterMs ?? backoffMs;
-        if (!(status === 429 || status >= 500) || waitMs >= watch.leftMs())
-          throw new ProviderError('recogniser', `responded with status ${status}`, retryAfterMs, true);
-        response = undefined;
-        await sleep(waitMs, undefined, { signal: watch.signal });
-      }
+      response = await postNamed(mulaw, language, watch);
+      if (response.ok) return await textOf(response);
+      await response.body?.cancel();
+      throw rejected(response);
     } catch (error) {
       if (error instanceof ProviderError) throw error;
       if (watch.signal.aborted) throw watch.signal.reason;
@@ -69,16 +82,46 @@ export function createOpenAiStt(
   return createUtteranceStt({ transcribe, newDetector: deps.newDetector });
 }
 
-/** Fields of OpenAI's transcription request that self-hosted servers know, too. */
-function formOf(model: string, mulaw: Uint8Array, language: string): FormData {
+/** Sends a request, and sends it again while the server cannot be reached or is overloaded, until the time is over. */
+async function sendPatiently(send: () => Promise<Response>, watch: Watch): Promise<Response> {
+  for (let backoffMs = FIRST_RETRY_AFTER_MS; ; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
+    let waitMs = backoffMs;
+    try {
+      const response = await send();
+      if (!(response.status === 429 || response.status >= 500)) return response;
+      await response.body?.cancel();
+      waitMs = retryAfterOf(response.headers) ?? backoffMs;
+      if (waitMs >= watch.leftMs()) throw rejected(response);
+    } catch (error) {
+      if (watch.signal.aborted || !isConnectionFailure(error) || waitMs >= watch.leftMs()) throw error;
+    }
+    await sleep(waitMs, undefined, { signal: watch.signal });
+  }
+}
+
+/** Whether there was no response because of the network or the server's host. A redirect has no such code. */
+function isConnectionFailure(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+  return typeof cause?.code === 'string';
+}
+
+function rejected({ status, headers }: Response): ProviderError {
+  return new ProviderError('recogniser', `responded with status ${status}`, retryAfterOf(headers), true);
+}
+
+/** Fields of OpenAI's transcription request; those of a model with `language` are known by self-hosted servers, too. */
+function formOf(model: string, mulaw: Uint8Array, language: string | undefined): FormData {
   const pcm = pcmBytes(decodeMulaw(mulaw));
   const header = wavHeader({ sampleRate: SAMPLE_RATE, channels: 1, dataBytes: pcm.length });
   const form = new FormData();
   // The format is recognized by the name's extension.
   form.append('file', new Blob([header, pcm], { type: 'audio/wav' }), 'speech.wav');
   form.append('model', model);
-  // ISO-639-1, without a region.
-  form.append('language', language.split('-')[0] ?? language);
+  for (const [name, value] of Object.entries(language === undefined ? {} : transcriptionLanguage(model, language))) {
+    if (typeof value === 'string') form.append(name, value);
+    // The SDK writes lists in this way.
+    else for (const item of value) form.append(`${name}[]`, item);
+  }
   form.append('response_format', 'json');
   return form;
 }
@@ -96,6 +139,18 @@ async function textOf({ body }: Response): Promise<string> {
   return parsed.data.text ?? '';
 }
 
+/** Reads the beginning of a rejection. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= MAX_REJECTION_BYTES) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -103,6 +158,8 @@ function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+type Watch = ReturnType<typeof watchTime>;
 
 /** A signal that aborts with the outer one, or with a ProviderError after `ms`. */
 function watchTime(outer: AbortSignal, ms: number) {

@@ -19,13 +19,17 @@ export type TurnRecording = ReturnType<typeof recordTurn>;
 export function recordTurn(p: {
   /** @throws ProviderError; any error if the signal is aborted */
   transcribe(frames: readonly Uint8Array[], signal: AbortSignal): Promise<string>;
-  /** Called when another transcript has arrived. */
+  /** Called when another transcript has arrived, or the words so far may be all. */
   onText(): void;
   /** Called when the provider bills audio, even for a request that was canceled. */
   onBilled(seconds: number): void;
   onFailed(error: ProviderError): void;
 }) {
   let frames: Uint8Array[] = [];
+  /** Whether the current piece has voice. Whisper models invent words for silence. */
+  let hasVoice = false;
+  /** Whether the caller pauses, and the words so far are known or were requested. */
+  let isPaused = false;
   /** Requests for the finished pieces, in order. */
   const pieces: Request[] = [];
   /** The request for the current piece, while the caller pauses. */
@@ -75,10 +79,10 @@ export function recordTurn(p: {
   }
 
   function finishPiece(): void {
-    if (frames.length === 0) return;
-    pieces.push(latest ?? ask());
+    if (hasVoice) pieces.push(latest ?? ask());
     latest = undefined;
     frames = [];
+    hasVoice = false;
     wastedFrames = 0;
   }
 
@@ -90,19 +94,28 @@ export function recordTurn(p: {
 
     add(frame: Uint8Array, isPause: boolean): void {
       frames.push(frame);
+      hasVoice ||= !isPause;
       if (frames.length >= MAX_FRAMES || (isPause && frames.length >= CUT_AFTER_FRAMES)) finishPiece();
     },
 
     /**
-     * Asks for the words so far, because the turn may have ended. Useless requests together never have more audio than
-     * the piece, so that a caller who pauses often does not multiply the costs.
+     * Asks for the words so far, because the turn may have ended. It does not ask while earlier requests that became
+     * useless have more audio than the piece, so that they have at most twice its audio, however often the caller pauses.
      */
     paused(): void {
-      if (frames.length > 0 && latest === undefined && wastedFrames <= frames.length) latest = ask();
+      if (isPaused) return;
+      if (!hasVoice) {
+        isPaused = true;
+        p.onText();
+      } else if (wastedFrames <= frames.length) {
+        isPaused = true;
+        latest = ask();
+      }
     },
 
     /** Cancels the request for the words so far, because the caller continues. */
     continued(): void {
+      isPaused = false;
       if (latest === undefined) return;
       latest.cancel();
       latest = undefined;
@@ -110,7 +123,7 @@ export function recordTurn(p: {
     },
 
     ended: finishPiece,
-    isPaused: () => latest !== undefined,
+    isPaused: () => isPaused,
 
     /** Returns the words so far; undefined while a transcript is missing. */
     text(): string | undefined {
