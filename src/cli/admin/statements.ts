@@ -59,11 +59,15 @@ export async function showUsageOf(
 ) {
   const { mode, csv, groupBy, from, to } = options;
   assertOneFormat(out, csv);
-  const now = Date.now();
-  const period = usagePeriod({ ...(from ? { from } : {}), ...(to ? { to } : {}) }, now);
+  const period = usagePeriod({ ...(from ? { from } : {}), ...(to ? { to } : {}) }, Date.now());
   if (typeof period === 'string') throw new ServiceError('MISSING_PARAMS', period);
   const { _id } = await findAccount(on, accountId);
-  const asked = { ledgerAccountId: ledgerAccountId(_id, mode), ...period, groupBy, deadline: now + USAGE_TIMEOUT_MS };
+  const asked = {
+    ledgerAccountId: ledgerAccountId(_id, mode),
+    ...period,
+    groupBy,
+    signal: AbortSignal.timeout(USAGE_TIMEOUT_MS),
+  };
   const rows = await createStatements(on.database, createUsageAgents(on.database)).usage(asked);
   const views = rows.map((usage) => usageView(groupBy, usage));
   if (csv) return out.pieces(csvOf(USAGE_COLUMNS[groupBy], views));
