@@ -64,10 +64,11 @@ export function createMemberHandlers(deps: {
     async inviteMember({ ctx, principal: { account, user }, readBody }) {
       assertInvitationsEnabled(config);
       const { email, role } = await readBody();
-      await withDeadline(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const isMailed = config.mail !== undefined;
+      // Before the invitation counts, so that a rejected one does not use up the limits.
+      if (isMailed) accountMail.assertRoom();
+      await withDeadline(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       if (isMailed) {
-        accountMail.assertRoom();
         const waitMs = await withDeadline(deadlineOf(ctx), accountMail.countInvitation(account._id));
         if (waitMs !== undefined) throw limitExceeded(ctx, Math.ceil(waitMs / 1_000));
       }
