@@ -1,6 +1,6 @@
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
 import type { ChatRequest } from './chat-protocol.js';
-import { bearer } from './http-api.js';
+import { bearer, readText } from './http-api.js';
 import type { ReasoningSettings } from './reasoning-effort.js';
 import { createRequestParameters } from './request-parameters.js';
 
@@ -71,7 +71,7 @@ export function createChatClient(settings: ChatSettings) {
     let text: string;
     try {
       response = await parameters.send(request);
-      text = response.bodyUsed ? '' : await textOf(response);
+      text = response.bodyUsed ? '' : await readText(response.body, MAX_RESPONSE_BYTES, tooLong);
     } catch (error) {
       if (signal.aborted || error instanceof ChatError) throw error;
       throw new ChatError('the connection to the model failed', true, response === undefined);
@@ -110,15 +110,8 @@ function assertOk({ ok, status }: Response): void {
   throw new ChatError(`the model responded with status ${status}`, status === 429 || status >= 500, true);
 }
 
-async function textOf({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new ChatError('the summary or extraction from the model is too long', false);
-  }
-  return Buffer.concat(parts).toString('utf8');
+function tooLong(): ChatError {
+  return new ChatError('the summary or extraction from the model is too long', false);
 }
 
 function parsed(text: string): unknown {

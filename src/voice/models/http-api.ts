@@ -12,8 +12,47 @@ export function retryAfterOf(headers: { get(name: string): string | null }): num
   return Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1_000, MAX_RETRY_AFTER_MS) : undefined;
 }
 
+/** The code of a network failure that left a request without a response; undefined for other errors. */
+export function networkCodeOf(error: unknown): string | undefined {
+  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+  return typeof cause?.code === 'string' ? cause.code : undefined;
+}
+
 /** Says why a request got no response. Other messages of the library are not used, because they may contain URLs. */
 export function failureOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return `failed to respond: ${cause?.code ?? 'the connection was closed'}`;
+  return `failed to respond: ${networkCodeOf(error) ?? 'the connection was closed'}`;
+}
+
+/** @throws the error of `createTooLongError` for a body of more than `maxBytes` */
+export function readText(body: unknown, maxBytes: number, createTooLongError: () => Error): Promise<string> {
+  return readParts(body, (bytes) => {
+    if (bytes > maxBytes) throw createTooLongError();
+    return true;
+  });
+}
+
+/** Reads the beginning of a body, at least `bytes` long if the body is. */
+export function readBeginning(body: unknown, bytes: number): Promise<string> {
+  return readParts(body, (read) => read < bytes);
+}
+
+/** @param goesOn whether to read more after this many bytes */
+async function readParts(body: unknown, goesOn: (bytes: number) => boolean): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    parts.push(part);
+    bytes += part.length;
+    if (!goesOn(bytes)) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Parses JSON; undefined if the text is something else. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,3 +1,4 @@
+import { readBeginning } from './http-api.js';
 import { reasoningEfforts, type ReasoningSettings } from './reasoning-effort.js';
 
 /**
@@ -92,14 +93,6 @@ function fieldsOf(parameters: readonly Parameter[]): Fields {
 }
 
 /** Reads the beginning of a 400 or 422, which may name a rejected parameter; an empty text for other responses. */
-async function rejectionOf({ status, body }: Reply): Promise<string> {
-  if (status !== 400 && status !== 422) return '';
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of (body as AsyncIterable<Uint8Array> | null) ?? []) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes >= MAX_REJECTION_BYTES) break;
-  }
-  return Buffer.concat(parts).toString('utf8');
+function rejectionOf({ status, body }: Reply): Promise<string> {
+  return status === 400 || status === 422 ? readBeginning(body, MAX_REJECTION_BYTES) : Promise.resolve('');
 }

@@ -1,4 +1,5 @@
-import { fetch, type Dispatcher, type Response } from 'undici';
+import { fetch, type Dispatcher } from 'undici';
+import { networkCodeOf, parseJson, readText } from '../../models/http-api.js';
 
 /** The answer to a question, or why there is none. */
 export type ProviderAnswer =
@@ -10,6 +11,7 @@ export type Ask = (url: string, headers: Record<string, string>) => Promise<Prov
 
 /** A list of 500 voices with their samples has about 3 MB. */
 const MAX_BODY_BYTES = 8_000_000;
+const tooLong = () => new Error('response too long');
 
 /** @param deps.signal ends every request, and with it the wait for its body */
 export function createAsk(deps: { dispatcher: Dispatcher; signal: AbortSignal }): Ask {
@@ -23,9 +25,12 @@ export function createAsk(deps: { dispatcher: Dispatcher; signal: AbortSignal })
         dispatcher,
         signal,
       });
-      return { status: response.status, body: jsonIn(await textOf(response)) };
+      return { status: response.status, body: parseJson(await readText(response.body, MAX_BODY_BYTES, tooLong)) };
     } catch (error) {
-      return { status: undefined, why: signal.aborted ? 'no response in time' : reasonFor(error) };
+      return {
+        status: undefined,
+        why: signal.aborted ? 'no response in time' : (networkCodeOf(error) ?? 'failed request'),
+      };
     }
   };
 }
@@ -34,29 +39,4 @@ export function createAsk(deps: { dispatcher: Dispatcher; signal: AbortSignal })
 export function reasonIn(answer: ProviderAnswer): string {
   if (answer.status === undefined) return answer.why;
   return answer.status === 200 ? 'unexpected response' : `status ${answer.status}`;
-}
-
-async function textOf({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_BODY_BYTES) throw new Error('response too long');
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Uses codes only, because messages of libraries may contain URLs and headers with keys. */
-function reasonFor(error: unknown): string {
-  const { cause } = error as { cause?: NodeJS.ErrnoException };
-  return cause?.code ?? 'failed request';
 }

@@ -6,8 +6,8 @@ import type { ChatRequest, ChatRequestMessage, ChatRequestTool } from '../../../
 import { createRequestParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
-import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
-import { accepted, assertShort, postToModel, toModelError, watchSilence } from './model-stream.js';
+import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
+import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
 
 /** How long a stream may send no event before the request fails, in ms. */
 export const LLM_TIMEOUT_MS = 6_000;
@@ -18,14 +18,9 @@ const usage = z
     completion_tokens: z.number(),
     prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
   })
-  .transform((counts): ModelUsage => {
-    const cached = Math.min(counts.prompt_tokens, counts.prompt_tokens_details?.cached_tokens ?? 0);
-    return {
-      inputTokens: counts.prompt_tokens - cached,
-      cachedInputTokens: cached,
-      outputTokens: counts.completion_tokens,
-    };
-  });
+  .transform((counts) =>
+    toModelUsage(counts.prompt_tokens, counts.prompt_tokens_details?.cached_tokens, counts.completion_tokens),
+  );
 
 const toolCallPart = z.object({
   index: z.number().int().min(0).max(63).nullish(),

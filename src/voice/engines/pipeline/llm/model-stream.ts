@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
-import { ProviderError } from '../ports.js';
+import { ProviderError, type ModelUsage } from '../ports.js';
 
 /** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
 const MAX_TIMEOUTS = 10;
@@ -83,4 +83,10 @@ export function toModelError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SyntaxError || error instanceof z.ZodError)
     return new ProviderError('model', 'sent invalid data');
   return new ProviderError('model', failureOf(error));
+}
+
+/** @param input all input tokens, those that the provider had cached included */
+export function toModelUsage(input: number, cached: number | null | undefined, output: number): ModelUsage {
+  const cachedInputTokens = Math.min(input, cached ?? 0);
+  return { inputTokens: input - cachedInputTokens, cachedInputTokens, outputTokens: output };
 }

@@ -5,9 +5,9 @@ import type { ChatSettings } from '../../../models/chat-client.js';
 import { reasoningEfforts } from '../../../models/reasoning-effort.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
-import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
+import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
 import { LLM_TIMEOUT_MS } from './chat-completions.js';
-import { accepted, assertShort, postToModel, toModelError, watchSilence } from './model-stream.js';
+import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
 
 const usage = z
   .object({
@@ -15,14 +15,9 @@ const usage = z
     output_tokens: z.number(),
     input_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
   })
-  .transform((counts): ModelUsage => {
-    const cached = Math.min(counts.input_tokens, counts.input_tokens_details?.cached_tokens ?? 0);
-    return {
-      inputTokens: counts.input_tokens - cached,
-      cachedInputTokens: cached,
-      outputTokens: counts.output_tokens,
-    };
-  });
+  .transform((counts) =>
+    toModelUsage(counts.input_tokens, counts.input_tokens_details?.cached_tokens, counts.output_tokens),
+  );
 
 const delta = z.object({ delta: z.string() });
 const finishedItem = z.object({

@@ -5,7 +5,15 @@ import { withoutTrailing } from '../../../../kernel/text.js';
 import { decodeMulaw } from '../../../audio/mulaw.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
 import { pcmBytes, wavHeader } from '../../../audio/wav.js';
-import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
+import {
+  bearer,
+  failureOf,
+  networkCodeOf,
+  parseJson,
+  readBeginning,
+  readText,
+  retryAfterOf,
+} from '../../../models/http-api.js';
 import { transcriptionLanguage } from '../../../models/transcription-language.js';
 import { ProviderError, type SpeechToText } from '../ports.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
@@ -56,7 +64,7 @@ export function createOpenAiStt(
     if (unnamed.has(language)) return send(undefined);
     const response = await send(language);
     if (response.status !== 400 && response.status !== 422) return response;
-    if (!/languages?\b/i.test(await beginningOf(response))) throw rejected(response);
+    if (!/languages?\b/i.test(await readBeginning(response.body, MAX_REJECTION_BYTES))) throw rejected(response);
     const second = await send(undefined);
     if (second.ok) unnamed.add(language);
     return second;
@@ -93,16 +101,11 @@ async function sendPatiently(send: () => Promise<Response>, watch: Watch): Promi
       waitMs = retryAfterOf(response.headers) ?? backoffMs;
       if (waitMs >= watch.leftMs()) throw rejected(response);
     } catch (error) {
-      if (watch.signal.aborted || !isConnectionFailure(error) || waitMs >= watch.leftMs()) throw error;
+      // A redirect is an error without a network code, and is not repeated.
+      if (watch.signal.aborted || networkCodeOf(error) === undefined || waitMs >= watch.leftMs()) throw error;
     }
     await sleep(waitMs, undefined, { signal: watch.signal });
   }
-}
-
-/** Whether there was no response because of the network or the server's host. A redirect has no such code. */
-function isConnectionFailure(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return typeof cause?.code === 'string';
 }
 
 function rejected({ status, headers }: Response): ProviderError {
@@ -127,36 +130,10 @@ function formOf(model: string, mulaw: Uint8Array, language: string | undefined):
 }
 
 async function textOf({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new ProviderError('recogniser', 'sent more than any transcript needs');
-  }
-  const parsed = transcription.safeParse(jsonIn(Buffer.concat(parts).toString('utf8')));
+  const tooLong = () => new ProviderError('recogniser', 'sent more than any transcript needs');
+  const parsed = transcription.safeParse(parseJson(await readText(body, MAX_RESPONSE_BYTES, tooLong)));
   if (!parsed.success) throw new ProviderError('recogniser', 'sent an invalid transcript');
   return parsed.data.text ?? '';
-}
-
-/** Reads the beginning of a rejection. */
-async function beginningOf({ body }: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes >= MAX_REJECTION_BYTES) break;
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type Watch = ReturnType<typeof watchTime>;
