@@ -154,6 +154,18 @@ describe('calls on the running service', () => {
     expect(webhooks[0]?.body).toMatchObject({ status: call.status, cost: usdFromMicros(call.costMicros ?? 0) });
   }
 
+  async function expectEnd(
+    calls: ReadonlyMap<string, CallDocument>,
+    script: string,
+    { status, endReason }: { status: string; endReason: string | readonly string[] },
+  ): Promise<void> {
+    const call = calls.get(script);
+    if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
+    expect(call.status).toBe(status);
+    expect([endReason].flat()).toContain(call.endReason);
+    await expectExact(call);
+  }
+
   async function expectBalanced(): Promise<void> {
     const ledger = createLedger(database);
     const id = ledgerAccountId(accountId, 'live');
@@ -187,11 +199,7 @@ describe('calls on the running service', () => {
     it.each(ENDS)(
       '%s ends with %s and %s, is billed to the second and has one webhook',
       async (script, status, endReason) => {
-        const call = calls.get(script);
-        if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
-        expect(call.status).toBe(status);
-        expect([endReason].flat()).toContain(call.endReason);
-        await expectExact(call);
+        await expectEnd(calls, script, { status, endReason });
       },
     );
 
@@ -241,11 +249,7 @@ describe('calls on the running service', () => {
     it.each(LATER_ENDS)(
       '%s ends with %s and %s, is billed to the second and has one webhook',
       async (script, status, endReason) => {
-        const call = calls.get(script);
-        if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
-        expect(call.status).toBe(status);
-        expect([endReason].flat()).toContain(call.endReason);
-        await expectExact(call);
+        await expectEnd(calls, script, { status, endReason });
       },
     );
 

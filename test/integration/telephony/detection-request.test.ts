@@ -1,5 +1,5 @@
 import { startReceiver } from '../webhooks/support/receiver.js';
-import { createTwilioCarrier } from '../../../src/telephony/twilio/adapter.js';
+import { createTestAdapter } from './support/adapter.js';
 import type { MachineDetection } from '../../../src/kernel/voicemail.js';
 
 const SID = `CA${'1'.repeat(32)}`;
@@ -10,17 +10,7 @@ async function dialed(machineDetection?: MachineDetection): Promise<URLSearchPar
     response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ sid: SID, status: 'queued' })),
   );
   try {
-    const carrier = createTwilioCarrier({
-      account: {
-        kind: 'simulator',
-        carrierAccountId: `AC${'0'.repeat(32)}`,
-        authToken: '1'.repeat(32),
-        baseUrl: new URL(rest.url).origin,
-        fromNumber: '+12025550199',
-      },
-      publicBaseUrl: 'https://calls.test',
-      streamUrl: 'wss://stream.test/audio',
-    });
+    const carrier = createTestAdapter(rest.url);
     const outcome = await carrier.dial({
       callId: 'call_1',
       to: '+12025550100',

@@ -1,5 +1,5 @@
 import { startReceiver } from '../webhooks/support/receiver.js';
-import { createTwilioCarrier } from '../../../src/telephony/twilio/adapter.js';
+import { createTestAdapter } from './support/adapter.js';
 
 const SID = `CA${'1'.repeat(32)}`;
 
@@ -22,17 +22,7 @@ async function startCarrier(parentCallSid: string | null = null) {
 /** Returns the calls that the adapter finds between two numbers. */
 async function findPlaced(rest: Awaited<ReturnType<typeof startCarrier>>): Promise<string[]> {
   try {
-    const carrier = createTwilioCarrier({
-      account: {
-        kind: 'simulator',
-        carrierAccountId: `AC${'0'.repeat(32)}`,
-        authToken: '1'.repeat(32),
-        baseUrl: new URL(rest.url).origin,
-        fromNumber: '+12025550199',
-      },
-      publicBaseUrl: 'https://calls.test',
-      streamUrl: 'wss://stream.test/audio',
-    });
+    const carrier = createTestAdapter(rest.url);
     const since = Date.now() - 1_000;
     const found = await carrier.findPlaced({ to: '+12025550100', from: '+12025550199', since });
     return found.map(({ carrierSid }) => carrierSid);
