@@ -5,7 +5,7 @@ import type { Config } from '../src/platform/config/config.js';
 import type { EndReason } from '../src/kernel/call-state.js';
 import type { Mode } from '../src/kernel/ids.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
-import { machineDetectionFor } from '../src/kernel/voicemail.js';
+import { machineDetectionFor } from '../src/kernel/conversation/voicemail.js';
 import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequestDocument } from '../src/calls/call-request-model.js';
 import type { CallRequests } from '../src/calls/call-requests.js';

@@ -1,5 +1,5 @@
-import { ENGINE_NAMES } from '../kernel/engines.js';
-import { VOICEMAIL_ACTIONS } from '../kernel/voicemail.js';
+import { ENGINE_NAMES } from '../kernel/conversation/engines.js';
+import { VOICEMAIL_ACTIONS } from '../kernel/conversation/voicemail.js';
 import type { GivenTool } from './tool-rules.js';
 
 /**

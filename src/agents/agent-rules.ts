@@ -1,9 +1,9 @@
 import { configuredVoices, offeredEngineNames, type Config } from '../platform/config/config.js';
 import { urlFault } from '../platform/egress/guard.js';
 import { isNeverDialed, type NumberingPlans } from '../kernel/destinations/destinations.js';
-import { ENGINE_NAMES, type EngineName } from '../kernel/engines.js';
+import { ENGINE_NAMES, type EngineName } from '../kernel/conversation/engines.js';
 import { ServiceError } from '../kernel/errors.js';
-import { voiceFault } from '../kernel/voices.js';
+import { voiceFault } from '../kernel/conversation/voices.js';
 import type { AgentDocument } from './model.js';
 
 /** The configuration that determines which agents are usable. */

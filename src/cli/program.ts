@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { ENGINE_NAMES, type EngineName } from '../kernel/engines.js';
+import { ENGINE_NAMES, type EngineName } from '../kernel/conversation/engines.js';
 import { addAdminCommands } from './admin/commands.js';
 import { addCompletionCommand } from './completion/command.js';
 import { addCustomerCommands } from './customer/commands.js';

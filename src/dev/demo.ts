@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EngineName } from '../kernel/engines.js';
+import type { EngineName } from '../kernel/conversation/engines.js';
 import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from './demo-call.js';
 import { startStack, type Stack } from './launcher.js';
 import { untilStopped } from './processes/stop-signals.js';

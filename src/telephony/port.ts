@@ -2,7 +2,7 @@ import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
-import type { MachineDetection } from '../kernel/voicemail.js';
+import type { MachineDetection } from '../kernel/conversation/voicemail.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { SignedRequests } from '../platform/http/signed-requests.js';
 import type {

@@ -127,7 +127,7 @@ describe('a provider whose response does not end', () => {
     const ignore = () => undefined;
     const error = await new Promise<Error>((resolve) => {
       const events = { onInterim: ignore, onProbableEnd: ignore, onTurnContinued: ignore, onEnd: ignore };
-      const stream = stt.open('en-US', { ...events, onActivity: ignore, onLost: resolve });
+      const stream = stt.open({ language: 'en-US', settings: {} }, { ...events, onActivity: ignore, onLost: resolve });
       const audio = Buffer.concat([speech, silence(1_000)]);
       for (let at = 0; at < audio.length; at += 160) stream.push(audio.subarray(at, at + 160));
     });
@@ -139,12 +139,15 @@ describe('a provider whose response does not end', () => {
   it('is cut off when it is a TTS, after more audio than the words need', async () => {
     const tts = createOpenAiTts({ baseUrl, apiKey: 'k', model: 'm', voiceIdOf: (name) => name }, { dispatcher });
     const error = await new Promise<Error>((resolve, reject) => {
-      const speech = tts.open('amber', 'en-US', {
-        onAudio: () => undefined,
-        onSpoken: () => undefined,
-        onDone: () => reject(new Error('It ended.')),
-        onLost: resolve,
-      });
+      const speech = tts.open(
+        { voice: 'amber', language: 'en-US', settings: {} },
+        {
+          onAudio: () => undefined,
+          onSpoken: () => undefined,
+          onDone: () => reject(new Error('It ended.')),
+          onLost: resolve,
+        },
+      );
       speech.say('Good morning.');
     });
     expect(error.message).toContain('sent more than any reply needs');

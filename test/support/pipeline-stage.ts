@@ -220,7 +220,7 @@ export async function openStage(
         },
       },
       model: { stream: ({ messages, mayCallTools, signal }) => answerOf(messages, mayCallTools, signal) },
-      voice: { open: (_voice, _language, events) => openVoice(events) },
+      voice: { open: (_options, events) => openVoice(events) },
       turnTaking: createTurnTaking({ isVoice: (pcm) => Math.abs(pcm[0] ?? 0) > 1_000, free: () => undefined }),
       prepared: {
         warm: () => Promise.resolve(),

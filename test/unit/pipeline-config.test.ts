@@ -1,5 +1,5 @@
 import { configuredEngineNames, configuredVoices, parseConfig } from '../../src/platform/config/config.js';
-import { languagesOf } from '../../src/kernel/voices.js';
+import { languagesOf } from '../../src/kernel/conversation/voices.js';
 import { assertVoiceFits } from '../../src/agents/agent-rules.js';
 
 const KEYS = { DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e' };

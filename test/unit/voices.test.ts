@@ -1,7 +1,7 @@
 import { FLITE_VOICES } from '../../src/voice/audio/flite.js';
 import { findVoice } from '../../src/voice/engines/voices.js';
-import { ENGINE_NAMES } from '../../src/kernel/engines.js';
-import { LANGUAGES, languagesOf, voiceFault, VOICES, voicesOf } from '../../src/kernel/voices.js';
+import { ENGINE_NAMES } from '../../src/kernel/conversation/engines.js';
+import { LANGUAGES, languagesOf, voiceFault, VOICES, voicesOf } from '../../src/kernel/conversation/voices.js';
 
 describe('the voices', () => {
   it('have a unique name and sound on every engine', () => {

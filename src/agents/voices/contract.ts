@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENGINE_NAMES } from '../../kernel/engines.js';
+import { ENGINE_NAMES } from '../../kernel/conversation/engines.js';
 import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
 
 const engine = z.enum(ENGINE_NAMES).meta({ description: 'Engine that conducts calls, as in engine of an agent.' });

@@ -1,6 +1,6 @@
 import { configuredVoices, offeredEngineNames, type Config } from '../../platform/config/config.js';
 import { languageListOf, voiceListOf, type voiceRoutes } from './contract.js';
-import { languagesOf, voicesOf } from '../../kernel/voices.js';
+import { languagesOf, voicesOf } from '../../kernel/conversation/voices.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 
 /** Creates the handlers of GET /voices and GET /languages. */

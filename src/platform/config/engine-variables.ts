@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENGINE_NAMES } from '../../kernel/engines.js';
+import { ENGINE_NAMES } from '../../kernel/conversation/engines.js';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
 

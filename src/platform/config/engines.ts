@@ -1,6 +1,6 @@
-import type { EngineName } from '../../kernel/engines.js';
+import type { EngineName } from '../../kernel/conversation/engines.js';
 import { withoutTrailing } from '../../kernel/text.js';
-import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
+import { voiceFault, VOICES, type Voice } from '../../kernel/conversation/voices.js';
 import type { EngineVariables } from './engine-variables.js';
 
 interface EngineConfig {

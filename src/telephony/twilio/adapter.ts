@@ -1,7 +1,7 @@
 import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../platform/config/config.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
-import type { MachineDetection } from '../../kernel/voicemail.js';
+import type { MachineDetection } from '../../kernel/conversation/voicemail.js';
 import { UnsafeCarrierRequest } from '../errors.js';
 import type { Carrier, CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../port.js';
 import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';

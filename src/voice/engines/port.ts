@@ -1,4 +1,5 @@
 import type { AnsweredBy } from '../../kernel/call-state.js';
+import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import type { RequestOwner } from '../audio/request-queue.js';
 
 export type { AnsweredBy };
@@ -26,6 +27,7 @@ export interface EngineCall {
   voicemail: VoicemailPolicy;
   /** Tools that `sink.runTool` can run, including built-in ones such as `end_call`. */
   tools: readonly ToolDefinition[];
+  settings?: ConversationSettings;
   /**
    * Set if the call continues after its stream was lost. The agent does not greet again, but says one bridging
    * sentence, unless the caller noticed no interruption (`unnoticed`). Times of the turns count from the call's first

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { machineDetectionFor } from '../../kernel/voicemail.js';
+import { machineDetectionFor } from '../../kernel/conversation/voicemail.js';
 import type { Engines } from '../engines/engines.js';
 import type { Admission } from './admission.js';
 import type { DetectionWatch } from './detection-watch.js';

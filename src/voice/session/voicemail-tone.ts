@@ -1,6 +1,6 @@
 import { createBeepDetector } from '../audio/beep-detector.js';
 import { decodeMulaw } from '../audio/mulaw.js';
-import type { VoicemailAction } from '../../kernel/voicemail.js';
+import type { VoicemailAction } from '../../kernel/conversation/voicemail.js';
 
 /** How long to listen, in ms. After this time, greeting and tone have ended. */
 const LISTEN_MS = 45_000;

@@ -1,6 +1,6 @@
 import { startReceiver } from '../webhooks/support/receiver.js';
 import { createTestAdapter } from './support/adapter.js';
-import type { MachineDetection } from '../../../src/kernel/voicemail.js';
+import type { MachineDetection } from '../../../src/kernel/conversation/voicemail.js';
 
 const SID = `CA${'1'.repeat(32)}`;
 

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
-import { LANGUAGES } from '../../../src/kernel/voices.js';
+import { LANGUAGES } from '../../../src/kernel/conversation/voices.js';
 import { openFakeDeepgram } from './fakes/deepgram';
 import { openLoopback } from './fakes/loopback';
 import { eventually } from './support/media-fixture';
@@ -126,7 +126,10 @@ describe('STT languages', () => {
       model: 'nova-3',
     });
     const streams = LANGUAGES.map(({ tag }) =>
-      stt.open(tag, { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) }),
+      stt.open(
+        { language: tag, settings: {} },
+        { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) },
+      ),
     );
     await eventually(() => fake.urls.length + losses.length === LANGUAGES.length);
     for (const stream of streams) stream.close();
@@ -168,14 +171,17 @@ describe('late STT results', () => {
     const told: string[] = [];
     const tell = (text: string) => void told.push(text);
     const baseUrl = `ws://127.0.0.1:${loopback.port}`;
-    const stream = createDeepgramStt({ baseUrl, apiKey: 'key', model }).open('en-US', {
-      onInterim: tell,
-      onProbableEnd: tell,
-      onEnd: tell,
-      onTurnContinued: () => undefined,
-      onActivity: () => undefined,
-      onLost: ({ message }) => tell(message),
-    });
+    const stream = createDeepgramStt({ baseUrl, apiKey: 'key', model }).open(
+      { language: 'en-US', settings: {} },
+      {
+        onInterim: tell,
+        onProbableEnd: tell,
+        onEnd: tell,
+        onTurnContinued: () => undefined,
+        onActivity: () => undefined,
+        onLost: ({ message }) => tell(message),
+      },
+    );
     const speak = async (untilMs: number) => {
       for (let ms = 0; ms < 1_000; ms += 20) stream.push(new Uint8Array(160));
       await eventually(() => audioMs >= untilMs);
@@ -206,10 +212,13 @@ describe('STT without audio', () => {
     const told = () => undefined;
     const events = { onInterim: told, onProbableEnd: told, onTurnContinued: told, onEnd: told, onActivity: told };
     const streams = ['nova-3', 'flux-general-en'].map((model) =>
-      createDeepgramStt({ baseUrl, apiKey: 'key', model }).open('en-US', {
-        ...events,
-        onLost: (error) => void losses.push(error),
-      }),
+      createDeepgramStt({ baseUrl, apiKey: 'key', model }).open(
+        { language: 'en-US', settings: {} },
+        {
+          ...events,
+          onLost: (error) => void losses.push(error),
+        },
+      ),
     );
     for (const stream of streams) stream.push(new Uint8Array(160).fill(0xff));
     // Shows that the fake closes a connection on which no message arrives. Otherwise this test would prove nothing.

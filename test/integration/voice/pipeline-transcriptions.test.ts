@@ -4,7 +4,7 @@ import { Agent } from 'undici';
 import { createSynthesizer } from '../../../src/voice/audio/flite.js';
 import { loadVoiceActivity } from '../../../src/voice/audio/voice-activity.js';
 import { createOpenAiStt } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
-import { LANGUAGES } from '../../../src/kernel/voices.js';
+import { LANGUAGES } from '../../../src/kernel/conversation/voices.js';
 import { silence, withoutSilence } from '../../support/spoken';
 import { openFakeTranscriptions, type FakeTranscriptions } from './fakes/transcriptions';
 import { eventually } from './support/media-fixture';
@@ -40,19 +40,22 @@ describe('STT by transcriptions', () => {
   function openStream(account: { apiKey?: string; model?: string; baseUrl?: string } = {}, language = 'en-US') {
     const { apiKey = '', model = 'whisper', baseUrl = `http://127.0.0.1:${fake.port}/v1/` } = account;
     const tell = (event: string) => (text: string) => void told.push(`${event} ${text}`);
-    return createOpenAiStt({ baseUrl, apiKey, model }, { dispatcher, newDetector, timeoutMs: 1_000 }).open(language, {
-      onInterim: tell('interim'),
-      onProbableEnd: tell('probable end'),
-      onTurnContinued: () => tell('continued')(''),
-      onEnd(text) {
-        tell('end')(text);
-        // The session does so at the end of each turn.
-        stream.discardTurn();
+    return createOpenAiStt({ baseUrl, apiKey, model }, { dispatcher, newDetector, timeoutMs: 1_000 }).open(
+      { language, settings: {} },
+      {
+        onInterim: tell('interim'),
+        onProbableEnd: tell('probable end'),
+        onTurnContinued: () => tell('continued')(''),
+        onEnd(text) {
+          tell('end')(text);
+          // The session does so at the end of each turn.
+          stream.discardTurn();
+        },
+        onActivity: () => tell('alive')(''),
+        onBilled: (seconds) => (billed += seconds),
+        onLost: ({ message }) => tell('lost')(message),
       },
-      onActivity: () => tell('alive')(''),
-      onBilled: (seconds) => (billed += seconds),
-      onLost: ({ message }) => tell('lost')(message),
-    });
+    );
   }
 
   /** Passes the audio to the stream at once, faster than real time. */

@@ -28,14 +28,17 @@ describe('the messages of a provider that omits fields or sends them as null', (
 
   async function transcribe(model: string, messages: readonly object[]): Promise<void> {
     const account = { baseUrl: await provider(messages), apiKey: 'key', model };
-    const stream = createDeepgramStt(account).open('en-US', {
-      onInterim: tell,
-      onProbableEnd: () => undefined,
-      onEnd: (text) => tell(`end: ${text}`),
-      onTurnContinued: () => undefined,
-      onActivity: () => undefined,
-      onLost: ({ message }) => tell(message),
-    });
+    const stream = createDeepgramStt(account).open(
+      { language: 'en-US', settings: {} },
+      {
+        onInterim: tell,
+        onProbableEnd: () => undefined,
+        onEnd: (text) => tell(`end: ${text}`),
+        onTurnContinued: () => undefined,
+        onActivity: () => undefined,
+        onLost: ({ message }) => tell(message),
+      },
+    );
     await eventually(() => told.some((text) => /^(end|the)/.test(text)));
     stream.close();
   }
@@ -84,12 +87,15 @@ describe('the messages of a provider that omits fields or sends them as null', (
       { audio: null, isFinal: true },
     ]);
     const account = { baseUrl, apiKey: 'key', model: 'eleven_flash_v2_5', voiceIdOf: () => 'voice' };
-    const stream = createElevenLabsTts(account).open('amber', 'en-US', {
-      onAudio: (mulaw) => tell(`${mulaw.length} bytes`),
-      onSpoken: tell,
-      onDone: () => tell('done'),
-      onLost: ({ message }) => tell(message),
-    });
+    const stream = createElevenLabsTts(account).open(
+      { voice: 'amber', language: 'en-US', settings: {} },
+      {
+        onAudio: (mulaw) => tell(`${mulaw.length} bytes`),
+        onSpoken: tell,
+        onDone: () => tell('done'),
+        onLost: ({ message }) => tell(message),
+      },
+    );
     await eventually(() => told.some((text) => /^(done|the)/.test(text)));
     stream.cancel();
     expect(told).toEqual(['160 bytes', '160 bytes', 'done']);

@@ -78,7 +78,7 @@ describe('the voices of ElevenLabs', () => {
 
     function speak(name: string, onDone: () => void): void {
       const events = { onAudio: () => undefined, onSpoken: () => undefined, onDone, onLost: onDone };
-      const stream = speech.open(name, 'en-US', events);
+      const stream = speech.open({ voice: name, language: 'en-US', settings: {} }, events);
       stream.say('Hello.');
       stream.finish();
     }

@@ -2,7 +2,7 @@ import { FRAME_MS } from '../../audio/frame.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { createVoiceTransitions } from '../../session/voice-transitions.js';
-import { ProviderError, type SpeechToText } from './ports.js';
+import { ProviderError, type SpeechToText, type SttOptions } from './ports.js';
 import { openReconnectingStt } from './stt/reconnecting-stt.js';
 
 export type CallerSide = ReturnType<typeof listenToCaller>;
@@ -11,7 +11,7 @@ export type CallerSide = ReturnType<typeof listenToCaller>;
 export function listenToCaller(p: {
   turnTaking: TurnTaking;
   stt: SpeechToText;
-  language: string;
+  options: SttOptions;
   stalledMs: number;
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
@@ -25,7 +25,7 @@ export function listenToCaller(p: {
 
   const stream = openReconnectingStt({
     stt: p.stt,
-    language: p.language,
+    options: p.options,
     stallError: () => new ProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
     events: {
       onInterim: (text) => dispatch({ type: 'words', text, streamMs }),

@@ -1,11 +1,12 @@
+import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
 import { estimateTokens } from '../../models/token-estimate.js';
 import { waitAtMost } from '../../session/wait-at-most.js';
 import { ProviderError, type ChatDelta, type ChatModel, type ModelUsage } from './ports.js';
 
-type ChatRequest = Parameters<ChatModel['stream']>[0];
+type ChatRequest = Omit<Parameters<ChatModel['stream']>[0], 'settings'>;
 
-/** Reports the usage of each request to a model; an estimate if the provider reports none. */
-export function meterModel(model: ChatModel, onUsage: (usage: ModelUsage) => void) {
+/** Adds a call's settings to each request to a model, and reports the request's usage; an estimate if the provider reports none. */
+export function meterModel(model: ChatModel, settings: ConversationSettings, onUsage: (usage: ModelUsage) => void) {
   const running = new Set<Promise<void>>();
 
   /** @returns a function to call when the request is over */
@@ -24,7 +25,7 @@ export function meterModel(model: ChatModel, onUsage: (usage: ModelUsage) => voi
     let received = '';
     let isCounted = false;
     try {
-      for await (const delta of model.stream(request)) {
+      for await (const delta of model.stream({ ...request, settings })) {
         if (delta.kind === 'usage') {
           isCounted = true;
           onUsage(delta.usage);

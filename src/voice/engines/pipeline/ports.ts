@@ -1,3 +1,5 @@
+import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
+
 /** The kind of provider at fault: STT, LLM or TTS. */
 export type ProviderPart = 'recogniser' | 'model' | 'voice';
 
@@ -26,6 +28,11 @@ export class ProviderError extends Error {
   }
 }
 
+export interface SttOptions {
+  language: string;
+  settings: ConversationSettings;
+}
+
 /** Speech to text. */
 export interface SpeechToText {
   /** Whether the provider detects the end of a turn from its meaning; otherwise VAD must confirm the end by a pause. */
@@ -37,7 +44,7 @@ export interface SpeechToText {
   readonly wordsWithinMs?: number;
   /** Whether the provider bills the audio that `onBilled` reports; otherwise it bills all audio of the stream. */
   readonly billsRequests?: boolean;
-  open(language: string, events: SttEvents): SttStream;
+  open(options: SttOptions, events: SttEvents): SttStream;
 }
 
 export interface SttEvents {
@@ -110,14 +117,21 @@ export interface ChatModel {
     tools: readonly ChatTool[];
     /** If false, the tools are listed, but the model must answer in words. */
     mayCallTools: boolean;
+    settings?: ConversationSettings;
     signal: AbortSignal;
   }): AsyncIterable<ChatDelta>;
+}
+
+export interface TtsOptions {
+  voice: string;
+  language: string;
+  settings: ConversationSettings;
 }
 
 /** Text to speech. */
 export interface TextToSpeech {
   /** Opens a stream for one utterance, and prepares what it can before the first sentence. */
-  open(voice: string, language: string, events: TtsEvents): TtsStream;
+  open(options: TtsOptions, events: TtsEvents): TtsStream;
 }
 
 export interface TtsEvents {

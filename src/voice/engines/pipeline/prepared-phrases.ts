@@ -32,18 +32,21 @@ export function createPreparedPhrases(voice: TextToSpeech): PreparedPhrases {
     if (requested.has(key) || requested.size >= MAX_KEPT) return;
     requested.add(key);
     const parts: Uint8Array[] = [];
-    const stream = voice.open(voiceName, language, {
-      onAudio: (mulaw) => void parts.push(mulaw),
-      onSpoken: () => undefined,
-      onDone() {
-        cancels.delete(cancel);
-        if (parts.length > 0) audioByKey.set(key, Buffer.concat(parts));
+    const stream = voice.open(
+      { voice: voiceName, language, settings: {} },
+      {
+        onAudio: (mulaw) => void parts.push(mulaw),
+        onSpoken: () => undefined,
+        onDone() {
+          cancels.delete(cancel);
+          if (parts.length > 0) audioByKey.set(key, Buffer.concat(parts));
+        },
+        onLost() {
+          cancels.delete(cancel);
+          requested.delete(key);
+        },
       },
-      onLost() {
-        cancels.delete(cancel);
-        requested.delete(key);
-      },
-    });
+    );
     const cancel = () => stream.cancel();
     cancels.add(cancel);
     stream.say(findPhrases(language)[phrase]);

@@ -40,7 +40,7 @@ export function createReplies(p: {
   let pendingTools: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
   const charges = createModelCharges();
-  const model = meterModel(deps.model, addUsage);
+  const model = meterModel(deps.model, call.settings ?? {}, addUsage);
   const answers = new Map<string, (answer: ToolResult) => void>();
 
   function callTool(replyId: string, request: ToolRequest): Promise<ToolResult> {

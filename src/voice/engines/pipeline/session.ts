@@ -47,6 +47,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const turns: TranscriptTurn[] = [];
   const tone = createToneDetector(call.voicemail.action);
   const setup = setupOf(deps, call);
+  const settings = call.settings ?? {};
   let stopped = false;
   let frames = 0;
   let billedSttSeconds = 0;
@@ -61,15 +62,14 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const { dispatch } = session;
   const speech = createSpeech({
     voice: meterTts(deps.voice, usage),
-    voiceName: call.voice,
-    language: call.language,
+    options: { voice: call.voice, language: call.language, settings },
     sink,
     dispatch,
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
     stt: deps.stt,
-    language: call.language,
+    options: { language: call.language, settings },
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
     dispatch(what) {

@@ -3,7 +3,7 @@ import type { UsageMeter } from '../engine-usage.js';
 import type { SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { createSpeechBalance, fitsReply } from '../../session/speech-limits.js';
-import type { ProviderError, TextToSpeech } from './ports.js';
+import type { ProviderError, TextToSpeech, TtsOptions } from './ports.js';
 import { createSentenceSplitter } from './sentences.js';
 import { openUtterance, type Utterance } from './utterance.js';
 
@@ -29,8 +29,7 @@ export type Speech = ReturnType<typeof createSpeech>;
 /** The agent's speech in one call: synthesizes items, and sends their audio when the session asks for it. */
 export function createSpeech(p: {
   voice: TextToSpeech;
-  voiceName: string;
-  language: string;
+  options: TtsOptions;
   sink: EngineSink;
   dispatch(what: SessionEventBody): void;
 }) {
@@ -45,8 +44,7 @@ export function createSpeech(p: {
     const utterance = openUtterance({
       itemId,
       voice,
-      voiceName: p.voiceName,
-      language: p.language,
+      options: p.options,
       held: reply?.held ?? false,
       // Prepared audio costs nothing, so it is never cut into parts.
       isDiscarding: () => isBought && balance.isNegative(),
@@ -139,7 +137,7 @@ function sentencesOf(text: string): string[] {
 /** TTS for a single text whose audio exists already. */
 function createPreparedTts(mulaw: Uint8Array): TextToSpeech {
   return {
-    open(_voice, _language, events) {
+    open(_options, events) {
       return {
         say: () => undefined,
         finish() {
@@ -155,8 +153,8 @@ function createPreparedTts(mulaw: Uint8Array): TextToSpeech {
 /** Wraps TTS so that the characters sent to it are counted. */
 export function meterTts(voice: TextToSpeech, usage: UsageMeter): TextToSpeech {
   return {
-    open(name, language, events) {
-      const stream = voice.open(name, language, events);
+    open(options, events) {
+      const stream = voice.open(options, events);
       return {
         ...stream,
         say(text) {

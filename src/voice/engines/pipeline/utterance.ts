@@ -1,6 +1,6 @@
 import { createPlayedText } from './played-text.js';
 import { createSentenceFeed, createSpeechAheadMeter } from './sentence-feed.js';
-import { ProviderError, type TtsStream, type TextToSpeech } from './ports.js';
+import { ProviderError, type TextToSpeech, type TtsOptions, type TtsStream } from './ports.js';
 
 const BYTES_PER_MS = 8;
 const RETRY_AFTER_MS = 200;
@@ -19,8 +19,7 @@ export interface UtteranceEvents {
 export interface UtteranceDeps {
   itemId: string;
   voice: TextToSpeech;
-  voiceName: string;
-  language: string;
+  options: TtsOptions;
   /** Holds audio back until `release`. */
   held: boolean;
   /** Length of the speech that is being synthesized or was not played yet, including this item, in ms. */
@@ -58,7 +57,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function open(): TtsStream {
     const onSpoken = (words: string) => text.spoken(words);
-    return p.voice.open(p.voiceName, p.language, { onAudio, onSpoken, onDone, onLost: lost });
+    return p.voice.open(p.options, { onAudio, onSpoken, onDone, onLost: lost });
   }
 
   function onAudio(mulaw: Uint8Array): void {

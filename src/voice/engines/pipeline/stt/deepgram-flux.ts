@@ -33,7 +33,7 @@ export type SentTurnInfo = z.input<typeof turnInfo>;
 
 /** STT with Flux models on `/v2/listen`. They report a probable end of turn, its retraction, and the final end. */
 export function createFluxStt(account: DeepgramAccount): SpeechToText {
-  return { detectsEndOfTurn: true, open: (language, events) => openStream(account, language, events) };
+  return { detectsEndOfTurn: true, open: ({ language }, events) => openStream(account, language, events) };
 }
 
 function openStream(account: DeepgramAccount, language: string, events: SttEvents): SttStream {

@@ -47,7 +47,7 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
   return {
     detectsEndOfTurn: false,
 
-    open(language, events) {
+    open({ language }, events) {
       let finals: string[] = [];
       let mayHaveEnded = false;
       let lastSentAt = performance.now();

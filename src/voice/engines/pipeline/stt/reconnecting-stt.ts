@@ -1,4 +1,4 @@
-import type { ProviderError, SpeechToText, SttEvents, SttStream } from '../ports.js';
+import type { ProviderError, SpeechToText, SttEvents, SttOptions, SttStream } from '../ports.js';
 
 /** Audio kept for a new stream: 10 s of 20 ms frames. */
 const KEPT_FRAMES = 500;
@@ -17,7 +17,7 @@ export interface ReconnectingStt extends SttStream {
  */
 export function openReconnectingStt(p: {
   stt: SpeechToText;
-  language: string;
+  options: SttOptions;
   events: Omit<SttEvents, 'onLost'> & {
     /** Called when the stream was lost and will be reopened. */
     onReconnecting(error: ProviderError): void;
@@ -43,7 +43,7 @@ export function openReconnectingStt(p: {
       (...values: A) => {
         if (current && !closed) tell(...values);
       };
-    const opened = p.stt.open(p.language, {
+    const opened = p.stt.open(p.options, {
       onInterim: ifCurrent((text: string) => {
         understood = true;
         events.onInterim(text);

@@ -31,7 +31,7 @@ export function createUtteranceStt(deps: UtteranceSttDeps): SpeechToText {
     detectsEndOfTurn: true,
     wordsWithinMs: WORDS_WITHIN_MS,
     billsRequests: true,
-    open: (language, events) => openStream(deps, language, events),
+    open: ({ language }, events) => openStream(deps, language, events),
   };
 }
 

@@ -32,7 +32,7 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
   const timeoutMs = options.timeoutMs ?? TTS_TIMEOUT_MS;
 
   return {
-    open(voice, language, events) {
+    open({ voice, language }, events) {
       let over = false;
       let finished = false;
       let waiting: NodeJS.Timeout | undefined;

@@ -84,7 +84,7 @@ export function createOpenAiTts(
   }
 
   return {
-    open(voice, _language, events) {
+    open({ voice }, events) {
       const controller = new AbortController();
       const sentences: Sentence[] = [];
       let speaking = false;
