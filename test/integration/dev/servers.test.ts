@@ -19,6 +19,25 @@ describe('the servers of the tests', () => {
     }
   });
 
+  it('return the result of each of several updates of one document at the same time', async () => {
+    const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/launch_${randomUUID()}`);
+    try {
+      const counters = database.connection.collection<{ _id: string; count: number }>('counters');
+      const increment = () =>
+        counters.findOneAndUpdate(
+          { _id: 'a' },
+          { $inc: { count: 1 } },
+          { upsert: true, returnDocument: 'after', includeResultMetadata: false },
+        );
+      await increment();
+      const updated = await Promise.all(Array.from({ length: 50 }, increment));
+      const counts = updated.map((document) => document?.count ?? Number.NaN);
+      expect(counts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 2));
+    } finally {
+      await database.close();
+    }
+  });
+
   it('know all our search attributes', async () => {
     await expect(probeTemporal(process.env.TEST_TEMPORAL_ADDRESS ?? '')).resolves.toBeUndefined();
   });

@@ -1,21 +1,32 @@
+import de.bwaldvogel.mongo.MongoCollection;
+import de.bwaldvogel.mongo.MongoDatabase;
 import de.bwaldvogel.mongo.MongoServer;
+import de.bwaldvogel.mongo.backend.CollectionOptions;
+import de.bwaldvogel.mongo.backend.CursorRegistry;
+import de.bwaldvogel.mongo.backend.QueryParameters;
+import de.bwaldvogel.mongo.backend.QueryResult;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
+import de.bwaldvogel.mongo.backend.h2.H2Collection;
+import de.bwaldvogel.mongo.backend.h2.H2Database;
 import de.bwaldvogel.mongo.bson.Document;
 import de.bwaldvogel.mongo.wire.message.MongoMessage;
 import io.netty.channel.Channel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
+import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
 
 /**
  * A server with MongoDB's wire protocol for machines without mongod: mongo-java-server on H2, changed to confirm a
- * write only when it has been committed to the file. For development only: a killed process loses no data, but a power
+ * write only when it has been committed to the file, and to return documents as they were when they were read. For
+ * development only: a killed process loses no data, but a power
  * cut may lose some.
  *
  * Usage: EmbeddedMongo (data folder) (port). Exits when its standard input closes, so that it never outlives its
@@ -62,6 +73,20 @@ public final class EmbeddedMongo {
             Thread committer = new Thread(this::commitForWaiting, "committer");
             committer.setDaemon(true);
             committer.start();
+        }
+
+        @Override
+        protected MongoDatabase openOrCreateDatabase(String name) {
+            return new H2Database(name, getMvStore(), getCursorRegistry()) {
+                /** Opens the same maps as the library does, but with a collection that returns copies. */
+                @Override
+                protected MongoCollection<Object> openOrCreateCollection(String collection, CollectionOptions options) {
+                    String namespace = getFullCollectionNamespace(collection);
+                    MVMap<Object, Document> documents = getMvStore().openMap("databases." + namespace);
+                    MVMap<String, Object> sizes = getMvStore().openMap("meta." + namespace);
+                    return new CopyingCollection(this, collection, options, documents, sizes, cursorRegistry);
+                }
+            };
         }
 
         @Override
@@ -124,6 +149,30 @@ public final class EmbeddedMongo {
         void commitAndClose() {
             lock.writeLock().lock();
             store.close();
+        }
+    }
+
+    /**
+     * Returns copies. The library returns the stored documents, which later updates change before the response is sent:
+     * a counter then shows the value of another client's update.
+     */
+    private static final class CopyingCollection extends H2Collection {
+        CopyingCollection(
+            MongoDatabase database, String name, CollectionOptions options, MVMap<Object, Document> documents,
+            MVMap<String, Object> sizes, CursorRegistry cursors) {
+            super(database, name, options, documents, sizes, cursors);
+        }
+
+        @Override
+        public synchronized Document findAndModify(Document query) {
+            return super.findAndModify(query).cloneDeeply();
+        }
+
+        @Override
+        public synchronized QueryResult handleQuery(QueryParameters query) {
+            QueryResult found = super.handleQuery(query);
+            List<Document> copies = found.collectDocuments().stream().map(Document::cloneDeeply).toList();
+            return new QueryResult(copies, found.getCursorId());
         }
     }
 }
