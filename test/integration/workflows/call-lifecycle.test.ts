@@ -30,6 +30,7 @@ const RECORDED: Record<string, string> = {
   'is billed by the carrier’s duration from the start of its stream, and is limited at the carrier first': 'inbound',
   'for its balance holds nothing, dials nothing and has no document': 'refused',
   'because its reservation was too late is voided, gets a tombstone and is not dialed': 'expired',
+  'because its reservation did not begin in time is given up by its record, and not dialed': 'decided-by-record',
 };
 
 afterEach(async () => {
@@ -386,6 +387,15 @@ describe('a rejected call', () => {
     expect(answer).toEqual({ outcome: 'expired' });
     await call.result();
     expect(await call.stored()).not.toMatchObject({ accountId: call.accountId });
+    expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
+    expect(harness.carrier.dials).toBe(0);
+  });
+
+  it('because its reservation did not begin in time is given up by its record, and not dialed', async () => {
+    const decideBy = (await harness.environment.currentTimeMs()) + 60_000;
+    const { answer, call } = await placeCall(harness, { answerWithinMs: 1, decideBy });
+    expect(answer).toEqual({ outcome: 'expired' });
+    await call.result();
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
     expect(harness.carrier.dials).toBe(0);
   });

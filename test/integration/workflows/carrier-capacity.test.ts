@@ -1,4 +1,5 @@
 import { placeCall, SID, startHarness, type Harness } from './harness.js';
+import { recordHistory } from './recorded-histories.js';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -9,6 +10,13 @@ beforeEach(() => {
   Object.assign(harness.carrier, { dials: 0, outcomes: [], record: undefined, placed: [], onHangUp: undefined });
   harness.carrier.hungUp.length = 0;
 });
+
+afterEach(() =>
+  recordHistory(harness, {
+    'is dialed again, more often than after other failures': 'carrier-full',
+    'a call that the carrier queues for 20000 ms is given up after 60000 ms': 'queued-at-carrier',
+  }),
+);
 
 describe('a call for which the carrier has no capacity', () => {
   const full = { outcome: 'throttled', afterMs: 5_000, rejection: { code: '10004', remedy: 'Ask.' } } as const;

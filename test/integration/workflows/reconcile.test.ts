@@ -5,6 +5,7 @@ import { parseConfig } from '../../../src/platform/config/config.js';
 import { createPorts } from '../../../src/dev/processes/free-port.js';
 import { createLeases } from '../../../src/billing/leases.js';
 import { runAdmin } from '../cli/support/run-cli.js';
+import { recordRun } from './recorded-histories.js';
 import { byKey, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
 
 let stack: Reconciling;
@@ -82,6 +83,7 @@ describe('reconciliation of damaged records', () => {
     await stack.ledger.hold({ ...runningCall, window: 0 });
     const before = await stack.ledger.audit(money);
     expect((await stack.round()).newFindings).toBe(1);
+    await recordRun(stack, stack.roundId, 'reconcile-sign-ups');
     const lost = {
       kind: 'account_unbalanced',
       expected: { availableMicros: -150_000, heldMicros: 150_000, creditedMicros: 0, billedMicros: 0 },

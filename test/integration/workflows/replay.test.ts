@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import * as workflows from '../../../workflows/index.js';
@@ -37,6 +37,22 @@ describe('saved histories', () => {
       ({ history }) => history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name,
     );
     expect(new Set(types)).toEqual(new Set(Object.keys(workflows)));
+  });
+
+  it('cover every patch, because running workflows may have begun with it', async () => {
+    const folder = path.resolve(__dirname, '../../../workflows');
+    const files = (await readdir(folder)).filter((file) => file.endsWith('.ts'));
+    const sources = await Promise.all(files.map((file) => readFile(path.join(folder, file), 'utf8')));
+    const patches = sources.flatMap((source) => Array.from(source.matchAll(/patched\('([a-z-]+)'\)/g), ([, id]) => id));
+    expect(patches.length).toBeGreaterThan(0);
+    const markers = (await readHistories()).flatMap(({ history }) =>
+      (history.events ?? []).map(({ markerRecordedEventAttributes: marker }) =>
+        marker?.markerName === 'core_patch' ? Object.values(marker.details ?? {}) : [],
+      ),
+    );
+    const recorded = markers.flat(2).map(({ payloads }) => Buffer.from(payloads?.[0]?.data ?? []).toString('utf8'));
+    const uncovered = patches.filter((id) => !recorded.some((marker) => marker.includes(`"${id}"`)));
+    expect(uncovered).toEqual([]);
   });
 
   it.each([
