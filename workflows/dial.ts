@@ -52,7 +52,10 @@ export async function dial(call: CallRun, firstSlot: NonNullable<DialSlot>): Pro
   }
 }
 
-/** Waits for capacity of the worker or the carrier account, longer each time. @returns false when the call's total wait is used up */
+/**
+ * Waits for capacity of the worker or the carrier account, longer each time.
+ * @returns false when the call's total wait is used up
+ */
 async function waitForCapacity(call: CallRun, afterMs: number): Promise<boolean> {
   const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
   if (leftMs <= 0) return false;

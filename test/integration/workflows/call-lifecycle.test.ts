@@ -382,20 +382,18 @@ describe('a rejected call', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0 });
   });
 
-  it('because its reservation was too late is voided, gets a tombstone and is not dialed', async () => {
-    const { answer, call } = await placeCall(harness, { answerWithinMs: 1 });
+  it.each([
+    ['because its reservation was too late is voided, gets a tombstone and is not dialed', false],
+    ['because its reservation did not begin in time is given up by its record, and not dialed', true],
+  ])('%s', async (_name, isDecidedByRecord) => {
+    const decideBy = (await harness.environment.currentTimeMs()) + 60_000;
+    const { answer, call } = await placeCall(harness, {
+      answerWithinMs: 1,
+      ...(isDecidedByRecord ? { decideBy } : {}),
+    });
     expect(answer).toEqual({ outcome: 'expired' });
     await call.result();
     expect(await call.stored()).not.toMatchObject({ accountId: call.accountId });
-    expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
-    expect(harness.carrier.dials).toBe(0);
-  });
-
-  it('because its reservation did not begin in time is given up by its record, and not dialed', async () => {
-    const decideBy = (await harness.environment.currentTimeMs()) + 60_000;
-    const { answer, call } = await placeCall(harness, { answerWithinMs: 1, decideBy });
-    expect(answer).toEqual({ outcome: 'expired' });
-    await call.result();
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 0 });
     expect(harness.carrier.dials).toBe(0);
   });
