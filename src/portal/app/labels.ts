@@ -38,9 +38,13 @@ const LABELS: Readonly<Record<string, string>> = {
   http_status: 'HTTP status',
 };
 
-/** Returns the label of a code of the API, such as a status, an event or the name of a detail. */
+/** Returns the label of a code of the API: a status, an event, the name of a detail, or an operation such as `createAgent`. */
 export function labelOf(code: string): string {
-  const words = code.toLowerCase().replaceAll(/[_-]/g, ' ');
+  const words = code
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .replaceAll(/[_-]/g, ' ')
+    .replace(/\bapi\b/, 'API');
   return LABELS[code] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
 

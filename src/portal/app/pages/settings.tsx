@@ -5,7 +5,7 @@ import { Failure, Loaded } from '../components/feedback';
 import { CheckField, SelectField, SubmitButton, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { Time } from '../components/values';
-import { words } from '../format';
+import { labelOf } from '../labels';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import type { ListPage } from '../types';
@@ -49,8 +49,8 @@ function Account() {
         </dd>
         <dt>Plan</dt>
         <dd>
-          {account?.plan}: {account?.concurrent_calls} concurrent calls, {account?.requests_per_minute} requests per
-          minute
+          {labelOf(account?.plan ?? '')}: {account?.concurrent_calls} concurrent calls, {account?.requests_per_minute}{' '}
+          requests per minute
         </dd>
       </dl>
       <p />
@@ -155,7 +155,7 @@ function AuditLog() {
                   <td>
                     {entry.actor.name} <span class="quiet">{entry.actor.kind}</span>
                   </td>
-                  <td>{words(entry.action.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`))}</td>
+                  <td>{labelOf(entry.action)}</td>
                   <td>
                     <code>{entry.target ?? ''}</code>
                   </td>
