@@ -105,6 +105,7 @@ function operation(operationId: string, route: Route): RouteConfig {
           ),
         ),
       },
+      ...(route.success.mayBePartial ? { 206: partOf(route.success) } : {}),
       ...errorResponses(errorCodesOf(route)),
       431: HEADERS_TOO_LARGE,
     },
@@ -115,6 +116,18 @@ function operation(operationId: string, route: Route): RouteConfig {
 function queryOf({ auth, query }: Route) {
   if (auth !== 'keyOrSession') return query ? { query } : {};
   return { query: (query ?? z.object({})).extend({ mode: modeParameter }) };
+}
+
+/** The response to a request for a part of the content. */
+function partOf({ contentType, schema, examples: given }: Route['success']) {
+  return {
+    description: 'The requested part of the content.',
+    headers: headers({
+      'X-Request-Id': 'Identifies this request in the logs of the service.',
+      'Content-Range': 'Positions of the first and the last byte of the part, and the length of the whole.',
+    }),
+    content: { [contentType]: { schema, examples: examples(given) } },
+  };
 }
 
 function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {

@@ -5,6 +5,7 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 import { ulid } from 'ulid';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import { openDatabase } from '../../src/database.js';
+import { eventually } from '../support/http/harness.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -237,6 +238,20 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(await page.textContent('.timeline')).toContain('Ringing');
     await page.waitForSelector('[aria-label="Webhook attempts"] .badge:has-text("delivered")', WITHIN);
     await expectAccessible('call');
+  });
+
+  it('plays the recording from the turn that is clicked', async () => {
+    const last = page.locator('.talk button').last();
+    const [minutes = '', seconds = ''] = /(\d+):(\d\d)/.exec((await last.textContent()) ?? '')?.slice(1) ?? [];
+    const startsAt = Number(minutes) * 60 + Number(seconds);
+    expect(startsAt).toBeGreaterThan(1);
+    await last.click();
+    const player = `document.querySelector('audio')`;
+    expect(await page.evaluate<number>(`${player}.seekable.end(0)`)).toBeGreaterThan(startsAt);
+    const playedAt = () => page.evaluate<number>(`${player}.seeking ? 0 : ${player}.currentTime`);
+    // The page shows whole seconds, rounded.
+    await eventually(async () => (await playedAt()) > startsAt - 0.5);
+    expect(await playedAt()).toBeLessThan(startsAt + 3);
   });
 
   it('sends the webhook of a call again', async () => {

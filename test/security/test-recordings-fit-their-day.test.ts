@@ -30,7 +30,6 @@ async function record(account: string, seconds: number, callId = newCallId(), st
   await writer.close();
   const isReadable = await recordings.seal(callId);
   const recording = await recordings.read(callId);
-  recording?.stream.destroy();
   expect(recording !== null).toBe(isReadable);
   return recording === null ? undefined : (recording.bytes - WAV_HEADER_BYTES) / 2 / BYTES_PER_SECOND;
 }

@@ -156,7 +156,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Read the recording of a call',
     description:
-      'Returns the recording as a WAV file. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
+      'Returns the recording as a WAV file. A request with a Range header for one range of bytes gets this part with status 206. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
     auth: 'keyOrSession',
     load: 'recording',
     params: callParams,
@@ -165,9 +165,14 @@ export const callRoutes = {
       contentType: 'audio/wav',
       schema: z.string().meta({ format: 'binary' }),
       examples: { recording: 'RIFF…' },
-      headers,
+      headers: {
+        ...headers,
+        'Accept-Ranges': 'bytes: parts of the recording can be requested with Range and If-Range.',
+        ETag: 'Identifies the content of the recording, for If-Range.',
+      },
+      mayBePartial: true,
     },
-    errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
+    errors: ['CALL_NOT_FOUND', 'NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
   }),
   eraseCall: defineRoute({
     method: 'post',

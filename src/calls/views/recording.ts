@@ -2,6 +2,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
+import { requestedRange } from '../../platform/http/byte-range.js';
 import { content } from '../../platform/http/routing/response.js';
 import type { callRoutes } from './contract.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
@@ -10,7 +11,8 @@ import { findCall } from '../placing/call-status.js';
 import { createDownloadBudgets, reportUnsent } from './download-budget.js';
 
 /**
- * Handler of GET /calls/{call_id}/recording, which returns the recording of one of the account's calls as a WAV file.
+ * Handler of GET /calls/{call_id}/recording, which returns the recording of one of the account's calls as a WAV file, or
+ * the part of it that the Range header asks for, so that players can seek.
  */
 export function createReadRecording(
   deps: {
@@ -25,12 +27,27 @@ export function createReadRecording(
     const call = await withDeadline(deadline, findCall(deps.queries, principal, callId));
     const recording = call.erasedAt ? null : await withDeadline(deadline, deps.recordings.read(call._id));
     if (recording === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
-    const { bytes } = recording;
+    const etag = `"${call._id}-${recording.bytes}"`;
+    const range = requestedRange(ctx.headers, { bytes: recording.bytes, etag });
+    if (range === 'unsatisfiable') {
+      ctx.set('Content-Range', `bytes */${recording.bytes}`);
+      throw new ServiceError(
+        'RANGE_NOT_SATISFIABLE',
+        `Range must begin before the end of the recording, which has ${recording.bytes} bytes.`,
+      );
+    }
+    const bytes = range === undefined ? recording.bytes : range.last - range.first + 1;
     const owner = { accountId: call.accountId, mode: call.mode };
     const returnUnsent = await withDeadline(deadline, budgets.take({ ...owner, bytes }));
     reportUnsent(ctx.res, bytes, returnUnsent);
-    return content('audio/wav', recording.stream, {
-      headers: { 'Content-Disposition': `attachment; filename="${call._id}.wav"` },
+    return content('audio/wav', recording.open(range), {
+      ...(range === undefined ? {} : { status: 206 }),
+      headers: {
+        'Content-Disposition': `attachment; filename="${call._id}.wav"`,
+        'Accept-Ranges': 'bytes',
+        ETag: etag,
+        ...(range === undefined ? {} : { 'Content-Range': `bytes ${range.first}-${range.last}/${recording.bytes}` }),
+      },
       length: bytes,
     });
   };

@@ -24,14 +24,23 @@ export function createRecordingFiles(database: VoiceDatabase) {
       return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
     },
 
-    /** Reads the first `bytes` of a file, chunk by chunk. @throws Error if a chunk is missing */
-    async *read(id: string, bytes: number): AsyncGenerator<Uint8Array> {
-      let left = bytes;
-      for (let n = 0; left > 0; n++) {
+    /**
+     * Reads a file chunk by chunk, from the byte `from` to the end of its first `bytes`.
+     * @throws Error if a chunk is missing
+     */
+    async *read(
+      { _id: id, chunkSize }: RecordingFileDocument,
+      bytes: number,
+      from: number,
+    ): AsyncGenerator<Uint8Array> {
+      let at = from;
+      while (at < bytes) {
+        const n = Math.floor(at / chunkSize);
         const chunk = await chunks.findOne({ _id: chunkId(id, n) });
         if (chunk === null) throw new Error(`The recording ${id} lacks chunk ${n}.`);
-        const data = chunk.data.value().subarray(0, left);
-        left -= data.length;
+        const data = chunk.data.value().subarray(at - n * chunkSize, bytes - n * chunkSize);
+        if (data.length === 0) throw new Error(`Chunk ${n} of the recording ${id} is too short.`);
+        at += data.length;
         yield data;
       }
     },

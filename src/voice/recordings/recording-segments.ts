@@ -34,6 +34,7 @@ export function arrangeSegments(files: readonly RecordingFileDocument[]): Segmen
   });
 }
 
+/** Yields silence; nothing if `bytes` is not positive. */
 export function* silence(bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= SILENCE_BLOCK.length) yield SILENCE_BLOCK.subarray(0, left);
 }

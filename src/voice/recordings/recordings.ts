@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
+import type { ByteRange } from '../../platform/http/byte-range.js';
 import type { VoiceDatabase } from '../database.js';
 import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
@@ -23,6 +24,13 @@ export interface RecordingKey {
   test?: boolean;
 }
 
+interface Recording {
+  /** Size of the WAV file. */
+  bytes: number;
+  /** Reads the file, or a part of it that is not empty. */
+  open(range?: ByteRange): Readable;
+}
+
 export type Recordings = ReturnType<typeof createRecordings>;
 
 /**
@@ -37,11 +45,30 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
   const pool = createChunkPool();
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
 
-  async function* wavOf(segments: readonly Segment[], dataBytes: number): AsyncGenerator<Buffer> {
-    yield wavHeader({ ...FORMAT, dataBytes });
-    for (const segment of segments) {
-      for (const mulaw of silence(segment.silenceBefore)) yield pcmBytes(decodeMulaw(mulaw));
-      for await (const mulaw of stored.read(segment.file._id, segment.bytes)) yield pcmBytes(decodeMulaw(mulaw));
+  /** Reads the audio from the byte `from`. */
+  async function* mulawFrom(segments: readonly Segment[], from: number): AsyncGenerator<Uint8Array> {
+    let skip = from;
+    for (const { file, silenceBefore, bytes } of segments) {
+      yield* silence(silenceBefore - skip);
+      skip = Math.max(0, skip - silenceBefore);
+      yield* stored.read(file, bytes, skip);
+      skip = Math.max(0, skip - bytes);
+    }
+  }
+
+  async function* wavOf(segments: readonly Segment[], dataBytes: number, { first, last }: ByteRange) {
+    const header = wavHeader({ ...FORMAT, dataBytes }).subarray(first, last + 1);
+    if (header.length > 0) yield header;
+    const from = Math.max(0, first - WAV_HEADER_BYTES);
+    let skip = from % BYTES_PER_STORED_BYTE;
+    let left = last + 1 - first - header.length;
+    if (left === 0) return;
+    for await (const mulaw of mulawFrom(segments, Math.floor(from / BYTES_PER_STORED_BYTE))) {
+      const pcm = pcmBytes(decodeMulaw(mulaw)).subarray(skip, skip + left);
+      yield pcm;
+      skip = 0;
+      left -= pcm.length;
+      if (left === 0) return;
     }
   }
 
@@ -76,17 +103,19 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       });
     },
 
-    /** The recording as a WAV file, with its size in bytes; null if there is none or a file is still incomplete. */
-    async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
+    /** The recording as a WAV file; null if there is none or a file is still incomplete. */
+    async read(callId: string): Promise<Recording | null> {
       const found = await stored.of(callId);
       if (found.some(({ length }) => length === undefined)) return null;
       const segments = arrangeSegments(found.filter(({ length = 0 }) => length > 0));
       if (segments.length === 0) return null;
       const storedBytes = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
-      const bytes = storedBytes * BYTES_PER_STORED_BYTE;
+      const dataBytes = storedBytes * BYTES_PER_STORED_BYTE;
+      const bytes = dataBytes + WAV_HEADER_BYTES;
       return {
-        stream: Readable.from(wavOf(segments, bytes), { objectMode: false }),
-        bytes: bytes + WAV_HEADER_BYTES,
+        bytes,
+        open: (range = { first: 0, last: bytes - 1 }) =>
+          Readable.from(wavOf(segments, dataBytes, range), { objectMode: false }),
       };
     },
 

@@ -76,7 +76,7 @@ describe('a conversation on the media stream', () => {
 
     const recording = await media.recordings.read(call.callId);
     if (recording === null) throw new Error('there is no recording');
-    const wav = await buffer(recording.stream);
+    const wav = await buffer(recording.open());
     expect(wav.length).toBe(recording.bytes);
     expect(wav.readUInt32LE(4)).toBe(wav.length - 8);
     expect(wav.readUInt32LE(40)).toBe(wav.length - 44);

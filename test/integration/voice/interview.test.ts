@@ -60,7 +60,7 @@ describe('an agent with questions', () => {
     const [, , , spoken, readBack] = result?.turns ?? [];
     const recording = await media.recordings.read(call.callId);
     if (recording === null || spoken === undefined || readBack === undefined) throw new Error('there is no recording');
-    const wav = await buffer(recording.stream);
+    const wav = await buffer(recording.open());
     const caller = between(wav, 'left', spoken.startMs - 300, spoken.endMs + 300);
     expect(await recognize(caller, { kind: 'digits' })).toBe('4152');
     const agent = between(wav, 'right', readBack.startMs - 300, readBack.endMs + 300);

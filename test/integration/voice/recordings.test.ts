@@ -28,7 +28,7 @@ const chunksOf = (callId: string) => chunks().countDocuments({ files_id: { $rege
 async function readRuns(callId: string): Promise<[byte: number, ms: number][]> {
   const recording = await recordings.read(callId);
   if (recording === null) throw new Error('there is no recording');
-  const wav = await buffer(recording.stream);
+  const wav = await buffer(recording.open());
   expect(wav.length).toBe(recording.bytes);
   expect(wav.readUInt32LE(40)).toBe(wav.length - 44);
   const runs: [number, number][] = [];

@@ -30,7 +30,7 @@ describe('a call that lost its stream', () => {
   async function wavOf(call: TestCall): Promise<Buffer> {
     const recording = await media.recordings.read(call.callId);
     if (recording === null) throw new Error('there is no recording');
-    const wav = await buffer(recording.stream);
+    const wav = await buffer(recording.open());
     expect(wav.length).toBe(recording.bytes);
     return wav;
   }

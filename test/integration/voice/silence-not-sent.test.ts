@@ -128,7 +128,7 @@ describe('the recording of a stream', () => {
     await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true, 20_000);
     const recording = await media.recordings.read(call.callId);
     if (recording === null) throw new Error('there is no recording');
-    const wav = await buffer(recording.stream);
+    const wav = await buffer(recording.open());
     const startedAt = (await media.results.find(call.callId))?.startedAt.getTime() ?? Number.NaN;
     const isLoud = (ms: number) => Math.abs(wav.readInt16LE(44 + ms * 32)) > 1_000;
     const recordedMs = Math.floor((wav.length - 44) / 32);

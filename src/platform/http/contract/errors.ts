@@ -31,6 +31,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: strin
     status: 415,
     meaning: 'The content type or encoding of the request body is not supported.',
   },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    meaning: 'The requested range begins after the end of the file; the Content-Range header has its length.',
+  },
   RATE_LIMIT_EXCEEDED: {
     status: 429,
     meaning: 'Too many requests with this API key, or too many test calls today; retry after Retry-After seconds.',

@@ -73,6 +73,8 @@ interface Operation {
     /** Other representations of the response, by content type. */
     alternatives?: Readonly<Record<string, { schema: z.ZodType; examples: Examples }>>;
     headers?: Readonly<Record<string, string>>;
+    /** True if a Range header is answered with a part of the content and status 206. */
+    mayBePartial?: true;
   };
   /** Error codes of this route only. `errorCodesOf` adds the common ones. */
   errors: readonly ErrorCode[];

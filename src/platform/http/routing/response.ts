@@ -28,12 +28,20 @@ export class JsonResponse<Body> {
 /** A body: a text, a stream, or a static file. */
 export type Piece = string | Readable | StaticFile;
 
+interface ContentOptions {
+  /** HTTP status; 200 by default. */
+  status?: 200 | 206;
+  headers?: Readonly<Record<string, string>>;
+  /** Bytes of the body, if known for a stream. */
+  length?: number;
+}
+
 /** A body of another content type than JSON. */
 export class Content<Type extends string, Body extends Piece> {
   constructor(
     readonly type: Type,
     readonly body: Body,
-    readonly options: { headers?: Readonly<Record<string, string>>; length?: number },
+    readonly options: ContentOptions,
   ) {}
 }
 
@@ -42,11 +50,11 @@ export function respond<Body>(body: Body | ErrorObject, options: ResponseOptions
   return new JsonResponse(body, options);
 }
 
-/** Builds a response of another type. @param options.length bytes of the body, if known for a stream */
+/** Builds a response of another type. */
 export function content<const Type extends string, Body extends Piece>(
   type: Type,
   body: Body,
-  options: { headers?: Readonly<Record<string, string>>; length?: number } = {},
+  options: ContentOptions = {},
 ): Content<Type, Body> {
   return new Content(type, body, options);
 }
@@ -75,7 +83,7 @@ export function sendResponse(ctx: ApiContext, route: Route, given: unknown, chec
 function sendContent(ctx: ApiContext, { type, body, options }: Content<string, Piece>): void {
   ctx.set(options.headers ?? {});
   if (typeof body === 'object' && 'gzipped' in body) return sendStaticFile(ctx, body);
-  ctx.status = 200;
+  ctx.status = options.status ?? 200;
   ctx.set('Content-Type', type);
   if (options.length !== undefined) ctx.length = options.length;
   ctx.body = body;
