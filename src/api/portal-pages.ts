@@ -33,9 +33,10 @@ export function createPortalPages(folder = builtFolder()) {
     sendStaticFile(ctx, file);
   }
 
-  /** Handles requests under /portal that no route matched. */
+  /** Handles requests under /portal that no route matched, and leads from / to the portal. */
   return async function portalPages(ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next();
+    if (ctx.path === '/') return ctx.redirect('/portal');
     const asset = ASSET.exec(ctx.path)?.[1];
     if (asset !== undefined) {
       await send(ctx, join('assets', asset));

@@ -1,3 +1,4 @@
+import { DEMO_EMAIL } from './seed.js';
 import { startStack, type Stack } from './launcher.js';
 import { dataFolder } from './runtime-file.js';
 import { aborted, untilStopped } from './processes/stop-signals.js';
@@ -26,18 +27,23 @@ export async function runDev(env: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
-/**
- * Returns the lines that show the login. Empty after the first start, because only a hash of the password is stored.
- */
+/** Number of the simulated person who answers the questions of the demo agent. */
+const ANSWERING_PHONE = '+12025550111';
+
+/** Returns the lines that show the login. Later starts cannot show the password, because only its hash is stored. */
 function logInLines(owner: Stack['demo']['owner']): string {
-  if (owner === null) return '';
+  if (owner === null) {
+    return `
+  portal log-in  ${DEMO_EMAIL}
+  password       shown at the first start; for a new one: npx callwright admin members reset-link ${DEMO_EMAIL}`;
+  }
   return `
   portal log-in  ${owner.email}
   password       ${owner.password} (shown this once)`;
 }
 
 function introduction({ runtime, demo }: Stack, folder: string, tookMs: number): string {
-  const body = JSON.stringify({ to_phone_number: '+12025550100', agent_id: runtime.agent_id });
+  const body = JSON.stringify({ to_phone_number: ANSWERING_PHONE, agent_id: runtime.agent_id });
   const inbound = JSON.stringify({ to: demo.phoneNumber, from: '+12025550123', forwarded_from: demo.phoneNumber });
   return `
 Callwright is ready (${(tookMs / 1_000).toFixed(1)} s).
@@ -57,11 +63,11 @@ Callwright is ready (${(tookMs / 1_000).toFixed(1)} s).
 
 Place a call:
   curl -s -X POST ${runtime.base_url}/outbound_call \\
-    -H 'Authorization: Bearer ${runtime.live_api_key}' -H 'Content-Type: application/json' \\
+    -H 'Authorization: Bearer ${runtime.test_api_key}' -H 'Content-Type: application/json' \\
     -d '${body}'
 
 Read its status:
-  curl -s '${runtime.base_url}/outbound_call?call_id=CALL_ID' -H 'Authorization: Bearer ${runtime.live_api_key}'
+  curl -s '${runtime.base_url}/outbound_call?call_id=CALL_ID' -H 'Authorization: Bearer ${runtime.test_api_key}'
 
 Let a call arrive:
   curl -s -X POST ${runtime.carrier_url}/simulator/inbound -H 'Content-Type: application/json' \\
@@ -71,7 +77,7 @@ See the webhooks:
   curl -s ${runtime.webhook_inbox_url}
 
 Or on the command line, which finds all of this by itself:
-  npx callwright calls create --to +12025550111 --agent ${runtime.agent_id}
+  npx callwright calls create --to ${ANSWERING_PHONE} --agent ${runtime.agent_id}
   npx callwright calls tail CALL_ID
 
 Ctrl-C stops everything.

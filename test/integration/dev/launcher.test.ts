@@ -45,6 +45,16 @@ describe('the launcher', () => {
     await expect(statusOfUnknownCall(runtime)).resolves.toBe(404);
   });
 
+  it('prints a test call of the person who answers the demo agent, and the log-in of the portal', async () => {
+    const printed = first.output();
+    const command = /curl -s -X POST \S+outbound_call[^]*?}'/.exec(printed)?.[0];
+    expect(command).toContain(`Bearer ${runtime.test_api_key}`);
+    expect(command).toContain('+12025550111');
+    expect(printed).toMatch(/portal log-in {2}demo@callwright\.local\n {2}password {7}[\w-]{16} \(shown this once\)/);
+    const home = await fetch(`${runtime.base_url}/`, { redirect: 'manual' });
+    expect([home.status, home.headers.get('Location')]).toEqual([302, '/portal']);
+  });
+
   it('rejects a second start, and a reset, on the data folder that it uses', async () => {
     const second = await launchAnother({ dataFolder: first.dataFolder });
     await expect(second.exited).resolves.toBe(1);
@@ -108,6 +118,7 @@ describe('the launcher', () => {
       const after = await next.runtime(({ pids }) => pids.api[0] !== before.pids.api[0]);
       expect(after.live_api_key).toBe(before.live_api_key);
       expect(after.agent_id).toBe(before.agent_id);
+      await until(() => Promise.resolve(next.output().includes('members reset-link demo@callwright.local')));
       await expect(statusOfUnknownCall(after)).resolves.toBe(404);
     } finally {
       for (const other of otherLaunchers.splice(0)) await other.destroy();
