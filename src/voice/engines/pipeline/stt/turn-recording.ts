@@ -39,7 +39,9 @@ export function recordTurn(p: {
 
   function ask(): Request {
     const controller = new AbortController();
-    const asked = [...frames];
+    const seconds = (frames.length * FRAME_MS) / 1_000;
+    // Dropped when the request is settled, because a turn may last as long as its call.
+    let asked: readonly Uint8Array[] = [...frames];
     let isRunning = false;
 
     const request: Request = {
@@ -52,7 +54,8 @@ export function recordTurn(p: {
 
     function settle(isBilled: boolean): void {
       isRunning = false;
-      if (isBilled) p.onBilled((asked.length * FRAME_MS) / 1_000);
+      asked = [];
+      if (isBilled) p.onBilled(seconds);
     }
 
     async function send(): Promise<void> {
