@@ -7,10 +7,10 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
-import { createApiKeys } from '../api-keys/api-keys.js';
+import { createApiKeys, type ValidApiKey } from '../api-keys/api-keys.js';
 import type { IdentityDatabase } from '../database.js';
 import type { LoginSessionDocument } from '../people/model.js';
-import { createLoginSessions } from '../people/login-sessions.js';
+import { createLoginSessions, type LiveLoginSession } from '../people/login-sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
@@ -57,37 +57,40 @@ export function createIdentification(deps: IdentificationDeps) {
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
 
-  /** Looks up a secret. A valid key is found even if its network address has had too many failures. */
-  async function foundBy<T>(
-    ctx: ApiContext,
-    secret: string,
-    lookup: () => Promise<T | null>,
-    accountIdOf: (found: T) => string,
-  ): Promise<T | null> {
-    const deadline = deadlineOf(ctx);
-    const hasFailedTooOften = await failureLimiter.isOver(ctx);
-    const found = credentialLookups.find(secret, { hasFailedTooOften, deadline }, lookup, accountIdOf);
-    return withDeadline(deadline, found);
-  }
-
   /**
    * Identifies the sender in a queue that serves accounts in turn, or networks if the sender is unknown. Unknown
-   * senders with too many failures have a separate queue, see `createCredentialLookups`.
+   * senders with too many failures have a separate queue, see `createCredentialLookups`. A valid key is found even if
+   * its network address has had too many failures.
+   * @param identify gets what `lookup` found
    * @throws ServiceError RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what `identify` throws
    */
-  async function identifyQueued<T>(ctx: ApiContext, secret: string, identify: () => Promise<T>): Promise<T> {
-    const accountId = credentialLookups.accountIdOf(secret);
-    if (accountId !== undefined) return queue.run(ctx, [accountId], identify);
-    if (await failureLimiter.isOver(ctx)) return identify();
-    return queue.run(ctx, ['unknown', ...networksOf(clientAddress(ctx, config))], identify);
+  async function identifyQueued<T, P>(
+    ctx: ApiContext,
+    secret: string,
+    { lookup, accountIdOf }: { lookup: () => Promise<T | null>; accountIdOf: (found: T) => string },
+    identify: (found: T | null) => Promise<P>,
+  ): Promise<P> {
+    const id = credentialLookups.idOf(secret);
+    const work = async () => {
+      const deadline = deadlineOf(ctx);
+      const hasFailedTooOften = await failureLimiter.isOver(ctx);
+      const found = credentialLookups.find(id, { hasFailedTooOften, deadline }, lookup, accountIdOf);
+      return identify(await withDeadline(deadline, found));
+    };
+    const accountId = credentialLookups.accountIdOf(id);
+    if (accountId !== undefined) return queue.run(ctx, [accountId], work);
+    if (await failureLimiter.isOver(ctx)) return work();
+    return queue.run(ctx, ['unknown', ...networksOf(clientAddress(ctx, config))], work);
   }
 
-  const principalOf = (ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> =>
-    identifyQueued(ctx, secret ?? '', () => keyHolderOf(ctx, secret ?? '', challenges));
+  function principalOf(ctx: ApiContext, sent: string | undefined, challenges: string[]): Promise<Principal> {
+    const secret = sent ?? '';
+    const lookup = () => apiKeys.authenticate(secret);
+    const accountIdOf = ({ account }: ValidApiKey) => account._id;
+    return identifyQueued(ctx, secret, { lookup, accountIdOf }, (found) => keyHolderOf(ctx, found, challenges));
+  }
 
-  async function keyHolderOf(ctx: ApiContext, secret: string, challenges: string[]): Promise<Principal> {
-    const authenticate = () => apiKeys.authenticate(secret);
-    const found = await foundBy(ctx, secret, authenticate, ({ account }) => account._id);
+  async function keyHolderOf(ctx: ApiContext, found: ValidApiKey | null, challenges: string[]): Promise<Principal> {
     if (found === null) {
       await failureLimiter.count(ctx);
       throw unauthorized(ctx, challenges);
@@ -115,12 +118,12 @@ export function createIdentification(deps: IdentificationDeps) {
 
   async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
     const token = sessionTokenOf(ctx, config) ?? '';
-    return identifyQueued(ctx, token, () => sessionHolderOf(ctx, token));
+    const lookup = () => sessions.find(token);
+    const accountIdOf = ({ user }: LiveLoginSession) => user.accountId;
+    return identifyQueued(ctx, token, { lookup, accountIdOf }, (found) => sessionHolderOf(ctx, found));
   }
 
-  async function sessionHolderOf(ctx: ApiContext, token: string): Promise<MemberPrincipal> {
-    const lookup = () => sessions.find(token);
-    const found = await foundBy(ctx, token, lookup, ({ user }) => user.accountId);
+  async function sessionHolderOf(ctx: ApiContext, found: LiveLoginSession | null): Promise<MemberPrincipal> {
     const account = found && (await withDeadline(deadlineOf(ctx), accounts.find(found.user.accountId)));
     if (!found || !account) {
       await failureLimiter.count(ctx);
