@@ -41,6 +41,16 @@ const ModeQuery = z.object({ mode: modeParameter });
 /** Maximum requests whose sender is looked up at the same time: fewer than half of the 20 database connections. */
 const MAX_RUNNING = 8;
 
+const accountOfKey = ({ account }: ValidApiKey): string => account._id;
+const accountOfSession = ({ user }: LiveLoginSession): string => user.accountId;
+
+/** A key or session token, and how to find what it belongs to. */
+interface Credential<T> {
+  secret: string;
+  lookup: () => Promise<T | null>;
+  accountIdOf: (found: T) => string;
+}
+
 export interface IdentificationDeps {
   config: Config;
   database: IdentityDatabase;
@@ -61,13 +71,11 @@ export function createIdentification(deps: IdentificationDeps) {
    * Identifies the sender in a queue that serves accounts in turn, or networks if the sender is unknown. Unknown
    * senders with too many failures have a separate queue, see `createCredentialLookups`. A valid key is found even if
    * its network address has had too many failures.
-   * @param identify gets what `lookup` found
    * @throws ServiceError RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what `identify` throws
    */
   async function identifyQueued<T, P>(
     ctx: ApiContext,
-    secret: string,
-    { lookup, accountIdOf }: { lookup: () => Promise<T | null>; accountIdOf: (found: T) => string },
+    { secret, lookup, accountIdOf }: Credential<T>,
     identify: (found: T | null) => Promise<P>,
   ): Promise<P> {
     const id = credentialLookups.idOf(secret);
@@ -85,9 +93,8 @@ export function createIdentification(deps: IdentificationDeps) {
 
   function principalOf(ctx: ApiContext, sent: string | undefined, challenges: string[]): Promise<Principal> {
     const secret = sent ?? '';
-    const lookup = () => apiKeys.authenticate(secret);
-    const accountIdOf = ({ account }: ValidApiKey) => account._id;
-    return identifyQueued(ctx, secret, { lookup, accountIdOf }, (found) => keyHolderOf(ctx, found, challenges));
+    const credential = { secret, lookup: () => apiKeys.authenticate(secret), accountIdOf: accountOfKey };
+    return identifyQueued(ctx, credential, (found) => keyHolderOf(ctx, found, challenges));
   }
 
   async function keyHolderOf(ctx: ApiContext, found: ValidApiKey | null, challenges: string[]): Promise<Principal> {
@@ -117,10 +124,9 @@ export function createIdentification(deps: IdentificationDeps) {
   }
 
   async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
-    const token = sessionTokenOf(ctx, config) ?? '';
-    const lookup = () => sessions.find(token);
-    const accountIdOf = ({ user }: LiveLoginSession) => user.accountId;
-    return identifyQueued(ctx, token, { lookup, accountIdOf }, (found) => sessionHolderOf(ctx, found));
+    const secret = sessionTokenOf(ctx, config) ?? '';
+    const credential = { secret, lookup: () => sessions.find(secret), accountIdOf: accountOfSession };
+    return identifyQueued(ctx, credential, (found) => sessionHolderOf(ctx, found));
   }
 
   async function sessionHolderOf(ctx: ApiContext, found: LiveLoginSession | null): Promise<MemberPrincipal> {

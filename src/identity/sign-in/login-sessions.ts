@@ -39,19 +39,8 @@ export interface LoginSessionHandlersDeps {
 export function createLoginSessionHandlers(
   deps: LoginSessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof loginSessionRoutes & typeof joiningRoutes> {
-  const {
-    config,
-    accounts,
-    members,
-    sessions,
-    hashing,
-    passwordRules,
-    limits,
-    accountMail,
-    mailRequests,
-    auditor,
-    keyCreators,
-  } = deps;
+  const { config, accounts, members, sessions, hashing, passwordRules } = deps;
+  const { limits, accountMail, mailRequests, auditor, keyCreators } = deps;
 
   /** Starts a session and ends the old one. The token is always new, so an attacker cannot plant one (session fixation). */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
