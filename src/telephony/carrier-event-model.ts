@@ -24,6 +24,8 @@ export interface CarrierEventDocument {
   answeredBy?: string;
   /** The carrier's error code of a rejected dial. */
   errorCode?: string;
+  /** Why the carrier rejected the dial, in words. */
+  reason?: string;
   /** Whether only the operator of the service can remove the cause of the rejection. */
   isOperatorFault?: boolean;
 }
@@ -41,6 +43,7 @@ export const carrierEventSchema = new Schema<CarrierEventDocument>(
     sipCode: Number,
     answeredBy: String,
     errorCode: String,
+    reason: String,
     isOperatorFault: Boolean,
   },
   { collection: 'carrier_events', versionKey: false },

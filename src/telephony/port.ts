@@ -50,6 +50,8 @@ export type DialOutcome =
 export interface CarrierRejection {
   /** The carrier's error code, or the HTTP status. */
   code: string;
+  /** Words for the timeline of the call. Absent if we do not know the code. */
+  reason?: string;
   /** Tells the operator what to do. Present only if the operator's account or settings are the cause. */
   remedy?: string;
 }

@@ -1,7 +1,7 @@
 import type { Mode } from '../kernel/ids.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { CarrierEvents } from './carrier-events.js';
-import type { DialOutcome } from './port.js';
+import type { CarrierRejection, DialOutcome } from './port.js';
 
 /** Interval of log lines about the same cause. All calls fail for it, and one line is enough to remedy it. */
 const LOG_EVERY_MS = 10 * 60_000;
@@ -9,8 +9,9 @@ const LOG_EVERY_MS = 10 * 60_000;
 export type RejectionReports = ReturnType<typeof createRejectionReports>;
 
 /**
- * Reports dials that the carrier rejected: each in its call's timeline, and those that only the operator can remedy in
- * the log, once in ten minutes per cause.
+ * Reports dials that the carrier rejected: each in its call's timeline, and those of live calls that only the operator
+ * can remedy in the log, once in ten minutes per cause. Anyone can script such a rejection of a test call, so it is not
+ * the operator's concern.
  */
 export function createRejectionReports(deps: {
   carrierEvents: Pick<CarrierEvents, 'add'>;
@@ -20,19 +21,15 @@ export function createRejectionReports(deps: {
   const { carrierEvents, logger, now = Date.now } = deps;
   const causes = new Map<string, { loggedAt: number; unlogged: number }>();
 
-  function log(callId: string, mode: Mode, outcome: DialOutcome & { outcome: 'refused' | 'throttled' }): void {
-    const { code, remedy } = outcome.rejection ?? {};
-    if (code === undefined || remedy === undefined) return;
-    const key = `${mode} ${code}`;
-    const cause = causes.get(key);
+  function log(callId: string, outcome: 'refused' | 'throttled', { code, remedy }: CarrierRejection): void {
+    const cause = causes.get(code);
     if (cause !== undefined && now() - cause.loggedAt < LOG_EVERY_MS) {
       cause.unlogged++;
       return;
     }
-    causes.set(key, { loggedAt: now(), unlogged: 0 });
-    const details = { callId, mode, carrierError: code, remedy, unlogged: cause?.unlogged ?? 0 };
-    if (outcome.outcome === 'refused')
-      logger.error(details, 'carrier rejects calls for a reason the operator must remove');
+    causes.set(code, { loggedAt: now(), unlogged: 0 });
+    const details = { callId, mode: 'live', carrierError: code, remedy, unlogged: cause?.unlogged ?? 0 };
+    if (outcome === 'refused') logger.error(details, 'carrier rejects calls for a reason the operator must remove');
     else logger.warn(details, 'carrier delays calls for a reason the operator can remove');
   }
 
@@ -40,14 +37,16 @@ export function createRejectionReports(deps: {
     /** Reports the outcome of a dial if the carrier rejected it. Ignores failures. */
     async report(callId: string, mode: Mode, outcome: DialOutcome): Promise<void> {
       if ((outcome.outcome !== 'refused' && outcome.outcome !== 'throttled') || outcome.rejection === undefined) return;
-      log(callId, mode, outcome);
-      const { code, remedy } = outcome.rejection;
+      const { code, reason, remedy } = outcome.rejection;
+      const isOperatorFault = mode === 'live' && remedy !== undefined;
+      if (isOperatorFault) log(callId, outcome.outcome, outcome.rejection);
       try {
         await carrierEvents.add({
           callId,
           status: outcome.outcome === 'refused' ? 'rejected' : 'throttled',
           errorCode: code,
-          ...(remedy === undefined ? {} : { isOperatorFault: true }),
+          ...(reason === undefined ? {} : { reason }),
+          ...(isOperatorFault ? { isOperatorFault } : {}),
         });
       } catch (error) {
         logger.warn({ callId, err: error }, 'rejected dial could not be stored for the timeline');

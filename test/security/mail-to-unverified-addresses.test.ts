@@ -128,7 +128,11 @@ describe('e-mail to unverified addresses', () => {
 
   it('is limited by the sign-ups of a site: 30 an hour from a /48, however many /64s it has', async () => {
     const from = (which: number) => `2001:db8:9:${which.toString(16)}::1`;
-    for (let count = 0; count < 30; count++) expect((await signUp(newEmail(), { from: from(count) })).status).toBe(200);
+    for (let count = 0; count < 30; count++) {
+      // A network also has a limit of ten seconds.
+      await service.database.rateLimits.deleteMany({ key: /^mail-requests:network:/ });
+      expect((await signUp(newEmail(), { from: from(count) })).status).toBe(200);
+    }
     expectError(await signUp(newEmail(), { from: from(30) }), 429, 'RATE_LIMIT_EXCEEDED');
     expect((await signUp(newEmail(), { from: '2001:db8:a::1' })).status).toBe(200);
   }, 60_000);

@@ -53,7 +53,8 @@ const respondWith =
 const carrierError = (status: number, code: number) =>
   respondWith(status, { code, message: 'The number +12025550100', status });
 
-const rejectionOf = (code: string) => ({ rejection: { code, remedy: expect.stringMatching(/\w{3}/) } });
+const words = { reason: expect.stringMatching(/^\p{L}[^_]+\.$/u) };
+const rejectionOf = (code: string) => ({ rejection: { code, ...words, remedy: expect.stringMatching(/\w{3}/) } });
 const operatorFault = (code: string, endReason = 'internal_error') => ({
   outcome: 'refused',
   endReason,
@@ -77,20 +78,24 @@ describe('dial', () => {
     [
       '21211',
       carrierError(400, 21211),
-      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21211' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21211', ...words } },
     ],
     [
       '21214',
       carrierError(400, 21214),
-      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21214' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21214', ...words } },
     ],
     [
       '21217',
       carrierError(400, 21217),
-      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21217' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21217', ...words } },
     ],
     ['21215', carrierError(400, 21215), operatorFault('21215', 'rejected')],
-    ['21216', carrierError(403, 21216), { outcome: 'refused', endReason: 'rejected', rejection: { code: '21216' } }],
+    [
+      '21216',
+      carrierError(403, 21216),
+      { outcome: 'refused', endReason: 'rejected', rejection: { code: '21216', ...words } },
+    ],
     ['bad credentials', carrierError(401, 20003), operatorFault('20003')],
     ['401 without a code', respondWith(401, 'no'), operatorFault('HTTP 401')],
     ['403 without a code', respondWith(403, {}), operatorFault('HTTP 403')],
@@ -131,7 +136,7 @@ describe('dial', () => {
     [
       '400 by RFC 9457',
       respondWith(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
-      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21211' } },
+      { outcome: 'refused', endReason: 'invalid_number', rejection: { code: '21211', ...words } },
     ],
     ['201 with an empty body', respondWith(201, ''), { outcome: 'ambiguous' }],
     ['201 without a call', respondWith(201, {}), { outcome: 'ambiguous' }],

@@ -126,6 +126,7 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
           sip_code: carrierEvent.sipCode,
           answered_by: carrierEvent.answeredBy,
           error_code: carrierEvent.errorCode,
+          reason: carrierEvent.reason,
           fault: carrierEvent.isOperatorFault === true ? 'operator' : undefined,
         },
       }),

@@ -23,11 +23,9 @@ export function createCredentialLookups(
 ) {
   const { maxRunning = MAX_RUNNING, maxWaiting = MAX_WAITING, maxRemembered = MAX_REMEMBERED } = options;
   const salt = randomBytes(16);
-  /** Account ids by the hash of a key or session. */
+  /** Account ids by `idOf` of a key or session. */
   const recentlyValid = new Map<string, string>();
   const queue = createFairQueue({ maxRunning, maxWaiting, createFullError: () => QUEUE_FULL });
-
-  const idOf = (secret: string) => createHmac('sha256', salt).update(secret).digest('base64url');
 
   function remember(id: string, accountId: string): void {
     recentlyValid.delete(id);
@@ -53,8 +51,12 @@ export function createCredentialLookups(
   }
 
   return {
+    /** Returns the hash of a secret by which this process knows it. The secret itself is never kept. */
+    idOf: (secret: string): string => createHmac('sha256', salt).update(secret).digest('base64url'),
+
     /**
      * Looks up a secret, in a queue if the client's network address has had too many failures.
+     * @param id the secret's `idOf`
      * @param p.hasFailedTooOften whether the network address has had too many failures
      * @param p.deadline ms since the epoch, after which the result is no longer needed
      * @param accountIdOf returns the account that a valid key or session belongs to
@@ -62,12 +64,11 @@ export function createCredentialLookups(
      * @throws ServiceError SERVICE_UNAVAILABLE if the lookup could not start before the deadline
      */
     async find<T>(
-      secret: string,
+      id: string,
       p: { hasFailedTooOften: boolean; deadline: number },
       lookup: () => Promise<T | null>,
       accountIdOf: (found: T) => string,
     ): Promise<T | null> {
-      const id = idOf(secret);
       const found = await (p.hasFailedTooOften && !recentlyValid.has(id) ? findQueued(p.deadline, lookup) : lookup());
       if (found === null) recentlyValid.delete(id);
       else remember(id, accountIdOf(found));
@@ -75,6 +76,6 @@ export function createCredentialLookups(
     },
 
     /** Returns the account of a key or session that was valid recently; undefined if unknown. */
-    accountIdOf: (secret: string): string | undefined => recentlyValid.get(idOf(secret)),
+    accountIdOf: (id: string): string | undefined => recentlyValid.get(id),
   };
 }

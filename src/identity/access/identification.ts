@@ -7,10 +7,10 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
-import { createApiKeys } from '../api-keys/api-keys.js';
+import { createApiKeys, type ValidApiKey } from '../api-keys/api-keys.js';
 import type { IdentityDatabase } from '../database.js';
 import type { LoginSessionDocument } from '../people/model.js';
-import { createLoginSessions } from '../people/login-sessions.js';
+import { createLoginSessions, type LiveLoginSession } from '../people/login-sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
@@ -41,6 +41,16 @@ const ModeQuery = z.object({ mode: modeParameter });
 /** Maximum requests whose sender is looked up at the same time: fewer than half of the 20 database connections. */
 const MAX_RUNNING = 8;
 
+const accountOfKey = ({ account }: ValidApiKey): string => account._id;
+const accountOfSession = ({ user }: LiveLoginSession): string => user.accountId;
+
+/** A key or session token, and how to find what it belongs to. */
+interface Credential<T> {
+  secret: string;
+  lookup: () => Promise<T | null>;
+  accountIdOf: (found: T) => string;
+}
+
 export interface IdentificationDeps {
   config: Config;
   database: IdentityDatabase;
@@ -57,37 +67,37 @@ export function createIdentification(deps: IdentificationDeps) {
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
 
-  /** Looks up a secret. A valid key is found even if its network address has had too many failures. */
-  async function foundBy<T>(
-    ctx: ApiContext,
-    secret: string,
-    lookup: () => Promise<T | null>,
-    accountIdOf: (found: T) => string,
-  ): Promise<T | null> {
-    const deadline = deadlineOf(ctx);
-    const hasFailedTooOften = await failureLimiter.isOver(ctx);
-    const found = credentialLookups.find(secret, { hasFailedTooOften, deadline }, lookup, accountIdOf);
-    return withDeadline(deadline, found);
-  }
-
   /**
    * Identifies the sender in a queue that serves accounts in turn, or networks if the sender is unknown. Unknown
-   * senders with too many failures have a separate queue, see `createCredentialLookups`.
+   * senders with too many failures have a separate queue, see `createCredentialLookups`. A valid key is found even if
+   * its network address has had too many failures.
    * @throws ServiceError RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what `identify` throws
    */
-  async function identifyQueued<T>(ctx: ApiContext, secret: string, identify: () => Promise<T>): Promise<T> {
-    const accountId = credentialLookups.accountIdOf(secret);
-    if (accountId !== undefined) return queue.run(ctx, [accountId], identify);
-    if (await failureLimiter.isOver(ctx)) return identify();
-    return queue.run(ctx, ['unknown', ...networksOf(clientAddress(ctx, config))], identify);
+  async function identifyQueued<T, P>(
+    ctx: ApiContext,
+    { secret, lookup, accountIdOf }: Credential<T>,
+    identify: (found: T | null) => Promise<P>,
+  ): Promise<P> {
+    const id = credentialLookups.idOf(secret);
+    const work = async () => {
+      const deadline = deadlineOf(ctx);
+      const hasFailedTooOften = await failureLimiter.isOver(ctx);
+      const found = credentialLookups.find(id, { hasFailedTooOften, deadline }, lookup, accountIdOf);
+      return identify(await withDeadline(deadline, found));
+    };
+    const accountId = credentialLookups.accountIdOf(id);
+    if (accountId !== undefined) return queue.run(ctx, [accountId], work);
+    if (await failureLimiter.isOver(ctx)) return work();
+    return queue.run(ctx, ['unknown', ...networksOf(clientAddress(ctx, config))], work);
   }
 
-  const principalOf = (ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> =>
-    identifyQueued(ctx, secret ?? '', () => keyHolderOf(ctx, secret ?? '', challenges));
+  function principalOf(ctx: ApiContext, sent: string | undefined, challenges: string[]): Promise<Principal> {
+    const secret = sent ?? '';
+    const credential = { secret, lookup: () => apiKeys.authenticate(secret), accountIdOf: accountOfKey };
+    return identifyQueued(ctx, credential, (found) => keyHolderOf(ctx, found, challenges));
+  }
 
-  async function keyHolderOf(ctx: ApiContext, secret: string, challenges: string[]): Promise<Principal> {
-    const authenticate = () => apiKeys.authenticate(secret);
-    const found = await foundBy(ctx, secret, authenticate, ({ account }) => account._id);
+  async function keyHolderOf(ctx: ApiContext, found: ValidApiKey | null, challenges: string[]): Promise<Principal> {
     if (found === null) {
       await failureLimiter.count(ctx);
       throw unauthorized(ctx, challenges);
@@ -114,13 +124,12 @@ export function createIdentification(deps: IdentificationDeps) {
   }
 
   async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
-    const token = sessionTokenOf(ctx, config) ?? '';
-    return identifyQueued(ctx, token, () => sessionHolderOf(ctx, token));
+    const secret = sessionTokenOf(ctx, config) ?? '';
+    const credential = { secret, lookup: () => sessions.find(secret), accountIdOf: accountOfSession };
+    return identifyQueued(ctx, credential, (found) => sessionHolderOf(ctx, found));
   }
 
-  async function sessionHolderOf(ctx: ApiContext, token: string): Promise<MemberPrincipal> {
-    const lookup = () => sessions.find(token);
-    const found = await foundBy(ctx, token, lookup, ({ user }) => user.accountId);
+  async function sessionHolderOf(ctx: ApiContext, found: LiveLoginSession | null): Promise<MemberPrincipal> {
     const account = found && (await withDeadline(deadlineOf(ctx), accounts.find(found.user.accountId)));
     if (!found || !account) {
       await failureLimiter.count(ctx);

@@ -16,6 +16,12 @@ const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
+/** A valid key and its account. */
+export interface ValidApiKey {
+  key: ApiKeyDocument;
+  account: AccountDocument;
+}
+
 /**
  * Manages API keys. Only an HMAC of each key is stored. Nothing is cached, so a revocation applies to the next request.
  */
@@ -87,7 +93,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     },
 
     /** Finds a valid key and its account; null for anything else. Malformed secrets never reach the database. */
-    async authenticate(secret: string): Promise<{ key: ApiKeyDocument; account: AccountDocument } | null> {
+    async authenticate(secret: string): Promise<ValidApiKey | null> {
       if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
       const key = await apiKeys.findOne({ _id: hashSecret(deps.pepper, secret) }).lean<ApiKeyDocument>();
       const now = Date.now();

@@ -8,6 +8,7 @@ import type { UserDocument } from '../people/model.js';
 import { createUnsolicitedMailLimit, type MailCause } from './unsolicited-mail-limit.js';
 import { consume, createLimiter } from '../../platform/http/rate-limit.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { networksOf } from '../../platform/egress/client-address.js';
 import type { Mail, Mailer } from '../../platform/mail/mailer.js';
 
 /** Maximum e-mails per sign-up or, for password resets, per address. */
@@ -55,15 +56,12 @@ export function createAccountMail(deps: {
   });
 
   return {
-    /** Rejects a request that sends an e-mail while too many are in progress. Call this before anything is stored. */
-    assertRoom: (): void => mailer.assertRoom(),
-
     /**
      * Sends a verification e-mail after a sign-up. If the address belongs to someone already, informs that person
      * instead.
      */
     verification(user: UserDocument, cause: MailCause): void {
-      mailer.post(async () => {
+      mailer.post(clientGroups(cause.address), async () => {
         if (!(await mayVerify(user, cause))) return undefined;
         if (await members.findByEmail(user.email)) {
           return composeMail(
@@ -89,7 +87,7 @@ export function createAccountMail(deps: {
 
     /** @param address of the client that sent the request */
     passwordReset(email: string, address: string): void {
-      mailer.post(async () => {
+      mailer.post(clientGroups(address), async () => {
         const user = await members.findByEmail(email);
         const isKnown = user !== null || (await members.countUnverified(email)) > 0;
         if (!isKnown || !(await mayReset(email))) return undefined;
@@ -123,8 +121,8 @@ export function createAccountMail(deps: {
     countInvitation: (accountId: string): Promise<number | undefined> => unsolicitedMail.countInvitation(accountId),
 
     /** Sends an invitation e-mail. Its only limit is `countInvitation`, not those of the other e-mails. */
-    invitation(p: { email: string; token: string; accountName: string }): void {
-      mailer.post(async () => {
+    invitation(p: { email: string; token: string; accountId: string; accountName: string }): void {
+      mailer.post(['accounts', p.accountId], async () => {
         return composeMail(
           p.email,
           'You are invited to Callwright',
@@ -135,6 +133,11 @@ export function createAccountMail(deps: {
       });
     },
   };
+}
+
+/** The groups of a client for the mailer. Clients are in one group, and accounts in the other. */
+function clientGroups(address: string): string[] {
+  return ['clients', ...networksOf(address)];
 }
 
 function namedAccount(account: string | undefined): string {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { Config } from '../../platform/config/config.js';
 import type { IdentityDatabase } from '../database.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { PasswordsBusyError } from '../people/passwords.js';
-import { consume, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
+import { consume, countAgainst, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
 import { networksOf } from '../../platform/egress/client-address.js';
 import { clientAddress } from '../../platform/http/security.js';
 import { knownBrowserOf } from './known-browsers.js';
@@ -65,13 +64,6 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const repeatedInvitationsTo = createLimiter(database, INVITATIONS.repeatedToAddress);
   const invitationsOfAccountTo = createLimiter(database, INVITATIONS.toAddressOfAccount);
 
-  /** Counts an event. @returns the count in the current period, including this event */
-  async function count(ctx: ApiContext, of: RateLimiterMongo, key: string): Promise<number> {
-    const { allowed, state } = await consume(of, key);
-    if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
-    return state.consumedPoints;
-  }
-
   return {
     /**
      * Checks a password within the limits. An attempt is counted before the check, so that bursts cannot exceed the
@@ -106,8 +98,8 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       const refundKnownBrowser = async () => (isKnown ? ofKnown.reward(ofEmail) : undefined);
       const refund = () =>
         Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address), refundKnownBrowser()]);
-      await count(ctx, ofAddress, keys.address);
-      await count(ctx, logIns, keys.both);
+      await countAgainst(ctx, ofAddress, keys.address);
+      await countAgainst(ctx, logIns, keys.both);
       const { state } = await consume(failures, keys.email);
       const hashes = countHashes();
       try {
@@ -117,7 +109,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         const found = await check(hashes.counted);
         if (found === undefined) return undefined;
         // This throws if there were too many correct passwords. The attempt then stays counted, because it cost a hash.
-        await count(ctx, successes, successesKey(purpose, found._id));
+        await countAgainst(ctx, successes, successesKey(purpose, found._id));
         if (found.unverified) await refund();
         else {
           const others = [failures.delete(keys.email), ofAddress.reward(keys.address), refundKnownBrowser()];
@@ -144,23 +136,23 @@ export function createPortalLimits({ config, database }: { config: Config; datab
      * address, or all accounts together have sent too many to this address
      */
     async countInvitation(ctx: ApiContext, { accountId, email }: { accountId: string; email: string }): Promise<void> {
-      const ofAccount = await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
-      if (ofAccount > 1) await count(ctx, repeatedInvitationsTo, keyOf('repeated-invitation', email));
-      await count(ctx, invitationsTo, keyOf('invitation', email));
-      await count(ctx, invitations, keyOf('invitations', accountId));
+      const ofAccount = await countAgainst(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
+      if (ofAccount > 1) await countAgainst(ctx, repeatedInvitationsTo, keyOf('repeated-invitation', email));
+      await countAgainst(ctx, invitationsTo, keyOf('invitation', email));
+      await countAgainst(ctx, invitations, keyOf('invitations', accountId));
     },
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */
     async countLink(ctx: ApiContext): Promise<void> {
-      await count(ctx, links, `links:${clientAddress(ctx, config)}`);
+      await countAgainst(ctx, links, `links:${clientAddress(ctx, config)}`);
     },
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */
     async countSignUp(ctx: ApiContext): Promise<void> {
       const address = clientAddress(ctx, config);
-      await count(ctx, signUps, `opening:${address}`);
+      await countAgainst(ctx, signUps, `opening:${address}`);
       const [, site] = networksOf(address);
-      if (site?.includes(':')) await count(ctx, signUpsOfSite, `opening:${site}`);
+      if (site?.includes(':')) await countAgainst(ctx, signUpsOfSite, `opening:${site}`);
     },
   };
 }

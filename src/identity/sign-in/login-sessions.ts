@@ -15,6 +15,7 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import type { MailRequestLimits } from './mail-request-limits.js';
 import { storeKnownBrowser } from './known-browsers.js';
 import type { Hashing } from './hashing.js';
 import { auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
@@ -29,6 +30,7 @@ export interface LoginSessionHandlersDeps {
   passwordRules: PasswordRules;
   limits: PortalLimits;
   accountMail: AccountMail;
+  mailRequests: MailRequestLimits;
   auditor: Auditor;
   keyCreators: KeyCreators;
 }
@@ -37,8 +39,8 @@ export interface LoginSessionHandlersDeps {
 export function createLoginSessionHandlers(
   deps: LoginSessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof loginSessionRoutes & typeof joiningRoutes> {
-  const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor, keyCreators } =
-    deps;
+  const { config, accounts, members, sessions, hashing, passwordRules } = deps;
+  const { limits, accountMail, mailRequests, auditor, keyCreators } = deps;
 
   /** Starts a session and ends the old one. The token is always new, so an attacker cannot plant one (session fixation). */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
@@ -62,7 +64,7 @@ export function createLoginSessionHandlers(
         throw new ServiceError('FORBIDDEN', `Sign-up is closed on this service. ${remedy}`);
       }
       const { email, name, password, account_name: accountName } = await readBody();
-      if (config.signUp.verifiesEmail) accountMail.assertRoom();
+      if (config.signUp.verifiesEmail) await inTime(ctx, mailRequests.countOfNetwork(ctx));
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countSignUp(ctx));
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
@@ -76,6 +78,7 @@ export function createLoginSessionHandlers(
     async acceptInvitation({ ctx, readBody }) {
       assertInvitationsEnabled(config);
       const { token, name, password } = await readBody();
+      if (config.signUp.verifiesEmail) await inTime(ctx, mailRequests.countOfNetwork(ctx));
       await inTime(ctx, limits.countSignUp(ctx));
       const { email, accountId, provesAddress } = await inTime(ctx, members.openInvitation(token));
       const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';

@@ -14,6 +14,7 @@ import { recheckAfter } from '../../platform/http/recheck-after.js';
 import { respond } from '../../platform/http/routing/response.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import type { MailRequestLimits } from './mail-request-limits.js';
 import { auditRevokedKeys } from './person-requests.js';
 import { assertInvitationsEnabled } from './login-sessions.js';
 import { invitationView, memberView } from './views.js';
@@ -25,10 +26,11 @@ export function createMemberHandlers(deps: {
   sessions: LoginSessions;
   limits: PortalLimits;
   accountMail: AccountMail;
+  mailRequests: MailRequestLimits;
   keyCreators: KeyCreators;
   auditor: Auditor;
 }): RouteHandlers<typeof memberRoutes> {
-  const { config, members, sessions, limits, accountMail, keyCreators, auditor } = deps;
+  const { config, members, sessions, limits, accountMail, mailRequests, keyCreators, auditor } = deps;
   return {
     async listMembers({ ctx, principal: { account } }) {
       return wholeList((await withDeadline(deadlineOf(ctx), members.list(account._id))).map(memberView));
@@ -65,8 +67,8 @@ export function createMemberHandlers(deps: {
       assertInvitationsEnabled(config);
       const { email, role } = await readBody();
       const isMailed = config.mail !== undefined;
-      // Before the invitation counts, so that a rejected one does not use up the limits.
-      if (isMailed) accountMail.assertRoom();
+      // Before the limits of a day, which a request that is rejected here must not use up.
+      if (isMailed) await withDeadline(deadlineOf(ctx), mailRequests.countInvitation(ctx, account._id));
       await withDeadline(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       if (isMailed) {
         const waitMs = await withDeadline(deadlineOf(ctx), accountMail.countInvitation(account._id));
@@ -83,7 +85,7 @@ export function createMemberHandlers(deps: {
         members.withdraw(account._id, invitation.invitationId),
       );
       const { invitation, token } = await withDeadline(deadlineOf(ctx), kept);
-      if (isMailed) accountMail.invitation({ email, token, accountName: account.name });
+      if (isMailed) accountMail.invitation({ email, token, accountId: account._id, accountName: account.name });
       // A token proves control of the address only if others did not see it, so do not return an e-mailed token.
       const shown = { ...invitationView(invitation), ...(isMailed ? {} : { token }) };
       return respond(shown, { target: invitation.invitationId });

@@ -15,6 +15,7 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import type { MailRequestLimits } from './mail-request-limits.js';
 import type { Hashing } from './hashing.js';
 import { actorOf, auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
 
@@ -27,6 +28,7 @@ export interface RecoveryDeps {
   passwordRules: PasswordRules;
   emailLinks: EmailLinks;
   accountMail: AccountMail;
+  mailRequests: MailRequestLimits;
   limits: PortalLimits;
   auditor: Auditor;
   keyCreators: KeyCreators;
@@ -43,6 +45,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     passwordRules,
     emailLinks,
     accountMail,
+    mailRequests,
     limits,
     auditor,
     keyCreators,
@@ -80,7 +83,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     /** Sends the same response for every address, known or not. */
     async requestPasswordReset({ ctx, body: { email } }) {
       assertMailEnabled(config);
-      accountMail.assertRoom();
+      await inTime(ctx, mailRequests.countReset(ctx));
       await inTime(ctx, limits.countLink(ctx));
       accountMail.passwordReset(email, clientAddress(ctx, config));
       return { requested: true };
@@ -127,7 +130,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     async sendVerificationEmail({ ctx, principal: { user } }) {
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is already verified.');
       assertMailEnabled(config);
-      accountMail.assertRoom();
+      await inTime(ctx, mailRequests.countOfNetwork(ctx));
       await inTime(ctx, limits.countLink(ctx));
       accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: false });
       return { requested: true };

@@ -13,6 +13,7 @@ import type { Auditor } from '../access/audit.js';
 import { createAccountMail } from './account-mail.js';
 import { createHashing } from './hashing.js';
 import { createPortalLimits } from './limits.js';
+import { createMailRequestLimits } from './mail-request-limits.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mailer } from '../../platform/mail/mailer.js';
 import { createMemberHandlers } from './members.js';
@@ -44,6 +45,7 @@ export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<ty
     hashing: createHashing({ config: deps.config, passwords: deps.passwords ?? createPasswords() }),
     passwordRules: createPasswordRules(),
     limits: createPortalLimits(deps),
+    mailRequests: createMailRequestLimits(deps),
   };
   return { ...createLoginSessionHandlers(shared), ...createMemberHandlers(shared), ...createRecoveryHandlers(shared) };
 }

@@ -125,6 +125,17 @@ export async function consume(
   }
 }
 
+/**
+ * Counts one point.
+ * @returns the points in the current window, including this one
+ * @throws ServiceError RATE_LIMIT_EXCEEDED
+ */
+export async function countAgainst(ctx: ApiContext, limiter: RateLimiterMongo, key: string): Promise<number> {
+  const { allowed, state } = await consume(limiter, key);
+  if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
+  return state.consumedPoints;
+}
+
 /** Sets Retry-After and returns the error to throw. @param seconds values below 1 are sent as 1 */
 export function limitExceeded(ctx: ApiContext, seconds: number): ServiceError {
   ctx.set('Retry-After', String(Math.max(1, seconds)));

@@ -1,6 +1,6 @@
 import type { Transporter } from 'nodemailer';
 import type { Config } from '../config/config.js';
-import { serviceUnavailable } from '../http/deadline.js';
+import { createFairQueue } from '../fair-queue.js';
 import type { Logger } from '../telemetry/logger.js';
 
 export interface Mail {
@@ -12,17 +12,25 @@ export interface Mail {
 export type Mailer = ReturnType<typeof createMailer>;
 
 const CONNECTIONS = 2;
-/** With this number of e-mails in progress, requests that would send one are rejected before they store anything. */
-const BUSY = 200;
-/** Maximum e-mails in progress. There is room for those of requests that began before the mailer was busy. */
-const MAX_WAITING = 400;
+/** Maximum e-mails that wait, which bounds their memory. Above it, the sender with the most of them loses its newest. */
+const MAX_WAITING = 1_000;
+const QUEUE_FULL = new Error('Too many e-mails are waiting.');
 const CLOSE_TIMEOUT_MS = 2_000;
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Sends e-mail in the background, so that a slow or broken mail server delays no request. */
+/**
+ * Sends e-mail in the background, so that a slow or broken mail server delays no request. Serves senders in turn, so
+ * that the e-mails of one delay those of another by a few at most.
+ */
 export function createMailer({ config, logger }: { config: Config; logger: Logger }) {
   const { mail, production } = config;
+  const queue = createFairQueue({
+    maxRunning: CONNECTIONS,
+    maxWaiting: MAX_WAITING,
+    createFullError: () => QUEUE_FULL,
+  });
   const underWay = new Set<Promise<void>>();
+  let isClosed = false;
   let transport: Promise<Transporter> | undefined;
 
   async function open(smtpUrl: string): Promise<Transporter> {
@@ -51,18 +59,20 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
   }
 
   return {
-    /** @throws ServiceError SERVICE_UNAVAILABLE if so many e-mails are in progress that a new one might be dropped */
-    assertRoom(): void {
-      if (underWay.size >= BUSY) throw serviceUnavailable();
-    },
-
-    /** Creates an e-mail with `make` and sends it in the background. Sends nothing if `make` resolves to undefined. */
-    post(make: () => Promise<Mail | undefined>): void {
+    /**
+     * Creates an e-mail with `make` and sends it in the background, when it is its sender's turn. Sends nothing if `make`
+     * resolves to undefined.
+     * @param sender groups of the sender, widest first
+     */
+    post(sender: readonly string[], make: () => Promise<Mail | undefined>): void {
       if (mail === undefined) return;
-      if (underWay.size >= MAX_WAITING) return logger.error('e-mail dropped: too many in progress');
-      const sending = make()
-        .then((made) => made && send(made))
+      const sending = queue
+        .run({ groups: sender }, async () => {
+          const made = isClosed ? undefined : await make();
+          if (made && !isClosed) await send(made);
+        })
         .catch((error: unknown) => {
+          if (error === QUEUE_FULL) return logger.error('e-mail dropped: too many in progress');
           // The error message may contain the recipient's address.
           const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
           logger.error({ code, responseCode }, 'e-mail not sent');
@@ -75,6 +85,8 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
     async close(): Promise<void> {
       const late = new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref());
       await Promise.race([Promise.all(underWay), late]);
+      isClosed = true;
+      if (underWay.size > 0) logger.error({ count: underWay.size }, 'e-mails not sent before the end of the process');
       (await transport?.catch(() => undefined))?.close();
     },
   };

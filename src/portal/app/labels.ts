@@ -26,6 +26,7 @@ const LABELS: Readonly<Record<string, string>> = {
   CANCELLED: 'Canceled',
   stream_started: 'Audio started',
   stream_ended: 'Audio ended',
+  throttled: 'Dial postponed by the carrier',
   hold: 'Money held',
   hold_refused: 'No money held',
   refusal: 'Reason',

@@ -8,6 +8,8 @@ import { reasoningEfforts, type ReasoningSettings } from './reasoning-effort.js'
 const LIMIT_NAMES = ['max_completion_tokens', 'max_tokens'];
 const EFFORT_NAME = 'reasoning_effort';
 const MAX_REJECTION_BYTES = 8_192;
+/** How long other forms are sent until one request tries the likeliest again, as the rejection may have been an error. */
+const RETRY_AFTER_MS = 10 * 60_000;
 
 type Fields = Readonly<Record<string, string | number>>;
 
@@ -28,14 +30,26 @@ interface Reply {
 
 /**
  * Sends the parameters of chat requests that depend on the model and its server: the output token limit and the
- * reasoning effort.
+ * reasoning effort. Use one for each model and server.
+ * @param now a clock in ms that never goes back
  */
-export function createRequestParameters(settings: ReasoningSettings, maxOutputTokens: number) {
-  let accepted = [limitOf(maxOutputTokens), effortOf(settings)];
+export function createRequestParameters(
+  settings: ReasoningSettings,
+  maxOutputTokens: number,
+  now: () => number = () => performance.now(),
+) {
+  const likeliest: readonly Parameter[] = [limitOf(maxOutputTokens), effortOf(settings)];
+  let accepted = likeliest;
+  /** When a request tries the likeliest forms again, if others are sent. */
+  let retryAt = 0;
 
   /** Sends the request in other forms while its server rejects one of ours. */
-  async function sendAgain<R extends Reply>(post: (fields: Fields) => Promise<R>, rejected: R): Promise<R> {
-    let parameters = accepted;
+  async function sendAgain<R extends Reply>(
+    post: (fields: Fields) => Promise<R>,
+    sent: readonly Parameter[],
+    rejected: R,
+  ): Promise<R> {
+    let parameters = sent;
     const untried = new Map(parameters.map(({ name, forms }) => [name, forms.length - 1]));
     const left = ({ name }: Parameter) => untried.get(name) ?? 0;
     let reply = rejected;
@@ -46,20 +60,37 @@ export function createRequestParameters(settings: ReasoningSettings, maxOutputTo
       parameters = parameters.map((parameter) => (parameter === fault ? next(parameter) : parameter));
       reply = await post(fieldsOf(parameters));
     }
-    if (reply.ok) accepted = parameters;
+    if (reply.ok) adopt(parameters);
     return reply;
+  }
+
+  function adopt(parameters: readonly Parameter[]): void {
+    accepted = parameters;
+    retryAt = now() + RETRY_AFTER_MS;
+  }
+
+  /** Whether it is time for one request to try the likeliest forms again. The others do not wait for its result. */
+  function mayTryAgain(): boolean {
+    if (accepted === likeliest || now() < retryAt) return false;
+    retryAt = now() + RETRY_AFTER_MS;
+    return true;
   }
 
   return {
     /**
      * Sends a request with the parameters. If the server rejects one of them, sends the request again with another form
      * of it. Later requests use the other form only if the server accepted it here, because an error message may just
-     * quote the request, and one customer's request must not change what is sent for others.
+     * quote the request, and one customer's request must not change what is sent for others. For the same reason one
+     * request tries the first form again after ten minutes.
      * @param post must not read the body of a response with status 400 or 422
      */
     async send<R extends Reply>(post: (fields: Fields) => Promise<R>): Promise<R> {
-      const reply = await post(fieldsOf(accepted));
-      return reply.status === 400 || reply.status === 422 ? sendAgain(post, reply) : reply;
+      const isTrial = mayTryAgain();
+      const sent = isTrial ? likeliest : accepted;
+      const reply = await post(fieldsOf(sent));
+      if (reply.status === 400 || reply.status === 422) return sendAgain(post, sent, reply);
+      if (reply.ok && isTrial) adopt(sent);
+      return reply;
     },
   };
 }

@@ -51,7 +51,7 @@ describe('a call that the carrier rejects for a reason that only the operator ca
         expect.objectContaining({
           source: 'carrier',
           event: 'rejected',
-          details: expect.objectContaining({ error_code: code, fault: 'operator' }),
+          details: expect.objectContaining({ error_code: code, reason: expect.any(String), fault: 'operator' }),
         }),
       );
     },
@@ -69,4 +69,28 @@ it('a call above the carrier’s limit of concurrent calls is dialed again until
   ]);
   const events = await carried.timeline(callId);
   expect(events.filter(({ status }) => status === 'throttled')).toMatchObject([{ errorCode: '10004' }]);
+});
+
+describe('a test call that the simulated carrier rejects', () => {
+  it.each([
+    ['34', 'throttled', '10004', 'The account at the carrier has as many calls as it may have.'],
+    ['35', 'rejected', '21219', 'A trial account at the carrier can call only verified numbers.'],
+    ['36', 'rejected', '20003', 'The carrier did not accept the credentials of the service.'],
+  ])(
+    'has the reason in its timeline, and does not alarm the operator (script %s)',
+    async (script, name, code, reason) => {
+      carried.log.length = 0;
+      const { json } = await carried.service.place(customer.testKey, {
+        to_phone_number: `+120255501${script}`,
+        agent_id: customer.agent._id,
+      });
+      const event = await eventually(async () => {
+        const response = await carried.service.request(`/calls/${String(json['call_id'])}`, { key: customer.testKey });
+        const timeline = response.json['timeline'] as { event: string; details?: Record<string, unknown> }[];
+        return timeline.find((each) => each.event === name);
+      });
+      expect(event.details).toEqual({ received_at: expect.any(String), error_code: code, reason });
+      expect(carried.log).toEqual([]);
+    },
+  );
 });

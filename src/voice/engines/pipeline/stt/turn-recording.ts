@@ -15,8 +15,7 @@ interface Request {
 
 export type TurnRecording = ReturnType<typeof recordTurn>;
 
-/** Collects the audio of one turn, and has it transcribed in pieces. */
-export function recordTurn(p: {
+interface TurnRecordingDeps {
   /** @throws ProviderError; any error if the signal is aborted */
   transcribe(frames: readonly Uint8Array[], signal: AbortSignal): Promise<string>;
   /** Called when another transcript has arrived, or the words so far may be all. */
@@ -24,7 +23,10 @@ export function recordTurn(p: {
   /** Called when the provider bills audio, even for a request that was canceled. */
   onBilled(seconds: number): void;
   onFailed(error: ProviderError): void;
-}) {
+}
+
+/** Collects the audio of one turn, and has it transcribed in pieces. */
+export function recordTurn(p: TurnRecordingDeps) {
   let frames: Uint8Array[] = [];
   /** Whether the current piece has voice. Whisper models invent words for silence. */
   let hasVoice = false;
@@ -37,46 +39,7 @@ export function recordTurn(p: {
   /** Audio of the current piece in requests that the caller made useless by continuing. */
   let wastedFrames = 0;
 
-  function ask(): Request {
-    const controller = new AbortController();
-    const asked = [...frames];
-    let isRunning = false;
-
-    const request: Request = {
-      cancel() {
-        controller.abort();
-        // The provider bills a request that it has begun.
-        if (isRunning) settle(true);
-      },
-    };
-
-    function settle(isBilled: boolean): void {
-      isRunning = false;
-      if (isBilled) p.onBilled((asked.length * FRAME_MS) / 1_000);
-    }
-
-    async function send(): Promise<void> {
-      // A reopened stream receives all audio at once. Do not send what the next frames make useless.
-      await Promise.resolve();
-      if (controller.signal.aborted) return;
-      isRunning = true;
-      try {
-        const text = await p.transcribe(asked, controller.signal);
-        if (!isRunning) return;
-        request.text = text.trim();
-      } catch (error) {
-        if (!isRunning) return;
-        const fault = error instanceof ProviderError ? error : new ProviderError('recogniser', 'failed');
-        settle(!fault.isUnbilled);
-        return p.onFailed(fault);
-      }
-      settle(true);
-      p.onText();
-    }
-
-    void send();
-    return request;
-  }
+  const ask = (): Request => startRequest(p, [...frames]);
 
   function finishPiece(): void {
     if (hasVoice) pieces.push(latest ?? ask());
@@ -135,4 +98,49 @@ export function recordTurn(p: {
       for (const request of [...pieces, ...(latest === undefined ? [] : [latest])]) request.cancel();
     },
   };
+}
+
+/** Requests the transcript of a piece. */
+function startRequest(p: TurnRecordingDeps, piece: readonly Uint8Array[]): Request {
+  const controller = new AbortController();
+  const seconds = (piece.length * FRAME_MS) / 1_000;
+  // Dropped when the request is settled, because a turn may last as long as its call.
+  let asked = piece;
+  let isRunning = false;
+
+  const request: Request = {
+    cancel() {
+      controller.abort();
+      // The provider bills a request that it has begun.
+      if (isRunning) settle(true);
+    },
+  };
+
+  function settle(isBilled: boolean): void {
+    isRunning = false;
+    asked = [];
+    if (isBilled) p.onBilled(seconds);
+  }
+
+  async function send(): Promise<void> {
+    // A reopened stream receives all audio at once. Do not send what the next frames make useless.
+    await Promise.resolve();
+    if (controller.signal.aborted) return;
+    isRunning = true;
+    try {
+      const text = await p.transcribe(asked, controller.signal);
+      if (!isRunning) return;
+      request.text = text.trim();
+    } catch (error) {
+      if (!isRunning) return;
+      const fault = error instanceof ProviderError ? error : new ProviderError('recogniser', 'failed');
+      settle(!fault.isUnbilled);
+      return p.onFailed(fault);
+    }
+    settle(true);
+    p.onText();
+  }
+
+  void send();
+  return request;
 }
