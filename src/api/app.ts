@@ -40,6 +40,7 @@ import { securityHeaders } from '../platform/http/security.js';
 import { createCursors } from '../platform/http/cursor.js';
 import { createMoneyHandlers } from '../billing/routes.js';
 import { createWebhookHandlers } from '../webhooks/routes.js';
+import { createLargeDocuments } from '../platform/http/routing/large-documents.js';
 import { bindRoutes } from '../platform/http/routing/bound-route.js';
 import { mount } from './mount.js';
 import { createDocsHandlers } from './docs.js';
@@ -151,6 +152,7 @@ function createShared(deps: HandlerDeps) {
     pending: createPendingReservations(),
     givenUpCalls: createGivenUpCalls({ projection: createCallProjection(database), gateway, logger }),
     clock: createServerClock(database),
+    largeDocuments: createLargeDocuments(),
     attempts: createWebhookAttempts(database),
     statements: createStatements(database, createUsageAgents(database)),
   };

@@ -3,6 +3,7 @@ import type { CallsDatabase } from './database.js';
 import { CALL_STATUSES, isFinalStatus, type CallStatus, type Direction } from '../kernel/call-state.js';
 import type { CallDocument } from './call-model.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
+import { findRaw, type RawDocument } from '../platform/mongo/raw-document.js';
 import type { CallEnding } from '../voice/call-reader.js';
 
 const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
@@ -23,21 +24,42 @@ export type CallVersion = Pick<CallDocument, 'sequence' | 'updatedAt'>;
 /** The fields needed by API requests that wait for a call to change. */
 export type CallStatusFields = Pick<CallDocument, '_id' | 'status' | 'endReason' | 'erasedAt'>;
 
+/** A call of an account in one mode. */
+export interface CallKey {
+  callId: string;
+  accountId: string;
+  mode: Mode;
+}
+
+/** A call without the latencies of its responses, which no response of the API contains. */
+export type WholeCall = Omit<CallDocument, 'latencies'>;
+
+/** A call without its transcription as well. */
+export type BriefCall = Omit<WholeCall, 'transcription'>;
+
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /**
- * Reads the call read model. `find`, `readVersion` and `page` find only calls of the given account and mode. The other
+ * Reads the call read model. `find`, `findWhole`, `readVersion` and `page` find only calls of the given account and mode. The other
  * functions do not check to which account the calls belong.
  */
 export function createCallQueries(database: CallsDatabase) {
   return {
-    find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
-      const { callId, accountId, mode } = query;
-      return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
+    /** Reads a call without the data that grows with it. */
+    find({ callId, ...owner }: CallKey): Promise<BriefCall | null> {
+      return database.calls
+        .findOne({ _id: callId, ...owner }, { transcription: 0, latencies: 0 })
+        .lean<BriefCall>()
+        .exec();
+    },
+
+    /** Reads a call with its transcription. */
+    findWhole({ callId, ...owner }: CallKey): Promise<RawDocument<WholeCall> | null> {
+      return findRaw<WholeCall>(database.calls, { _id: callId, ...owner }, { latencies: 0 });
     },
 
     /** Reads just enough to detect whether a call has changed. */
-    readVersion({ callId, ...owner }: { callId: string; accountId: string; mode: Mode }): Promise<CallVersion | null> {
+    readVersion({ callId, ...owner }: CallKey): Promise<CallVersion | null> {
       const fields = { sequence: 1, updatedAt: 1 };
       return database.calls
         .findOne({ _id: callId, ...owner }, fields)

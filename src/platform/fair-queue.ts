@@ -1,5 +1,4 @@
-/** Number of groups for which the queue keeps their last admission in memory: more than can wait at once. */
-const MAX_REMEMBERED_GROUPS = 4_096;
+import { createTimeShares, createTurnShares } from './fair-shares.js';
 
 /** A request that a queue admits or rejects. */
 export interface SlotRequest {
@@ -17,6 +16,9 @@ export interface FairQueueLimits {
   maxWaiting?: number;
   /** Creates the error for a request that finds the queue full. */
   createFullError?: () => Error;
+  /** Groups share this equally: turns, or the time that the work of `run` takes. Default: turns. */
+  share?: 'turns' | 'time';
+  now?: () => number;
 }
 
 interface WaitingRequest {
@@ -29,32 +31,23 @@ interface WaitingRequest {
 type FairQueue = ReturnType<typeof createFairQueue>;
 
 /**
- * Limits concurrent work and queues the rest. The next slot goes to the group that was admitted longest ago, then to
- * its subgroup by the same rule, and so on. Equal groups are served in order of arrival. When the queue is full, the
+ * Limits concurrent work and queues the rest. The next slot goes to the group that was admitted longest ago, or that
+ * used the least time lately, then to its subgroup by the same rule, and so on. Equal groups are served in order of arrival. When the queue is full, the
  * group with the most waiting requests loses its newest one. So a flood from one network delays and rejects only that
  * network's requests. Work whose signal is aborted leaves the queue at once and never starts.
  */
 export function createFairQueue(limits: FairQueueLimits) {
   const { maxRunning, maxWaiting = Infinity, createFullError = () => new Error('The queue is full.') } = limits;
+  const { share = 'turns', now = () => performance.now() } = limits;
   const waiting: WaitingRequest[] = [];
-  /** Sequence number of each group's last admission. The group admitted last is at the end. */
-  const served = new Map<string, number>();
+  const shares = share === 'time' ? createTimeShares(now) : createTurnShares();
   let running = 0;
-  let admitted = 0;
 
   const isFull = () => running >= maxRunning;
 
   function begin(groups: readonly string[]): void {
     running += 1;
-    admitted += 1;
-    for (const group of groups) {
-      served.delete(group);
-      served.set(group, admitted);
-    }
-    for (const oldest of served.keys()) {
-      if (served.size <= MAX_REMEMBERED_GROUPS) break;
-      served.delete(oldest);
-    }
+    shares.admit(groups);
   }
 
   function wait(groups: readonly string[], signal: AbortSignal | undefined): Promise<void> {
@@ -86,7 +79,7 @@ export function createFairQueue(limits: FairQueueLimits) {
    */
   function enter({ groups: names = [], signal }: SlotRequest): Promise<void> | undefined {
     signal?.throwIfAborted();
-    const groups = names.map((_, depth) => names.slice(0, depth + 1).join('\n'));
+    const groups = nested(names);
     if (isFull()) return wait(groups, signal);
     begin(groups);
     return undefined;
@@ -94,7 +87,7 @@ export function createFairQueue(limits: FairQueueLimits) {
 
   function leave(): void {
     running -= 1;
-    const [next] = selectByRank(waiting, (group) => -(served.get(group) ?? 0));
+    const [next] = selectByRank(waiting, (group) => -shares.of(group));
     if (next === undefined) return;
     begin(next.groups);
     next.admit();
@@ -114,9 +107,11 @@ export function createFairQueue(limits: FairQueueLimits) {
     async run<T>(request: SlotRequest, work: () => Promise<T>): Promise<T> {
       const wait = enter(request);
       if (wait !== undefined) await wait;
+      const startedAt = now();
       try {
         return await work();
       } finally {
+        shares.charge(nested(request.groups ?? []), now() - startedAt);
         leave();
       }
     },
@@ -160,6 +155,11 @@ export function createFairQueues(limits: FairQueueLimits) {
       }
     },
   };
+}
+
+/** Prefixes each group with its outer groups. */
+function nested(names: readonly string[]): string[] {
+  return names.map((_, depth) => names.slice(0, depth + 1).join('\n'));
 }
 
 /**

@@ -2,9 +2,9 @@ import type { deliveryRoutes } from './contract.js';
 import type { FailingWebhook, WebhookDelivery } from './schemas.js';
 import { ServiceError } from '../kernel/errors.js';
 import { completionEventId } from '../kernel/ids.js';
-import type { WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js';
+import type { WebhookAttemptDocument } from './model.js';
 import type { WebhookAttempts } from './attempts.js';
-import type { WebhookDeliveries } from './deliveries.js';
+import type { DeliveryHead, WebhookDeliveries } from './deliveries.js';
 import type { FailingEndpoint, WebhookFailures } from './failures.js';
 import { nextDeliveryStep } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
@@ -12,6 +12,7 @@ import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
 import { respond } from '../platform/http/routing/response.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
+import type { LargeDocuments } from '../platform/http/routing/large-documents.js';
 import { attemptView } from './attempt-view.js';
 import { omitUndefined } from '../kernel/omit-undefined.js';
 import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
@@ -27,6 +28,7 @@ export interface DeliveryHandlersDeps {
   attempts: WebhookAttempts;
   failures: WebhookFailures;
   rateLimiter: RateLimiter;
+  largeDocuments: LargeDocuments;
   cursors: Cursors;
 }
 
@@ -36,14 +38,12 @@ const ABANDONED_AFTER_MS = 5 * 60_000;
 
 /** Creates the handlers for webhook deliveries. They find only deliveries of the requesting account and mode. */
 export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandlers<typeof deliveryRoutes> {
-  const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
+  const { deliveries, attempts, failures, gateway, rateLimiter, cursors, largeDocuments } = deps;
 
   /** @throws ServiceError NOT_FOUND */
-  async function find(ctx: ApiContext, { account, mode }: Principal, callId: string): Promise<WebhookDeliveryDocument> {
-    const found = await withDeadline(deadlineOf(ctx), deliveries.find(callId));
-    if (found?.accountId !== account._id || found.mode !== mode) {
-      throw new ServiceError('NOT_FOUND', 'There is no webhook delivery with this call_id.');
-    }
+  async function find(ctx: ApiContext, { account, mode }: Principal, callId: string): Promise<DeliveryHead> {
+    const found = await withDeadline(deadlineOf(ctx), deliveries.findHead(callId));
+    if (found?.accountId !== account._id || found.mode !== mode) throw noDelivery();
     return found;
   }
 
@@ -64,9 +64,16 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
     },
 
     async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {
-      const delivery = await find(ctx, principal, callId);
+      const owner = { accountId: principal.account._id, mode: principal.mode };
+      const document = await withDeadline(deadlineOf(ctx), deliveries.findWhole(callId, owner));
+      if (document === null) throw noDelivery();
       const rows = await withDeadline(deadlineOf(ctx), attempts.list(callId));
-      return { ...deliveryView(delivery, rows.length), body: delivery.body, attempt_log: rows.map(attemptView) };
+      const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      return largeDocuments.convert(principal, createSignal, document, (delivery) => ({
+        ...deliveryView(delivery, rows.length),
+        body: delivery.body,
+        attempt_log: rows.map(attemptView),
+      }));
     },
 
     async listFailingWebhooks({ ctx, principal: { account, mode } }) {
@@ -108,13 +115,17 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
 }
 
 /** Whether the delivery was abandoned: the last attempt was longer ago than any retry delay. */
-function isAbandoned({ createdAt }: WebhookDeliveryDocument, rows: readonly WebhookAttemptDocument[]): boolean {
+function isAbandoned({ createdAt }: DeliveryHead, rows: readonly WebhookAttemptDocument[]): boolean {
   const last = rows.at(-1);
   const latest = last?.finishedAt ?? last?.startedAt ?? createdAt;
   return last !== undefined && Date.now() - latest.getTime() > ABANDONED_AFTER_MS;
 }
 
-function deliveryView(delivery: WebhookDeliveryDocument, attempts: number): WebhookDelivery {
+function noDelivery(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'There is no webhook delivery with this call_id.');
+}
+
+function deliveryView(delivery: DeliveryHead, attempts: number): WebhookDelivery {
   return {
     call_id: delivery.callId,
     webhook_id: completionEventId(delivery.callId),

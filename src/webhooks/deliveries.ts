@@ -2,8 +2,10 @@ import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { WebhooksDatabase } from './database.js';
 import type { Mode } from '../kernel/ids.js';
 import type { WebhookDeliveryDocument } from './model.js';
+import { findRaw, type RawDocument } from '../platform/mongo/raw-document.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
 
+export type DeliveryHead = Omit<WebhookDeliveryDocument, 'body'>;
 export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
 
 /** Stores deliveries. URL and body are stored once and never change, so that every attempt sends the same bytes. */
@@ -16,6 +18,19 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
 
   return {
     find,
+
+    /** Finds a delivery without its body, which contains the transcription. */
+    findHead(callId: string): Promise<DeliveryHead | null> {
+      return deliveries.findById(callId, { body: 0 }).lean<DeliveryHead>().exec();
+    },
+
+    /** Finds a delivery without decoding it. */
+    findWhole(
+      callId: string,
+      owner: { accountId: string; mode: Mode },
+    ): Promise<RawDocument<WebhookDeliveryDocument> | null> {
+      return findRaw(deliveries, { _id: callId, ...owner }, {});
+    },
 
     /**
      * Reads one page of an account's deliveries in a mode, newest first. `pending`: neither delivered nor failed yet.

@@ -97,44 +97,87 @@ describe('exports of five accounts', () => {
     60_000,
   );
 
-  describe('whose period is too long to sum up', () => {
-    /** Requests the usage of an account 100 ms before the deadline. */
-    function readUsage(runStep: (signal: AbortSignal, step: () => Promise<unknown>) => Promise<unknown>) {
+  describe('beside those of others', () => {
+    const responses: EventEmitter[] = [];
+    // Ends the timers of the requests.
+    afterEach(() => responses.splice(0).forEach((res) => res.emit('close')));
+
+    type RunStep = (signal: AbortSignal, step: () => Promise<unknown>) => Promise<unknown>;
+
+    /** Handlers whose look-ups of agents are slow, and a request that arrived some time ago. */
+    function requestOf(elapsedMs: number, runStep: RunStep) {
       const [customer] = customers;
       if (customer === undefined) throw new Error('there is no customer');
-      const statements = createStatements(service.database, { namesOf: async () => new Map() } as never);
-      const { readUsage: handle } = createStatementHandlers({ statements } as never);
-      const state = { arrivedAt: Date.now() - 14_900, minDeadlineMs: 0, runStep };
-      const ctx = Object.assign(new EventEmitter(), { res: new EventEmitter(), state }) as unknown as ApiContext;
+      const agents = {
+        async agentsOf() {
+          await pause(150);
+          return new Map();
+        },
+        namesOf: async () => new Map(),
+      };
+      const handlers = createStatementHandlers({ statements: createStatements(service.database, agents) } as never);
+      const state = { arrivedAt: Date.now() - elapsedMs, minDeadlineMs: 0, runStep };
+      const res = new EventEmitter();
+      responses.push(res);
+      const ctx = { res, state, query: { format: 'csv' }, vary: () => undefined };
       const principal = { account: customer.account, mode: 'live' as const };
-      return handle({ ctx, principal, query: { group_by: 'day' } } as never);
+      return { handlers, ctx: ctx as unknown as ApiContext, principal };
     }
-    const tooManyCalls = {
-      code: 'SERVICE_UNAVAILABLE',
-      message: 'The period contains too many calls. Request a shorter period.',
-    };
+    function readUsage(elapsedMs: number, groupBy: 'agent' | 'day', runStep: RunStep) {
+      const { handlers, ...request } = requestOf(elapsedMs, runStep);
+      const ctx = { ...request.ctx, query: { format: 'json' } };
+      return handlers.readUsage({ ...request, ctx, query: { group_by: groupBy } } as never);
+    }
 
-    it('say so if the sum is slow', async () => {
-      const usage = readUsage(async (_signal, step) => {
-        const rows = await step();
-        await pause(150);
-        return rows;
+    /** Steps that all slots run for others until `end` is called, which happens after a time by itself. */
+    function occupied(ms: number) {
+      const steps = createExportSteps();
+      const other = { account: { _id: 'other' }, mode: 'live' as const };
+      const ended = new AbortController();
+      const until = pause(ms, undefined, { signal: ended.signal }).catch(() => undefined);
+      const all = [1, 2].map(() => steps.run(other, ended.signal, () => until));
+      const runStep: RunStep = (signal, step) => steps.run({ account: { _id: 'own' }, mode: 'live' }, signal, step);
+      return {
+        runStep,
+        async end() {
+          ended.abort();
+          await Promise.all(all);
+        },
+      };
+    }
+
+    it('a period is too long if its sum takes 15 s', async () => {
+      await expect(readUsage(14_900, 'agent', (_signal, step) => step())).rejects.toMatchObject({
+        code: 'SERVICE_UNAVAILABLE',
+        message: 'The period contains too many calls. Request a shorter period.',
       });
-      await expect(usage).rejects.toMatchObject(tooManyCalls);
     });
 
-    it('say so if they wait for others', async () => {
-      const steps = createExportSteps();
-      const exporter = { account: { _id: 'other' }, mode: 'live' as const };
-      const ended = new AbortController();
-      const never = new Promise<void>((_resolve, reject) =>
-        ended.signal.addEventListener('abort', () => reject(new Error('over'))),
-      );
-      const others = [1, 2].map(() => steps.run(exporter, ended.signal, () => never).catch(() => undefined));
-      const usage = readUsage((signal, step) => steps.run(exporter, signal, step));
-      await expect(usage).rejects.toMatchObject(tooManyCalls);
-      ended.abort();
-      await Promise.all(others);
+    it('a sum has its 15 s whatever it waits for the steps of others', async () => {
+      const others = occupied(2_000);
+      const usage = await readUsage(14_000, 'day', others.runStep);
+      await others.end();
+      expect(usage).toMatchObject({ total: { calls: CALLS } });
+    });
+
+    it('a sum does not wait for others for ever', async () => {
+      const others = occupied(5_000);
+      await expect(readUsage(27_900, 'day', others.runStep)).rejects.toMatchObject({
+        code: 'SERVICE_UNAVAILABLE',
+        message: 'The service is temporarily unavailable. Retry shortly.',
+      });
+      await others.end();
+    });
+
+    it('an export begins although it waited for the steps of others', async () => {
+      const others = occupied(2_500);
+      const { handlers, ctx, principal } = requestOf(0, others.runStep);
+      const csv = await handlers.readLedger({ ctx, principal, query: {} } as never);
+      await others.end();
+      const { body } = csv as { body: Readable };
+      let text = '';
+      for await (const chunk of body) text += String(chunk);
+      expect(text.split('\r\n').length).toBeGreaterThan(2 * CALLS);
     });
   });
 });
@@ -187,6 +230,31 @@ describe('the steps of exports', () => {
     // From then on it makes at least one piece of six.
     const last = log.lastIndexOf('sixth');
     expect(last - before).toBeLessThan(7 * log.filter((id) => id === 'sixth').length);
+  });
+
+  it('of an account with short ones are not delayed by the long ones of others', async () => {
+    let time = 0;
+    const steps = createExportSteps({ now: () => time });
+    const log: string[] = [];
+    /** Runs steps one after the other. Each takes the same time. */
+    async function run(id: string, count: number, ms: number): Promise<void> {
+      for (let n = 0; n < count; n++) {
+        await steps.run(exporter(id), never, async () => {
+          log.push(id);
+          await nextEventLoopPass();
+          time += ms;
+        });
+      }
+    }
+    const others = ['a', 'b', 'c', 'd', 'e'].flatMap((id) => [run(id, 100, 300), run(id, 100, 300)]);
+    for (let pass = 0; pass < 50; pass++) await nextEventLoopPass();
+    const before = log.length;
+    await run('sixth', 20, 10);
+    const between = log.slice(before).filter((id) => id !== 'sixth').length;
+    await Promise.all(others);
+    // By turns, each of the 20 steps would wait for one of each of the five accounts.
+    expect(before).toBeGreaterThan(5);
+    expect(between).toBeLessThanOrEqual(60);
   });
 
   it('of test mode never take those of live mode', async () => {

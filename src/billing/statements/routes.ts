@@ -18,9 +18,10 @@ import { usagePeriod } from './statement.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Statements } from './statements.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineOf, abortSignalOf, serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
+import { deadlineOf, serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import { wantsCsv } from '../../platform/http/routing/csv-format.js';
-import { inSteps, type RunStep } from '../../platform/http/routing/export-steps.js';
+import { inSteps } from '../../platform/http/routing/export-steps.js';
+import { createStepLimit } from '../../platform/http/routing/step-limit.js';
 import { content, type Content } from '../../platform/http/routing/response.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { Cursors } from '../../platform/http/lists.js';
@@ -28,8 +29,11 @@ import type { Cursors } from '../../platform/http/lists.js';
 /** Summing up a year of a busy account may take longer than the usual request timeout. */
 const USAGE_TIMEOUT_MS = 15_000;
 
-/** Time in which a sum that its deadline ended responds with the reason. A sum that waits for the database does not. */
-const USAGE_END_MS = 500;
+/** Maximum time of a usage report with its waits for the reports and exports of others. Our clients wait for 30 s. */
+const USAGE_TOTAL_TIMEOUT_MS = 28_000;
+
+/** Time in which an export must begin, without its waits for others. */
+const CSV_START_TIMEOUT_MS = 1_900;
 
 /** Maximum duration of an export. A client that reads slowly must not keep a database cursor open for longer. */
 const CSV_TIMEOUT_MS = 120_000;
@@ -96,11 +100,11 @@ export function createStatementHandlers(
       const given = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       const period = usagePeriod(given, ctx.state.arrivedAt);
       if (typeof period === 'string') throw badPeriod(period);
-      const deadline = deadlineOf(ctx, USAGE_TIMEOUT_MS);
-      const signal = abortSignalOf(ctx, deadline, tooManyCalls);
-      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, signal };
-      const sum = statements.usage({ ...asked, runStep: stepsOf(ctx, signal) });
-      const rows = await withDeadline(deadline + USAGE_END_MS, sum);
+      const limits = { workMs: USAGE_TIMEOUT_MS, totalMs: USAGE_TOTAL_TIMEOUT_MS, createLateError: tooManyCalls };
+      const limit = createStepLimit(ctx, limits);
+      const { signal, runStep } = limit;
+      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, signal, runStep };
+      const rows = await limit.until(statements.usage(asked));
       const data = rows.map((row) => usageView(groupBy, row));
       if (wantsCsv(ctx)) return csvResponse(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
       return {
@@ -116,12 +120,6 @@ export function createStatementHandlers(
   };
 }
 
-/** Returns a function that runs the steps of this request's export. */
-function stepsOf(ctx: ApiContext, signal: AbortSignal): RunStep {
-  const { runStep } = ctx.state;
-  return (step) => (runStep === undefined ? step() : runStep(signal, step));
-}
-
 function tooManyCalls(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', 'The period contains too many calls. Request a shorter period.');
 }
@@ -135,10 +133,13 @@ function badPeriod(fault: string): ServiceError {
  * failure cuts the connection, so that the client never mistakes a partial file for a complete one.
  */
 async function csvResponse(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvResponse> {
-  const signal = abortSignalOf(ctx, deadlineOf(ctx, CSV_TIMEOUT_MS));
-  const stream = Readable.from(inSteps(csv, stepsOf(ctx, signal)), { objectMode: false, signal });
+  const limits = { workMs: CSV_START_TIMEOUT_MS, totalMs: CSV_TIMEOUT_MS };
+  const limit = createStepLimit(ctx, limits);
+  const { signal, runStep } = limit;
+  const stream = Readable.from(inSteps(csv, runStep), { objectMode: false, signal });
   try {
-    await withDeadline(deadlineOf(ctx), once(stream, 'readable'));
+    await limit.until(once(stream, 'readable'));
+    limit.allow(CSV_TIMEOUT_MS);
   } catch (error) {
     stream.destroy();
     throw signal.aborted ? serviceUnavailable() : error;

@@ -2,8 +2,8 @@ import type { CallResponse, CallResponseStatus } from './contract.js';
 import type { CallStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
-import type { CallQueries } from '../call-queries.js';
-import type { CallDocument } from '../call-model.js';
+import type { BriefCall, CallKey, CallQueries, WholeCall } from '../call-queries.js';
+import type { RawDocument } from '../../platform/mongo/raw-document.js';
 import type { Principal } from '../../identity/access/principal.js';
 
 const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
@@ -15,26 +15,40 @@ const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
 };
 
 /**
- * Finds a call within the account and mode of the request.
+ * Finds a call within the account and mode of the request, without its transcription.
  * @param callId the unvalidated value from the request
  * @throws ServiceError CALL_NOT_FOUND
  */
-export async function findCall(queries: CallQueries, principal: Principal, callId: unknown): Promise<CallDocument> {
-  const { account, mode } = principal;
-  const found =
-    typeof callId === 'string' && CALL_ID_PATTERN.test(callId)
-      ? await queries.find({ callId, accountId: account._id, mode })
-      : null;
+export function findCall(queries: CallQueries, principal: Principal, callId: unknown): Promise<BriefCall> {
+  return find(principal, callId, (key) => queries.find(key));
+}
+
+/** Finds a call as `findCall` does, with its transcription. */
+export function findWholeCall(
+  queries: CallQueries,
+  principal: Principal,
+  callId: unknown,
+): Promise<RawDocument<WholeCall>> {
+  return find(principal, callId, (key) => queries.findWhole(key));
+}
+
+async function find<T>(
+  { account, mode }: Principal,
+  callId: unknown,
+  read: (key: CallKey) => Promise<T | null>,
+): Promise<T> {
+  const isId = typeof callId === 'string' && CALL_ID_PATTERN.test(callId);
+  const found = isId ? await read({ callId, accountId: account._id, mode }) : null;
   if (found === null) throw new ServiceError('CALL_NOT_FOUND', 'There is no call with this call_id.');
   return found;
 }
 
-export function callResponse(call: CallDocument): CallResponse {
+export function callResponse(call: BriefCall): CallResponse {
   const status = responseStatus(call.status);
   return { success: true, call_id: call._id, status, message: statusMessage(call, status) };
 }
 
-function statusMessage(call: CallDocument, status: CallResponseStatus): string {
+function statusMessage(call: BriefCall, status: CallResponseStatus): string {
   if (status === 'IDLE' && call.waitingFor === 'dial_slot') return 'The call is waiting for a dial slot.';
   return MESSAGES[status];
 }

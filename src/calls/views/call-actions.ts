@@ -7,23 +7,26 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries, CallStatusFields } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
-import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { abortSignalOf, deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { respond } from '../../platform/http/routing/response.js';
 import { findCall } from '../placing/call-status.js';
 import { isErrorResponse, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
 import { createCallWaits } from './call-waits.js';
 import { callView } from './call-views.js';
-import type { ReadCallRecords } from './calls.js';
+import type { CallReading } from './call-reading.js';
 
 export interface CallActionsDeps extends PlacingDeps {
   gateway: CallGateway;
   queries: CallQueries;
-  readRecords: ReadCallRecords;
+  reading: CallReading;
 }
 
 /** How long a request waits for the end to be confirmed. A carrier takes seconds to end a call and report it. */
 const END_WITHIN_MS = 20_000;
 const ERASE_WITHIN_MS = 10_000;
+const READ_BACK_WITHIN_MS = 2_000;
+/** How long a call with a long transcription may wait in the queue. */
+const WAIT_TIMEOUT_MS = 10_000;
 
 /** Handlers that place, cancel and erase calls. */
 export function createCallActionHandlers(
@@ -61,9 +64,9 @@ export function createCallActionHandlers(
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
         // The call is placed. Reading it back has a separate timeout, because the request's own deadline may be near.
-        const readBy = Date.now() + 2_000;
-        const call = await withDeadline(readBy, findCall(queries, principal, callId));
-        return callView(await withDeadline(readBy, deps.readRecords(call)), config.publicBaseUrl);
+        const stored = await withDeadline(Date.now() + READ_BACK_WITHIN_MS, deps.reading.read(principal, callId));
+        const createSignal = () => abortSignalOf(ctx, Date.now() + WAIT_TIMEOUT_MS);
+        return deps.reading.convert(stored, createSignal, (records) => callView(records, config.publicBaseUrl));
       };
       // If an earlier request placed the call, its transcript may be long by now, so read it in the account's queue.
       const { runQueued } = ctx.state;

@@ -2,7 +2,8 @@ import { attemptView } from '../../webhooks/attempt-view.js';
 import type { Call, CallSummary, CostWindow, TimelineEvent, Transcript } from './schemas.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
-import type { CallDocument, StoredChange } from '../call-model.js';
+import type { StoredChange } from '../call-model.js';
+import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
 import type { ResultHead } from '../../voice/results/conversation-results.js';
@@ -12,7 +13,7 @@ import { omitUndefined } from '../../kernel/omit-undefined.js';
 
 /** All stored records about a call, the input of its views. */
 export interface CallRecords {
-  call: CallDocument;
+  call: WholeCall;
   request: CallRequestDocument | null;
   /** The result without the turns, because the transcript has a separate view. */
   result: ResultHead | null;
@@ -22,7 +23,7 @@ export interface CallRecords {
   attempts: readonly WebhookAttemptDocument[];
 }
 
-export function callSummary(call: CallDocument): CallSummary {
+export function callSummary(call: BriefCall): CallSummary {
   return {
     call_id: call._id,
     status: call.status,

@@ -1,58 +1,31 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
 import type { callRoutes } from './contract.js';
-import { ledgerAccountId } from '../../kernel/ids.js';
 import type { CallFilter, CallQueries } from '../call-queries.js';
-import { readCallMoney } from '../../billing/call-money.js';
-import type { CallRequests } from '../call-requests.js';
-import type { CarrierEvents } from '../../telephony/carrier-events.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
-import type { CallsDatabase } from '../database.js';
-import type { CallDocument } from '../call-model.js';
-import type { WebhookAttempts } from '../../webhooks/attempts.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
-import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
+import type { CallReading } from './call-reading.js';
+import { callSummary, callView, transcriptView } from './call-views.js';
+import type { LargeDocuments } from '../../platform/http/routing/large-documents.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../../platform/http/lists.js';
 
 export interface CallHandlersDeps {
   config: Config;
-  database: CallsDatabase;
   queries: CallQueries;
-  requests: CallRequests;
   results: ConversationResults;
-  carrierEvents: CarrierEvents;
-  attempts: WebhookAttempts;
+  reading: CallReading;
   cursors: Cursors;
-}
-
-/** Maximum webhook attempts in a call's view. 50 redeliveries with the responses to them would exceed a megabyte. */
-const ATTEMPTS_SHOWN = 20;
-
-export type ReadCallRecords = ReturnType<typeof createCallRecordsReader>;
-
-/** Reads the records of a call, with the last attempts to deliver its webhook. */
-export function createCallRecordsReader(deps: CallHandlersDeps) {
-  return async function readRecords(call: CallDocument): Promise<CallRecords> {
-    const callId = call._id;
-    const [request, result, carrierEvents, money, attempts] = await Promise.all([
-      deps.requests.find(callId),
-      deps.results.findHead(callId),
-      deps.carrierEvents.list(callId),
-      readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(call.accountId, call.mode), callId }),
-      deps.attempts.latest(callId, ATTEMPTS_SHOWN),
-    ]);
-    return { call, request, result, carrierEvents, money, attempts };
-  };
+  largeDocuments: LargeDocuments;
 }
 
 /** Creates the handlers that read calls. They find only calls of the requesting account and mode. */
 export function createCallReadHandlers(
-  deps: CallHandlersDeps & { readRecords: ReadCallRecords },
+  deps: CallHandlersDeps,
 ): RouteHandlers<Pick<typeof callRoutes, 'listCalls' | 'readCall' | 'readTranscript'>> {
-  const { config, queries, cursors } = deps;
+  const { config, queries, cursors, reading, largeDocuments } = deps;
 
   return {
     async listCalls({ ctx, principal: { account, mode }, query }) {
@@ -74,14 +47,17 @@ export function createCallReadHandlers(
     },
 
     async readCall({ ctx, principal, params: { call_id: callId } }) {
-      const call = await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
-      return callView(await withDeadline(deadlineOf(ctx), deps.readRecords(call)), config.publicBaseUrl);
+      const stored = await withDeadline(deadlineOf(ctx), reading.read(principal, callId));
+      const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      return reading.convert(stored, createSignal, (records) => callView(records, config.publicBaseUrl));
     },
 
     async readTranscript({ ctx, principal, params: { call_id: callId } }) {
       const call = await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
-      const result = call.erasedAt ? null : await withDeadline(deadlineOf(ctx), deps.results.findTurns(callId));
-      return transcriptView(callId, result);
+      const found = call.erasedAt ? null : await withDeadline(deadlineOf(ctx), deps.results.findTurns(callId));
+      if (found === null) return transcriptView(callId, null);
+      const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      return largeDocuments.convert(principal, createSignal, found, (result) => transcriptView(callId, result));
     },
   };
 }

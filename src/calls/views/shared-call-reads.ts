@@ -2,9 +2,8 @@ import type { Config } from '../../platform/config/config.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import type { CallVersion, CallQueries } from '../call-queries.js';
-import { findCall } from '../placing/call-status.js';
 import { callView } from './call-views.js';
-import type { ReadCallRecords } from './calls.js';
+import type { CallReading } from './call-reading.js';
 import type { CallSnapshot } from './watch-progress.js';
 
 export type SharedCallSnapshot = CallSnapshot & { isErased: boolean };
@@ -15,6 +14,9 @@ const SHARED_MS = 400;
 const READ_EVERY_MS = 3_000;
 /** Reads an ended call again after this time, to show new webhook attempts. */
 const READ_ENDED_EVERY_MS = 1_000;
+
+/** How long a call with a long transcription may wait in the queue. */
+const WAIT_TIMEOUT_MS = 10_000;
 
 interface Read {
   version: CallVersion;
@@ -31,8 +33,8 @@ interface Entry {
 /**
  * Reads calls for all their watchers, one read per call at a time. While a call is unchanged, reads only its version.
  */
-export function createSharedCallReads(deps: { config: Config; queries: CallQueries; readRecords: ReadCallRecords }) {
-  const { config, queries, readRecords } = deps;
+export function createSharedCallReads(deps: { config: Config; queries: CallQueries; reading: CallReading }) {
+  const { config, queries, reading } = deps;
   const entries = new Map<string, Entry>();
 
   async function read(principal: Principal, callId: string, before: Read | undefined): Promise<Read> {
@@ -42,10 +44,13 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
       if (Date.now() - before.at < everyMs) return before;
     }
     const at = Date.now();
-    const call = await findCall(queries, principal, callId);
-    const view = JSON.stringify(callView(await readRecords(call), config.publicBaseUrl));
-    const snapshot = { view, isFinal: isFinalStatus(call.status), isErased: Boolean(call.erasedAt) };
-    return { version: { sequence: call.sequence, updatedAt: call.updatedAt }, at, snapshot };
+    const createSignal = () => AbortSignal.timeout(WAIT_TIMEOUT_MS);
+    return reading.convert(await reading.read(principal, callId), createSignal, (records) => {
+      const { status, erasedAt, sequence, updatedAt } = records.call;
+      const view = JSON.stringify(callView(records, config.publicBaseUrl));
+      const snapshot = { view, isFinal: isFinalStatus(status), isErased: Boolean(erasedAt) };
+      return { version: { sequence, updatedAt }, at, snapshot };
+    });
   }
 
   /** Drops the cached views of calls that have not been read for a while. */

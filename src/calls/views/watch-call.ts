@@ -11,7 +11,7 @@ import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
 import { createSharedCallReads, type SharedCallSnapshot } from './shared-call-reads.js';
-import type { ReadCallRecords } from './calls.js';
+import type { CallReading } from './call-reading.js';
 import { advanceWatch, beginWatch } from './watch-progress.js';
 import { createWatcherCounts } from './watcher-counts.js';
 
@@ -21,7 +21,7 @@ const POLL_INTERVAL_MS = 500;
 export function createWatchCall(deps: {
   config: Config;
   queries: CallQueries;
-  readRecords: ReadCallRecords;
+  reading: CallReading;
   logger: Logger;
 }): RouteHandlers<typeof callRoutes>['watchCall'] {
   const { queries, logger } = deps;

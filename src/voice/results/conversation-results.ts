@@ -2,6 +2,7 @@ import type { CallReader } from '../call-reader.js';
 import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
+import { findRaw, type RawDocument } from '../../platform/mongo/raw-document.js';
 import { changedItems } from './changed-items.js';
 import type { ConversationResultDocument, StoredLatency, StoredTurn } from './model.js';
 
@@ -149,11 +150,8 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     },
 
     /** Finds only the transcript of a call. */
-    findTurns(callId: string): Promise<Pick<ConversationResultDocument, 'turns'> | null> {
-      return conversationResults
-        .findById(callId, { turns: 1 })
-        .lean<Pick<ConversationResultDocument, 'turns'>>()
-        .exec();
+    findTurns(callId: string): Promise<RawDocument<Pick<ConversationResultDocument, 'turns'>> | null> {
+      return findRaw(conversationResults, { _id: callId }, { turns: 1 });
     },
 
     /** Finds the row of a call without the lists that grow with the call. */

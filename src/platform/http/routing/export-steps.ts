@@ -5,11 +5,11 @@ import { serviceUnavailable } from '../deadline.js';
 
 /** Steps of exports that run at the same time in the process, for all accounts together. */
 const MAX_RUNNING: Readonly<Record<Mode, number>> = { live: 2, test: 1 };
-/** Exports that wait for their next step. An account has two exports at once in each mode. */
+/** Requests that wait for their next step. An account has two exports at once in each mode. */
 const MAX_WAITING = 500;
 
-/** The account and mode of an export. */
-interface Exporter {
+/** The account and mode of a request. */
+export interface StepOwner {
   account: { _id: string };
   mode: Mode;
 }
@@ -17,17 +17,24 @@ interface Exporter {
 /** Runs one step of an export when the process admits it. */
 export type RunStep = <T>(step: () => Promise<T>) => Promise<T>;
 
+export type Steps = ReturnType<typeof createSteps>;
+
 /**
- * Limits the time that exports and usage reports take from other requests of the process. An export runs in short
- * steps. A few steps run at once, accounts share them fairly, and after each step the event loop serves other requests.
- * An export that waits for a slow client has no step, so slow clients delay no other export.
+ * Limits the time that costly requests take from other requests of the process. Such a request runs in short steps. A
+ * few steps run at once, the account that used the least time lately goes first, and after each step the event loop
+ * serves other requests.
+ * @param p.maxRunning steps that run at the same time in the process, for all accounts together
+ * @param p.now the clock that measures steps
  */
-export function createExportSteps() {
+export function createSteps(p: { maxRunning: Readonly<Record<Mode, number>>; now?: () => number }) {
+  const { maxRunning, ...clock } = p;
   const createQueue = (mode: Mode) =>
     createFairQueue({
-      maxRunning: MAX_RUNNING[mode],
+      maxRunning: maxRunning[mode],
       maxWaiting: MAX_WAITING,
       createFullError: serviceUnavailable,
+      share: 'time',
+      ...clock,
     });
   const queues: Readonly<Record<Mode, ReturnType<typeof createQueue>>> = {
     live: createQueue('live'),
@@ -37,9 +44,9 @@ export function createExportSteps() {
   return {
     /**
      * Runs a step when it is the account's turn.
-     * @throws ServiceError SERVICE_UNAVAILABLE if too many exports wait; the reason of `signal`; what `step` throws
+     * @throws ServiceError SERVICE_UNAVAILABLE if too many requests wait; the reason of `signal`; what `step` throws
      */
-    run<T>({ account, mode }: Exporter, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+    run<T>({ account, mode }: StepOwner, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
       return queues[mode].run({ groups: [account._id], signal }, async () => {
         try {
           return await step();
@@ -50,6 +57,14 @@ export function createExportSteps() {
       });
     },
   };
+}
+
+/**
+ * Creates the steps of exports and usage reports. An export that waits for a slow client has no step, so slow clients
+ * delay no other export.
+ */
+export function createExportSteps(clock: { now?: () => number } = {}): Steps {
+  return createSteps({ maxRunning: MAX_RUNNING, ...clock });
 }
 
 /** Iterates over items. Each item is made in a separate step. */

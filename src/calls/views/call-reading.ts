@@ -1,0 +1,70 @@
+import { readCallMoney } from '../../billing/call-money.js';
+import type { Principal } from '../../identity/access/principal.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
+import type { LargeDocuments } from '../../platform/http/routing/large-documents.js';
+import type { RawDocument } from '../../platform/mongo/raw-document.js';
+import type { CarrierEvents } from '../../telephony/carrier-events.js';
+import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { WebhookAttempts } from '../../webhooks/attempts.js';
+import type { CallQueries, WholeCall } from '../call-queries.js';
+import type { CallRequests } from '../call-requests.js';
+import type { CallsDatabase } from '../database.js';
+import { findWholeCall } from '../placing/call-status.js';
+import type { CallRecords } from './call-views.js';
+
+export interface CallReadingDeps {
+  database: CallsDatabase;
+  queries: CallQueries;
+  requests: CallRequests;
+  results: ConversationResults;
+  carrierEvents: CarrierEvents;
+  attempts: WebhookAttempts;
+  largeDocuments: LargeDocuments;
+}
+
+/** Maximum webhook attempts in a call's view. 50 redeliveries with the responses to them would exceed a megabyte. */
+const ATTEMPTS_SHOWN = 20;
+
+export type CallReading = ReturnType<typeof createCallReading>;
+
+/** The records of a call, before it is decoded. */
+interface StoredCall {
+  principal: Principal;
+  document: RawDocument<WholeCall>;
+  records: Omit<CallRecords, 'call'>;
+}
+
+/** Creates the reader of a call's records, for responses with the whole call. */
+export function createCallReading(deps: CallReadingDeps) {
+  return {
+    /**
+     * Reads the records of a call, with the last attempts to deliver its webhook.
+     * @throws ServiceError CALL_NOT_FOUND
+     */
+    async read(principal: Principal, callId: string): Promise<StoredCall> {
+      const document = await findWholeCall(deps.queries, principal, callId);
+      const ledgerId = ledgerAccountId(principal.account._id, principal.mode);
+      const [request, result, carrierEvents, money, attempts] = await Promise.all([
+        deps.requests.find(callId),
+        deps.results.findHead(callId),
+        deps.carrierEvents.list(callId),
+        readCallMoney(deps.database, { ledgerAccountId: ledgerId, callId }),
+        deps.attempts.latest(callId, ATTEMPTS_SHOWN),
+      ]);
+      return { principal, document, records: { request, result, carrierEvents, money, attempts } };
+    },
+
+    /**
+     * Converts the records of a call. A call with a long transcription waits in the queue.
+     * @param createSignal creates a signal that ends the wait
+     * @throws the reason of the signal
+     */
+    convert<View>(
+      { principal, document, records }: StoredCall,
+      createSignal: () => AbortSignal,
+      convert: (records: CallRecords) => View,
+    ): Promise<View> {
+      return deps.largeDocuments.convert(principal, createSignal, document, (call) => convert({ call, ...records }));
+    },
+  };
+}
