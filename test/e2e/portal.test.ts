@@ -225,6 +225,9 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.click('button:has-text("Place test call")');
     await page.click('text=/^(Follow|View) call$/');
     await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
+    // The words appear during the call.
+    await page.waitForSelector('.talk button', WITHIN);
+    expect(await page.locator('.badge:has-text("in progress")').count()).toBe(1);
     await page.waitForSelector('.badge:has-text("completed")', WITHIN);
     await page.waitForSelector('audio', WITHIN);
     await page.waitForSelector('text=Cost by window');

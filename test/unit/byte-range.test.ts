@@ -1,4 +1,4 @@
-import { requestedRange } from '../../src/platform/http/byte-range.js';
+import { requestedRange } from '../../src/platform/http/routing/byte-range.js';
 
 describe('the part of a file that a request asks for', () => {
   const file = { bytes: 1_000, etag: '"v1"' };

@@ -12,6 +12,17 @@ describe('the event stream of a watched call', () => {
     expect(advanceWatch(second, look('{"a":2}'), START + 1_000)[1]).toBe('event: call\ndata: {"a":2}\n\n');
   });
 
+  it('has an event when the conversation has changed', () => {
+    const talk = (conversation: string) => ({ ...look('{"a":1}'), conversation });
+    const [first, both] = advanceWatch(beginWatch(START), talk('{"turns":[1]}'), START);
+    expect(both).toBe('event: call\ndata: {"a":1}\n\nevent: conversation\ndata: {"turns":[1]}\n\n');
+    const [second, nothing] = advanceWatch(first, talk('{"turns":[1]}'), START + 500);
+    expect(nothing).toBeUndefined();
+    const [, text] = advanceWatch(second, talk('{"turns":[1,2]}'), START + 1_000);
+    expect(text).toBe('event: conversation\ndata: {"turns":[1,2]}\n\n');
+    expect(advanceWatch(second, look('{"a":1}'), START + 1_000)[1]).toBeUndefined();
+  });
+
   it('has a comment every 15 s if the call does not change', () => {
     const [watch] = advanceWatch(beginWatch(START), look('{}'), START);
     expect(advanceWatch(watch, look('{}'), START + 15_000)[1]).toBeUndefined();

@@ -24,6 +24,8 @@ export interface CallReadingDeps {
 
 /** Maximum webhook attempts in a call's view. 50 redeliveries with the responses to them would exceed a megabyte. */
 const ATTEMPTS_SHOWN = 20;
+/** Turns in an event about the conversation. Between two events, fewer are added or changed. */
+const LATEST_TURNS = 20;
 
 export type CallReading = ReturnType<typeof createCallReading>;
 
@@ -53,6 +55,9 @@ export function createCallReading(deps: CallReadingDeps) {
       ]);
       return { principal, document, records: { request, result, carrierEvents, money, attempts } };
     },
+
+    /** Reads the last turns of a call in progress, and the values extracted so far. */
+    readLatest: (callId: string) => deps.results.findLatest(callId, LATEST_TURNS),
 
     /**
      * Converts the records of a call. A call with a long transcription waits in the queue.

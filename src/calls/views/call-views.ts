@@ -1,12 +1,12 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
-import type { Call, CallSummary, CostWindow, TimelineEvent, Transcript } from './schemas.js';
+import type { Call, CallSummary, ConversationSoFar, CostWindow, TimelineEvent, Transcript } from './schemas.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { StoredChange } from '../call-model.js';
 import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
-import type { ResultHead } from '../../voice/results/conversation-results.js';
+import type { LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
@@ -76,6 +76,14 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
     timeline: timelineOf(records),
     cost_windows: money.windows.map(costWindow),
     webhook_attempts: attempts.map(attemptView),
+  };
+}
+
+/** The last turns of a call in progress, and the values extracted so far. */
+export function latestView({ turns, values }: LatestConversation): ConversationSoFar {
+  return {
+    turns: turns.map(({ speaker, text, startMs, endMs }) => ({ speaker, text, start_ms: startMs, end_ms: endMs })),
+    output_parameters: values ?? '{}',
   };
 }
 

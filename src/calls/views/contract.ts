@@ -93,7 +93,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Watch a call',
     description:
-      'Server-sent events named call, each with the call as GET /calls/{call_id} returns it: one at once, then one at each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
+      'Server-sent events named call, each with the call as GET /calls/{call_id} returns it: one at once, then one at each change. During the conversation, also events named conversation, within about 3 s of each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -102,9 +102,15 @@ export const callRoutes = {
       schema: z
         .object({
           event: z
-            .enum(['call', 'end'])
-            .describe('Name of the event: call for a state of the call, end when the right to watch is over.'),
-          data: z.string().describe('The call, as JSON; of end, the error object.'),
+            .enum(['call', 'conversation', 'end'])
+            .describe(
+              'Name of the event: call for a state of the call, conversation for the words of a call in progress, end when the right to watch is over.',
+            ),
+          data: z
+            .string()
+            .describe(
+              'The call, as JSON; of conversation, an object with turns, the last 20 as the transcript has them, and output_parameters, the values so far; of end, the error object.',
+            ),
         })
         .meta({ id: 'CallEvent', description: 'One event of the stream.' }),
       examples: { event: { event: 'call', data: '{"call_id":"call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN",…}' } },

@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
-import { requestedRange } from '../../platform/http/byte-range.js';
+import { requestedRange } from '../../platform/http/routing/byte-range.js';
 import { content } from '../../platform/http/routing/response.js';
 import type { callRoutes } from './contract.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';

@@ -178,6 +178,14 @@ export const Transcript = z
   .meta({ id: 'Transcript' });
 export type Transcript = z.infer<typeof Transcript>;
 
+/** The conversation of a call in progress, as the events of a watched call contain it. */
+export type ConversationSoFar = {
+  /** The last turns; those that began before the first of them no longer change. */
+  turns: Transcript['turns'];
+  /** The values extracted so far: a JSON object as a string. */
+  output_parameters: string;
+};
+
 export const CancelResponse = z
   .object({
     call_id: callId,

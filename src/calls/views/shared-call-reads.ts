@@ -2,11 +2,11 @@ import type { Config } from '../../platform/config/config.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import type { CallVersion, CallQueries } from '../call-queries.js';
-import { callView } from './call-views.js';
+import { callView, latestView } from './call-views.js';
 import type { CallReading } from './call-reading.js';
 import type { CallSnapshot } from './watch-progress.js';
 
-export type SharedCallSnapshot = CallSnapshot & { isErased: boolean };
+export type SharedCallSnapshot = CallSnapshot & { isErased: boolean; isTalking: boolean };
 
 /** A read is shared by all watchers that need the call within this time. */
 const SHARED_MS = 400;
@@ -15,12 +15,16 @@ const READ_EVERY_MS = 3_000;
 /** Reads an ended call again after this time, to show new webhook attempts. */
 const READ_ENDED_EVERY_MS = 1_000;
 
+/** Reads the conversation of a call in progress again after this time. Media servers store it every 2 s. */
+const READ_LATEST_EVERY_MS = 1_000;
+
 /** How long a call with a long transcription may wait in the queue. */
 const WAIT_TIMEOUT_MS = 10_000;
 
 interface Read {
   version: CallVersion;
   at: number;
+  latestAt: number;
   snapshot: SharedCallSnapshot;
 }
 
@@ -41,16 +45,30 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
     const version = await queries.readVersion({ callId, accountId: principal.account._id, mode: principal.mode });
     if (version !== null && before !== undefined && isSame(version, before.version)) {
       const everyMs = before.snapshot.isFinal ? READ_ENDED_EVERY_MS : READ_EVERY_MS;
-      if (Date.now() - before.at < everyMs) return before;
+      if (Date.now() - before.at < everyMs) return withLatest(callId, before);
     }
     const at = Date.now();
     const createSignal = () => AbortSignal.timeout(WAIT_TIMEOUT_MS);
-    return reading.convert(await reading.read(principal, callId), createSignal, (records) => {
+    const changed = await reading.convert(await reading.read(principal, callId), createSignal, (records) => {
       const { status, erasedAt, sequence, updatedAt } = records.call;
       const view = JSON.stringify(callView(records, config.publicBaseUrl));
-      const snapshot = { view, isFinal: isFinalStatus(status), isErased: Boolean(erasedAt) };
-      return { version: { sequence, updatedAt }, at, snapshot };
+      const snapshot = {
+        view,
+        isFinal: isFinalStatus(status),
+        isErased: Boolean(erasedAt),
+        isTalking: status === 'IN_PROGRESS',
+      };
+      return { version: { sequence, updatedAt }, at, latestAt: 0, snapshot };
     });
+    return withLatest(callId, changed);
+  }
+
+  async function withLatest(callId: string, read: Read): Promise<Read> {
+    const now = Date.now();
+    if (!read.snapshot.isTalking || now - read.latestAt < READ_LATEST_EVERY_MS) return read;
+    const latest = await reading.readLatest(callId);
+    const conversation = latest === null ? undefined : JSON.stringify(latestView(latest));
+    return { ...read, latestAt: now, snapshot: { ...read.snapshot, ...(conversation && { conversation }) } };
   }
 
   /** Drops the cached views of calls that have not been read for a while. */

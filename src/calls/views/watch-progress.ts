@@ -2,6 +2,8 @@
 export interface WatchProgress {
   /** The last view sent, as JSON. */
   sent: string;
+  /** The last state of the conversation sent, as JSON. */
+  sentConversation?: string;
   wroteAt: number;
   /** When the stream ends. */
   endAt: number;
@@ -11,6 +13,8 @@ export interface WatchProgress {
 export interface CallSnapshot {
   /** The call's view, as JSON. */
   view: string;
+  /** The last turns and the extracted values of a call in progress, as JSON. */
+  conversation?: string;
   isFinal: boolean;
 }
 
@@ -35,12 +39,22 @@ export function advanceWatch(
   snapshot: CallSnapshot,
   now: number,
 ): [WatchProgress, string | undefined] {
-  const [written, text] = write(watch, snapshot.view, now);
+  const [written, text] = write(watch, snapshot, now);
   return [{ ...written, endAt: snapshot.isFinal ? Math.min(watch.endAt, now + AFTER_END_MS) : watch.endAt }, text];
 }
 
-function write(watch: WatchProgress, view: string, now: number): [WatchProgress, string | undefined] {
-  if (view !== watch.sent) return [{ ...watch, sent: view, wroteAt: now }, `event: call\ndata: ${view}\n\n`];
+function write(
+  watch: WatchProgress,
+  { view, conversation }: CallSnapshot,
+  now: number,
+): [WatchProgress, string | undefined] {
+  const ofCall = view === watch.sent ? '' : `event: call\ndata: ${view}\n\n`;
+  const isNew = conversation !== undefined && conversation !== watch.sentConversation;
+  const ofConversation = isNew ? `event: conversation\ndata: ${conversation}\n\n` : '';
+  if (ofCall !== '' || isNew) {
+    const sent = { ...watch, sent: view, wroteAt: now, ...(isNew ? { sentConversation: conversation } : {}) };
+    return [sent, ofCall + ofConversation];
+  }
   if (now - watch.wroteAt > COMMENT_EVERY_MS) return [{ ...watch, wroteAt: now }, ': keep-alive\n\n'];
   return [watch, undefined];
 }

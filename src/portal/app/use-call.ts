@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Call } from '../../calls/views/schemas.js';
+import type { Call, ConversationSoFar } from '../../calls/views/schemas.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import type { Api, Mode } from './api';
 import type { Loading } from './use-data';
@@ -13,8 +13,13 @@ const SETTLE_READS = 45;
  * Loads a call and updates it by server-sent events until it is final. After a lost connection, the browser reconnects
  * automatically.
  */
-export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & { reload: () => void } {
+export function useCall(
+  api: Api,
+  mode: Mode,
+  callId: string,
+): Loading<Call> & { reload: () => void; conversation: ConversationSoFar | undefined } {
   const [loading, setLoading] = useState<Loading<Call>>({ state: 'loading' });
+  const [conversation, setConversation] = useState<ConversationSoFar>();
   const [turn, setTurn] = useState(0);
 
   useEffect(() => {
@@ -48,6 +53,10 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
         events = undefined;
         settling = setTimeout(read, SETTLE_EVERY_MS);
       });
+      opened.addEventListener('conversation', (event: MessageEvent<string>) => {
+        const latest = JSON.parse(event.data) as ConversationSoFar;
+        setConversation((before) => ({ ...latest, turns: joinTurns(before?.turns ?? [], latest.turns) }));
+      });
       return opened;
     }
 
@@ -58,6 +67,7 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
       });
     }
 
+    setConversation(undefined);
     read();
     return () => {
       controller.abort();
@@ -66,7 +76,13 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
     };
   }, [callId, mode, turn]);
 
-  return { ...loading, reload: () => setTurn((before) => before + 1) };
+  return { ...loading, conversation, reload: () => setTurn((before) => before + 1) };
+}
+
+/** Adds the latest turns to earlier ones, which may contain some of them in an older state. */
+export function joinTurns(earlier: ConversationSoFar['turns'], latest: ConversationSoFar['turns']) {
+  const [first] = latest;
+  return first === undefined ? earlier : [...earlier.filter(({ start_ms }) => start_ms < first.start_ms), ...latest];
 }
 
 /** Whether no more changes are expected. The summary and the webhook attempts arrive after the final status. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
-import type { ByteRange } from '../../platform/http/byte-range.js';
+import type { ByteRange } from '../../platform/http/routing/byte-range.js';
 import type { VoiceDatabase } from '../database.js';
 import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';

@@ -36,6 +36,8 @@ export interface StoredLists {
   latencies?: readonly StoredLatency[];
 }
 
+export type LatestConversation = Pick<ConversationResultDocument, 'turns' | 'values'>;
+
 /** A row without the lists that grow with the call. */
 export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies' | 'sessionLogs'>;
 
@@ -152,6 +154,14 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     /** Finds only the transcript of a call. */
     findTurns(callId: string): Promise<RawDocument<Pick<ConversationResultDocument, 'turns'>> | null> {
       return findRaw(conversationResults, { _id: callId }, { turns: 1 });
+    },
+
+    /** Finds the last turns of a call, and the values extracted so far. */
+    findLatest(callId: string, turns: number): Promise<LatestConversation | null> {
+      return conversationResults
+        .findById(callId, { turns: { $slice: -turns }, values: 1 })
+        .lean<LatestConversation>()
+        .exec();
     },
 
     /** Finds the row of a call without the lists that grow with the call. */

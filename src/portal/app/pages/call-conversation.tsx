@@ -1,19 +1,29 @@
 import { useRef } from 'preact/hooks';
-import type { Call, Transcript } from '../../../calls/views/schemas.js';
+import type { Call, ConversationSoFar, Transcript } from '../../../calls/views/schemas.js';
 import { queryText } from '../api';
 import { Loaded } from '../components/feedback';
 import { duration } from '../format';
 import { speakerLabel } from '../labels';
 import { usePortal } from '../session';
+import { isFinalStatus } from '../../../kernel/call-state.js';
+import { joinTurns } from '../use-call';
 import { useData } from '../use-data';
 
-/** Shows the recording and the transcript. Clicking a turn plays the recording from the start of that turn. */
-export function Conversation({ call }: { call: Call }) {
+/**
+ * Shows the recording and the transcript. Clicking a turn plays the recording from the start of that turn.
+ * @param live the latest turns of a call in progress
+ */
+export function Conversation({ call, live }: { call: Call; live: ConversationSoFar | undefined }) {
   const { api, mode } = usePortal();
   const player = useRef<HTMLAudioElement>(null);
-  const transcript = useData(`${mode} ${call.call_id} ${call.updated_at}`, (signal) =>
+  // A call in progress is updated by events, so its transcript is read once.
+  const version = isFinalStatus(call.status) ? call.updated_at : '';
+  const transcript = useData(`${mode} ${call.call_id} ${version}`, (signal) =>
     api.get<Transcript>(`/calls/${call.call_id}/transcript`, {}, signal),
   );
+
+  const withLive = (turns: Transcript['turns']) =>
+    isFinalStatus(call.status) ? turns : joinTurns(turns, live?.turns ?? []);
 
   function playFrom(ms: number): void {
     if (player.current === null) return;
@@ -34,12 +44,16 @@ export function Conversation({ call }: { call: Call }) {
       ) : null}
       <Loaded
         of={transcript}
-        isEmpty={({ turns }) => turns.length === 0}
-        empty="No transcript: nothing was said, or the call was erased."
+        isEmpty={({ turns }) => withLive(turns).length === 0}
+        empty={
+          isFinalStatus(call.status)
+            ? 'No transcript: nothing was said, or the call was erased.'
+            : 'The words appear here as they are spoken.'
+        }
       >
         {({ turns }) => (
           <div class="talk">
-            {turns.map((turn) => (
+            {withLive(turns).map((turn) => (
               <button
                 key={`${turn.start_ms} ${turn.speaker}`}
                 type="button"

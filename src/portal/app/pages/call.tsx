@@ -1,6 +1,6 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { Call, TimelineEvent } from '../../../calls/views/schemas.js';
+import type { Call, ConversationSoFar, TimelineEvent } from '../../../calls/views/schemas.js';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
@@ -23,7 +23,7 @@ export function CallPage() {
       title="Call"
       actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}
     >
-      <Loaded of={call}>{(data) => <Sections call={data} reload={call.reload} />}</Loaded>
+      <Loaded of={call}>{(data) => <Sections call={data} live={call.conversation} reload={call.reload} />}</Loaded>
     </PageLayout>
   );
 }
@@ -70,7 +70,7 @@ function Actions({ call, reload }: { call: Call; reload: () => void }) {
   );
 }
 
-function Sections({ call, reload }: { call: Call; reload: () => void }) {
+function Sections({ call, live, reload }: { call: Call; live: ConversationSoFar | undefined; reload: () => void }) {
   return (
     <>
       <section class="card" aria-label="Summary">
@@ -83,12 +83,17 @@ function Sections({ call, reload }: { call: Call; reload: () => void }) {
       <div class="columns">
         <section class="card" aria-label="Conversation">
           <h2>Conversation</h2>
-          <Conversation call={call} />
+          <Conversation call={call} live={live} />
         </section>
         <div>
           <section class="card" aria-label="Extracted data">
             <h2>Extracted data</h2>
-            <Data json={call.output_parameters} none="No data was extracted." />
+            <Data
+              json={call.output_parameters ?? live?.output_parameters}
+              none={
+                isFinalStatus(call.status) ? 'No data was extracted.' : 'Values appear here as the caller gives them.'
+              }
+            />
           </section>
           <section class="card" aria-label="Timeline">
             <h2>Timeline</h2>
