@@ -9,7 +9,13 @@ const LIMIT_NAMES = ['max_completion_tokens', 'max_tokens'];
 const EFFORT_NAME = 'reasoning_effort';
 const MAX_REJECTION_BYTES = 8_192;
 
-type Fields = Readonly<Record<string, string | number>>;
+/** What an agent or the operator chose for a model. */
+export interface ModelChoice extends ReasoningSettings {
+  /** Reasoning models reject the field, or accept it only without reasoning. */
+  temperature?: number;
+}
+
+type Fields = Readonly<Record<string, string | number | { effort: string }>>;
 
 /** A part of a request that servers accept in different forms. */
 interface Parameter {
@@ -27,11 +33,28 @@ interface Reply {
 }
 
 /**
- * Sends the parameters of chat requests that depend on the model and its server: the output token limit and the
- * reasoning effort.
+ * Sends the parameters of requests to `/chat/completions` that depend on the model and its server: the output token limit,
+ * the reasoning effort and the temperature.
  */
-export function createRequestParameters(settings: ReasoningSettings, maxOutputTokens: number) {
-  let accepted = [limitOf(maxOutputTokens), effortOf(settings)];
+export function createRequestParameters(settings: ModelChoice, maxOutputTokens: number) {
+  const effort = effortOf(settings, EFFORT_NAME, (value) => ({ [EFFORT_NAME]: value }));
+  return createParameters([limitOf(maxOutputTokens), effort, temperatureOf(settings)]);
+}
+
+/** Sends the same parameters of requests to `/responses`, where all models know the output token limit. */
+export function createResponsesParameters(settings: ModelChoice, maxOutputTokens: number) {
+  const limit = { name: 'limit', forms: [{ max_output_tokens: maxOutputTokens }], isIn: () => false };
+  return createParameters([
+    limit,
+    effortOf(settings, 'reasoning', (effort) => ({ reasoning: { effort } })),
+    temperatureOf(settings),
+  ]);
+}
+
+export type RequestParameters = ReturnType<typeof createParameters>;
+
+function createParameters(initial: readonly Parameter[]) {
+  let accepted = initial;
 
   /** Sends the request in other forms while its server rejects one of ours. */
   async function sendAgain<R extends Reply>(post: (fields: Fields) => Promise<R>, rejected: R): Promise<R> {
@@ -73,11 +96,19 @@ function limitOf(tokens: number): Parameter {
 }
 
 /** Errors name this field also if it was not sent. */
-function effortOf(settings: ReasoningSettings): Parameter {
+function effortOf(settings: ModelChoice, field: string, fieldsWith: (effort: string) => Fields): Parameter {
   return {
     name: 'effort',
-    forms: reasoningEfforts(settings).map((effort) => (effort === undefined ? {} : { [EFFORT_NAME]: effort })),
-    isIn: (message) => message.includes(EFFORT_NAME),
+    forms: reasoningEfforts(settings).map((effort) => (effort === undefined ? {} : fieldsWith(effort))),
+    isIn: (message) => message.includes(field),
+  };
+}
+
+function temperatureOf({ temperature }: ModelChoice): Parameter {
+  return {
+    name: 'temperature',
+    forms: temperature === undefined ? [{}] : [{ temperature }, {}],
+    isIn: (message) => message.includes('temperature'),
   };
 }
 

@@ -3,7 +3,7 @@ import { fillParameters } from '../../session/prompt.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import type { CallerSide } from './caller-side.js';
 import { findPhrases, type Phrases } from './phrases.js';
-import { ProviderError } from './ports.js';
+import { ProviderError, type TtsOptions } from './ports.js';
 import type { PreparedPhrase, PreparedPhrases } from './prepared-phrases.js';
 import type { Replies } from './replies.js';
 import type { Speech } from './speech.js';
@@ -34,6 +34,7 @@ export function createPerformer(p: {
   caller: CallerSide;
   replies: Replies;
   prepared: PreparedPhrases;
+  ttsOptions: TtsOptions;
   storeTurn(turn: TranscriptTurn): void;
   itemFailed(itemId: string, error: ProviderError): void;
 }): (command: Performed) => void {
@@ -45,7 +46,7 @@ export function createPerformer(p: {
 
   async function sayPrepared(itemId: string, phrase: FixedPhrase): Promise<void> {
     const prepared = PREPARED[phrase];
-    const audio = prepared && (await p.prepared.getAudio(prepared, call.voice, call.language));
+    const audio = prepared && (await p.prepared.getAudio(prepared, p.ttsOptions));
     if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', `has no audio for the phrase ${phrase}`));
     else speech.sayPrepared(itemId, textOf(phrase), audio);
   }

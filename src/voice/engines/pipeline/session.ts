@@ -11,6 +11,7 @@ import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
+import { createIgnoredSettings, setAmong } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
@@ -48,6 +49,10 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const tone = createToneDetector(call.voicemail.action);
   const setup = setupOf(deps, call);
   const settings = call.settings ?? {};
+  const ignored = createIgnoredSettings();
+  ignored.add(setAmong(settings, ['noiseReduction', 'vadThreshold']));
+  const ofAgent = { settings, onIgnored: ignored.add };
+  const ttsOptions = { voice: call.voice, language: call.language, ...ofAgent };
   let stopped = false;
   let frames = 0;
   let billedSttSeconds = 0;
@@ -62,14 +67,14 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const { dispatch } = session;
   const speech = createSpeech({
     voice: meterTts(deps.voice, usage),
-    options: { voice: call.voice, language: call.language, settings },
+    options: ttsOptions,
     sink,
     dispatch,
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
     stt: deps.stt,
-    options: { language: call.language, settings },
+    options: { language: call.language, ...ofAgent },
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
     dispatch(what) {
@@ -82,6 +87,8 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const replies = createReplies({
     deps,
     call,
+    ttsOptions,
+    onIgnored: ignored.add,
     sink,
     history,
     usage,
@@ -98,6 +105,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     caller,
     replies,
     prepared: deps.prepared,
+    ttsOptions,
     storeTurn,
     itemFailed,
   });
@@ -149,6 +157,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
         ...conclusion,
         usage: usageSoFar(),
         ...answeredByInResult(session.state()),
+        ...ignored.inResult(),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };
     },

@@ -35,6 +35,8 @@ export function chatRejection(body: Record<string, unknown>): OpenAiRejection | 
     const message = `The model \`${model}\` does not exist or you do not have access to it.`;
     return invalid(message, null, 'model_not_found', 404);
   }
+  const wrongTemperature = temperatureRejection(model, body['temperature'], effort);
+  if (wrongTemperature !== undefined) return wrongTemperature;
   if (NEVER_REASON.test(model)) {
     // AAswordman/Operit issue 1048: also rejected with the value `none`.
     if (effort === undefined) return undefined;
@@ -45,6 +47,21 @@ export function chatRejection(body: Record<string, unknown>): OpenAiRejection | 
     return invalid(message, 'max_tokens', 'unsupported_parameter');
   }
   return REASON_BY_DEFAULT.test(model) ? effortRejection(model, effort, 'tools' in body) : undefined;
+}
+
+/**
+ * Models that reason accept another temperature than 1 only without reasoning, and older ones never. The message is that of
+ * diffbot/code-gpt-docs issue 445; range by `ChatCompletionCreateParams` of the npm package `openai` 7.57.0.
+ */
+export function temperatureRejection(model: string, value: unknown, effort?: string): OpenAiRejection | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number' || value < 0 || value > 2)
+    return invalid(`Invalid 'temperature': ${String(value)}.`, 'temperature', 'invalid_value');
+  if (NEVER_REASON.test(model) || value === 1) return undefined;
+  const isWithoutReasoning = effort === 'none' && !/^(o\d|gpt-5($|-))/.test(model);
+  if (isWithoutReasoning) return undefined;
+  const message = `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`;
+  return invalid(message, 'temperature', 'unsupported_value');
 }
 
 function effortRejection(model: string, effort: string | undefined, hasTools: boolean): OpenAiRejection | undefined {

@@ -1,0 +1,21 @@
+import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
+
+export type SettingName = keyof ConversationSettings;
+
+/** Reports settings of the agent that the provider of a request does not have. May be called repeatedly. */
+export type OnIgnored = (names: readonly SettingName[]) => void;
+
+/** Those of the named settings that the agent has. */
+export function setAmong(settings: ConversationSettings, names: readonly SettingName[]): SettingName[] {
+  return names.filter((name) => settings[name] !== undefined);
+}
+
+/** Collects the settings that were ignored in one call. */
+export function createIgnoredSettings() {
+  const names = new Set<SettingName>();
+  return {
+    add: (ignored: readonly SettingName[]) => ignored.forEach((name) => names.add(name)),
+    /** The field of an engine's result; absent if no setting was ignored. */
+    inResult: () => (names.size === 0 ? {} : { ignoredSettings: [...names].toSorted() }),
+  };
+}
