@@ -10,6 +10,13 @@ export function setAmong(settings: ConversationSettings, names: readonly Setting
   return names.filter((name) => settings[name] !== undefined);
 }
 
+/** The field of the result of an engine that has no settings. */
+export function everySettingIgnored({ settings = {} }: { settings?: ConversationSettings }) {
+  const ignored = createIgnoredSettings();
+  ignored.add(setAmong(settings, Object.keys(settings) as SettingName[]));
+  return ignored.inResult();
+}
+
 /** Collects the settings that were ignored in one call. */
 export function createIgnoredSettings() {
   const names = new Set<SettingName>();

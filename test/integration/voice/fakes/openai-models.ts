@@ -56,7 +56,7 @@ export function chatRejection(body: Record<string, unknown>): OpenAiRejection | 
 export function temperatureRejection(model: string, value: unknown, effort?: string): OpenAiRejection | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'number' || value < 0 || value > 2)
-    return invalid(`Invalid 'temperature': ${String(value)}.`, 'temperature', 'invalid_value');
+    return invalid(`Invalid 'temperature': ${JSON.stringify(value)}.`, 'temperature', 'invalid_value');
   if (NEVER_REASON.test(model) || value === 1) return undefined;
   const isWithoutReasoning = effort === 'none' && !/^(o\d|gpt-5($|-))/.test(model);
   if (isWithoutReasoning) return undefined;
@@ -89,16 +89,21 @@ export interface TranscriptionSettings {
   model?: string;
   language?: string;
   languages?: string[];
+  keywords?: string[];
+  prompt?: string;
 }
 
 /** Returns the error of a session update whose settings of the transcription OpenAI does not accept. */
 export function transcriptionFault(
-  { model = '', language, languages }: TranscriptionSettings,
+  { model = '', language, languages, keywords, prompt }: TranscriptionSettings,
   detectsTurns: boolean,
 ): { code: string; message: string; param: string } | undefined {
   const path = 'session.audio.input.transcription';
   const fault = (name: string, message: string) => ({ code: 'invalid_value', message, param: `${path}.${name}` });
   if (!TRANSCRIPTION_MODELS.test(model)) return fault('model', `Invalid value: '${model}'.`);
+  // Comments of `AudioTranscription.keywords` and `prompt`.
+  if (keywords !== undefined && !TAKES_LANGUAGES.test(model)) return fault('keywords', 'Keywords are not supported.');
+  if (prompt !== undefined && /diarize|realtime-whisper/.test(model)) return fault('prompt', 'Not supported.');
   // OpenAI's guide to gpt-transcribe replaces `language` by `languages`:
   // https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe
   if (language !== undefined && TAKES_LANGUAGES.test(model)) return fault('language', 'Use languages instead.');

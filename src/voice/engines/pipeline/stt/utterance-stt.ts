@@ -1,6 +1,6 @@
 import { FRAME_MS } from '../../../audio/frame.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
-import { createTurnTaking } from '../../../session/turn-taking.js';
+import { createTurnTaking, type TurnTaking } from '../../../session/turn-taking.js';
 import { setAmong } from '../../ignored-settings.js';
 import type { ProviderError, SpeechToText, SttEvents, SttOptions, SttStream } from '../ports.js';
 import { recordTurn, type TurnRecording } from './turn-recording.js';
@@ -36,11 +36,16 @@ export function createUtteranceStt(deps: UtteranceSttDeps): SpeechToText {
   };
 }
 
+/** Turn taking that ends turns as the agent's settings say. */
+function takeTurns(detector: VoiceActivityDetector, { settings, onIgnored }: SttOptions): TurnTaking {
+  onIgnored?.(setAmong(settings, ['endOfTurnEagerness', 'endOfTurnConfidence']));
+  const turnTaking = createTurnTaking(detector);
+  if (settings.endOfTurnSilenceMs !== undefined) turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
+  return turnTaking;
+}
+
 function openStream({ transcribe, newDetector }: UtteranceSttDeps, options: SttOptions, events: SttEvents): SttStream {
-  const { endOfTurnSilenceMs } = options.settings;
-  options.onIgnored?.(setAmong(options.settings, ['endOfTurnEagerness', 'endOfTurnConfidence']));
-  const turnTaking = createTurnTaking(newDetector());
-  if (endOfTurnSilenceMs !== undefined) turnTaking.endTurnAfter(endOfTurnSilenceMs);
+  const turnTaking = takeTurns(newDetector(), options);
   let atMs = 0;
   let before: Uint8Array[] = [];
   /** The turn that the caller has not ended. */
