@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { E164_PATTERN } from '../kernel/phone-number.js';
 import { fullText, jsonObjectText, webhookUrl } from '../platform/http/contract/fields.js';
 import { label } from '../platform/http/contract/list.js';
-import type { FieldDefinition, FieldKind } from './agent-definition.js';
+import type { FieldDefinition, FieldKind } from './fields/field-definition.js';
 import { givenTools, isHttpUrl } from './tool-rules.js';
 
 type Rules = { [K in FieldKind['kind']]: (name: string, field: Extract<FieldKind, { kind: K }>) => z.ZodType };
@@ -18,6 +18,10 @@ const RULES: Rules = {
     const fault = `${name} must be a whole number from ${min} to ${max}.`;
     return z.int(fault).min(min, fault).max(max, fault);
   },
+  number: (name, { min, max, whole }) => {
+    const fault = `${name} must be a ${whole === true ? 'whole number' : 'number'} from ${min} to ${max}.`;
+    return (whole === true ? z.int(fault) : z.number(fault)).min(min, fault).max(max, fault);
+  },
   choice: (name, { of }) => z.enum(of, `${name} must be one of ${of.join(', ')}.`),
   yesNo: (name) => z.boolean(`${name} must be true or false.`),
   phoneNumber: (name) =>
@@ -31,6 +35,30 @@ const RULES: Rules = {
         `${name} must be a list of numbers.`,
       )
       .max(max, `${name} must have at most ${max} numbers.`),
+  terms: (name, { max, maxCharacters }) =>
+    z
+      .array(label(`${name}: a term`, maxCharacters), `${name} must be a list of strings.`)
+      .max(max, `${name} must have at most ${max} terms.`),
+  pronunciations: (name, { max, maxCharacters }) =>
+    z
+      .array(
+        z.strictObject(
+          {
+            text: label(`${name}: text`, maxCharacters).describe('The word as it is written.'),
+            spoken: label(`${name}: spoken`, maxCharacters).describe('The word as it is spoken.'),
+          },
+          `${name} must be a list of objects of text and spoken.`,
+        ),
+        `${name} must be a list of objects of text and spoken.`,
+      )
+      .max(max, `${name} must have at most ${max} entries.`),
+  providerId: (name, { marks }) =>
+    z
+      .string(`${name} must be a string.`)
+      .regex(
+        new RegExp(`^[A-Za-z0-9][A-Za-z0-9${marks}]{0,127}$`),
+        `${name} must have 1 to 128 letters, digits or ${marks}, and begin with a letter or digit.`,
+      ),
   tools: (name, { max }) => givenTools(name, max),
   word: (name) =>
     z.string(`${name} must be a string.`).regex(WORD, `${name} must be a word of 1 to 64 letters, digits, _ or -.`),

@@ -38,9 +38,9 @@ export interface ConversationSettings {
   /** Whether the agent continues its sentence if an interruption turns out to be noise. */
   resumeAfterNoise?: boolean;
   noiseReduction?: (typeof NOISE_REDUCTIONS)[number];
-  /** Who speaks first. */
+  /** The party that speaks first. */
   firstSpeaker?: (typeof FIRST_SPEAKERS)[number];
-  /** What the agent says first, word for word. */
+  /** The agent’s first words, said exactly; `{{name}}` inserts an input parameter. */
   firstMessage?: string;
   pronunciations?: readonly Pronunciation[];
 }
