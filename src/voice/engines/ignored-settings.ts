@@ -10,10 +10,13 @@ export function setAmong(settings: ConversationSettings, names: readonly Setting
   return names.filter((name) => settings[name] !== undefined);
 }
 
-/** The field of the result of an engine that has no settings. */
-export function everySettingIgnored({ settings = {} }: { settings?: ConversationSettings }) {
+/** The field of the result of an engine that has only the given settings. */
+export function otherSettingsIgnored(
+  { settings = {} }: { settings?: ConversationSettings },
+  has: readonly SettingName[],
+) {
   const ignored = createIgnoredSettings();
-  ignored.add(setAmong(settings, Object.keys(settings) as SettingName[]));
+  ignored.add(setAmong(settings, Object.keys(settings) as SettingName[]).filter((name) => !has.includes(name)));
   return ignored.inResult();
 }
 

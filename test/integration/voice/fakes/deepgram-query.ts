@@ -8,8 +8,8 @@ const NOVA =
 const FLUX = 'model encoding sample_rate eot_threshold eager_eot_threshold eot_timeout_ms language_hint keyterm';
 /** Parameters that may occur several times. */
 const LISTS = ['keyterm', 'keywords'];
-/** "500 tokens per request": https://developers.deepgram.com/docs/keyterm. A token has about four characters. */
-const MAX_TERM_CHARACTERS = 2_000;
+/** "500 tokens per request": https://developers.deepgram.com/docs/keyterm. A token has at least two characters. */
+const MAX_TERM_CHARACTERS = 1_000;
 
 /** Says why Deepgram responds with 400 to a stream with this URL; undefined if the parameters are valid. */
 export function queryFault({ pathname, searchParams }: URL): string | undefined {

@@ -1,5 +1,4 @@
-import { withoutTrailing } from '../../../../kernel/text.js';
-import { estimateTokens } from '../../../models/token-estimate.js';
+import { byteCount, withoutTrailing } from '../../../../kernel/text.js';
 
 export interface DeepgramAccount {
   /** `wss://…` of Deepgram or of a compatible server. */
@@ -29,13 +28,13 @@ export function listenUrl(
 }
 
 /**
- * The provider accepts terms of at most 500 tokens (https://developers.deepgram.com/docs/keyterm). Terms beyond that are
- * left out, because the provider would reject the stream.
+ * The provider rejects a stream with terms of more than 500 tokens (https://developers.deepgram.com/docs/keyterm). Names and
+ * codes have about two bytes per token (deepgram/deepgram-python-sdk#503). Terms beyond that are left out.
  */
-const MAX_TERM_TOKENS = 500;
+const MAX_TERM_BYTES = 1_000;
 
 /** The first terms that the provider accepts together. */
 export function acceptedTerms(terms: readonly string[]): string[] {
-  let tokens = 0;
-  return terms.filter((term) => (tokens += estimateTokens(term)) <= MAX_TERM_TOKENS);
+  let bytes = 0;
+  return terms.filter((term) => (bytes += byteCount(term)) <= MAX_TERM_BYTES);
 }

@@ -163,7 +163,7 @@ function queryOf(model: string, { language, settings }: SttOptions): NovaQuery {
 
 function termsOf(model: string, keyterms: readonly string[]): Pick<NovaQuery, 'keyterm' | 'keywords'> {
   if (keyterms.length === 0) return {};
-  if (/^nova-3/.test(model)) return { keyterm: acceptedTerms(keyterms) };
+  if (model.startsWith('nova-3')) return { keyterm: acceptedTerms(keyterms) };
   // A colon would separate a keyword from its weight.
   return { keywords: acceptedTerms(keyterms).map((term) => term.replaceAll(':', ' ')) };
 }
