@@ -1,6 +1,6 @@
 import { ENGINE_NAMES } from '../kernel/conversation/engines.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/conversation/voicemail.js';
-import type { ConversationSettings, Pronunciation } from '../kernel/conversation/conversation-settings.js';
+import type { Pronunciation } from '../kernel/conversation/conversation-settings.js';
 import { CONVERSATION_FIELDS } from './fields/conversation-fields.js';
 import type { FieldDefinition } from './fields/field-definition.js';
 import type { GivenTool } from './tool-rules.js';
@@ -278,13 +278,5 @@ function renamed(fields: object, namesOf: (field: { name: string; stored: string
   const values = fields as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
     AGENT_FIELD_LIST.map(namesOf).flatMap(([from, to]) => (values[from] === undefined ? [] : [[to, values[from]]])),
-  );
-}
-
-/** The settings of the conversation among the fields of an agent, by their stored names. Unset ones are absent. */
-export function conversationSettingsOf(stored: { [F in keyof ConversationSettings]?: unknown }): ConversationSettings {
-  const names = Object.values(CONVERSATION_FIELDS).map((field) => field.stored);
-  return Object.fromEntries(
-    names.flatMap((name) => ((stored[name] ?? undefined) === undefined ? [] : [[name, stored[name]]])),
   );
 }

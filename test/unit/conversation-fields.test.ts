@@ -1,7 +1,8 @@
-import { AGENT_FIELD_LIST, conversationSettingsOf, toStored } from '../../src/agents/agent-definition.js';
+import { AGENT_FIELD_LIST, toStored } from '../../src/agents/agent-definition.js';
 import { checkAgentChanges, checkAgentFields } from '../../src/agents/agent-fields.js';
 import { snapshotOfAgent } from '../../src/agents/agent-snapshot.js';
 import { CONVERSATION_FIELDS } from '../../src/agents/fields/conversation-fields.js';
+import { conversationSettingsOf } from '../../src/agents/fields/settings-rules.js';
 import type { StoredAgentFields } from '../../src/agents/model.js';
 import { AgentChangesBody, NewAgentBody } from '../../src/agents/schemas.js';
 import { buildEngineCall } from '../../src/voice/session/engine-call.js';

@@ -1,4 +1,4 @@
-import { conversationSettingsOf } from '../../agents/agent-definition.js';
+import { conversationSettingsOf } from '../../agents/fields/settings-rules.js';
 import type { StreamedCall } from '../call-reader.js';
 import type { EngineCall } from '../engines/port.js';
 import { toolDefinitions } from '../tools/definitions.js';

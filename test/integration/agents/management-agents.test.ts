@@ -1,4 +1,3 @@
-import { EVERY_SETTING } from '../../support/conversation-settings.js';
 import { expectError, startService, type Customer, type Service } from '../../support/http/harness.js';
 import { listOf, managementOf } from '../../support/http/management-support.js';
 
@@ -37,7 +36,6 @@ const FIELDS = {
   max_duration_seconds: 120,
   ring_timeout_seconds: 20,
   webhook_url: 'https://example.com/hook',
-  ...EVERY_SETTING,
 };
 
 const newAgent = async (fields: object = {}, of = customer) => {
