@@ -9,7 +9,7 @@ const LIMIT_NAMES = ['max_completion_tokens', 'max_tokens'];
 const EFFORT_NAME = 'reasoning_effort';
 const MAX_REJECTION_BYTES = 8_192;
 
-/** What an agent or the operator chose for a model. */
+/** Choices of an agent or the operator for a model. */
 export interface ModelChoice extends ReasoningSettings {
   /** Reasoning models reject the field, or accept it only without reasoning. */
   temperature?: number;

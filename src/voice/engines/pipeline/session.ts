@@ -162,7 +162,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   };
 }
 
-/** What providers need to know of the call and of its agent's settings. */
+/** The options of the call's providers, with the agent's settings. */
 function optionsOf({ stt, turnTaking }: PipelineSessionDeps, { voice, language, settings = {} }: EngineCall) {
   const ignored = createIgnoredSettings();
   ignored.add(setAmong(settings, ['noiseReduction', 'vadThreshold']));

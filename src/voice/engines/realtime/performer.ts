@@ -98,7 +98,7 @@ function sayByModel({ call, link, responses, dispatch }: PerformerDeps, { itemId
   return responses.request({ kind: 'phrase', id: itemId });
 }
 
-/** Lets the model say the agent's first message in place of an introduction of its own. */
+/** The request that the model says the agent's first message and nothing else. */
 function firstWords(call: EngineCall, task: ReplyTask): { instructions?: string; withoutTools?: true } {
   const message = task === 'introduce' ? firstMessageOf(call)?.replace(/[⟦⟧]/g, '') : undefined;
   if (message === undefined) return {};

@@ -9,7 +9,7 @@ export interface SessionPolicy {
   bargeIn: {
     /** How long the caller must speak to interrupt, if our VAD decides. VAD needs 160 ms to detect any voice. */
     voiceMs: number;
-    /** What the caller must do to interrupt, if the agent's settings say; then less than that is not answered. */
+    /** Set if the agent's settings define an interruption. Then less than that is not answered. */
     needs?: {
       voiceMs?: number;
       words?: number;

@@ -20,7 +20,7 @@ const TELLS =
   /artifi[cz]i|künstlich|kunstmatig|人工知能|एआई|कृत्रिम|\b(automated|virtual|digital) (voice )?(assistant|agent)\b/iu;
 
 /**
- * What the agent says first, with its input parameters; undefined if the model finds its own words. If the agent must say
+ * The agent's first message, with the input parameters; undefined if the model finds its own words. If the agent must say
  * that it is an AI and the message does not, a sentence that does is said before it.
  */
 export function firstMessageOf(call: Pick<EngineCall, 'settings' | 'inputParameters' | 'disclosesAi' | 'language'>) {

@@ -14,7 +14,7 @@ import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
 import { eventually } from './media-fixture';
 import { placeRealtimeCall } from './realtime-call';
 
-/** What a provider received, by a short name of each field. A fake that rejected something fails the test. */
+/** The fields that a provider received, by short names. A fake that rejected something fails the test. */
 export type Wire = Record<string, unknown>;
 
 const nothing = () => undefined;
@@ -137,6 +137,7 @@ async function realtime(settings: ConversationSettings): Promise<Wire> {
       eagerness: detection?.['eagerness'],
       noise: noise?.type,
       firstWords: call.sent('response.create')[0]?.response?.instructions,
+      resumes: instructions.split('\n').find((line) => line.startsWith('- If a noise')),
       pronounces: instructions.split('\n').find((line) => line.startsWith('- Pronounce')),
     };
   } finally {

@@ -3,8 +3,8 @@ import type { ChatSettings } from '../../../models/chat-client.js';
 import type { ModelChoice, RequestParameters } from '../../../models/request-parameters.js';
 import type { OnIgnored, SettingName } from '../../ignored-settings.js';
 
-/** Maximum choices whose accepted parameters are remembered. */
-const MAX_REMEMBERED = 200;
+/** Maximum choices whose accepted parameters are kept. */
+const MAX_KEPT = 200;
 
 interface Response {
   ok: boolean;
@@ -13,8 +13,8 @@ interface Response {
 }
 
 /**
- * Sends requests with the model, reasoning effort and temperature of the call's agent. Remembers for each choice which
- * parameters the server accepted, so that one agent's choice does not change what is sent for others.
+ * Sends requests with the model, reasoning effort and temperature of the call's agent. Keeps the parameters that the
+ * server accepted for each choice, so that one agent's choice does not change what is sent for others.
  */
 export function createModelChoices(
   account: Pick<ChatSettings, 'model' | 'reasoningEffort'>,
@@ -29,7 +29,7 @@ export function createModelChoices(
     known.delete(key);
     known.set(key, parameters);
     const [oldest] = known.keys();
-    if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
+    if (known.size > MAX_KEPT && oldest !== undefined) known.delete(oldest);
     return parameters;
   }
 
