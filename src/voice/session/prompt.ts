@@ -10,6 +10,7 @@ import {
 } from '../../agents/prompt-values.js';
 import { SESSION_POLICY } from './reducer/policy.js';
 import { heardIntroduction } from './reducer/resume.js';
+import { firstMessageOf } from './settings/first-message.js';
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
 /** Maximum size of the transcript from before a resume; the newest turns are kept. */
@@ -76,11 +77,11 @@ function manner(call: EngineCall): string[] {
   ];
 }
 
-function beginning({ disclosesAi, settings }: EngineCall): string {
+function beginning(call: EngineCall): string {
   // The message discloses the AI, if that is required.
-  if (settings?.firstMessage !== undefined)
+  if (firstMessageOf(call) !== undefined)
     return 'Your first words are fixed. Do not introduce yourself again after them.';
-  return disclosesAi
+  return call.disclosesAi
     ? 'Say in your first sentence that you are an AI assistant.'
     : 'You do not have to say that you are an AI assistant unless you are asked.';
 }

@@ -1,5 +1,5 @@
+import { fillParameters } from '../../../agents/prompt-values.js';
 import type { EngineCall } from '../../engines/port.js';
-import { fillParameters } from '../prompt.js';
 
 /** The sentence that discloses the AI, by the language's primary tag. */
 const DISCLOSURES: Readonly<Record<string, string>> = {
