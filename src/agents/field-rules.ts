@@ -8,6 +8,11 @@ import { givenTools, isHttpUrl } from './tool-rules.js';
 type Rules = { [K in FieldKind['kind']]: (name: string, field: Extract<FieldKind, { kind: K }>) => z.ZodType };
 
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+/** Ids at a provider. Ids of voices have no slash, because they are parts of paths. */
+const PROVIDER_IDS = {
+  model: { pattern: /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, marks: '._:/@+-' },
+  voice: { pattern: /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, marks: '._+-' },
+};
 const LANGUAGE_TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
 
 /** Validation rule of each field kind. Error messages start with the field's public name. */
@@ -52,13 +57,11 @@ const RULES: Rules = {
         `${name} must be a list of objects of text and spoken.`,
       )
       .max(max, `${name} must have at most ${max} entries.`),
-  providerId: (name, { marks }) =>
-    z
-      .string(`${name} must be a string.`)
-      .regex(
-        new RegExp(`^[A-Za-z0-9][A-Za-z0-9${marks}]{0,127}$`),
-        `${name} must have 1 to 128 letters, digits or ${marks}, and begin with a letter or digit.`,
-      ),
+  providerId: (name, { of }) => {
+    const { pattern, marks } = PROVIDER_IDS[of];
+    const fault = `${name} must have 1 to 128 letters, digits or ${marks}, and begin with a letter or digit.`;
+    return z.string(`${name} must be a string.`).regex(pattern, fault);
+  },
   tools: (name, { max }) => givenTools(name, max),
   word: (name) =>
     z.string(`${name} must be a string.`).regex(WORD, `${name} must be a word of 1 to 64 letters, digits, _ or -.`),

@@ -108,6 +108,30 @@ describe('a setting', () => {
     assertSettingsSupported({ temperature: 1, engine: 'steam-organ' }, config);
   });
 
+  it('model may be any on the simulated carrier; on a real one it must be configured or allowed', () => {
+    const config = configWith('openai-realtime');
+    const real = { ...config.carriers, live: { ...config.carriers.live, kind: 'twilio' } };
+    const save = (engine: string, model: string, agentModels?: 'any' | string[]) => () =>
+      assertSettingsSupported(
+        { engine, model },
+        {
+          engines: { ...config.engines, ...(agentModels && { agentModels }) },
+          carriers: real as typeof config.carriers,
+        },
+      );
+    expect(() => assertSettingsSupported({ engine: 'pipeline', model: 'gpt-6' }, config)).not.toThrow();
+    expect(save('pipeline', 'gpt-6-luna')).not.toThrow();
+    expect(save('pipeline', 'gpt-6')).toThrow(
+      'model: this service allows only gpt-6-luna with pipeline (see AGENT_MODELS).',
+    );
+    expect(save('openai-realtime', 'gpt-6-luna')).toThrow('model: this service allows only gpt-realtime-2.1 with');
+    expect(save('openai-realtime', 'gpt-realtime-mini', ['gpt-realtime-mini'])).not.toThrow();
+    expect(save('pipeline', 'gpt-6', 'any')).not.toThrow();
+    expect(parseConfig({ AGENT_MODELS: 'a, b/c:1' }).engines.agentModels).toEqual(['a', 'b/c:1']);
+    expect(parseConfig({ AGENT_MODELS: 'any' }).engines.agentModels).toBe('any');
+    expect(() => parseConfig({ AGENT_MODELS: 'a b' })).toThrow('AGENT_MODELS');
+  });
+
   it('that the provider no longer supports stays with an agent until it or the engine changes', () => {
     const config = configWith('pipeline');
     const present = { engine: 'openai-realtime', temperature: 1, endOfTurnEagerness: 'low', vadThreshold: 0.4 };

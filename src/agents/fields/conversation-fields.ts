@@ -14,7 +14,7 @@ import type { FieldDefinition } from './field-definition.js';
 export const CONVERSATION_FIELDS = {
   model: {
     kind: 'providerId',
-    marks: '._:/@+-',
+    of: 'model',
     stored: 'model',
     presence: 'optional',
     inCall: true,
@@ -54,7 +54,7 @@ export const CONVERSATION_FIELDS = {
   },
   voice_id: {
     kind: 'providerId',
-    marks: '._+-',
+    of: 'voice',
     stored: 'voiceId',
     presence: 'optional',
     inCall: true,

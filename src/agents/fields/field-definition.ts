@@ -12,7 +12,7 @@ export type FieldKind =
   | { kind: 'terms'; max: number; maxCharacters: number }
   | { kind: 'pronunciations'; max: number; maxCharacters: number }
   | { kind: 'tools'; max: number }
-  | { kind: 'providerId'; marks: string }
+  | { kind: 'providerId'; of: 'model' | 'voice' }
   | { kind: 'word' | 'language' | 'template' | 'url' | 'phoneNumber' };
 
 interface CommandOption {

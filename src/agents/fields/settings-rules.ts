@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
-import { ENGINE_NAMES } from '../../kernel/conversation/engines.js';
+import { ENGINE_NAMES, type EngineName } from '../../kernel/conversation/engines.js';
 import { ServiceError } from '../../kernel/errors.js';
-import { faultsOfSettings, type SettingName } from '../../kernel/conversation/settings-support.js';
-import type { Config } from '../../platform/config/config.js';
+import { faultsOfSettings, type SettingFault, type SettingName } from '../../kernel/conversation/settings-support.js';
+import { allowedModels, type Config } from '../../platform/config/config.js';
 import { stageProvidersOf } from '../../platform/config/setting-providers.js';
 import { CONVERSATION_FIELDS } from './conversation-fields.js';
 
@@ -29,7 +29,7 @@ export function conversationSettingsOf(stored: { [F in SettingName]?: unknown })
  */
 export function assertSettingsSupported(
   agent: Configured,
-  policy: Pick<Config, 'engines'> | undefined,
+  policy: Pick<Config, 'engines' | 'carriers'> | undefined,
   present?: Configured,
 ): void {
   const engine = ENGINE_NAMES.find((name) => name === (agent.engine ?? policy?.engines.byDefault));
@@ -38,10 +38,22 @@ export function assertSettingsSupported(
   const settings = conversationSettingsOf(agent);
   const sameEngine = present !== undefined && (agent.engine ?? undefined) === present.engine;
   const isOld = (name: SettingName) => sameEngine && isDeepStrictEqual(settings[name], present[name]);
-  const faults = faultsOfSettings(settings, { engine, providers: pipeline && stageProvidersOf(pipeline) })
+  const providers = pipeline && stageProvidersOf(pipeline);
+  const faults = [...faultsOfSettings(settings, { engine, providers }), ...modelFaults(settings, engine, policy)]
     .filter(({ settings: involved }) => !involved.every(isOld))
     .map(({ setting, why }) => [PUBLIC_NAMES[setting], `${PUBLIC_NAMES[setting]}: ${why}`] as const);
   if (faults.length === 0) return;
   const message = faults.map(([, fault]) => fault).join(' ');
   throw new ServiceError('MISSING_PARAMS', message, { fields: Object.fromEntries(faults) });
+}
+
+function modelFaults(
+  { model }: ConversationSettings,
+  engine: EngineName,
+  policy: Pick<Config, 'engines' | 'carriers'>,
+): SettingFault[] {
+  const allowed = engine === 'offline-demo' || model === undefined ? 'any' : allowedModels(policy, engine);
+  if (allowed === 'any' || allowed.some((each) => each === model)) return [];
+  const why = `this service allows only ${allowed.join(', ')} with ${engine} (see AGENT_MODELS).`;
+  return [{ setting: 'model', settings: ['model'], why }];
 }
