@@ -78,7 +78,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     await page.fill('[name=pronunciations_0_text]', 'Nginx');
     await page.fill('[name=pronunciations_0_spoken]', 'engine X');
     await page.fill('[name=keyterms]', 'Callwright\n\n Dr. Nguyen \n');
-    await page.check('[name=resume_after_noise]');
+    await page.uncheck('[name=resume_after_noise]');
     await page.click(section('Speech'));
     await page.click('button:has-text("Create agent")');
     await page.waitForSelector('.field-error:has-text("Pipeline with elevenlabs accepts only 0.7 to 1.2")');
@@ -95,7 +95,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
       speechSpeed: 1.1,
       pronunciations: [{ text: 'Nginx', spoken: 'engine X' }],
       keyterms: ['Callwright', 'Dr. Nguyen'],
-      resumeAfterNoise: true,
+      resumeAfterNoise: false,
     });
     expect(await stored()).not.toHaveProperty('model');
   });
@@ -112,7 +112,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     await page.selectOption('[name=first_speaker]', '');
     await page.fill('[name=first_message]', '');
     await page.fill('[name=keyterms]', '');
-    await page.uncheck('[name=resume_after_noise]');
+    await page.check('[name=resume_after_noise]');
     await page.click('button:has-text("Remove word 1"), [aria-label="Remove word 1"]');
     await save();
     expect(await stored()).toMatchObject({ speechSpeed: 1.1 });

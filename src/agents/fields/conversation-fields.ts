@@ -205,19 +205,19 @@ export const CONVERSATION_FIELDS = {
   },
   resume_after_noise: {
     kind: 'yesNo',
-    absentMeans: false,
+    absentMeans: true,
     stored: 'resumeAfterNoise',
     presence: 'optional',
     inCall: true,
-    about: 'Whether the agent continues its sentence if what interrupted it was noise. Default: false.',
+    about: 'Whether the agent continues its sentence if what interrupted it was noise. Default: true.',
     form: {
       label: 'Continue after noise',
       hint: 'The agent continues its sentence if what interrupted it was not speech.',
     },
     option: {
       name: 'resume-after-noise',
-      about: 'continue the sentence if noise interrupted it',
-      opposite: 'do not continue the sentence (default)',
+      about: 'continue the sentence if noise interrupted it (default)',
+      opposite: 'do not continue the sentence',
       clear: 'resume-after-noise',
     },
   },

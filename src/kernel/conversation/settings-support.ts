@@ -130,8 +130,7 @@ export const SETTINGS_SUPPORT: { readonly [N in SettingName]-?: SupportOfSetting
   interruptionMinMs: { 'openai-realtime': SESSION, pipeline: SESSION, 'offline-demo': UNSUPPORTED },
   // OpenAI transcribes a turn only when it has ended.
   interruptionMinWords: { 'openai-realtime': UNSUPPORTED, pipeline: SESSION, 'offline-demo': UNSUPPORTED },
-  // The prompt of a speech-to-speech model asks for it.
-  resumeAfterNoise: { 'openai-realtime': SENT, pipeline: SESSION, 'offline-demo': UNSUPPORTED },
+  resumeAfterNoise: { 'openai-realtime': SESSION, pipeline: SESSION, 'offline-demo': UNSUPPORTED },
   noiseReduction: { 'openai-realtime': SENT, pipeline: UNSUPPORTED, 'offline-demo': UNSUPPORTED },
   firstSpeaker: { 'openai-realtime': SESSION, pipeline: SESSION, 'offline-demo': SESSION },
   firstMessage: { 'openai-realtime': SENT, pipeline: SESSION, 'offline-demo': SESSION },

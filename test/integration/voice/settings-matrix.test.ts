@@ -31,9 +31,6 @@ const EXPECTED: Record<string, Wire> = {
   'end_of_turn_eagerness on openai-realtime': { eagerness: 'high' },
   'end_of_turn_confidence on deepgram-flux': { eot_threshold: '0.8' },
   'vad_threshold on openai-realtime': { threshold: 0.6 },
-  'resume_after_noise on openai-realtime': {
-    resumes: '- If a noise without words interrupted you, continue where you were interrupted.',
-  },
   'noise_reduction on openai-realtime': { noise: 'near_field' },
   'first_message on openai-realtime': {
     firstWords:

@@ -83,6 +83,16 @@ describe('an agent’s settings on the wire to OpenAI Realtime', () => {
     expect(ignored).toEqual([]);
   });
 
+  it('ask the model to continue after a noise, unless they say otherwise', async () => {
+    const asks = async (settings: ConversationSettings) => {
+      await place(settings);
+      return call.fake.sessions[0]?.instructions().includes('- If a noise without words interrupted you');
+    };
+    expect(await asks({})).toBe(true);
+    await call.close();
+    expect(await asks({ resumeAfterNoise: false })).toBe(false);
+  });
+
   it('are reported if the engine or the model does not have them', async () => {
     const { ignored } = await place({
       model: 'gpt-realtime-1.5',

@@ -74,7 +74,7 @@ export function spokenHints({ settings: { pronunciations = [], resumeAfterNoise 
   );
   return [
     ...(words.length === 0 ? [] : [`Pronounce ${words.join(', ')}.`]),
-    ...(resumeAfterNoise === true
+    ...(resumeAfterNoise !== false
       ? ['If a noise without words interrupted you, continue where you were interrupted.']
       : []),
   ];
@@ -89,8 +89,6 @@ export function ignoredSettings(settings: CallSettings, call: EngineCall): Setti
     'temperature',
     'endOfTurnConfidence',
     'interruptionMinWords',
-    // The provider answers every turn, so the agent cannot wait after a noise.
-    ...(chosen.resumeAfterNoise === false ? (['resumeAfterNoise'] as const) : []),
     ...(isWithoutReasoning ? (['reasoningEffort'] as const) : []),
     ...(byMeaning ? (['endOfTurnSilenceMs', 'vadThreshold', 'interruptionMinMs'] as const) : []),
     ...(transcriptionHints(settings.transcriptionModel, chosen.keyterms) === undefined ? (['keyterms'] as const) : []),

@@ -137,7 +137,6 @@ async function realtime(settings: ConversationSettings): Promise<Wire> {
       eagerness: detection?.['eagerness'],
       noise: noise?.type,
       firstWords: call.sent('response.create')[0]?.response?.instructions,
-      resumes: instructions.split('\n').find((line) => line.startsWith('- If a noise')),
       pronounces: instructions.split('\n').find((line) => line.startsWith('- Pronounce')),
     };
   } finally {
