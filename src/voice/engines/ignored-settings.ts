@@ -1,6 +1,5 @@
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
-
-export type SettingName = keyof ConversationSettings;
+import type { SettingName } from '../../kernel/conversation/settings-support.js';
 
 /** Reports settings of the agent that the provider of a request does not have. May be called repeatedly. */
 export type OnIgnored = (names: readonly SettingName[]) => void;

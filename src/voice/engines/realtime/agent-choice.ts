@@ -1,9 +1,10 @@
 import { marked, toPlainLine } from '../../../agents/prompt-values.js';
 import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
+import type { SettingName } from '../../../kernel/conversation/settings-support.js';
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import { clamp } from '../../models/clamp.js';
 import { transcriptionHints } from '../../models/transcription-hints.js';
-import { setAmong, type SettingName } from '../ignored-settings.js';
+import { setAmong } from '../ignored-settings.js';
 import type { EngineCall } from '../port.js';
 import { findVoice } from '../voices.js';
 import type { FullSessionSettings } from './protocol.js';

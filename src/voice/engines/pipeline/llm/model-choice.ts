@@ -1,7 +1,8 @@
 import type { ConversationSettings } from '../../../../kernel/conversation/conversation-settings.js';
+import type { SettingName } from '../../../../kernel/conversation/settings-support.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import type { ModelChoice, RequestParameters } from '../../../models/request-parameters.js';
-import type { OnIgnored, SettingName } from '../../ignored-settings.js';
+import type { OnIgnored } from '../../ignored-settings.js';
 
 /** Maximum choices whose accepted parameters are kept. */
 const MAX_KEPT = 200;
