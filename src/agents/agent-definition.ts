@@ -1,47 +1,9 @@
 import { ENGINE_NAMES } from '../kernel/conversation/engines.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/conversation/voicemail.js';
+import type { Pronunciation } from '../kernel/conversation/conversation-settings.js';
+import { CONVERSATION_FIELDS } from './fields/conversation-fields.js';
+import type { FieldDefinition } from './fields/field-definition.js';
 import type { GivenTool } from './tool-rules.js';
-
-/**
- * The kind of value of a field. `field-rules.ts` validates each kind, `model.ts` stores it. `absentMeans` is the
- * effective value of an unset field.
- */
-export type FieldKind =
-  | { kind: 'label' | 'text'; max: number }
-  | { kind: 'seconds'; min: number; max: number; initial: number }
-  | { kind: 'choice'; of: readonly string[]; absentMeans?: string }
-  | { kind: 'yesNo'; absentMeans: boolean }
-  | { kind: 'phoneNumbers'; max: number }
-  | { kind: 'tools'; max: number }
-  | { kind: 'word' | 'language' | 'template' | 'url' | 'phoneNumber' };
-
-interface CommandOption {
-  /** Name of the command-line option without the dashes. It also identifies the field in error messages. */
-  name: string;
-  value?: string;
-  about: string;
-  /** Help text of the negated option, `--no-…`. */
-  opposite?: string;
-  /** A second option that reads the value from a file. */
-  file?: { name: string; about: string };
-  /** Name of the field for `--clear`. */
-  clear?: string;
-}
-
-export type FieldDefinition = FieldKind & {
-  /** Name of the field in MongoDB. */
-  stored: string;
-  /** `given`: required for a new agent; `filled`: the service has a default; `optional`: null removes it. */
-  presence: 'given' | 'filled' | 'optional';
-  /** Whether a call uses the value from the time of its request, even if the agent changes later. */
-  inCall: boolean;
-  /** Description in the OpenAPI document. */
-  about: string;
-  examples?: readonly unknown[];
-  /** Label and hint in the portal's editor. */
-  form: { label: string; hint?: string };
-  option: CommandOption;
-};
 
 /**
  * All fields of an agent by public name. The request schemas, the stored form, the responses, the command-line options
@@ -255,6 +217,7 @@ export const AGENT_FIELDS = {
       clear: 'tools',
     },
   },
+  ...CONVERSATION_FIELDS,
 } as const satisfies Record<string, FieldDefinition>;
 
 type Fields = typeof AGENT_FIELDS;
@@ -268,8 +231,11 @@ export const AGENT_FIELD_LIST = Object.entries(AGENT_FIELDS).map(([name, field])
 
 interface ValueOfKind {
   seconds: number;
+  number: number;
   yesNo: boolean;
   phoneNumbers: string[];
+  terms: string[];
+  pronunciations: Pronunciation[];
   tools: GivenTool[];
 }
 

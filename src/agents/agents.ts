@@ -10,6 +10,7 @@ import { createSecretBox } from '../platform/secrets/secret-box.js';
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
 import { madeIn } from './agent-mode.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
+import { assertSettingsSupported } from './fields/settings-rules.js';
 import { createAgentQueries } from './agent-queries.js';
 import {
   assertAgentSize,
@@ -34,6 +35,9 @@ export type NewAgent = Omit<AgentFields, FilledByService> &
 
 /** A change of one of these fields is checked together with the other two. */
 const SPOKEN = ['voice', 'language', 'engine'] as const;
+
+/** The fields that the LLM reads. If several change and are too long together, the first one is named in the error. */
+const PROMPTED = ['tools', 'instruction', 'first_message', 'pronunciations'] as const;
 
 export type Agents = ReturnType<typeof createAgents>;
 
@@ -97,8 +101,9 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         ...given,
       });
       assertVoiceFits(fields, policy);
-      const { instruction, tools: givenTools = [] } = fields;
-      assertPromptSize(givenTools.length > 0 ? 'tools' : 'instruction', { instruction, tools: givenTools });
+      assertSettingsSupported(fields, policy);
+      const { tools: givenTools = [] } = fields;
+      assertPromptSize(givenTools.length > 0 ? 'tools' : 'instruction', { ...fields, tools: givenTools });
       assertTemplateSize(fields.outputParameters);
       const account = await database.accounts
         .findById(accountId, { unverified: 1, inboundAgentId: 1 })
@@ -145,6 +150,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
           assertVoiceFits({ voice, language, engine: engine ?? undefined }, policy);
         }
+        assertSettingsSupported(wanted, policy, present);
         assertNewPromptSize(given, present);
         assertTemplateSize(given.outputParameters ?? undefined);
         const stored = { ...given, ...(await usable(given, present)) };
@@ -176,10 +182,11 @@ function tooMany(unverified: true | undefined): ServiceError {
  * Checks the prompt size only if the prompt changes, so that older agents with a longer prompt can still be changed.
  */
 function assertNewPromptSize(given: AgentChanges, present: AgentDocument): void {
-  const field = given.tools ? 'tools' : 'instruction';
-  if (!given.tools && given.instruction === undefined) return;
-  const tools = given.tools === undefined ? present.tools : given.tools;
-  assertPromptSize(field, { instruction: given.instruction ?? present.instruction, tools: tools ?? [] });
+  const field = PROMPTED.find((name) => given[AGENT_FIELDS[name].stored]);
+  if (field === undefined) return;
+  const { instruction = present.instruction, tools = present.tools } = given;
+  const { firstMessage, pronunciations } = { ...present, ...given };
+  assertPromptSize(field, { instruction, tools: tools ?? [], firstMessage, pronunciations });
 }
 
 /** The error for a request whose agent does not exist or belongs to another account. */

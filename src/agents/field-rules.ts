@@ -2,12 +2,17 @@ import { z } from 'zod';
 import { E164_PATTERN } from '../kernel/phone-number.js';
 import { fullText, jsonObjectText, webhookUrl } from '../platform/http/contract/fields.js';
 import { label } from '../platform/http/contract/list.js';
-import type { FieldDefinition, FieldKind } from './agent-definition.js';
+import type { FieldDefinition, FieldKind } from './fields/field-definition.js';
 import { givenTools, isHttpUrl } from './tool-rules.js';
 
 type Rules = { [K in FieldKind['kind']]: (name: string, field: Extract<FieldKind, { kind: K }>) => z.ZodType };
 
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+/** Ids at a provider. Ids of voices have no slash, because they are parts of paths. */
+const PROVIDER_IDS = {
+  model: { pattern: /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, marks: '._:/@+-' },
+  voice: { pattern: /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/, marks: '._+-' },
+};
 const LANGUAGE_TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
 
 /** Validation rule of each field kind. Error messages start with the field's public name. */
@@ -17,6 +22,10 @@ const RULES: Rules = {
   seconds: (name, { min, max }) => {
     const fault = `${name} must be a whole number from ${min} to ${max}.`;
     return z.int(fault).min(min, fault).max(max, fault);
+  },
+  number: (name, { min, max, whole }) => {
+    const fault = `${name} must be a ${whole === true ? 'whole number' : 'number'} from ${min} to ${max}.`;
+    return (whole === true ? z.int(fault) : z.number(fault)).min(min, fault).max(max, fault);
   },
   choice: (name, { of }) => z.enum(of, `${name} must be one of ${of.join(', ')}.`),
   yesNo: (name) => z.boolean(`${name} must be true or false.`),
@@ -31,6 +40,28 @@ const RULES: Rules = {
         `${name} must be a list of numbers.`,
       )
       .max(max, `${name} must have at most ${max} numbers.`),
+  terms: (name, { max, maxCharacters }) =>
+    z
+      .array(label(`${name}: a term`, maxCharacters), `${name} must be a list of strings.`)
+      .max(max, `${name} must have at most ${max} terms.`),
+  pronunciations: (name, { max, maxCharacters }) =>
+    z
+      .array(
+        z.strictObject(
+          {
+            text: label(`${name}: text`, maxCharacters).describe('The word as it is written.'),
+            spoken: label(`${name}: spoken`, maxCharacters).describe('The word as it is spoken.'),
+          },
+          `${name} must be a list of objects of text and spoken.`,
+        ),
+        `${name} must be a list of objects of text and spoken.`,
+      )
+      .max(max, `${name} must have at most ${max} entries.`),
+  providerId: (name, { of }) => {
+    const { pattern, marks } = PROVIDER_IDS[of];
+    const fault = `${name} must have 1 to 128 letters, digits or ${marks}, and begin with a letter or digit.`;
+    return z.string(`${name} must be a string.`).regex(pattern, fault);
+  },
   tools: (name, { max }) => givenTools(name, max),
   word: (name) =>
     z.string(`${name} must be a string.`).regex(WORD, `${name} must be a word of 1 to 64 letters, digits, _ or -.`),

@@ -1,6 +1,8 @@
 import { Schema, type SchemaDefinition } from 'mongoose';
 import type { Mode } from '../kernel/ids.js';
-import { AGENT_FIELD_LIST, type AgentFields, type FieldDefinition, type FieldKind } from './agent-definition.js';
+import type { Pronunciation } from '../kernel/conversation/conversation-settings.js';
+import { AGENT_FIELD_LIST, type AgentFields } from './agent-definition.js';
+import type { FieldDefinition, FieldKind } from './fields/field-definition.js';
 
 /** A header of a tool. Its value is encrypted and can be decrypted only for the origin of the tool's URL. */
 export interface StoredHeader {
@@ -48,6 +50,8 @@ const httpToolSchema = new Schema<HttpTool>(
   { _id: false },
 );
 
+const pronunciationSchema = new Schema<Pronunciation>({ text: String, spoken: String }, { _id: false });
+
 /** Schema type of each field kind. */
 const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
   label: String,
@@ -58,9 +62,13 @@ const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
   url: String,
   phoneNumber: String,
   choice: String,
+  providerId: String,
   seconds: Number,
+  number: Number,
   yesNo: Boolean,
   phoneNumbers: { type: [String], default: undefined },
+  terms: { type: [String], default: undefined },
+  pronunciations: { type: [pronunciationSchema], default: undefined },
   tools: { type: [httpToolSchema], default: undefined },
 };
 

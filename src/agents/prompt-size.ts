@@ -1,7 +1,9 @@
 import { ServiceError } from '../kernel/errors.js';
+import type { Pronunciation } from '../kernel/conversation/conversation-settings.js';
 import type { HttpTool } from './model.js';
 import {
   dataLines,
+  fillParameters,
   filledInstruction,
   findingLines,
   fitsFilled,
@@ -20,20 +22,26 @@ const MAX_PROMPT_BYTES = 65_536;
 
 type Prompted = Pick<HttpTool, 'name' | 'description' | 'parameters'>;
 
+/** Other texts that the LLM reads: the first message is a part of the chat, pronunciations can be in the prompt. */
+interface SpokenTexts {
+  firstMessage?: string | null | undefined;
+  pronunciations?: readonly Pronunciation[] | null | undefined;
+}
+
 /**
  * Rejects prompts that would cost the operator more per LLM request than the call pays for.
  * @param field the field of the request that must be shortened
  * @throws ServiceError MISSING_PARAMS
  */
 export function assertPromptSize(
-  field: 'instruction' | 'tools',
-  { instruction, tools }: { instruction: string; tools: readonly Prompted[] },
+  field: 'instruction' | 'tools' | 'first_message' | 'pronunciations',
+  { instruction, tools, ...spoken }: { instruction: string; tools: readonly Prompted[] } & SpokenTexts,
 ): void {
-  const bytes = toolBytes(tools) + Buffer.byteLength(instruction);
+  const bytes = toolBytes(tools) + Buffer.byteLength(instruction) + spokenBytes(spoken);
   if (bytes <= MAX_PROMPT_BYTES) return;
   throw tooLong(
     field,
-    `the instruction and the names, descriptions and parameters of all tools have ${bytes} bytes in UTF-8. They may have at most ${MAX_PROMPT_BYTES} together. Shorten them, or use fewer tools.`,
+    `the instruction, the first message, the pronunciations, and the names, descriptions and parameters of all tools have ${bytes} bytes in UTF-8. They may have at most ${MAX_PROMPT_BYTES} together. Shorten them, or use fewer tools.`,
   );
 }
 
@@ -45,18 +53,25 @@ function toolBytes(tools: readonly Prompted[]): number {
   return read.reduce((sum, length) => sum + length, 0);
 }
 
+function spokenBytes({ firstMessage, pronunciations }: SpokenTexts): number {
+  const texts = (pronunciations ?? []).map(({ text, spoken }) => text + spoken);
+  return Buffer.byteLength([firstMessage ?? '', ...texts].join(''));
+}
+
 /**
  * Returns the bytes in UTF-8 of what a customer adds to each LLM request of a call: the instruction with the values
  * inserted into it, the tools and the parameters.
  * @param p.inputParameters JSON, as given
  * @param p.outputParameters JSON, if given
  */
-export function promptBytes(p: {
-  instruction: string;
-  tools?: readonly Prompted[] | undefined;
-  inputParameters: string;
-  outputParameters?: string | undefined;
-}): number {
+export function promptBytes(
+  p: {
+    instruction: string;
+    tools?: readonly Prompted[] | undefined;
+    inputParameters: string;
+    outputParameters?: string | undefined;
+  } & SpokenTexts,
+): number {
   const values = JSON.parse(p.inputParameters) as Record<string, unknown>;
   const template = JSON.parse(p.outputParameters ?? '{}') as Record<string, string | number | boolean | null>;
   const lines = [
@@ -64,7 +79,8 @@ export function promptBytes(p: {
     ...listParameters(dataLines(values)),
     ...listParameters(findingLines(template)),
   ];
-  return Buffer.byteLength(lines.join('\n')) + toolBytes(p.tools ?? []);
+  const spoken = { ...p, firstMessage: fillParameters(p.firstMessage ?? '', values) };
+  return Buffer.byteLength(lines.join('\n')) + toolBytes(p.tools ?? []) + spokenBytes(spoken);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { AGENT_FIELD_LIST, type AgentFieldName, type OptionalField, type ValueOf } from '../agents/agent-definition.js';
-import { parseWholeNumber } from './arguments.js';
+import type { Pronunciation } from '../kernel/conversation/conversation-settings.js';
+import { parseNumber, parseWholeNumber } from './arguments.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
 /** Options of `agents create` and `agents update`, with commander's attribute names. */
@@ -60,6 +61,7 @@ function optionsOf(field: Field): Option[] {
   const option = new Option(`--${name}${value === undefined ? '' : ` ${value}`}`, about);
   if (field.kind === 'choice') option.choices(field.of);
   if (field.kind === 'seconds') option.argParser(parseWholeNumber);
+  if (field.kind === 'number') option.argParser(field.whole === true ? parseWholeNumber : parseNumber);
   const others = [
     ...(opposite === undefined ? [] : [new Option(`--no-${name}`, opposite)]),
     ...(file === undefined ? [] : [new Option(`--${file.name} <file>`, file.about).conflicts(option.attributeName())]),
@@ -72,7 +74,15 @@ async function valueOf(field: Field, options: AgentOptions): Promise<unknown> {
   const given = options[attributeOf(name)];
   const fileGiven = file && options[attributeOf(file.name)];
   if (field.kind === 'tools') return typeof given === 'string' ? toolsIn(given) : undefined;
+  if (field.kind === 'pronunciations') return Array.isArray(given) ? given.map(pronunciationIn) : undefined;
   return typeof fileGiven === 'string' ? textIn(fileGiven, field.name) : given;
+}
+
+/** @throws CliError if it is not written as `text=spoken` */
+function pronunciationIn(given: string): Pronunciation {
+  const [, text, spoken] = /^([^=]+)=(.+)$/s.exec(given) ?? [];
+  if (text !== undefined && spoken !== undefined) return { text, spoken };
+  throw new CliError(`--pronunciation must be like Nginx="engine X", not ${given}.`, EXIT_USAGE);
 }
 
 function attributeOf(name: string): string {

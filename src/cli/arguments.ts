@@ -12,6 +12,12 @@ export function parseWholeNumber(text: string): number {
   return Number(text);
 }
 
+/** Parses a decimal number that is not negative. */
+export function parseNumber(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(text)) throw new InvalidArgumentError('The value must be a number like 0.7.');
+  return Number(text);
+}
+
 /**
  * Parses a whole number, or `default` for the plan's value. The result for `default` is not null, because commander
  * treats null as a missing value.

@@ -46,7 +46,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/platform\/http\/contract\//,
   /^src\/platform\/config\/addresses\.ts$/,
   /^src\/platform\/http\/web-pages\.ts$/,
-  /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema)\.ts$/,
+  /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema|fields\/(field-definition|conversation-fields))\.ts$/,
   /^src\/api\/routes\.ts$/,
   /^src\/billing\/statements\/(csv|statement)\.ts$/,
   /^src\/telephony\/twilio\/(forms|identifiers)\.ts$/,

@@ -33,10 +33,13 @@ describe('the field definitions of an agent', () => {
   });
 
   it('have a control in the portal’s editor for every field', () => {
-    const editor = readFileSync(join(ROOT, 'src/portal/app/pages/agent-editor.tsx'), 'utf8');
+    const [page, sections] = ['pages/agent-editor', 'components/conversation-sections'].map((file) =>
+      readFileSync(join(ROOT, `src/portal/app/${file}.tsx`), 'utf8'),
+    );
+    const editor = `${page}${sections}`;
     const controls = Array.from(editor.matchAll(/<AgentField\s+name="(\w+)"/g), ([, name = '']) => name);
-    expect([...controls, 'output_parameters', 'tools'].toSorted()).toEqual(NAMES.toSorted());
-    expect(editor).toMatch(/<TemplateBuilder[^]*<ToolsEditor/);
+    expect([...controls, 'output_parameters', 'pronunciations', 'tools'].toSorted()).toEqual(NAMES.toSorted());
+    expect(editor).toMatch(/<ConversationSections[^]*<TemplateBuilder[^]*<ToolsEditor[^]*<PronunciationsEditor/);
   });
 
   it('map public names to stored names and back', () => {

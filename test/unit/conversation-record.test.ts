@@ -54,6 +54,13 @@ describe('the record of a conversation', () => {
     expect(progress).not.toHaveProperty('summary');
   });
 
+  it('names the settings that the providers of any stream did not have', () => {
+    const before = { ...earlier, ignoredSettings: ['temperature'] };
+    const record = createConversationRecord({ template, offsetMs: 10_000, earlier: before });
+    record.setResult({ summary: '', outputParameters: {}, ignoredSettings: ['keyterms', 'temperature'] });
+    expect(record.progress().ignoredSettings).toEqual(['keyterms', 'temperature']);
+  });
+
   it('keeps the session logs of all streams', () => {
     const record = createConversationRecord({
       template,

@@ -15,6 +15,16 @@ const call: EngineCall = {
   tools: [],
 };
 
+const withMessage = (firstMessage: string) => buildPrompt({ ...call, settings: { firstMessage } });
+
+describe('an agent with a first message', () => {
+  it('must not introduce itself, unless the message is empty in this call', () => {
+    expect(withMessage('Hello {{customer}}.')).toContain('Your first words are fixed.');
+    expect(withMessage('Hello {{customer}}.')).not.toContain('Say in your first sentence');
+    expect(withMessage('{{nothing}}')).toContain('Say in your first sentence that you are an AI assistant.');
+  });
+});
+
 const sectionOf = (prompt: string, title: string) =>
   prompt.split('\n\n').find((section) => section.startsWith(`# ${title}`));
 

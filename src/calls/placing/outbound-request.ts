@@ -41,7 +41,7 @@ export async function createOutboundRequest(
   // Test calls do not use the agent's engine, so it is not checked.
   if (mode === 'live') assertEngineAllowed(agent?.engine, config);
   if (request.instruction !== undefined) {
-    assertPromptSize('instruction', { instruction: request.instruction, tools: agent?.tools ?? [] });
+    assertPromptSize('instruction', { ...agent, instruction: request.instruction, tools: agent?.tools ?? [] });
   }
   assertValuesSize({
     instruction: request.instruction ?? agent?.instruction ?? '',

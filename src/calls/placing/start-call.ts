@@ -92,8 +92,7 @@ export async function countAndStartCall(
 
 /** Bytes of the prompt that every LLM request of the call contains. */
 export function countPromptBytes({ agent, inputParameters }: CallRequestDocument): number {
-  const { instruction, tools, outputParameters } = agent;
-  return promptBytes({ instruction, tools, inputParameters, outputParameters });
+  return promptBytes({ ...agent, inputParameters });
 }
 
 /** Returns the time for the reservation, in ms. @throws ServiceError SERVICE_UNAVAILABLE if too little time is left */

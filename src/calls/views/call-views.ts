@@ -1,5 +1,6 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
 import type { Call, CallSummary, ConversationSoFar, CostWindow, TimelineEvent, Transcript } from './schemas.js';
+import { AGENT_FIELD_LIST } from '../../agents/agent-definition.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { StoredChange } from '../call-model.js';
@@ -55,7 +56,7 @@ export function callSummary(call: BriefCall): CallSummary {
 }
 
 export function callView(records: CallRecords, publicBaseUrl: string): Call {
-  const { call, request, money, attempts } = records;
+  const { call, request, result, money, attempts } = records;
   const shownRequest = call.erasedAt ? null : request;
   return {
     ...callSummary(call),
@@ -70,6 +71,7 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
       webhook_url: shownRequest?.webhookUrl,
       max_duration_seconds: request?.maxDurationSeconds,
       engine: call.engine,
+      ignored_settings: ignoredSettings(result?.ignoredSettings),
       carrier_sid: call.carrierSid,
     }),
     workflow_id: call._id,
@@ -104,6 +106,12 @@ export function transcriptView(callId: string, result: Pick<ConversationResultDo
     }),
     text: turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
   };
+}
+
+/** The public names of settings that a provider did not have; undefined if there were none. */
+function ignoredSettings(stored: readonly string[] = []): string[] | undefined {
+  const names = AGENT_FIELD_LIST.filter((field) => stored.includes(field.stored)).map(({ name }) => name);
+  return names.length === 0 ? undefined : names;
 }
 
 function costWindow(window: HeldWindow): CostWindow {

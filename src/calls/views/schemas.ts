@@ -140,6 +140,12 @@ export const Call = z
       .describe(
         'Engine that conducted the conversation. Absent until the call has ended, and when it was not answered.',
       ),
+    ignored_settings: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Fields of the agent without effect, because a provider of this call does not support them. Absent if there are none, until the call has ended, and after erasure.',
+      ),
     carrier_sid: z
       .string()
       .optional()

@@ -40,7 +40,7 @@ export interface ConversationSettings {
   noiseReduction?: (typeof NOISE_REDUCTIONS)[number];
   /** The party that speaks first. */
   firstSpeaker?: (typeof FIRST_SPEAKERS)[number];
-  /** The agent's first words, said exactly. */
+  /** The agent’s first words, said exactly; `{{name}}` inserts an input parameter. */
   firstMessage?: string;
   pronunciations?: readonly Pronunciation[];
 }

@@ -9,7 +9,7 @@ import { readRateDeck } from './rate-deck.js';
 import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
-export { configuredEngineNames, configuredVoices, offeredEngineNames } from './engines.js';
+export { configuredEngineNames, allowedModels, configuredVoices, offeredEngineNames } from './engines.js';
 export type { OpenAiRealtimeSettings, PipelineSettings } from './engines.js';
 
 /**

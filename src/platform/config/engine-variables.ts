@@ -122,6 +122,18 @@ export const engineVariables = {
         'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](engines.md#voices-of-elevenlabs) are used',
       shown: 'OpenAI’s voices, or those of the ElevenLabs account',
     }),
+  AGENT_MODELS: z
+    .string()
+    .regex(
+      /^(any|(\s*[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}\s*(,|$))*)$/,
+      'must be any, or a comma-separated list of models',
+    )
+    .optional()
+    .meta({
+      description:
+        'models that agents may name in `model` besides those configured here: a comma-separated list, or `any`. `ENGINE_PRICES` are the same for all models, so list only models that these prices cover',
+      shown: '`any` with the simulated carrier, else none',
+    }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')

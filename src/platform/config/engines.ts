@@ -34,6 +34,9 @@ export function engineSettings(values: EngineVariables) {
   return {
     byDefault: values.ENGINE,
     demoOnLiveCalls: values.ALLOW_DEMO_ENGINE_ON_LIVE_CALLS,
+    ...(values.AGENT_MODELS === undefined
+      ? {}
+      : { agentModels: values.AGENT_MODELS === 'any' ? ('any' as const) : list(values.AGENT_MODELS) }),
     /** Prices in micro-USD, by unit of usage. */
     prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
     ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
@@ -227,6 +230,18 @@ export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): re
 /** Lists the engines that an agent may choose: those configured, and allowed on the carrier of live calls. */
 export function offeredEngineNames(config: EngineConfig): EngineName[] {
   return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
+}
+
+/**
+ * Returns the models that an agent of an engine may name, or `any`. On a real carrier models cost the operator money,
+ * and `ENGINE_PRICES` know only the configured ones, so others must be allowed.
+ */
+export function allowedModels({ engines, carriers }: EngineConfig, engine: EngineName): 'any' | string[] {
+  const byDefault = carriers.live.kind === 'simulator' ? 'any' : [];
+  const allowed = engines.agentModels ?? byDefault;
+  if (allowed === 'any') return allowed;
+  const own = engine === 'pipeline' ? engines.pipeline?.llm.model : engines.openaiRealtime?.model;
+  return [...(own === undefined ? [] : [own]), ...allowed];
 }
 
 /** Whether the demo engine may be used. It ignores instructions, so on real calls the operator must allow it. */

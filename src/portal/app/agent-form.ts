@@ -1,12 +1,19 @@
 import { AGENT_FIELD_LIST, type AGENT_FIELDS, type AgentFieldName } from '../../agents/agent-definition.js';
+import type { Pronunciation } from '../../kernel/conversation/conversation-settings.js';
 import type { Agent } from '../../agents/schemas.js';
 import { editedTools, givenTool, type EditedTool } from './components/tools-editor';
 
 type Kind<F extends AgentFieldName> = (typeof AGENT_FIELDS)[F]['kind'];
 
-/** Values of the agent form: text, except for check boxes and tools. */
+interface ValueOfControl {
+  tools: EditedTool[];
+  pronunciations: readonly Pronunciation[];
+  yesNo: boolean;
+}
+
+/** Values of the agent form: text, except for check boxes, tools and pronunciations. */
 export type AgentForm = {
-  [F in AgentFieldName]: Kind<F> extends 'tools' ? EditedTool[] : Kind<F> extends 'yesNo' ? boolean : string;
+  [F in AgentFieldName]: Kind<F> extends keyof ValueOfControl ? ValueOfControl[Kind<F>] : string;
 };
 
 /**
@@ -19,7 +26,10 @@ export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): Age
     const value = agent?.[field.name];
     if (field.kind === 'tools') values[field.name] = editedTools(agent?.tools);
     else if (field.kind === 'yesNo') values[field.name] = value ?? field.absentMeans;
-    else if (field.kind === 'phoneNumbers') values[field.name] = ((value ?? []) as string[]).join('\n');
+    else if (field.kind === 'pronunciations') values[field.name] = value ?? [];
+    else if (field.kind === 'number') values[field.name] = value === undefined ? '' : String(value as number);
+    else if (field.kind === 'phoneNumbers' || field.kind === 'terms')
+      values[field.name] = ((value ?? []) as string[]).join('\n');
     else if (field.kind === 'seconds') values[field.name] = String((value ?? field.initial) as number);
     else values[field.name] = value ?? (field.kind === 'choice' ? field.absentMeans : first[field.name]) ?? '';
   }
@@ -27,18 +37,41 @@ export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): Age
 }
 
 /**
- * Builds the request body for a form. An empty optional field is omitted for a new agent and null for an existing one.
+ * Builds the request body for a form. An empty optional field is omitted for a new agent and null for an existing one,
+ * and so is a check box in its default state.
  */
 export function requestOf(form: AgentForm, agent: Agent | undefined) {
   const none = agent === undefined ? undefined : null;
   const body: Record<string, unknown> = {};
-  for (const { name, kind, presence } of AGENT_FIELD_LIST) {
-    let value: unknown = form[name];
-    if (kind === 'tools') value = form.tools.map(givenTool);
-    if (kind === 'phoneNumbers') value = (form[name] as string).split(/\s+/).filter(Boolean);
-    if (kind === 'seconds') value = Number(form[name]);
-    const isEmpty = value === '' || (Array.isArray(value) && value.length === 0);
-    body[name] = isEmpty && presence === 'optional' ? none : value;
+  for (const field of AGENT_FIELD_LIST) {
+    const value = givenValue(field, form);
+    const isDefault =
+      field.kind === 'yesNo'
+        ? value === field.absentMeans
+        : value === '' || (Array.isArray(value) && value.length === 0);
+    body[field.name] = isDefault && field.presence === 'optional' ? none : value;
   }
   return body;
+}
+
+function givenValue({ name, kind }: (typeof AGENT_FIELD_LIST)[number], form: AgentForm): unknown {
+  if (kind === 'tools') return form.tools.map(givenTool);
+  if (kind === 'pronunciations') return form.pronunciations.filter(({ text, spoken }) => text + spoken !== '');
+  const value = form[name];
+  if (typeof value !== 'string') return value;
+  switch (kind) {
+    case 'phoneNumbers':
+      return value.split(/\s+/).filter(Boolean);
+    case 'terms':
+      return value
+        .split('\n')
+        .map((line) => line.trim())
+        .filter(Boolean);
+    case 'seconds':
+      return Number(value);
+    case 'number':
+      return value === '' ? value : Number(value);
+    default:
+      return value;
+  }
 }

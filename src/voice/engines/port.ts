@@ -93,6 +93,8 @@ export interface EngineResult {
   /** Absent for an inbound call. */
   answeredBy?: AnsweredBy;
   usage?: EngineUsage;
+  /** Settings of the agent that a provider did not have; absent if there were none. */
+  ignoredSettings?: readonly (keyof ConversationSettings)[];
   /** The session's events as JSON, if recorded; personal data, stored only with the call. */
   sessionLog?: string;
 }

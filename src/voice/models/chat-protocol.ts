@@ -5,6 +5,7 @@ export interface ChatRequest {
   /** Servers accept one of these two names. */
   max_completion_tokens?: number;
   max_tokens?: number;
+  temperature?: number;
   stream?: true;
   stream_options?: { include_usage: true };
   tools?: ChatRequestTool[];

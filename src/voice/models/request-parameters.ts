@@ -11,7 +11,13 @@ const MAX_REJECTION_BYTES = 8_192;
 /** How long other forms are sent until one request tries the likeliest again, as the rejection may have been an error. */
 const RETRY_AFTER_MS = 10 * 60_000;
 
-type Fields = Readonly<Record<string, string | number>>;
+/** Choices of an agent or the operator for a model. */
+export interface ModelChoice extends ReasoningSettings {
+  /** Reasoning models reject the field, or accept it only without reasoning. */
+  temperature?: number;
+}
+
+type Fields = Readonly<Record<string, string | number | { effort: string }>>;
 
 /** A part of a request that servers accept in different forms. */
 interface Parameter {
@@ -29,16 +35,28 @@ interface Reply {
 }
 
 /**
- * Sends the parameters of chat requests that depend on the model and its server: the output token limit and the
- * reasoning effort. Use one for each model and server.
- * @param now a clock in ms that never goes back
+ * Sends the parameters of requests to `/chat/completions` that depend on the model and its server: the output token limit,
+ * the reasoning effort and the temperature.
  */
-export function createRequestParameters(
-  settings: ReasoningSettings,
-  maxOutputTokens: number,
-  now: () => number = () => performance.now(),
-) {
-  const likeliest: readonly Parameter[] = [limitOf(maxOutputTokens), effortOf(settings)];
+export function createRequestParameters(settings: ModelChoice, maxOutputTokens: number, now?: () => number) {
+  const effort = effortOf(settings, EFFORT_NAME, (value) => ({ [EFFORT_NAME]: value }));
+  return createParameters([limitOf(maxOutputTokens), effort, temperatureOf(settings)], now);
+}
+
+/** Sends the same parameters of requests to `/responses`, where all models know the output token limit. */
+export function createResponsesParameters(settings: ModelChoice, maxOutputTokens: number) {
+  const limit = { name: 'limit', forms: [{ max_output_tokens: maxOutputTokens }], isIn: () => false };
+  return createParameters([
+    limit,
+    effortOf(settings, 'reasoning', (effort) => ({ reasoning: { effort } })),
+    temperatureOf(settings),
+  ]);
+}
+
+export type RequestParameters = ReturnType<typeof createParameters>;
+
+/** @param now a clock in ms that never goes back */
+function createParameters(likeliest: readonly Parameter[], now: () => number = () => performance.now()) {
   let accepted = likeliest;
   /** When a request tries the likeliest forms again, if others are sent. */
   let retryAt = 0;
@@ -104,11 +122,19 @@ function limitOf(tokens: number): Parameter {
 }
 
 /** Errors name this field also if it was not sent. */
-function effortOf(settings: ReasoningSettings): Parameter {
+function effortOf(settings: ModelChoice, field: string, fieldsWith: (effort: string) => Fields): Parameter {
   return {
     name: 'effort',
-    forms: reasoningEfforts(settings).map((effort) => (effort === undefined ? {} : { [EFFORT_NAME]: effort })),
-    isIn: (message) => message.includes(EFFORT_NAME),
+    forms: reasoningEfforts(settings).map((effort) => (effort === undefined ? {} : fieldsWith(effort))),
+    isIn: (message) => message.includes(field),
+  };
+}
+
+function temperatureOf({ temperature }: ModelChoice): Parameter {
+  return {
+    name: 'temperature',
+    forms: temperature === undefined ? [{}] : [{ temperature }, {}],
+    isIn: (message) => message.includes('temperature'),
   };
 }
 

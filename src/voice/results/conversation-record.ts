@@ -122,6 +122,7 @@ export function createConversationRecord(p: {
         ...(all.length === 0 ? {} : { latencies: all }),
         ...(usage === undefined ? {} : { usage }),
         ...(answeredBy === undefined ? {} : { answeredBy }),
+        ...ignoredByBoth(earlier?.ignoredSettings, result?.ignoredSettings),
         ...(result === undefined ? {} : { summary: result.summary }),
         ...(result?.sessionLog === undefined
           ? {}
@@ -129,6 +130,12 @@ export function createConversationRecord(p: {
       };
     },
   };
+}
+
+/** The settings that the providers of any stream did not have. */
+function ignoredByBoth(earlier: readonly string[] = [], latest: readonly string[] = []) {
+  const ignoredSettings = [...new Set([...earlier, ...latest])].toSorted();
+  return ignoredSettings.length === 0 ? {} : { ignoredSettings };
 }
 
 /** The logs that fit within the limit, in order. A log that does not fit is left out. */

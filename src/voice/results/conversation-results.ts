@@ -27,7 +27,15 @@ export type ConversationProgress = {
   turns: readonly StoredTurn[];
 } & Pick<
   ConversationResultDocument,
-  'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording' | 'sessionLogs'
+  | 'values'
+  | 'outputParameters'
+  | 'latencies'
+  | 'usage'
+  | 'summary'
+  | 'answeredBy'
+  | 'ignoredSettings'
+  | 'hasRecording'
+  | 'sessionLogs'
 >;
 
 /** The lists as a row stores them. Later writes send only the differences to the database. */

@@ -50,6 +50,8 @@ export interface ConversationResultDocument {
   summary?: string;
   /** The template filled with the known values: a JSON object as a string. */
   outputParameters?: string;
+  /** Stored names of settings of the agent that a provider did not have. */
+  ignoredSettings?: string[];
   /** Whether a readable recording exists; absent until this is known. */
   hasRecording?: boolean;
   /** JSON logs of the call's sessions, which contain the words spoken. Only operators can read them. */
@@ -80,6 +82,7 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     answeredBy: String,
     summary: String,
     outputParameters: String,
+    ignoredSettings: { type: [String], default: undefined },
     hasRecording: Boolean,
     sessionLogs: { type: [String], default: undefined },
   },

@@ -1,3 +1,4 @@
+import { conversationSettingsOf } from '../../agents/fields/settings-rules.js';
 import type { StreamedCall } from '../call-reader.js';
 import type { EngineCall } from '../engines/port.js';
 import { toolDefinitions } from '../tools/definitions.js';
@@ -25,6 +26,7 @@ export function buildEngineCall(request: StreamedCall, isTransferable: boolean):
       ...(agent.voicemailMessage === undefined ? {} : { message: agent.voicemailMessage }),
     },
     tools: toolDefinitions(agent, isTransferable),
+    settings: conversationSettingsOf(agent),
   };
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../../agents/prompt-values.js';
 import { SESSION_POLICY } from './reducer/policy.js';
 import { heardIntroduction } from './reducer/resume.js';
+import { firstMessageOf } from './settings/first-message.js';
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
 /** Maximum size of the transcript from before a resume; the newest turns are kept. */
@@ -20,12 +21,13 @@ export { fillParameters };
 /**
  * The LLM's system prompt for a call: the task with its parameters, how to speak on the phone, what to find out, and
  * rules that neither the remote party nor a parameter can change. Data is enclosed in ⟦ and ⟧.
+ * @param hints further sentences about how to speak
  */
-export function buildPrompt(call: EngineCall): string {
+export function buildPrompt(call: EngineCall, hints: readonly string[] = []): string {
   const sections = [
     section('Your role', identity(call)),
     section('Your task', taskOf(call)),
-    section('How to speak', manner(call)),
+    section('How to speak', [...manner(call), ...hints.map((hint) => `- ${hint}`)]),
     section('Data to find out', findings(call.outputTemplate)),
     section('Data of this call', listParameters(dataLines(call.inputParameters))),
     section('Answering machines', voicemail(call)),
@@ -67,17 +69,21 @@ function taskOf({ instruction, inputParameters }: EngineCall): string[] {
 }
 
 function manner(call: EngineCall): string[] {
-  const disclosure = isIntroduced(call)
-    ? []
-    : call.disclosesAi
-      ? ['- Say in your first sentence that you are an AI assistant.']
-      : ['- You do not have to say that you are an AI assistant unless you are asked.'];
   return [
-    ...disclosure,
+    ...(isIntroduced(call) ? [] : [`- ${beginning(call)}`]),
     '- Everything you write is spoken: short sentences, no lists, no markup, no links. One question at a time.',
     '- Stop when you are interrupted, and answer what was said. Ask again when you did not understand.',
     '- Spell numbers, codes and names the way people say them, and read back what must be exact.',
   ];
+}
+
+function beginning(call: EngineCall): string {
+  // The message discloses the AI, if that is required.
+  if (firstMessageOf(call) !== undefined)
+    return 'Your first words are fixed. Do not introduce yourself again after them.';
+  return call.disclosesAi
+    ? 'Say in your first sentence that you are an AI assistant.'
+    : 'You do not have to say that you are an AI assistant unless you are asked.';
 }
 
 function findings(template: ParameterValues): string[] {

@@ -4,6 +4,8 @@ import type {
   ChatCompletionChunk,
   ChatCompletionCreateParams,
 } from 'openai/resources/chat/completions/completions';
+import type { TranscriptionCreateParams } from 'openai/resources/audio/transcriptions';
+import type { transcriptionHints } from '../../../src/voice/models/transcription-hints.js';
 import type { Completion } from '../../../src/voice/models/chat-client.js';
 import type { ChatRequest } from '../../../src/voice/models/chat-protocol.js';
 import type { SentChatChunk } from '../../../src/voice/engines/pipeline/llm/chat-completions.js';
@@ -14,6 +16,9 @@ import type { Nothing, Reads, Sends } from './compare.js';
 export type ChatRequests = Nothing<Sends<ChatRequest, ChatCompletionCreateParams>>;
 export type ChatChunks = Nothing<Reads<ChatCompletionChunk, SentChatChunk>>;
 export type ChatAnswers = Nothing<Reads<ChatCompletion, Completion>>;
+export type TranscriptionHints = Nothing<
+  Sends<NonNullable<ReturnType<typeof transcriptionHints>>, Pick<TranscriptionCreateParams, 'keywords' | 'prompt'>>
+>;
 export type SpeechRequests = Nothing<Sends<OpenAiSpeechRequest, SpeechCreateParams>>;
 
 export type FakeChunks = Nothing<Sends<FakeCompletionChunk, ChatCompletionChunk>>;

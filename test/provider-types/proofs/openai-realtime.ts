@@ -12,7 +12,17 @@ type Identified<T> = T extends { response: infer R } ? Omit<T, 'response'> & { r
 
 type ReadByUs = Identified<Extract<RealtimeServerEvent, { type: SentServerEvent['type'] }>>;
 
-export type Requests = Nothing<Sends<ClientEvent, RealtimeClientEvent>>;
+/**
+ * The SDK's comments say that null turns noise reduction off (`RealtimeAudioConfigInput`, `SessionUpdateEvent`), but its
+ * type of the field has no null.
+ */
+type WithoutNull<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]: K extends 'noise_reduction' ? Exclude<T[K], null> : WithoutNull<T[K]> }
+    : T;
+
+export type Requests = Nothing<Sends<WithoutNull<ClientEvent>, RealtimeClientEvent>>;
 export type Events = Nothing<Reads<ReadByUs, SentServerEvent>>;
 export type EventsWithoutType = Nothing<Exclude<SentServerEvent['type'], RealtimeServerEvent['type']>>;
 

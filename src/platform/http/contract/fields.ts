@@ -16,7 +16,7 @@ export const MAX_JSON_DEPTH = 32;
 
 /**
  * Maximum members of one list or object in a request, and of all together. Validation is slow for each member and
- * checks lengths only afterwards. No field takes more than 20 members, but a request may have unknown fields, too.
+ * checks lengths only afterwards. No field takes more than 100 members, but a request may have unknown fields, too.
  */
 export const MAX_JSON_MEMBERS = { ofOne: 256, ofAll: 4_096 } as const;
 

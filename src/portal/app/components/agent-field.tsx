@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { AGENT_FIELDS, type AgentFieldName, type FieldDefinition } from '../../../agents/agent-definition.js';
+import { AGENT_FIELDS, type AgentFieldName } from '../../../agents/agent-definition.js';
+import type { FieldDefinition } from '../../../agents/fields/field-definition.js';
 import type { AgentForm } from '../agent-form';
 import { words } from '../format';
 import type { useForm } from '../use-form';
@@ -7,7 +8,7 @@ import { CheckField, SelectField, TextArea, TextField } from './fields';
 
 /** Renders an agent field with the control that fits its kind. */
 export function AgentField(p: {
-  name: Exclude<AgentFieldName, 'tools'>;
+  name: Exclude<AgentFieldName, 'tools' | 'pronunciations'>;
   form: ReturnType<typeof useForm<AgentForm>>;
   /** Hint to show instead of the one in the field's definition. */
   hint?: ComponentChildren;
@@ -25,19 +26,36 @@ export function AgentField(p: {
     return <CheckField label={label} hint={hint} name={name} value={value === true} error={error} onChange={change} />;
   }
   const text = { label, hint, name, value: String(value), error, onChange: change };
-  const choices =
-    definition.kind === 'choice' ? definition.of.map((each) => ({ value: each, label: words(each) })) : [];
   switch (definition.kind) {
     case 'text':
     case 'phoneNumbers':
+    case 'terms':
       return <TextArea {...text} rows={p.rows ?? 3} />;
     case 'seconds':
       return <TextField {...text} type="number" min={definition.min} max={definition.max} />;
+    case 'number':
+      return (
+        <TextField
+          {...text}
+          type="number"
+          min={definition.min}
+          max={definition.max}
+          step={definition.whole === true ? 1 : 0.05}
+        />
+      );
     case 'label':
+    case 'providerId':
       return <TextField {...text} />;
     case 'url':
       return <TextField {...text} type="url" placeholder={p.placeholder ?? ''} />;
     default:
-      return <SelectField {...text} options={p.options ?? choices} />;
+      return <SelectField {...text} options={p.options ?? optionsOf(definition)} />;
   }
+}
+
+/** The options of a choice. An empty value stands for the default of the service. */
+function optionsOf(field: FieldDefinition): { value: string; label: string }[] {
+  if (field.kind !== 'choice') return [];
+  const choices = field.of.map((each) => ({ value: each, label: words(each) }));
+  return field.absentMeans === undefined ? [{ value: '', label: 'Default' }, ...choices] : choices;
 }

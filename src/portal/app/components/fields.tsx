@@ -50,6 +50,7 @@ export function TextField(
     placeholder?: string;
     min?: number;
     max?: number;
+    step?: number;
   },
 ) {
   return (
@@ -65,6 +66,7 @@ export function TextField(
           placeholder={p.placeholder ?? ''}
           {...(p.min === undefined ? {} : { min: p.min })}
           {...(p.max === undefined ? {} : { max: p.max })}
+          {...(p.step === undefined ? {} : { step: p.step })}
           onInput={(event) => p.onChange(event.currentTarget.value)}
         />
       )}

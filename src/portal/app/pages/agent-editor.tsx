@@ -6,6 +6,7 @@ import type { LanguageList, VoiceList } from '../../../agents/voices/contract.js
 import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { formOf, requestOf } from '../agent-form';
 import { AgentField } from '../components/agent-field';
+import { ConversationSections } from '../components/conversation-sections';
 import { Confirm } from '../components/dialog';
 import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
@@ -129,6 +130,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         form={form}
         options={voices.map(({ voice, description }) => ({ value: voice, label: `${voice}: ${description}` }))}
       />
+      <ConversationSections form={form} />
       <TemplateBuilder
         value={form.values.output_parameters}
         error={form.errors['output_parameters']}

@@ -98,6 +98,8 @@ function wordsOf(phrase: FixedPhrase, { call, introduction, model }: PerformerDe
     reprompt: () => askQuestion(model.again(), ARE_YOU_THERE),
     silence_goodbye: () => ({ parts: [SILENT_GOODBYE] }),
     apology: () => ({ parts: [SORRY] }),
+    // Never requested, because this engine has no first message of the agent.
+    first_message: () => ({ parts: introduction }),
     voicemail_message: () => ({
       parts: message === undefined ? introduction : splitSpeech(fillParameters(message, call.inputParameters)),
     }),

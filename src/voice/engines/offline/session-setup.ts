@@ -1,7 +1,9 @@
+import { splitSpeech } from '../../audio/speech-pieces.js';
 import { fillParameters } from '../../session/prompt.js';
+import { firstMessageOf } from '../../session/settings/first-message.js';
 import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
-import type { EngineCall, TranscriptTurn } from '../port.js';
+import type { EngineCall } from '../port.js';
 import { GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, firstSentence } from './phrases.js';
 
 /** Times in ms; tests override them. */
@@ -39,6 +41,8 @@ export function offlineSetup({ promptAfterMs, endAfterMs }: OfflineTimings, call
     capabilities: { endsTurns: 'engine', completesDigits: 'engine' },
     // Without a configured message, the agent leaves the introduction as its message.
     voicemail: { action: call.voicemail.action, hasMessage: true },
+    // The first message is the beginning of this engine's introduction, before its first question.
+    opening: { waitsForCaller: call.settings?.firstSpeaker === 'caller' },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: heardOwnIntroduction(call),
@@ -47,20 +51,20 @@ export function offlineSetup({ promptAfterMs, endAfterMs }: OfflineTimings, call
 
 /**
  * Whether the caller heard, on an earlier stream, the whole sentence that says that the agent is a machine. The
- * sentence is recognized by its text in the transcript.
+ * sentence is recognized by its text in the transcript, because that of an interrupted sentence has only the words that
+ * were heard.
  */
-function heardOwnIntroduction({ resume, disclosesAi }: EngineCall): boolean {
-  const lines = (resume?.turns ?? []).filter(({ speaker }) => speaker === 'agent');
-  return disclosesAi ? lines.some(isIntroduction) : lines.length > 0;
+function heardOwnIntroduction(call: EngineCall): boolean {
+  const lines = (call.resume?.turns ?? []).filter(({ speaker }) => speaker === 'agent');
+  const [introduction = INTRODUCTION] = buildIntroduction(call);
+  return call.disclosesAi ? lines.some(({ text }) => text.startsWith(introduction)) : lines.length > 0;
 }
 
-/** The transcript of an interrupted sentence contains only the words that were heard. */
-function isIntroduction({ text }: TranscriptTurn): boolean {
-  return text.startsWith(INTRODUCTION);
-}
-
-/** The greeting: the disclosure that the agent is a machine, if required, and the first sentence of the instruction. */
-export function buildIntroduction({ instruction, inputParameters, disclosesAi }: EngineCall): string[] {
+/** The greeting: the agent's first message, or the disclosure that the agent is a machine, if required, and the first sentence of the instruction. */
+export function buildIntroduction(call: EngineCall): string[] {
+  const { instruction, inputParameters, disclosesAi } = call;
+  const message = firstMessageOf(call);
+  if (message !== undefined) return splitSpeech(message);
   const opening = firstSentence(fillParameters(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
   return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];

@@ -1,5 +1,6 @@
 import type { FliteVoice } from '../../audio/flite.js';
 import type { GrammarStt } from '../../audio/grammar-stt.js';
+import { otherSettingsIgnored } from '../ignored-settings.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { valueIn } from '../../session/parameter-values.js';
 import { needsReply } from '../../session/reducer/dtmf.js';
@@ -146,6 +147,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
         ),
         outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         ...answeredByInResult(state()),
+        ...otherSettingsIgnored(call, ['firstSpeaker', 'firstMessage']),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };
     },

@@ -1,12 +1,16 @@
-import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
 import { estimateTokens } from '../../models/token-estimate.js';
 import { waitAtMost } from '../../session/wait-at-most.js';
 import { ProviderError, type ChatDelta, type ChatModel, type ModelUsage } from './ports.js';
 
-type ChatRequest = Omit<Parameters<ChatModel['stream']>[0], 'settings'>;
+type WholeRequest = Parameters<ChatModel['stream']>[0];
+type AgentsChoice = Pick<WholeRequest, 'settings' | 'onIgnored'>;
+type ChatRequest = Omit<WholeRequest, keyof AgentsChoice>;
 
-/** Adds a call's settings to each request to a model, and reports the request's usage; an estimate if the provider reports none. */
-export function meterModel(model: ChatModel, settings: ConversationSettings, onUsage: (usage: ModelUsage) => void) {
+/**
+ * Adds the settings of a call's agent to each request to a model, and reports the request's usage; an estimate if the
+ * provider reports none.
+ */
+export function meterModel(model: ChatModel, choice: AgentsChoice, onUsage: (usage: ModelUsage) => void) {
   const running = new Set<Promise<void>>();
 
   /** @returns a function to call when the request is over */
@@ -25,7 +29,7 @@ export function meterModel(model: ChatModel, settings: ConversationSettings, onU
     let received = '';
     let isCounted = false;
     try {
-      for await (const delta of model.stream({ ...request, settings })) {
+      for await (const delta of model.stream({ ...request, ...choice })) {
         if (delta.kind === 'usage') {
           isCounted = true;
           onUsage(delta.usage);

@@ -1,9 +1,10 @@
 import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
+import { firstMessageOf } from '../../session/settings/first-message.js';
 import { fillParameters } from '../../session/prompt.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import type { CallerSide } from './caller-side.js';
 import { findPhrases, type Phrases } from './phrases.js';
-import { ProviderError } from './ports.js';
+import { ProviderError, type TtsOptions } from './ports.js';
 import type { PreparedPhrase, PreparedPhrases } from './prepared-phrases.js';
 import type { Replies } from './replies.js';
 import type { Speech } from './speech.js';
@@ -13,7 +14,7 @@ import { measureLatency } from './latency.js';
 type Performed = Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>;
 type Performers = { [T in Performed['type']]: (command: Extract<Performed, { type: T }>) => void };
 
-const PHRASES: Record<Exclude<FixedPhrase, 'voicemail_message'>, keyof Phrases> = {
+const PHRASES: Record<Exclude<FixedPhrase, 'voicemail_message' | 'first_message'>, keyof Phrases> = {
   filler: 'filler',
   reprompt: 'reprompt',
   silence_goodbye: 'silenceGoodbye',
@@ -25,8 +26,7 @@ const PREPARED: Partial<Record<FixedPhrase, PreparedPhrase>> = {
   apology: 'apology',
 };
 
-/** Executes session commands: sends requests to the providers, controls playback and ends the call. */
-export function createPerformer(p: {
+interface PerformerDeps {
   call: EngineCall;
   sink: EngineSink;
   history: ChatHistory;
@@ -34,35 +34,22 @@ export function createPerformer(p: {
   caller: CallerSide;
   replies: Replies;
   prepared: PreparedPhrases;
+  ttsOptions: TtsOptions;
   storeTurn(turn: TranscriptTurn): void;
   itemFailed(itemId: string, error: ProviderError): void;
-}): (command: Performed) => void {
-  const { call, sink, history, speech, caller, replies } = p;
-  const phrases = findPhrases(call.language);
+}
 
-  const textOf = (phrase: FixedPhrase) =>
-    phrase === 'voicemail_message' ? voicemailMessage(call) : phrases[PHRASES[phrase]];
-
-  async function sayPrepared(itemId: string, phrase: FixedPhrase): Promise<void> {
-    const prepared = PREPARED[phrase];
-    const audio = prepared && (await p.prepared.getAudio(prepared, call.voice, call.language));
-    if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', `has no audio for the phrase ${phrase}`));
-    else speech.sayPrepared(itemId, textOf(phrase), audio);
-  }
+/** Executes session commands: sends requests to the providers, controls playback and ends the call. */
+export function createPerformer(p: PerformerDeps): (command: Performed) => void {
+  const { sink, history, speech, caller, replies } = p;
+  const fixed = createFixedPhrases(p);
 
   const performers: Performers = {
-    say({ itemId, phrase, by }) {
-      if (by === 'voice') speech.say(itemId, textOf(phrase));
-      else void sayPrepared(itemId, phrase);
-    },
+    say: (command) => fixed.say(command),
     send_audio: ({ itemId }) => speech.send(itemId),
     end_item: ({ itemId }) => speech.end(itemId),
     clear: () => sink.clear(),
-    close_item(command) {
-      // Add the reprompt whether or not the caller heard it, so that the model knows that it has asked.
-      if (command.kind === 'reprompt') history.addAgent(phrases.reprompt);
-      speech.close(command);
-    },
+    close_item: (command) => fixed.onClosed(command, speech.close(command)),
     add_to_history({ from, text }) {
       if (from === 'caller') history.addCaller(text);
       else history.addNote(text);
@@ -85,6 +72,41 @@ export function createPerformer(p: {
   };
 
   return (command) => (performers[command.type] as (command: Performed) => void)(command);
+}
+
+type CommandOf<T extends Performed['type']> = Extract<Performed, { type: T }>;
+
+/** Says the sentences that need no model, and tells the model of those that it must know. */
+function createFixedPhrases(p: PerformerDeps) {
+  const { call, history, speech } = p;
+  const phrases = findPhrases(call.language);
+  const firstMessages = new Set<string>();
+
+  function textOf(phrase: FixedPhrase): string {
+    if (phrase === 'voicemail_message') return voicemailMessage(call);
+    return phrase === 'first_message' ? (firstMessageOf(call) ?? '') : phrases[PHRASES[phrase]];
+  }
+
+  async function sayPrepared(itemId: string, phrase: FixedPhrase): Promise<void> {
+    const prepared = PREPARED[phrase];
+    const audio = prepared && (await p.prepared.getAudio(prepared, p.ttsOptions));
+    if (audio === undefined) p.itemFailed(itemId, new ProviderError('voice', `has no audio for the phrase ${phrase}`));
+    else speech.sayPrepared(itemId, textOf(phrase), audio);
+  }
+
+  return {
+    say({ itemId, phrase, by }: CommandOf<'say'>): void {
+      if (phrase === 'first_message') firstMessages.add(itemId);
+      if (by === 'voice') speech.say(itemId, textOf(phrase));
+      else void sayPrepared(itemId, phrase);
+    },
+    /** @param heard the words of the item that the caller heard */
+    onClosed({ itemId, kind, complete }: CommandOf<'close_item'>, heard: string): void {
+      // Add the reprompt whether or not the caller heard it, so that the model knows that it has asked.
+      if (kind === 'reprompt') history.addAgent(phrases.reprompt);
+      if (firstMessages.delete(itemId) && heard !== '') history.addAgent(complete ? heard : `${heard} [interrupted]`);
+    },
+  };
 }
 
 function voicemailMessage({ voicemail, inputParameters }: EngineCall): string {

@@ -1,4 +1,5 @@
 import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
+import type { OnIgnored } from '../ignored-settings.js';
 
 /** The kind of provider at fault: STT, LLM or TTS. */
 export type ProviderPart = 'recogniser' | 'model' | 'voice';
@@ -31,6 +32,7 @@ export class ProviderError extends Error {
 export interface SttOptions {
   language: string;
   settings: ConversationSettings;
+  onIgnored?: OnIgnored;
 }
 
 /** Speech to text. */
@@ -118,6 +120,7 @@ export interface ChatModel {
     /** If false, the tools are listed, but the model must answer in words. */
     mayCallTools: boolean;
     settings?: ConversationSettings;
+    onIgnored?: OnIgnored;
     signal: AbortSignal;
   }): AsyncIterable<ChatDelta>;
 }
@@ -126,6 +129,7 @@ export interface TtsOptions {
   voice: string;
   language: string;
   settings: ConversationSettings;
+  onIgnored?: OnIgnored;
 }
 
 /** Text to speech. */

@@ -1,22 +1,22 @@
 import { createOfflinePhrases, ONE_MOMENT, SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
 import { findPhrases, usesEnglishPhrases } from './phrases.js';
-import type { TextToSpeech } from './ports.js';
+import type { TextToSpeech, TtsOptions } from './ports.js';
 
 const LOCAL = { filler: ONE_MOMENT, apology: SORRY, silenceGoodbye: SILENT_GOODBYE } as const;
 export type PreparedPhrase = keyof typeof LOCAL;
 const PHRASES: readonly PreparedPhrase[] = ['filler', 'apology', 'silenceGoodbye'];
-/** Maximum phrases kept; more than all phrases in all voices and languages that a service uses. */
+/** Maximum phrases kept: those that were used last. */
 const MAX_KEPT = 300;
 
 export interface PreparedPhrases {
   warm(): Promise<void>;
-  /** Synthesizes the sentences once in a voice, for all later calls; ignores failures. */
-  prepare(voice: string, language: string): void;
+  /** Synthesizes the sentences once in a voice, for all later calls that speak like this; ignores failures. */
+  prepare(options: TtsOptions): void;
   /**
    * @returns 8 kHz mu-law in the call's voice and language if prepared, else in an offline voice in English; undefined
    *   for a filler that would be in another language than the call
    */
-  getAudio(phrase: PreparedPhrase, voice: string, language: string): Promise<Uint8Array | undefined>;
+  getAudio(phrase: PreparedPhrase, options: TtsOptions): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 
@@ -27,43 +27,48 @@ export function createPreparedPhrases(voice: TextToSpeech): PreparedPhrases {
   const requested = new Set<string>();
   const cancels = new Set<() => void>();
 
-  function speak(phrase: PreparedPhrase, voiceName: string, language: string): void {
-    const key = `${phrase} ${voiceName} ${language}`;
-    if (requested.has(key) || requested.size >= MAX_KEPT) return;
+  function speak(phrase: PreparedPhrase, options: TtsOptions): void {
+    const key = keyOf(phrase, options);
+    const isKnown = requested.delete(key);
     requested.add(key);
+    if (isKnown) return;
+    const [oldest] = requested;
+    if (requested.size > MAX_KEPT && oldest !== undefined) forget(oldest);
     const parts: Uint8Array[] = [];
-    const stream = voice.open(
-      { voice: voiceName, language, settings: {} },
-      {
-        onAudio: (mulaw) => void parts.push(mulaw),
-        onSpoken: () => undefined,
-        onDone() {
-          cancels.delete(cancel);
-          if (parts.length > 0) audioByKey.set(key, Buffer.concat(parts));
-        },
-        onLost() {
-          cancels.delete(cancel);
-          requested.delete(key);
-        },
+    const stream = voice.open(options, {
+      onAudio: (mulaw) => void parts.push(mulaw),
+      onSpoken: () => undefined,
+      onDone() {
+        cancels.delete(cancel);
+        if (parts.length > 0 && requested.has(key)) audioByKey.set(key, Buffer.concat(parts));
       },
-    );
+      onLost() {
+        cancels.delete(cancel);
+        requested.delete(key);
+      },
+    });
     const cancel = () => stream.cancel();
     cancels.add(cancel);
-    stream.say(findPhrases(language)[phrase]);
+    stream.say(findPhrases(options.language)[phrase]);
     stream.finish();
+  }
+
+  function forget(key: string): void {
+    requested.delete(key);
+    audioByKey.delete(key);
   }
 
   return {
     warm: () => local.warm(),
-    prepare(voiceName, language) {
-      for (const phrase of PHRASES) speak(phrase, voiceName, language);
+    prepare(options) {
+      for (const phrase of PHRASES) speak(phrase, options);
     },
-    async getAudio(phrase, voiceName, language) {
-      const own = audioByKey.get(`${phrase} ${voiceName} ${language}`);
+    async getAudio(phrase, options) {
+      const own = audioByKey.get(keyOf(phrase, options));
       if (own !== undefined) return own;
-      if (phrase === 'filler' && !usesEnglishPhrases(language)) return undefined;
+      if (phrase === 'filler' && !usesEnglishPhrases(options.language)) return undefined;
       try {
-        return await local.synthesize(LOCAL[phrase], voiceName);
+        return await local.synthesize(LOCAL[phrase], options.voice);
       } catch {
         // Offline TTS failed, too, so the call continues or ends without the sentence.
         return undefined;
@@ -74,4 +79,8 @@ export function createPreparedPhrases(voice: TextToSpeech): PreparedPhrases {
       await local.close();
     },
   };
+}
+
+function keyOf(phrase: PreparedPhrase, { voice, language, settings }: TtsOptions): string {
+  return JSON.stringify([phrase, voice, language, settings.voiceId, settings.speechSpeed]);
 }

@@ -4,7 +4,8 @@ import type { ToolRounds } from '../../session/tool-rounds.js';
 import { createModelCharges } from '../../session/model-charges.js';
 import { costAt, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, ToolResult } from '../port.js';
-import type { ChatModel, ModelUsage, ProviderError, ToolRequest } from './ports.js';
+import type { OnIgnored } from '../ignored-settings.js';
+import type { ChatModel, ModelUsage, ProviderError, ToolRequest, TtsOptions } from './ports.js';
 import { meterModel } from './metered-model.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { startReply, type Reply } from './reply.js';
@@ -25,6 +26,8 @@ export function createReplies(p: {
     log(callId: string, message: string, error?: Error): void;
   };
   call: EngineCall;
+  ttsOptions: TtsOptions;
+  onIgnored: OnIgnored;
   sink: EngineSink;
   history: ChatHistory;
   usage: UsageMeter;
@@ -40,7 +43,7 @@ export function createReplies(p: {
   let pendingTools: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
   const charges = createModelCharges();
-  const model = meterModel(deps.model, call.settings ?? {}, addUsage);
+  const model = meterModel(deps.model, { settings: call.settings ?? {}, onIgnored: p.onIgnored }, addUsage);
   const answers = new Map<string, (answer: ToolResult) => void>();
 
   function callTool(replyId: string, request: ToolRequest): Promise<ToolResult> {
@@ -74,7 +77,7 @@ export function createReplies(p: {
   }
 
   function onDone(replyId: string): void {
-    deps.prepared.prepare(call.voice, call.language);
+    deps.prepared.prepare(p.ttsOptions);
     dispatch({ type: 'reply_done', replyId });
   }
 

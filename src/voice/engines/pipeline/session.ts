@@ -1,4 +1,5 @@
 import { FRAME_MS } from '../../audio/frame.js';
+import { openingOf, withAgentSettings } from '../../session/settings/agent-policy.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
@@ -11,11 +12,13 @@ import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
+import { createIgnoredSettings, setAmong } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
 import type { ChatModel, ProviderError, SpeechToText, TextToSpeech } from './ports.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
+import { withPronunciations } from './tts/pronunciation.js';
 import { createReplies } from './replies.js';
 import { createSpeech, meterTts } from './speech.js';
 import { createChatHistory } from './chat-history.js';
@@ -47,7 +50,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const turns: TranscriptTurn[] = [];
   const tone = createToneDetector(call.voicemail.action);
   const setup = setupOf(deps, call);
-  const settings = call.settings ?? {};
+  const { ignored, ...options } = optionsOf(deps, call);
   let stopped = false;
   let frames = 0;
   let billedSttSeconds = 0;
@@ -61,15 +64,15 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   });
   const { dispatch } = session;
   const speech = createSpeech({
-    voice: meterTts(deps.voice, usage),
-    options: { voice: call.voice, language: call.language, settings },
+    voice: withPronunciations(meterTts(deps.voice, usage), call.settings?.pronunciations),
+    options: options.tts,
     sink,
     dispatch,
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
     stt: deps.stt,
-    options: { language: call.language, settings },
+    options: options.stt,
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
     dispatch(what) {
@@ -82,6 +85,8 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const replies = createReplies({
     deps,
     call,
+    ttsOptions: options.tts,
+    onIgnored: ignored.add,
     sink,
     history,
     usage,
@@ -98,6 +103,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     caller,
     replies,
     prepared: deps.prepared,
+    ttsOptions: options.tts,
     storeTurn,
     itemFailed,
   });
@@ -149,10 +155,21 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
         ...conclusion,
         usage: usageSoFar(),
         ...answeredByInResult(session.state()),
+        ...ignored.inResult(),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };
     },
   };
+}
+
+/** The options of the call's providers, with the agent's settings. */
+function optionsOf({ stt, turnTaking }: PipelineSessionDeps, { voice, language, settings = {} }: EngineCall) {
+  const ignored = createIgnoredSettings();
+  ignored.add(setAmong(settings, ['noiseReduction', 'vadThreshold']));
+  if (settings.endOfTurnSilenceMs !== undefined && !stt.detectsEndOfTurn)
+    turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
+  const ofAgent = { settings, onIgnored: ignored.add };
+  return { ignored, stt: { language, ...ofAgent }, tts: { voice, language, ...ofAgent } };
 }
 
 function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessionDeps, call: EngineCall): SessionSetup {
@@ -170,7 +187,8 @@ function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessio
     },
   };
   return {
-    policy,
+    policy: withAgentSettings(policy, call.settings ?? {}),
+    ...openingOf(call),
     capabilities: { endsTurns: stt.detectsEndOfTurn ? 'engine' : 'session' },
     voicemail: { action: call.voicemail.action, hasMessage: call.voicemail.message !== undefined },
     isInbound: call.direction === 'inbound',

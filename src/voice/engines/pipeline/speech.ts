@@ -100,7 +100,8 @@ export function createSpeech(p: {
       for (const { utterance } of live.values()) utterance.sendReady();
     },
     end: (itemId: string) => p.sink.endItem(itemId),
-    close({ itemId, playedMs, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): void {
+    /** @returns the words that were heard */
+    close({ itemId, playedMs, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): string {
       const item = live.get(itemId);
       live.delete(itemId);
       waiting.delete(itemId);
@@ -109,6 +110,7 @@ export function createSpeech(p: {
       item?.onClosed?.(text, complete);
       const endMs = startMs + Math.max(1, Math.round(playedMs));
       p.dispatch({ type: 'item_words', itemId, text, complete, startMs, endMs });
+      return text;
     },
     /** Drops an item whose audio was never sent to the caller. */
     forget(itemId: string): void {

@@ -1,7 +1,9 @@
 import type { Logger } from '../../../platform/telemetry/logger.js';
+import { firstMessageOf } from '../../session/settings/first-message.js';
 import { fillParameters } from '../../session/prompt.js';
 import type { FixedPhrase, SessionCommand } from '../../session/reducer/commands.js';
 import { spacedDigits } from '../../session/reducer/dtmf.js';
+import type { ReplyTask } from '../../session/reducer/kinds.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { ONE_MOMENT, SILENT_GOODBYE, SORRY, type OfflinePhrase, type OfflinePhrases } from '../offline-phrases.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
@@ -63,7 +65,8 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
       const pressed = digits && `[The other person pressed these keys on the phone: ${spacedDigits(digits)}]`;
       link.send(pressed === undefined ? textItem('system', text) : textItem('user', pressed));
     },
-    request_reply: ({ replyId }) => responses.request({ kind: 'reply', id: replyId, ...tools.onReplyBegin(replyId) }),
+    request_reply: ({ replyId, task }) =>
+      responses.request({ kind: 'reply', id: replyId, ...tools.onReplyBegin(replyId), ...firstWords(p.call, task) }),
     cancel_reply({ replyId }) {
       tools.onReplyCanceled();
       responses.cancel(replyId);
@@ -93,6 +96,16 @@ function sayByModel({ call, link, responses, dispatch }: PerformerDeps, { itemId
   }
   link.send(textItem('system', task));
   return responses.request({ kind: 'phrase', id: itemId });
+}
+
+/** The request that the model says the agent's first message and nothing else. */
+function firstWords(call: EngineCall, task: ReplyTask): { instructions?: string; withoutTools?: true } {
+  const message = task === 'introduce' ? firstMessageOf(call)?.replace(/[⟦⟧]/g, '') : undefined;
+  if (message === undefined) return {};
+  return {
+    instructions: `Say exactly the following, word for word, and nothing else: ⟦${message}⟧`,
+    withoutTools: true,
+  };
 }
 
 function messageTask({ voicemail, inputParameters }: EngineCall): string {

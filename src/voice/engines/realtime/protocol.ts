@@ -119,8 +119,14 @@ interface AutoReply {
 }
 
 export type TurnDetectionSettings =
-  | (AutoReply & { type: 'server_vad'; prefix_padding_ms: number; silence_duration_ms: number })
+  | (AutoReply & { type: 'server_vad'; prefix_padding_ms: number; silence_duration_ms: number; threshold?: number })
   | (AutoReply & { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' });
+
+/** Some models take one language, others a list. Some take a list of terms, others a prompt. */
+type TranscriptionSettings = ({ model: string; language: string } | { model: string; languages: string[] }) & {
+  keywords?: string[];
+  prompt?: string;
+};
 
 /** The settings with which a session starts. */
 export interface FullSessionSettings {
@@ -129,14 +135,17 @@ export interface FullSessionSettings {
   max_output_tokens: number;
   instructions: string;
   tools: FunctionTool[];
+  /** Only for models that reason. */
+  reasoning?: { effort: 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' };
   audio: {
     input: {
       format: TelephoneFormat;
-      /** Some models take one language, others a list. */
-      transcription?: { model: string; language: string } | { model: string; languages: string[] };
+      transcription?: TranscriptionSettings;
+      /** Null turns it off. */
+      noise_reduction?: { type: 'near_field' | 'far_field' } | null;
       turn_detection: TurnDetectionSettings;
     };
-    output: { format: TelephoneFormat; voice: string };
+    output: { format: TelephoneFormat; voice: string; speed?: number };
   };
 }
 
@@ -150,6 +159,13 @@ export type ConversationItem =
   | { type: 'message'; role: 'system' | 'user'; content: [{ type: 'input_text'; text: string }] }
   | { type: 'function_call_output'; call_id: string; output: string };
 
+interface ResponseRequest {
+  metadata: Record<string, string>;
+  tool_choice?: 'none';
+  /** Replace the session's instructions for this response. */
+  instructions?: string;
+}
+
 /** Messages to the provider. */
 export type ClientEvent =
   | { type: 'session.update'; event_id?: string; session: FullSessionSettings | ChangedSessionSettings }
@@ -157,7 +173,7 @@ export type ClientEvent =
   | { type: 'input_audio_buffer.commit' }
   | { type: 'conversation.item.create'; item: ConversationItem }
   | { type: 'conversation.item.truncate'; item_id: string; content_index: number; audio_end_ms: number }
-  | { type: 'response.create'; response: { metadata: Record<string, string>; tool_choice?: 'none' } }
+  | { type: 'response.create'; response: ResponseRequest }
   | { type: 'response.cancel'; response_id: string };
 
 /** Adds a text to the provider's conversation without speaking it. */

@@ -1,11 +1,12 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { EngineCall, TranscriptTurn } from '../port.js';
+import { transcriptionHints } from '../../models/transcription-hints.js';
 import { transcriptionLanguage } from '../../models/transcription-language.js';
 import { emptyValues } from '../../results/extraction.js';
 import { buildPrompt } from '../../session/prompt.js';
 import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
 import { MAX_SPEECH_TOKENS } from '../../session/speech-limits.js';
-import { findVoice } from '../voices.js';
+import { noiseReduction, sessionChoice, spokenHints, voiceChoice, type CallSettings } from './agent-choice.js';
 import type { ChangedSessionSettings, FullSessionSettings, TurnDetectionSettings } from './protocol.js';
 
 /** Audio before the start of speech that the provider includes in a turn, in ms. */
@@ -25,7 +26,7 @@ export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
  * interruption, because the session before it was replaced on purpose
  */
 export function buildSession(
-  settings: OpenAiRealtimeSettings,
+  settings: CallSettings,
   call: EngineCall,
   transcribes: boolean,
   resumed: { turns: readonly TranscriptTurn[]; unnoticed: boolean } | undefined,
@@ -37,22 +38,31 @@ export function buildSession(
     type: 'realtime',
     output_modalities: ['audio'],
     max_output_tokens: MAX_SPEECH_TOKENS,
-    instructions: buildPrompt(resumed === undefined ? call : { ...call, resume: { ...resumed, values } }),
+    instructions: buildPrompt(
+      resumed === undefined ? call : { ...call, resume: { ...resumed, values } },
+      spokenHints(call),
+    ),
     tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, parameters })),
+    ...sessionChoice(settings, call),
     audio: {
       input: {
         format: TELEPHONE,
-        ...(transcribes ? { transcription: { model, ...transcriptionLanguage(model, call.language) } } : {}),
+        ...(transcribes ? { transcription: transcriptionOf(model, call) } : {}),
+        ...noiseReduction(call),
         turn_detection: turnDetection(settings, true),
       },
-      output: { format: TELEPHONE, voice: findVoice(call.voice).openai },
+      output: { format: TELEPHONE, ...voiceChoice(call) },
     },
   };
 }
 
 /** The session update that lets the provider answer each turn without a request, or makes it only listen. */
-export function autoReplySettings(settings: OpenAiRealtimeSettings, answers: boolean): ChangedSessionSettings {
+export function autoReplySettings(settings: CallSettings, answers: boolean): ChangedSessionSettings {
   return { type: 'realtime', audio: { input: { turn_detection: turnDetection(settings, answers) } } };
+}
+
+function transcriptionOf(model: string, { language, settings = {} }: EngineCall) {
+  return { model, ...transcriptionLanguage(model, language), ...transcriptionHints(model, settings.keyterms) };
 }
 
 export function detectsMachines({ direction, voicemail }: EngineCall): boolean {
@@ -60,10 +70,17 @@ export function detectsMachines({ direction, voicemail }: EngineCall): boolean {
 }
 
 /** Settings of turn detection. The provider must not interrupt replies, because only we know how much was played. */
-function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answers: boolean): TurnDetectionSettings {
+function turnDetection({ turnDetection: chosen, vadThreshold }: CallSettings, answers: boolean): TurnDetectionSettings {
   const common = { create_response: answers, interrupt_response: false };
+  const threshold = vadThreshold === undefined ? {} : { threshold: vadThreshold };
   return chosen.type === 'server_vad'
-    ? { type: 'server_vad', prefix_padding_ms: PREFIX_MS, silence_duration_ms: chosen.silenceMs, ...common }
+    ? {
+        type: 'server_vad',
+        prefix_padding_ms: PREFIX_MS,
+        silence_duration_ms: chosen.silenceMs,
+        ...threshold,
+        ...common,
+      }
     : { type: 'semantic_vad', eagerness: chosen.eagerness, ...common };
 }
 

@@ -10,6 +10,8 @@ export interface Purpose {
   id: string;
   /** Whether the model must answer without calling a tool. */
   withoutTools?: boolean;
+  /** Replace the session's instructions for this response. */
+  instructions?: string;
 }
 
 interface Active {
@@ -155,7 +157,8 @@ export function createResponses(p: {
   };
 }
 
-function requestOf(key: string, { withoutTools }: Purpose): ClientEvent {
+function requestOf(key: string, { withoutTools, instructions }: Purpose): ClientEvent {
   const choice = withoutTools === true ? ({ tool_choice: 'none' } as const) : {};
-  return { type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } };
+  const words = instructions === undefined ? {} : { instructions };
+  return { type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice, ...words } };
 }

@@ -4,6 +4,7 @@ import type { ChatClient } from '../../models/chat-client.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { OfflinePhrases } from '../offline-phrases.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
+import { openingOf, withAgentSettings } from '../../session/settings/agent-policy.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { isIntroduced } from '../../session/prompt.js';
@@ -57,7 +58,8 @@ export const REALTIME_TIMINGS: RealtimeTimings = {
 };
 
 /** The session setup of the realtime engine: the provider detects turns and answers them. */
-export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDeps, call: EngineCall): SessionSetup {
+export function setupOf(deps: RealtimeSessionDeps, call: EngineCall): SessionSetup {
+  const { timings, silence: silenceTimeouts } = deps;
   const { silence, introduction, filler } = SESSION_POLICY;
   const policy: SessionPolicy = {
     ...SESSION_POLICY,
@@ -70,11 +72,23 @@ export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDe
   };
   const { action, message } = call.voicemail;
   return {
-    policy,
+    policy: withInterruptions(policy, deps, call),
+    ...openingOf(call),
     capabilities: { endsTurns: 'engine', startsReplies: 'provider' },
     voicemail: { action, hasMessage: message !== undefined },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
   };
+}
+
+/**
+ * The agent's settings about interruptions. The provider reports the end of voice after the silence that ends the turn, and
+ * the words only after the turn; with detection by meaning, it is not known how late it reports.
+ */
+function withInterruptions(policy: SessionPolicy, { settings }: RealtimeSessionDeps, call: EngineCall): SessionPolicy {
+  const { interruptionMinMs } = call.settings ?? {};
+  const { turnDetection } = settings;
+  if (interruptionMinMs === undefined || turnDetection.type !== 'server_vad') return policy;
+  return withAgentSettings(policy, { interruptionMinMs }, turnDetection.silenceMs);
 }

@@ -4,7 +4,9 @@ import { createSessionRecorder } from '../../session/session-recorder.js';
 import { isBusy, isClosing } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createUsageMeter } from '../engine-usage.js';
+import { createIgnoredSettings } from '../ignored-settings.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
+import { ignoredSettings, settingsOfCall } from './agent-choice.js';
 import { openProviderSide } from './provider-side.js';
 import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
 
@@ -14,8 +16,11 @@ const TICK_MS = 200;
 const NO_CALLER_WORDS = 'The other person’s words are missing, because the transcription model was rejected.';
 
 /** Runs one call with the provider's realtime session: turns its messages into events, and commands into messages. */
-export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall, sink: EngineSink) {
+export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCall, sink: EngineSink) {
+  const deps = { ...given, settings: settingsOfCall(given.settings, call) };
   const { timings } = deps;
+  const ignored = createIgnoredSettings();
+  ignored.add(ignoredSettings(deps.settings, call));
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const usage = createUsageMeter(deps.prices);
@@ -71,6 +76,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       ...conclusion,
       ...(misses ? { summary: `${conclusion.summary} ${NO_CALLER_WORDS}` } : {}),
       ...answeredByInResult(state()),
+      ...ignored.inResult(),
       usage: usageSoFar(),
       ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
     };

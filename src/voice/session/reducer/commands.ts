@@ -3,7 +3,7 @@ import type { FaultyPart, ReplyTimes } from './events.js';
 import type { ItemKind, ReplyTask, SessionTimer } from './kinds.js';
 
 /** Fixed sentences that need no LLM. */
-export type FixedPhrase = 'filler' | 'reprompt' | 'silence_goodbye' | 'apology' | 'voicemail_message';
+export type FixedPhrase = 'filler' | 'reprompt' | 'silence_goodbye' | 'apology' | 'voicemail_message' | 'first_message';
 
 /** Commands of the reducer, performed in order. */
 export type SessionCommand =

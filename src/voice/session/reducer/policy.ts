@@ -9,6 +9,15 @@ export interface SessionPolicy {
   bargeIn: {
     /** How long the caller must speak to interrupt, if our VAD decides. VAD needs 160 ms to detect any voice. */
     voiceMs: number;
+    /** Set if the agent's settings define an interruption. Then less than that is not answered. */
+    needs?: {
+      voiceMs?: number;
+      words?: number;
+      /** How much later than it happens the provider reports the end of voice. */
+      reportedAfterMs?: number;
+    };
+    /** Set to false if the agent waits for the caller after it was interrupted by a noise. */
+    resumesAfterNoise?: boolean;
   };
   introduction: {
     /** An introduction counts as heard when this much of it was played, or all of it. */

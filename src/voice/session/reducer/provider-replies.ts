@@ -1,10 +1,10 @@
-import { bargeIn } from './barge-in.js';
+import { bargeIn, isAside } from './barge-in.js';
 import { onClosingReplyOver } from './closing.js';
 import type { SessionEvent } from './events.js';
 import { armFiller, startReplyWait } from './filler.js';
 import { beginReply, cancelReply } from './replies.js';
 import { hasMoreThanReserve, budgetAt, chargeReplies } from './reply-budget.js';
-import { mustIntroduce } from './resume.js';
+import { mustIntroduce, saysFirstMessage } from './resume.js';
 import { resetSilence } from './silence.js';
 import {
   inOrder,
@@ -27,7 +27,8 @@ type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }
 /** Handles the end of a turn. The provider begins a reply without a request; if it must not, the reply is requested. */
 export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_over'>): SessionStep {
   const over = resetSilence(withoutVoice(state, atMs), atMs);
-  if (isClosing(over)) return [over, []];
+  const lengthMs = endMs - (state.turns.voice?.startMs ?? endMs);
+  if (isClosing(over) || isAside(over, lengthMs, undefined)) return [over, []];
   return inOrder(bargeIn(over, atMs), (next) => {
     const waiting = startReplyWait(next, { sinceMs: endMs, knownMs: atMs });
     return next.provider.mayReply ? awaitReply(waiting, atMs) : beginReply(waiting, atMs);
@@ -83,8 +84,8 @@ export function onProviderBack(state: SessionState, atMs: number): SessionStep {
 }
 
 /**
- * Updates whether the provider may reply without a request. It must not while the session is ending, or when few
- * replies are left.
+ * Updates whether the provider may reply without a request. It must not while the session is ending, when few replies are
+ * left, or if the agent's settings decide what is answered, and how.
  */
 export function updateAutoReply(state: SessionState, atMs: number): SessionStep {
   if (!providerStartsReplies(state) || state.stopped) return [state, []];
@@ -93,10 +94,20 @@ export function updateAutoReply(state: SessionState, atMs: number): SessionStep 
   const isScarce = provider.isScarce
     ? budgetAt(replies, policy, atMs) < 2 * (policy.reserve + 1)
     : !hasMoreThanReserve(replies, policy, atMs);
-  const mayReply = !isClosing(state) && !isScarce;
+  const mayReply = !isClosing(state) && !isScarce && !isDecidedBySettings(state);
   if (isScarce === provider.isScarce && mayReply === provider.mayReply) return [state, []];
   const next = { ...state, provider: { ...provider, isScarce, mayReply } };
   return [next, mayReply === provider.mayReply ? [] : [{ type: 'set_auto_reply', autoReplies: mayReply }]];
+}
+
+/**
+ * Whether short turns are not answered, or the agent must still say its first message. A turn that began before that
+ * message was heard is answered on request, because the provider may have ended it under the earlier settings.
+ */
+function isDecidedBySettings(state: SessionState): boolean {
+  const { opening, policy } = state.setup;
+  if (policy.bargeIn.needs?.voiceMs !== undefined || saysFirstMessage(state)) return true;
+  return opening?.hasMessage === true && !state.provider.mayReply && state.turns.isOpen;
 }
 
 function awaitReply(state: SessionState, atMs: number): SessionState {

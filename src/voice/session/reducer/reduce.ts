@@ -178,6 +178,7 @@ function onEventAfterStop(state: SessionState, event: SessionEvent): SessionStep
  */
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
   const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
+  if (state.setup.opening?.waitsForCaller === true && !state.introduction.heard) return [opened, []];
   if (providerStartsReplies(state)) return beginReply(opened, atMs);
   if (isClosing(opened)) return [opened, []];
   // If the caller is already speaking, reply to the caller instead of starting the conversation.
@@ -248,7 +249,8 @@ function onItemFailed(state: SessionState, event: EventOf<'item_failed'>): Sessi
   return inOrder(
     expected.some(({ id }) => id === itemId) ? dropExpected(state, itemId, kind, atMs) : state,
     (next) => onClosingItemFailed(next, itemId),
-    (next) => (kind === 'reprompt' ? closeForFault(next, event, atMs) : next),
+    // Only an introduction that is a fixed message is an item that can fail.
+    (next) => (kind === 'reprompt' || kind === 'introduction' ? closeForFault(next, event, atMs) : next),
   );
 }
 

@@ -1,10 +1,10 @@
 import type { SessionCommand } from './commands.js';
 import type { SessionEvent } from './events.js';
 import { armFiller, stopFiller } from './filler.js';
-import { clearPlayback } from './playback.js';
+import { clearPlayback, expectItem } from './playback.js';
 import type { ItemKind, ReplyTask } from './kinds.js';
 import { hasMoreThanReserve, hasBudget, budgetDueMs, chargeReplies } from './reply-budget.js';
-import { mustIntroduce } from './resume.js';
+import { mustIntroduce, saysFirstMessage } from './resume.js';
 import {
   inOrder,
   isAgentSpeaking,
@@ -46,7 +46,8 @@ export function beginReply(
 /** Requests a reply to words that may not be the whole turn. The reply is not played until it is confirmed. */
 export function beginEarlyReply(state: SessionState, heard: string, atMs: number): SessionStep {
   if (!hasMoreThanReserve(state.replies, state.setup.policy.replies, atMs)) return [state, []];
-  if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
+  if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state) || saysFirstMessage(state))
+    return [state, []];
   return requestReply({ ...state, task: 'answer' }, { confirmed: false, heard, atMs });
 }
 
@@ -72,6 +73,9 @@ function requestReply(
   state: SessionState,
   options: { confirmed: boolean; atMs: number; heard?: string; as?: ItemKind },
 ): SessionStep {
+  // A provider that starts replies says the message in a reply.
+  if (options.as === undefined && saysFirstMessage(state) && !providerStartsReplies(state))
+    return sayFirstMessage(state);
   const count = state.count + 1;
   const replyId = `reply-${count}`;
   const kind = options.as ?? (mustIntroduce(state) ? 'introduction' : 'reply');
@@ -82,6 +86,16 @@ function requestReply(
   return [
     { ...withoutAwaitedReply(state), count, reply, replies },
     [{ type: 'request_reply', replyId, task, confirmed: options.confirmed, ...heard }],
+  ];
+}
+
+/** Says the agent's first message. It needs no model, so no reply is charged. */
+function sayFirstMessage(state: SessionState): SessionStep {
+  const count = state.count + 1;
+  const itemId = `line-${count}`;
+  return [
+    expectItem({ ...without(state, 'waiting'), count }, itemId, 'introduction'),
+    [{ type: 'say', itemId, phrase: 'first_message', by: 'voice' }],
   ];
 }
 

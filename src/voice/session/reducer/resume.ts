@@ -25,6 +25,11 @@ export function mustIntroduce({ introduction, setup }: SessionState): boolean {
   return !introduction.heard && introduction.attempts < setup.policy.introduction.attempts;
 }
 
+/** Whether the next reply of the model is replaced by the message with which the agent introduces itself. */
+export function saysFirstMessage(state: SessionState): boolean {
+  return state.setup.opening?.hasMessage === true && mustIntroduce(state);
+}
+
 /**
  * Handles the end of an introduction. If the caller has hardly heard it, tells the model to introduce itself again, up
  * to the maximum number of introductions.

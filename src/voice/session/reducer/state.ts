@@ -23,6 +23,13 @@ export interface SessionSetup {
     completesDigits?: 'session' | 'engine';
   };
   voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
+  /** How the conversation begins, if the agent's settings say. */
+  opening?: {
+    /** Whether the agent waits until the caller has spoken. */
+    waitsForCaller?: boolean;
+    /** Whether the agent introduces itself with a fixed message, in place of words of the model. */
+    hasMessage?: boolean;
+  };
   /** Whether the call is inbound. Then the agent answers, so there is no answering machine. */
   isInbound?: boolean;
   /** Whether the call continues after its stream was lost. */

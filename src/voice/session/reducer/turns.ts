@@ -1,5 +1,5 @@
 import type { SessionEvent } from './events.js';
-import { bargeIn } from './barge-in.js';
+import { bargeInByWords, isAside } from './barge-in.js';
 import { dropDigits, isEnteringDigits } from './dtmf.js';
 import { startReplyWait, makeFillerDue, postponeFiller } from './filler.js';
 import { replyToNote, replyToTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
@@ -68,7 +68,7 @@ export function onVoiceEnded(state: SessionState, { atMs, streamMs }: EventOf<'v
 
 export function onWords(state: SessionState, event: EventOf<'words'>): SessionStep {
   return inOrder(resetSilence(withWords(state, event), event.atMs), (next) =>
-    next.turns.isOpen ? bargeIn(next, event.atMs) : next,
+    next.turns.isOpen ? bargeInByWords(next, event.atMs) : next,
   );
 }
 
@@ -138,10 +138,12 @@ export function endTurn(state: SessionState, text: string, atMs: number, how: Tu
       without(resetSilence(next, atMs), 'pendingNote'),
       [{ type: 'discard_turn' }, { type: 'store_turn', speaker: 'caller', ...turn }],
     ],
-    (heard) =>
-      isClosing(heard) || how.isAnswered === false
-        ? heard
-        : replyToTurn(startReplyWait(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs),
+    (heard) => {
+      if (isClosing(heard) || how.isAnswered === false) return heard;
+      if (isAside(heard, turn.endMs - turn.startMs, text))
+        return [heard, [{ type: 'add_to_history', from: 'caller', text }]];
+      return replyToTurn(startReplyWait(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs);
+    },
   );
 }
 
@@ -160,6 +162,8 @@ function endAsNoise(state: SessionState, atMs: number): SessionStep {
   const quiet: SessionStep = [withoutVoice(state), [{ type: 'discard_turn' }]];
   const isAnswered = isClosing(state) || isReplyRunning(state) || (isAgentSpeaking(state) && !isOnlyFiller(state));
   if (pendingNote === undefined || isAnswered) return quiet;
+  if (pendingNote === 'rest' && state.setup.policy.bargeIn.resumesAfterNoise === false)
+    return inOrder(quiet, (next) => without(next, 'pendingNote'));
   return inOrder(quiet, (next) => replyToNote(next, pendingNote === 'rest' ? NOISE : NOT_UNDERSTOOD, atMs));
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { decodeMulaw } from '../../../../src/voice/audio/mulaw.js';
+import { queryFault } from './deepgram-query';
 import { openLoopback, type Loopback } from './loopback';
 import { answerDeepgramLists, fakeLists, type FakeLists } from './provider-lists';
 
@@ -42,6 +43,8 @@ export interface FakeDeepgram extends Loopback {
   /** The URLs of all connections so far. */
   urls: URL[];
   authorizations: (string | undefined)[];
+  /** Why connections were rejected because of their parameters. */
+  invalid: string[];
   /** The types of the text messages that the client sent. */
   controls: string[];
   /** Number of connections that were closed because they were idle. */
@@ -137,9 +140,14 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
       if (!fake.hanging && !answerDeepgramLists(request, response, fake.lists)) response.writeHead(404).end();
     },
     rejectUpgrade({ url }) {
-      const { pathname, searchParams } = new URL(url ?? '', 'ws://fake');
-      const language = searchParams.get('language');
-      if (pathname === '/v1/listen' && language !== null && !LANGUAGES.includes(language)) return { status: 400 };
+      const asked = new URL(url ?? '', 'ws://fake');
+      const language = asked.searchParams.get('language');
+      if (asked.pathname === '/v1/listen' && language !== null && !LANGUAGES.includes(language)) return { status: 400 };
+      const invalid = queryFault(asked);
+      if (invalid !== undefined) {
+        fake.invalid.push(invalid);
+        return { status: 400 };
+      }
       const [next] = pending;
       if (next?.kind !== 'refuse') return undefined;
       pending.shift();
@@ -153,6 +161,7 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     faults: pending,
     urls: [],
     authorizations: [],
+    invalid: [],
     controls: [],
     idleCloses: 0,
     lists: fakeLists('stt-key', ['nova-3-general', 'nova-2-general', 'flux-general-en', 'flux-general-multi']),

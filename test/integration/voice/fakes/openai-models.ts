@@ -35,6 +35,8 @@ export function chatRejection(body: Record<string, unknown>): OpenAiRejection | 
     const message = `The model \`${model}\` does not exist or you do not have access to it.`;
     return invalid(message, null, 'model_not_found', 404);
   }
+  const wrongTemperature = temperatureRejection(model, body['temperature'], effort);
+  if (wrongTemperature !== undefined) return wrongTemperature;
   if (NEVER_REASON.test(model)) {
     // AAswordman/Operit issue 1048: also rejected with the value `none`.
     if (effort === undefined) return undefined;
@@ -45,6 +47,21 @@ export function chatRejection(body: Record<string, unknown>): OpenAiRejection | 
     return invalid(message, 'max_tokens', 'unsupported_parameter');
   }
   return REASON_BY_DEFAULT.test(model) ? effortRejection(model, effort, 'tools' in body) : undefined;
+}
+
+/**
+ * Models that reason accept another temperature than 1 only without reasoning, and older ones never. The message is that of
+ * diffbot/code-gpt-docs issue 445; range by `ChatCompletionCreateParams` of the npm package `openai` 7.57.0.
+ */
+export function temperatureRejection(model: string, value: unknown, effort?: string): OpenAiRejection | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number' || value < 0 || value > 2)
+    return invalid(`Invalid 'temperature': ${JSON.stringify(value)}.`, 'temperature', 'invalid_value');
+  if (NEVER_REASON.test(model) || value === 1) return undefined;
+  const isWithoutReasoning = effort === 'none' && !/^(o\d|gpt-5($|-))/.test(model);
+  if (isWithoutReasoning) return undefined;
+  const message = `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`;
+  return invalid(message, 'temperature', 'unsupported_value');
 }
 
 function effortRejection(model: string, effort: string | undefined, hasTools: boolean): OpenAiRejection | undefined {
@@ -72,16 +89,21 @@ export interface TranscriptionSettings {
   model?: string;
   language?: string;
   languages?: string[];
+  keywords?: string[];
+  prompt?: string;
 }
 
 /** Returns the error of a session update whose settings of the transcription OpenAI does not accept. */
 export function transcriptionFault(
-  { model = '', language, languages }: TranscriptionSettings,
+  { model = '', language, languages, keywords, prompt }: TranscriptionSettings,
   detectsTurns: boolean,
 ): { code: string; message: string; param: string } | undefined {
   const path = 'session.audio.input.transcription';
   const fault = (name: string, message: string) => ({ code: 'invalid_value', message, param: `${path}.${name}` });
   if (!TRANSCRIPTION_MODELS.test(model)) return fault('model', `Invalid value: '${model}'.`);
+  // Comments of `AudioTranscription.keywords` and `prompt`.
+  if (keywords !== undefined && !TAKES_LANGUAGES.test(model)) return fault('keywords', 'Keywords are not supported.');
+  if (prompt !== undefined && /diarize|realtime-whisper/.test(model)) return fault('prompt', 'Not supported.');
   // OpenAI's guide to gpt-transcribe replaces `language` by `languages`:
   // https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe
   if (language !== undefined && TAKES_LANGUAGES.test(model)) return fault('language', 'Use languages instead.');

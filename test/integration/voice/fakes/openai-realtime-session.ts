@@ -5,6 +5,7 @@ import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import type { ConversationItem } from '../../../../src/voice/engines/realtime/protocol.js';
 import type { ScriptedTurn } from '../engine-contract';
 import { transcriptionFault, type TranscriptionSettings } from './openai-models';
+import { settingsFault } from './openai-realtime-settings';
 import { functionCall, responseOf, USAGE, type FakeServerEvent } from './openai-realtime-events';
 
 /** Faults of the provider. A test may change them at any time. */
@@ -46,14 +47,16 @@ export interface ClientEvent {
   session?: {
     type?: string;
     instructions?: string;
+    reasoning?: { effort?: string };
     tools?: { name: string }[];
     audio?: {
       input?: {
         format?: { type?: string };
         turn_detection?: Record<string, unknown> | null;
         transcription?: TranscriptionSettings | null;
+        noise_reduction?: { type?: string } | null;
       };
-      output?: { format?: { type?: string }; voice?: string };
+      output?: { format?: { type?: string }; voice?: string; speed?: number };
     };
   };
   item?: { type: string; role?: string; output?: string; call_id?: string; content?: { text?: string }[] };
@@ -61,13 +64,14 @@ export interface ClientEvent {
   audio?: string;
   audio_end_ms?: number;
   content_index?: number;
-  response?: { metadata?: Record<string, string>; tool_choice?: string };
+  response?: { metadata?: Record<string, string>; tool_choice?: string; instructions?: string };
   response_id?: string;
 }
 
 export interface FakeSession {
   /** All events of the client except audio, in order. */
   readonly events: ClientEvent[];
+  readonly model: string;
   readonly instructions: () => string;
   readonly socket: WebSocket;
   send(event: object): void;
@@ -97,6 +101,7 @@ interface ActiveResponse {
 /** One session of the fake provider, on its socket. */
 export function openSession(p: {
   socket: WebSocket;
+  model: string;
   turns: ScriptedTurn[];
   nasty: Nastiness;
   later: (act: () => void, ms: number) => void;
@@ -175,6 +180,8 @@ export function openSession(p: {
     if (session?.type !== 'realtime' || beta || formats.some((type) => type !== undefined && type !== 'audio/pcmu')) {
       return fail('invalid_value', 'Invalid session', eventId);
     }
+    const invalid = settingsFault(session, p.model);
+    if (invalid !== undefined) return fail(invalid.code, invalid.message, eventId, invalid.param);
     const { transcription, turn_detection: detection } = session.audio?.input ?? {};
     if (transcription) {
       const fault = nasty.refusesTranscription
@@ -353,7 +360,7 @@ export function openSession(p: {
   socket.on('message', (data: Buffer) => onEvent(JSON.parse(data.toString('utf8')) as ClientEvent));
   socket.on('error', () => socket.terminate());
   send({ type: 'session.created', session: { type: 'realtime' } });
-  return { events, errors, socket, send, instructions: () => instructions };
+  return { events, errors, socket, model: p.model, send, instructions: () => instructions };
 }
 
 /** A tone of 300 Hz, loud enough to count as speech. */

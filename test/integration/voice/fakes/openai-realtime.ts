@@ -92,7 +92,8 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
   }
 
   function open(socket: WebSocket, { url = '' }: IncomingMessage): void {
-    const fault = realtimeModelFault(new URL(url, 'ws://fake').searchParams.get('model') ?? '');
+    const model = new URL(url, 'ws://fake').searchParams.get('model') ?? '';
+    const fault = realtimeModelFault(model);
     if (fault !== undefined) {
       const error = { type: 'invalid_request_error', ...fault, param: null, event_id: null };
       socket.send(JSON.stringify({ type: 'error', event_id: 'event_1', error }));
@@ -100,7 +101,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     }
     const turns = script;
     script = [];
-    sessions.push(openSession({ socket, turns, nasty, later }));
+    sessions.push(openSession({ socket, model, turns, nasty, later }));
   }
 
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

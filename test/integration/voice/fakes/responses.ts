@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ChatAnswer, FakeChat } from './chat-completions';
 import { bodyOf, openLoopback, passOn, type Loopback } from './loopback';
+import { temperatureRejection } from './openai-models';
 
 type Item =
   | { type?: 'message'; role: string; content: string }
@@ -139,6 +140,8 @@ function faultIn(body: Body): string | undefined {
   const unknown = Object.keys(body).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined) return `Unknown parameter: '${unknown}'.`;
   if (body['store'] !== false) return 'this service must not let the provider store conversations';
+  const settingFault = settingFaultIn(body);
+  if (settingFault !== undefined) return settingFault;
   const badTool = body.tools?.find(
     (tool) => tool.type !== 'function' || !tool.name || typeof tool.strict !== 'boolean',
   );
@@ -152,4 +155,18 @@ function faultIn(body: Body): string | undefined {
       return 'Invalid input: a message has no content.';
   }
   return undefined;
+}
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/**
+ * `ReasoningEffort` of the npm package `openai` 7.57.0. The message about models that do not reason is that of
+ * BoundaryML/baml pull request 2708.
+ */
+function settingFaultIn({ model, reasoning, temperature }: Body): string | undefined {
+  const { effort } = (reasoning ?? {}) as { effort?: string };
+  if (effort !== undefined && /^gpt-(3|4)/.test(String(model)))
+    return "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
+  if (effort !== undefined && !EFFORTS.includes(effort)) return `Invalid value: '${effort}'.`;
+  return temperatureRejection(String(model), temperature, effort)?.error.message;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openLoopback, type Loopback } from './loopback';
 
-const FIELDS = ['file', 'model', 'language', 'languages[]', 'response_format'];
+const FIELDS = ['file', 'model', 'language', 'languages[]', 'response_format', 'keywords[]', 'prompt'];
 /** Only these models take `languages`, which the SDK writes as `languages[]`; other servers reject or ignore it. */
 const TAKES_LANGUAGES = /^gpt-(live-)?transcribe/;
 const SAMPLE_RATE = 8_000;
@@ -77,7 +77,7 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
       fake.invalid.push(fault?.reason ?? 'no form');
       return reply(fault?.status ?? 400, JSON.stringify({ error: { message: fault?.reason } }));
     }
-    const fields = Object.fromEntries([...form].map(([name, value]) => [name, nameOf(value)]));
+    const fields = Object.fromEntries([...form.keys()].map((name) => [name, form.getAll(name).map(nameOf).join('|')]));
     const { authorization } = request.headers;
     fake.requests.push({ fields, seconds: pcm.length / SAMPLE_RATE, authorization });
     const scripted = fake.faults.shift();
@@ -141,12 +141,16 @@ function faultOf(
     return { status: 403, reason: 'the key is wrong' };
   if (form === undefined) return { status: 400, reason: 'the body is not a form' };
   const names = [...form.keys()];
-  const unknown = names.find((name, index) => !FIELDS.includes(name) || names.indexOf(name) !== index);
+  const unknown = names.find(
+    (name, index) => !FIELDS.includes(name) || (!name.endsWith('[]') && names.indexOf(name) !== index),
+  );
   if (unknown !== undefined) return { status: 400, reason: `the field ${unknown} is unknown or repeated` };
   if (typeof form.get('model') !== 'string') return { status: 400, reason: 'there is no model' };
   if (form.get('model') === 'unknown-model') return { status: 404, reason: 'the model is not installed' };
   const languageFault = languageFaultIn(form, rejectedLanguage);
   if (languageFault !== undefined) return { status: 400, reason: languageFault };
+  const hintsFault = hintsFaultIn(form);
+  if (hintsFault !== undefined) return { status: 400, reason: hintsFault };
   if (form.get('response_format') !== 'json') return { status: 400, reason: 'response_format is not json' };
   if (!nameOf(form.get('file')).endsWith('.wav')) return { status: 400, reason: 'the file has no extension' };
   if (pcm === undefined) return { status: 400, reason: 'the file is not a WAV file of telephone audio' };
@@ -162,6 +166,13 @@ function languageFaultIn(form: Form, rejectedLanguage: string | undefined): stri
   const language = nameOf(form.get(name));
   if (!/^[a-z]{2}$/.test(language)) return `${name} is not ISO-639-1`;
   return language === rejectedLanguage ? `Invalid value for '${name}': '${language}' is not supported.` : undefined;
+}
+
+/** `TranscriptionCreateParamsBase.keywords` and `prompt` of the npm package `openai` 7.57.0. */
+function hintsFaultIn(form: Form): string | undefined {
+  const model = nameOf(form.get('model'));
+  if (form.has('keywords[]') && !TAKES_LANGUAGES.test(model)) return 'the model does not take keywords';
+  return form.has('prompt') && /diarize/.test(model) ? 'the model does not take a prompt' : undefined;
 }
 
 function nameOf(value: unknown): string {

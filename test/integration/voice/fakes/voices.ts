@@ -23,6 +23,10 @@ export interface FakeVoice extends Loopback {
   refusals: number[];
   /** The texts that the fake was asked to speak, in order. */
   texts: string[];
+  /** The first message of each stream, or the body of each request. */
+  openings: Record<string, unknown>[];
+  /** Reasons for which messages were rejected. */
+  invalid: string[];
   urls: URL[];
   /** How long the fake waits before the first audio of a text. */
   delayMs: number;
@@ -40,6 +44,8 @@ function state(loopback: Loopback): FakeVoice {
     faultOf: () => undefined,
     refusals: [],
     texts: [],
+    openings: [],
+    invalid: [],
     urls: [],
     delayMs: 0,
     alignment: true,
@@ -75,14 +81,24 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
         fake.urls.push(new URL(request.url ?? '', 'ws://fake'));
         let speaking = Promise.resolve();
         socket.on('message', (data: Buffer) => {
-          const { text } = JSON.parse(data.toString('utf8')) as { text: string };
-          if (text === ' ') return;
+          const message = JSON.parse(data.toString('utf8')) as { text: string };
+          const { text } = message;
+          if (text === ' ') return begin(socket, message);
           if (text === '') speaking = speaking.then(() => finish(socket));
           else speaking = speaking.then(() => speak(socket, text));
         });
       },
     }),
   );
+
+  function begin(socket: WebSocket, message: object): void {
+    fake.openings.push({ ...message });
+    const reason = openingFault(message);
+    if (reason === undefined) return;
+    fake.invalid.push(reason);
+    socket.send(JSON.stringify({ message: reason, error: 'input_validation_error', code: 1008 }));
+    socket.close(1008, 'input_validation_error');
+  }
 
   async function speak(socket: WebSocket, text: string): Promise<void> {
     fake.texts.push(text.trim());
@@ -123,7 +139,14 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
       onRequest(request, response) {
         if (!fake.hanging && answerOpenAiLists(request, response, fake.lists)) return;
         fake.urls.push(new URL(request.url ?? '', 'http://fake'));
-        void bodyOf(request).then((body) => speak(String(body['input']), response));
+        void bodyOf(request).then((body) => {
+          fake.openings.push(body);
+          const reason = speechFault(body);
+          if (reason === undefined) return speak(String(body['input']), response);
+          fake.invalid.push(reason);
+          response.writeHead(400, { 'content-type': 'application/json' });
+          return void response.end(JSON.stringify({ error: { message: reason } }));
+        });
       },
     }),
   );
@@ -154,4 +177,23 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
   }
 
   return fake;
+}
+
+/**
+ * Says why the first message of a stream is invalid. Names: `InitializeConnection` and `RealtimeVoiceSettings` in
+ * `serialization/types` of `@elevenlabs/elevenlabs-js` 2.73.0; the range of `speed` is in `api/types` there.
+ */
+function openingFault(message: object): string | undefined {
+  const { text, voice_settings: settings = {}, ...rest } = message as { text: string; voice_settings?: object };
+  const { speed = 1, ...others } = settings as { speed?: unknown };
+  const unknown = Object.keys({ ...rest, ...others })[0];
+  if (unknown !== undefined) return `unknown field ${unknown} after ${text.length} characters`;
+  return typeof speed === 'number' && speed >= 0.7 && speed <= 1.2 ? undefined : `speed is ${String(speed)}`;
+}
+
+/** Says why a request is invalid: `SpeechCreateParams` of the npm package `openai` 7.57.0. */
+function speechFault({ speed = 1, ...body }: Record<string, unknown>): string | undefined {
+  const unknown = Object.keys(body).find((name) => !['model', 'voice', 'input', 'response_format'].includes(name));
+  if (unknown !== undefined) return `unknown field ${unknown}`;
+  return typeof speed === 'number' && speed >= 0.25 && speed <= 4 ? undefined : `speed is ${String(speed)}`;
 }

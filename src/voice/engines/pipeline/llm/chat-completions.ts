@@ -1,4 +1,4 @@
-import type { Dispatcher, Response } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
@@ -7,6 +7,7 @@ import { createRequestParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
+import { createModelChoices } from './model-choice.js';
 import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
 
 /** How long a stream may send no event before the request fails, in ms. */
@@ -45,19 +46,10 @@ export function createChatModel(
   deps: { dispatcher: Dispatcher; timeoutMs?: number },
 ): ChatModel {
   const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
-  const parameters = createRequestParameters(account, MAX_REPLY_TOKENS);
-
-  async function post(body: Omit<ChatRequest, 'model'>, signal: AbortSignal): Promise<Response> {
-    const response = await parameters.send((fields) => request({ model: account.model, ...fields, ...body }, signal));
-    return accepted(response);
-  }
-
-  function request(body: object, signal: AbortSignal): Promise<Response> {
-    return postToModel({ account, path: '/chat/completions', body, signal, dispatcher: deps.dispatcher });
-  }
+  const choices = createModelChoices(account, (choice) => createRequestParameters(choice, MAX_REPLY_TOKENS));
 
   return {
-    async *stream({ messages, tools, mayCallTools, signal }) {
+    async *stream({ messages, tools, mayCallTools, settings = {}, onIgnored, signal }) {
       const watch = watchSilence(signal, timeoutMs);
       const requests: ToolRequest[] = [];
       let finished = false;
@@ -70,7 +62,15 @@ export function createChatModel(
           ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
           ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
         };
-        const response = await post(body, watch.signal);
+        const post = (fields: object) =>
+          postToModel({
+            account,
+            path: '/chat/completions',
+            body: { ...fields, ...body },
+            signal: watch.signal,
+            dispatcher: deps.dispatcher,
+          });
+        const response = await accepted(await choices.send(settings, post, onIgnored));
         for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
           watch.alive();
           if (data === '[DONE]') {

@@ -2,11 +2,12 @@ import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
-import { reasoningEfforts } from '../../../models/reasoning-effort.js';
+import { createResponsesParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
 import { LLM_TIMEOUT_MS } from './chat-completions.js';
+import { createModelChoices } from './model-choice.js';
 import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
 
 const usage = z
@@ -54,6 +55,7 @@ export interface ResponsesRequest {
   store: false;
   max_output_tokens: number;
   reasoning?: { effort: string };
+  temperature?: number;
   tools?: ResponsesTool[];
   tool_choice?: 'none';
 }
@@ -77,28 +79,31 @@ export function createResponsesModel(
   deps: { dispatcher: Dispatcher; timeoutMs?: number },
 ): ChatModel {
   const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
-  const [effort] = reasoningEfforts(account);
+  const choices = createModelChoices(account, (choice) => createResponsesParameters(choice, MAX_REPLY_TOKENS));
   return {
-    async *stream({ messages, tools, mayCallTools, signal }) {
+    async *stream({ messages, tools, mayCallTools, settings = {}, onIgnored, signal }) {
       const watch = watchSilence(signal, timeoutMs);
       const requests: ToolRequest[] = [];
       let isFinished = false;
       let characters = 0;
       try {
-        const body: ResponsesRequest = {
-          model: account.model,
+        const body: Omit<ResponsesRequest, 'model' | 'max_output_tokens'> = {
           input: messages.flatMap(inputItems),
           stream: true,
           // The provider must not keep conversations.
           store: false,
-          max_output_tokens: MAX_REPLY_TOKENS,
-          ...(effort === undefined ? {} : { reasoning: { effort } }),
           ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
           ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
         };
-        const response = await accepted(
-          await postToModel({ account, path: '/responses', body, signal: watch.signal, dispatcher: deps.dispatcher }),
-        );
+        const post = (fields: object) =>
+          postToModel({
+            account,
+            path: '/responses',
+            body: { ...fields, ...body },
+            signal: watch.signal,
+            dispatcher: deps.dispatcher,
+          });
+        const response = await accepted(await choices.send(settings, post, onIgnored));
         for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
           watch.alive();
           if (data === '[DONE]') break;

@@ -1,4 +1,4 @@
-import { withoutTrailing } from '../../../../kernel/text.js';
+import { byteCount, withoutTrailing } from '../../../../kernel/text.js';
 
 export interface DeepgramAccount {
   /** `wss://…` of Deepgram or of a compatible server. */
@@ -12,10 +12,29 @@ export interface DeepgramAccount {
 export type ListenQuery = { model: string; encoding: 'mulaw'; sample_rate: '8000' };
 
 /** The URL of a stream of 8 kHz mu-law. */
-export function listenUrl(account: DeepgramAccount, path: string, parameters: Record<string, string>): string {
+export function listenUrl(
+  account: DeepgramAccount,
+  path: string,
+  parameters: Record<string, string | string[]>,
+): string {
   const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
   const common: ListenQuery = { model: account.model, encoding: 'mulaw', sample_rate: '8000' };
   const all = { ...common, ...parameters };
-  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(all)) {
+    // Several terms are sent as several parameters of the same name.
+    for (const each of Array.isArray(value) ? value : [value]) url.searchParams.append(name, each);
+  }
   return url.href;
+}
+
+/**
+ * The provider rejects a stream with terms of more than 500 tokens (https://developers.deepgram.com/docs/keyterm). Names and
+ * codes have about two bytes per token (deepgram/deepgram-python-sdk#503). Terms beyond that are left out.
+ */
+const MAX_TERM_BYTES = 1_000;
+
+/** The first terms that the provider accepts together. */
+export function acceptedTerms(terms: readonly string[]): string[] {
+  let bytes = 0;
+  return terms.filter((term) => (bytes += byteCount(term)) <= MAX_TERM_BYTES);
 }

@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import { MULAW_SILENCE } from '../../../audio/mulaw.js';
+import { clamp } from '../../../models/clamp.js';
+import { setAmong } from '../../ignored-settings.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type SttEvents, type SttStream, type SpeechToText } from '../ports.js';
-import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
+import { ProviderError, type SttEvents, type SttOptions, type SttStream, type SpeechToText } from '../ports.js';
+import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
  * After this time without audio, a little silence is sent to keep the stream open, because the protocol has no
  * keep-alive message.
  */
 const KEEP_ALIVE_MS = 4_000;
+/**
+ * The ranges of `ListenV2EotTimeoutMs` and `ListenV2EotThreshold` in `@deepgram/sdk` 5.13.0. There, a confidence of 1 turns
+ * the detection off, so 0.9 is the highest.
+ */
+const TIMEOUT_MS = [500, 60_000] as const;
+const CONFIDENCE = [0.5, 0.9] as const;
 const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);
 
 /** The parameters of `/v2/listen`, besides those that both protocols have in common. */
@@ -17,6 +25,7 @@ export type FluxQuery = {
   eager_eot_threshold: string;
   eot_timeout_ms: string;
   language_hint?: string;
+  keyterm?: string[];
 };
 
 export type FluxMessage = { type: 'ForceEndTurn' | 'CloseStream' };
@@ -33,15 +42,16 @@ export type SentTurnInfo = z.input<typeof turnInfo>;
 
 /** STT with Flux models on `/v2/listen`. They report a probable end of turn, its retraction, and the final end. */
 export function createFluxStt(account: DeepgramAccount): SpeechToText {
-  return { detectsEndOfTurn: true, open: ({ language }, events) => openStream(account, language, events) };
+  return { detectsEndOfTurn: true, open: (options, events) => openStream(account, options, events) };
 }
 
-function openStream(account: DeepgramAccount, language: string, events: SttEvents): SttStream {
+function openStream(account: DeepgramAccount, options: SttOptions, events: SttEvents): SttStream {
+  options.onIgnored?.(setAmong(options.settings, ['endOfTurnEagerness']));
   const turns = createTurnReader(events);
   let lastSentAt = performance.now();
   const socket = openProviderSocket({
     part: 'recogniser',
-    url: buildUrl(account, language),
+    url: buildUrl(account, options),
     headers: { authorization: `Token ${account.apiKey}` },
     onMessage: read,
     onLost(error) {
@@ -81,12 +91,14 @@ function openStream(account: DeepgramAccount, language: string, events: SttEvent
   return { push: send, finalize, discardTurn: () => turns.discardTurn() && finalize(), close };
 }
 
-function buildUrl(account: DeepgramAccount, language: string): string {
+function buildUrl(account: DeepgramAccount, { language, settings }: SttOptions): string {
+  const { endOfTurnConfidence = 0.7, endOfTurnSilenceMs = 5_000, keyterms = [] } = settings;
   const query: FluxQuery = {
-    eot_threshold: '0.7',
+    eot_threshold: String(clamp(endOfTurnConfidence, CONFIDENCE)),
     eager_eot_threshold: '0.5',
-    eot_timeout_ms: '5000',
+    eot_timeout_ms: String(clamp(endOfTurnSilenceMs, TIMEOUT_MS)),
     ...(account.model.endsWith('-multi') ? { language_hint: language.split('-')[0] ?? language } : {}),
+    ...(keyterms.length > 0 ? { keyterm: acceptedTerms(keyterms) } : {}),
   };
   return listenUrl(account, '/v2/listen', query);
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type SpeechToText } from '../ports.js';
-import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
+import { setAmong } from '../../ignored-settings.js';
+import { ProviderError, type SpeechToText, type SttOptions } from '../ports.js';
+import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
  * Interval of keep-alive messages. It must be below 10 s, because the provider closes a stream that is silent for that
@@ -17,6 +18,15 @@ const REGIONS: Readonly<Record<string, string>> = {
   'pt-BR': 'pt-BR',
 };
 
+/** Pause after which the words so far are reported as final. A shorter silence that ends the turn shortens it, too. */
+const PAUSE_MS = 300;
+/**
+ * Shortest time without words after which the provider reports the end of the utterance. It cannot be shorter, because
+ * the provider finds these gaps in interim results, which it sends once a second
+ * (https://developers.deepgram.com/docs/utterance-end).
+ */
+const UTTERANCE_END_MS = 1_000;
+
 const BYTES_PER_SECOND = 8_000;
 
 /** The parameters of `/v1/listen`, besides those that both protocols have in common. */
@@ -26,6 +36,9 @@ export type NovaQuery = {
   smart_format: 'true';
   endpointing: string;
   utterance_end_ms: string;
+  /** Terms for Nova-3; older models have `keywords`, which Nova-3 rejects. */
+  keyterm?: string[];
+  keywords?: string[];
 };
 
 export type NovaMessage = { type: 'KeepAlive' | 'Finalize' | 'CloseStream' };
@@ -47,22 +60,16 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
   return {
     detectsEndOfTurn: false,
 
-    open({ language }, events) {
+    open(options, events) {
+      options.onIgnored?.(setAmong(options.settings, ['endOfTurnEagerness', 'endOfTurnConfidence']));
       let finals: string[] = [];
       let mayHaveEnded = false;
       let lastSentAt = performance.now();
       let sentSeconds = 0;
       let forgottenSeconds = 0;
-      const query: NovaQuery = {
-        language: REGIONS[language] ?? language.split('-')[0] ?? language,
-        interim_results: 'true',
-        smart_format: 'true',
-        endpointing: '300',
-        utterance_end_ms: '1000',
-      };
       const socket = openProviderSocket({
         part: 'recogniser',
-        url: listenUrl(account, '/v1/listen', query),
+        url: listenUrl(account, '/v1/listen', queryOf(account.model, options)),
         headers: { authorization: `Token ${account.apiKey}` },
         onMessage: read,
         onLost(error) {
@@ -140,4 +147,23 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
       return { push, finalize: () => send({ type: 'Finalize' }), discardTurn, close };
     },
   };
+}
+
+function queryOf(model: string, { language, settings }: SttOptions): NovaQuery {
+  const { endOfTurnSilenceMs: silenceMs = PAUSE_MS, keyterms = [] } = settings;
+  return {
+    language: REGIONS[language] ?? language.split('-')[0] ?? language,
+    interim_results: 'true',
+    smart_format: 'true',
+    endpointing: String(Math.min(PAUSE_MS, silenceMs)),
+    utterance_end_ms: String(Math.max(UTTERANCE_END_MS, silenceMs)),
+    ...termsOf(model, keyterms),
+  };
+}
+
+function termsOf(model: string, keyterms: readonly string[]): Pick<NovaQuery, 'keyterm' | 'keywords'> {
+  if (keyterms.length === 0) return {};
+  if (model.startsWith('nova-3')) return { keyterm: acceptedTerms(keyterms) };
+  // A colon would separate a keyword from its weight.
+  return { keywords: acceptedTerms(keyterms).map((term) => term.replaceAll(':', ' ')) };
 }

@@ -15,7 +15,9 @@ import {
   retryAfterOf,
 } from '../../../models/http-api.js';
 import { transcriptionLanguage } from '../../../models/transcription-language.js';
-import { ProviderError, type SpeechToText } from '../ports.js';
+import { transcriptionHints } from '../../../models/transcription-hints.js';
+import { setAmong } from '../../ignored-settings.js';
+import { ProviderError, type SpeechToText, type SttOptions } from '../ports.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
 
 interface TranscriptionAccount {
@@ -56,9 +58,9 @@ export function createOpenAiStt(
   }
 
   /** Sends the audio with the name of its language, or without it if the server rejects the name. */
-  async function postNamed(mulaw: Uint8Array, language: string, watch: Watch): Promise<Response> {
+  async function postNamed(mulaw: Uint8Array, { language, settings }: SttOptions, watch: Watch): Promise<Response> {
     const send = (name: string | undefined) => {
-      const body = formOf(account.model, mulaw, name);
+      const body = formOf(account.model, mulaw, name, settings.keyterms);
       return sendPatiently(() => post(body, watch.signal), watch);
     };
     if (unnamed.has(language)) return send(undefined);
@@ -70,11 +72,14 @@ export function createOpenAiStt(
     return second;
   }
 
-  const transcribe: Transcribe = async (mulaw, language, outer) => {
+  const transcribe: Transcribe = async (mulaw, options, outer) => {
+    const { settings, onIgnored } = options;
+    if (transcriptionHints(account.model, settings.keyterms) === undefined)
+      onIgnored?.(setAmong(settings, ['keyterms']));
     const watch = watchTime(outer, timeoutMs);
     let response: Response | undefined;
     try {
-      response = await postNamed(mulaw, language, watch);
+      response = await postNamed(mulaw, options, watch);
       if (response.ok) return await textOf(response);
       await response.body?.cancel();
       throw rejected(response);
@@ -113,14 +118,20 @@ function rejected({ status, headers }: Response): ProviderError {
 }
 
 /** Fields of OpenAI's transcription request; those of a model with `language` are known by self-hosted servers, too. */
-function formOf(model: string, mulaw: Uint8Array, language: string | undefined): FormData {
+function formOf(
+  model: string,
+  mulaw: Uint8Array,
+  language: string | undefined,
+  keyterms?: readonly string[],
+): FormData {
   const pcm = pcmBytes(decodeMulaw(mulaw));
   const header = wavHeader({ sampleRate: SAMPLE_RATE, channels: 1, dataBytes: pcm.length });
   const form = new FormData();
   // The format is recognized by the name's extension.
   form.append('file', new Blob([header, pcm], { type: 'audio/wav' }), 'speech.wav');
   form.append('model', model);
-  for (const [name, value] of Object.entries(language === undefined ? {} : transcriptionLanguage(model, language))) {
+  const named = language === undefined ? {} : transcriptionLanguage(model, language);
+  for (const [name, value] of Object.entries({ ...named, ...transcriptionHints(model, keyterms) })) {
     if (typeof value === 'string') form.append(name, value);
     // The SDK writes lists in this way.
     else for (const item of value) form.append(`${name}[]`, item);

@@ -1,11 +1,12 @@
 import { FRAME_MS } from '../../../audio/frame.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
-import { createTurnTaking } from '../../../session/turn-taking.js';
-import type { ProviderError, SpeechToText, SttEvents, SttStream } from '../ports.js';
+import { createTurnTaking, type TurnTaking } from '../../../session/turn-taking.js';
+import { setAmong } from '../../ignored-settings.js';
+import type { ProviderError, SpeechToText, SttEvents, SttOptions, SttStream } from '../ports.js';
 import { recordTurn, type TurnRecording } from './turn-recording.js';
 
 /** Transcribes one recording of 8 kHz mu-law. Throws a ProviderError; any error if the signal is aborted. */
-export type Transcribe = (mulaw: Uint8Array, language: string, signal: AbortSignal) => Promise<string>;
+export type Transcribe = (mulaw: Uint8Array, options: SttOptions, signal: AbortSignal) => Promise<string>;
 
 /** Audio kept from before the caller's voice is detected, so that the first sound is not lost: 400 ms. */
 const FRAMES_BEFORE = 20;
@@ -31,12 +32,20 @@ export function createUtteranceStt(deps: UtteranceSttDeps): SpeechToText {
     detectsEndOfTurn: true,
     wordsWithinMs: WORDS_WITHIN_MS,
     billsRequests: true,
-    open: ({ language }, events) => openStream(deps, language, events),
+    open: (options, events) => openStream(deps, options, events),
   };
 }
 
-function openStream({ transcribe, newDetector }: UtteranceSttDeps, language: string, events: SttEvents): SttStream {
-  const turnTaking = createTurnTaking(newDetector());
+/** Turn taking that ends turns as the agent's settings say. */
+function takeTurns(detector: VoiceActivityDetector, { settings, onIgnored }: SttOptions): TurnTaking {
+  onIgnored?.(setAmong(settings, ['endOfTurnEagerness', 'endOfTurnConfidence']));
+  const turnTaking = createTurnTaking(detector);
+  if (settings.endOfTurnSilenceMs !== undefined) turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
+  return turnTaking;
+}
+
+function openStream({ transcribe, newDetector }: UtteranceSttDeps, options: SttOptions, events: SttEvents): SttStream {
+  const turnTaking = takeTurns(newDetector(), options);
   let atMs = 0;
   let before: Uint8Array[] = [];
   /** The turn that the caller has not ended. */
@@ -48,7 +57,7 @@ function openStream({ transcribe, newDetector }: UtteranceSttDeps, language: str
 
   function startTurn(frames: readonly Uint8Array[]): TurnRecording {
     const started = recordTurn({
-      transcribe: (recorded, signal) => transcribe(Buffer.concat(recorded), language, signal),
+      transcribe: (recorded, signal) => transcribe(Buffer.concat(recorded), options, signal),
       onText: report,
       onBilled: (seconds) => events.onBilled?.(seconds),
       onFailed: lose,

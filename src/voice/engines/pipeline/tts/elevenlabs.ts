@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
+import { clamp } from '../../../models/clamp.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type TextToSpeech } from '../ports.js';
+import { ProviderError, type TextToSpeech, type TtsOptions } from '../ports.js';
 
 export interface ElevenLabsAccount {
   /** `wss://…` of ElevenLabs or of a compatible server. */
@@ -15,8 +16,14 @@ export interface ElevenLabsAccount {
 /** How long TTS may send no audio after it received text, in ms. */
 export const TTS_TIMEOUT_MS = 5_000;
 
+/** `RealtimeVoiceSettings.speed` in `@elevenlabs/elevenlabs-js` 2.73.0: from 0.7 to 1.2. */
+const SPEED = [0.7, 1.2] as const;
+
 /** The messages to `stream-input`: the first one, a sentence, and the end of the text. */
-export type StreamInputMessage = { text: ' ' } | { text: string; flush: true } | { text: '' };
+export type StreamInputMessage =
+  | { text: ' '; voice_settings?: { speed: number } }
+  | { text: string; flush: true }
+  | { text: '' };
 
 const answer = z.object({
   audio: z.string().nullish(),
@@ -32,20 +39,24 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
   const timeoutMs = options.timeoutMs ?? TTS_TIMEOUT_MS;
 
   return {
-    open({ voice, language }, events) {
+    open(options, events) {
+      const { speechSpeed } = options.settings;
       let over = false;
       let finished = false;
       let waiting: NodeJS.Timeout | undefined;
       const socket = openProviderSocket({
         part: 'voice',
-        url: buildUrl(account, voice, language),
+        url: buildUrl(account, options),
         headers: { 'xi-api-key': account.apiKey },
         onMessage: read,
         onClosed: done,
         onLost: lost,
       });
       const send = (message: StreamInputMessage) => socket.send(message);
-      send({ text: ' ' });
+      send({
+        text: ' ',
+        ...(speechSpeed === undefined ? {} : { voice_settings: { speed: clamp(speechSpeed, SPEED) } }),
+      });
 
       function read(message: Record<string, unknown>): void {
         if (over) return;
@@ -110,8 +121,9 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
   };
 }
 
-function buildUrl(account: ElevenLabsAccount, voice: string, language: string): string {
-  const path = `/v1/text-to-speech/${encodeURIComponent(account.voiceIdOf(voice))}/stream-input`;
+function buildUrl(account: ElevenLabsAccount, { voice, language, settings }: TtsOptions): string {
+  const voiceId = settings.voiceId ?? account.voiceIdOf(voice);
+  const path = `/v1/text-to-speech/${encodeURIComponent(voiceId)}/stream-input`;
   const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
   url.searchParams.set('model_id', account.model);
   url.searchParams.set('output_format', 'ulaw_8000');

@@ -2,8 +2,9 @@ import { fetch, type Dispatcher } from 'undici';
 import { encodeMulaw } from '../../../audio/mulaw.js';
 import { createDownsampler } from '../../../audio/resample.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
+import { clamp } from '../../../models/clamp.js';
 import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
-import { ProviderError, type TtsEvents, type TextToSpeech } from '../ports.js';
+import { ProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
 import { TTS_TIMEOUT_MS } from './elevenlabs.js';
 
 export interface SpeechAccount {
@@ -21,15 +22,19 @@ export interface OpenAiSpeechRequest {
   voice: string;
   input: string;
   response_format: 'pcm';
+  speed?: number;
 }
+
+/** `SpeechCreateParams.speed` in the npm package `openai` 7.57.0. */
+const SPEED = [0.25, 4] as const;
 
 /** The provider's `pcm` is 24 kHz, 16 bits, one channel. */
 const DOWN_BY = 3;
 const BYTES_PER_SECOND = 48_000;
 
 /** The most audio a text may have: 10 s plus 0.5 s per character. The slowest voices take 0.2 s per character. */
-function maxBytesFor(text: string): number {
-  return BYTES_PER_SECOND * (10 + text.length / 2);
+function maxBytesFor(text: string, speed: number): number {
+  return (BYTES_PER_SECOND * (10 + text.length / 2)) / Math.min(1, speed);
 }
 
 interface Sentence {
@@ -44,7 +49,12 @@ export function createOpenAiTts(
 ): TextToSpeech {
   const timeoutMs = deps.timeoutMs ?? TTS_TIMEOUT_MS;
 
-  async function* requestPcm(text: string, voice: string, controller: AbortController): AsyncGenerator<Uint8Array> {
+  async function* requestPcm(
+    text: string,
+    { voice, settings }: TtsOptions,
+    controller: AbortController,
+  ): AsyncGenerator<Uint8Array> {
+    const { voiceId = account.voiceIdOf(voice), speechSpeed } = settings;
     const give = () => controller.abort(new ProviderError('voice', `sent nothing for ${timeoutMs} ms`));
     let timer = setTimeout(give, timeoutMs);
     try {
@@ -53,9 +63,10 @@ export function createOpenAiTts(
         headers: { ...bearer(account.apiKey), 'content-type': 'application/json' },
         body: JSON.stringify({
           model: account.model,
-          voice: account.voiceIdOf(voice),
+          voice: voiceId,
           input: text,
           response_format: 'pcm',
+          ...(speechSpeed === undefined ? {} : { speed: clamp(speechSpeed, SPEED) }),
         } satisfies OpenAiSpeechRequest),
         signal: controller.signal,
         redirect: 'error',
@@ -72,7 +83,8 @@ export function createOpenAiTts(
         clearTimeout(timer);
         timer = setTimeout(give, timeoutMs);
         bytes += part.length;
-        if (bytes > maxBytesFor(text)) throw new ProviderError('voice', 'sent more than any reply needs');
+        if (bytes > maxBytesFor(text, clamp(speechSpeed ?? 1, SPEED)))
+          throw new ProviderError('voice', 'sent more than any reply needs');
         yield part;
       }
       if (bytes === 0) throw new ProviderError('voice', 'returned no audio');
@@ -84,7 +96,7 @@ export function createOpenAiTts(
   }
 
   return {
-    open({ voice }, events) {
+    open(options, events) {
       const controller = new AbortController();
       const sentences: Sentence[] = [];
       let speaking = false;
@@ -126,7 +138,7 @@ export function createOpenAiTts(
       return {
         say(text) {
           if (over) return;
-          sentences.push({ text, pcm: readAhead(requestPcm(text, voice, controller)) });
+          sentences.push({ text, pcm: readAhead(requestPcm(text, options, controller)) });
           void speakAll();
         },
         finish() {

@@ -1,0 +1,90 @@
+import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
+import { createOfflineEngine } from '../../../src/voice/engines/offline/index.js';
+import { CALL } from './support/contract-call';
+import { openEngineLine } from './support/engine-line';
+import { eventually } from './support/media-fixture';
+import { openPipeline, type PipelineHarness } from './support/pipeline-harness';
+import { placeRealtimeCall } from './support/realtime-call';
+
+const ANSWER_MS = 30_000;
+const FIRST_MESSAGE = 'Hello {{name}}, the AI assistant of Nginx speaking.';
+const SAID = 'Hello Ada, the AI assistant of Nginx speaking.';
+const inputParameters = { name: 'Ada' };
+
+describe('a call of the pipeline engine with settings of the agent', () => {
+  let pipeline: PipelineHarness;
+  let line: ReturnType<PipelineHarness['dial']>;
+  beforeAll(async () => {
+    pipeline = await openPipeline();
+    await pipeline.factory.warm();
+  });
+  afterEach(() => line.hangUp());
+  afterAll(() => pipeline.close());
+
+  function dial(settings: ConversationSettings): void {
+    line = pipeline.dial({ inputParameters, settings });
+  }
+
+  it('begins with the first message, which the model knows, and pronounces its words', async () => {
+    pipeline.stt.script(['Yes, please.']);
+    dial({
+      firstMessage: FIRST_MESSAGE,
+      pronunciations: [{ text: 'Nginx', spoken: 'engine X' }],
+      temperature: 0.4,
+      noiseReduction: 'off',
+    });
+    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+    expect(line.agentTurns()).toEqual([SAID]);
+    expect(pipeline.tts.texts).toContain('Hello Ada, the AI assistant of engine X speaking.');
+    expect(pipeline.chat.requests).toEqual([]);
+    line.say(await pipeline.speak('Yes, please.'));
+    await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
+    const [, ...messages] = pipeline.chat.requests.at(-1)?.messages ?? [];
+    expect(messages.map(({ role, content }) => [role, content])).toEqual([
+      ['user', '[The line is open. Begin to speak.]'],
+      ['assistant', SAID],
+      ['user', 'Yes, please.'],
+    ]);
+    expect((await line.hangUp()).ignoredSettings).toEqual(['noiseReduction']);
+  });
+
+  it('waits for a caller who is to speak first', async () => {
+    pipeline.stt.script(['Hello?']);
+    const before = pipeline.chat.requests.length;
+    dial({ firstSpeaker: 'caller' });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect([line.agentTurns(), pipeline.chat.requests.length]).toEqual([[], before]);
+    line.say(await pipeline.speak('Hello?'));
+    await eventually(() => line.agentTurns().length === 1, ANSWER_MS);
+    expect(line.callerTurns()).toEqual(['Hello?']);
+  });
+});
+
+describe('a call of the realtime engine with a first message', () => {
+  it('requests exactly this message, once', async () => {
+    const settings = { firstMessage: FIRST_MESSAGE };
+    const call = await placeRealtimeCall({ call: { inputParameters, settings } });
+    await call.greeted();
+    await call.ask('Yes, please.');
+    const requests = call
+      .sent('response.create')
+      .map(({ response }) => [response?.instructions, response?.tool_choice]);
+    await call.close();
+    expect(requests[0]).toEqual([`Say exactly the following, word for word, and nothing else: ⟦${SAID}⟧`, 'none']);
+    expect(requests.slice(1).every(([instructions]) => instructions === undefined)).toBe(true);
+  });
+});
+
+describe('a call of the demo engine with settings of the agent', () => {
+  it('begins with the first message, and reports the settings that it does not have', async () => {
+    const factory = createOfflineEngine();
+    await factory.warm();
+    const settings = { firstMessage: FIRST_MESSAGE, temperature: 0.4 };
+    const line = openEngineLine(factory.create(), { ...CALL, inputParameters, settings });
+    await eventually(() => line.agentTurns().length >= 1, ANSWER_MS);
+    const { ignoredSettings } = await line.hangUp();
+    await factory.close();
+    expect(line.agentTurns()[0]).toMatch(/^Hello Ada, the AI assistant of Nginx speaking\./);
+    expect(ignoredSettings).toEqual(['temperature']);
+  });
+});

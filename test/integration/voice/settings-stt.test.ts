@@ -1,0 +1,134 @@
+import { Agent } from 'undici';
+import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
+import { createSynthesizer } from '../../../src/voice/audio/flite.js';
+import { loadVoiceActivity } from '../../../src/voice/audio/voice-activity.js';
+import type { SttEvents } from '../../../src/voice/engines/pipeline/ports.js';
+import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
+import { createOpenAiStt } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
+import { silence, withoutSilence } from '../../support/spoken';
+import { openFakeDeepgram, type FakeDeepgram } from './fakes/deepgram';
+import { openFakeTranscriptions } from './fakes/transcriptions';
+import { eventually } from './support/media-fixture';
+
+const KEYTERMS = ['Callwright', 'Dr. Nguyen & Co'];
+
+function eventsOf(onText: (text: string) => void = () => undefined): SttEvents {
+  const nothing = () => undefined;
+  return {
+    onInterim: nothing,
+    onProbableEnd: nothing,
+    onTurnContinued: nothing,
+    onEnd: onText,
+    onActivity: nothing,
+    onLost: ({ message }) => onText(message),
+  };
+}
+
+describe('an agent’s settings on the wire to Deepgram', () => {
+  let fake: FakeDeepgram;
+  beforeEach(async () => {
+    fake = await openFakeDeepgram();
+  });
+  afterEach(() => fake.close());
+
+  /** Opens a stream. @returns its parameters, and the settings that were ignored */
+  async function open(model: string, settings: ConversationSettings, language = 'en-US') {
+    const ignored: string[] = [];
+    const stream = createDeepgramStt({ baseUrl: `ws://127.0.0.1:${fake.port}`, apiKey: 'stt-key', model }).open(
+      { language, settings, onIgnored: (names) => void ignored.push(...names) },
+      eventsOf(),
+    );
+    await eventually(() => fake.urls.length + fake.invalid.length > 0);
+    stream.close();
+    expect(fake.invalid).toEqual([]);
+    return { query: fake.urls.at(-1)?.searchParams ?? new URLSearchParams(), ignored };
+  }
+
+  it.each([
+    ['nova-3', 'keyterm'],
+    ['nova-2-phonecall', 'keywords'],
+    ['flux-general-en', 'keyterm'],
+  ])('names each term to %s in a parameter %s', async (model, parameter) => {
+    const { query } = await open(model, { keyterms: KEYTERMS });
+    expect(query.getAll(parameter)).toEqual(KEYTERMS);
+  });
+
+  it.each(['nova-3', 'flux-general-en'])('names only as many terms as %s accepts', async (model) => {
+    const { query } = await open(model, { keyterms: Array.from({ length: 100 }, (_, i) => `${i}`.padStart(50, 'x')) });
+    expect(query.getAll('keyterm').length).toBe(20);
+  });
+
+  it.each([
+    [undefined, '300', '1000'],
+    [200, '200', '1000'],
+    [700, '300', '1000'],
+    [2_500, '300', '2500'],
+  ])('asks Nova for pauses that fit a turn ended by %s ms of silence', async (endOfTurnSilenceMs, pause, end) => {
+    const { query } = await open('nova-3', endOfTurnSilenceMs === undefined ? {} : { endOfTurnSilenceMs });
+    expect([query.get('endpointing'), query.get('utterance_end_ms')]).toEqual([pause, end]);
+  });
+
+  it.each([
+    [{}, '0.7', '5000'],
+    [{ endOfTurnConfidence: 0.5, endOfTurnSilenceMs: 200 }, '0.5', '500'],
+    [{ endOfTurnConfidence: 0.9, endOfTurnSilenceMs: 3_000 }, '0.9', '3000'],
+    [{ endOfTurnConfidence: 1 }, '0.9', '5000'],
+  ])('asks Flux to end turns as %j says', async (settings, confidence, timeout) => {
+    const { query } = await open('flux-general-en', settings);
+    expect([query.get('eot_threshold'), query.get('eot_timeout_ms')]).toEqual([confidence, timeout]);
+  });
+
+  it('reports the settings that a model does not have', async () => {
+    const settings = { endOfTurnEagerness: 'low', endOfTurnConfidence: 0.8, keyterms: ['A'] } as const;
+    expect((await open('nova-3', settings)).ignored).toEqual(['endOfTurnEagerness', 'endOfTurnConfidence']);
+    expect((await open('flux-general-en', settings)).ignored).toEqual(['endOfTurnEagerness']);
+  });
+});
+
+describe('an agent’s settings on the wire to a transcription server', () => {
+  const dispatcher = new Agent();
+  const callers = createSynthesizer();
+  afterAll(async () => {
+    await dispatcher.destroy();
+    await callers.close();
+  });
+
+  async function transcribe(model: string, settings: ConversationSettings) {
+    const fake = await openFakeTranscriptions();
+    const newDetector = await loadVoiceActivity();
+    const ignored: string[] = [];
+    const ends: string[] = [];
+    fake.unscripted = 'Yes.';
+    const stream = createOpenAiStt(
+      { baseUrl: `http://127.0.0.1:${fake.port}/v1`, apiKey: '', model },
+      { dispatcher, newDetector },
+    ).open(
+      { language: 'en-US', settings, onIgnored: (names) => void ignored.push(...names) },
+      eventsOf((text) => void ends.push(text)),
+    );
+    const audio = Buffer.concat([withoutSilence(await callers.speak('Yes, of course.', 'rms')), silence(800)]);
+    for (let at = 0; at + 160 <= audio.length; at += 160) stream.push(audio.subarray(at, at + 160));
+    await eventually(() => fake.invalid.length > 0 || ends.length > 0 || fake.requests.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    stream.close();
+    await fake.close();
+    return { fields: fake.requests.at(-1)?.fields ?? {}, invalid: fake.invalid, ends, ignored: new Set(ignored) };
+  }
+
+  it.each([
+    ['gpt-transcribe', { 'keywords[]': KEYTERMS.join('|') }],
+    ['whisper-1', { prompt: KEYTERMS.join(', ') }],
+    ['gpt-4o-transcribe-diarize', {}],
+  ])('names terms to %s as it takes them', async (model, expected) => {
+    const { fields, invalid, ignored } = await transcribe(model, { keyterms: KEYTERMS });
+    const { 'keywords[]': keywords, prompt } = fields;
+    expect(invalid).toEqual([]);
+    expect({ 'keywords[]': keywords, prompt }).toEqual({ 'keywords[]': undefined, prompt: undefined, ...expected });
+    expect([...ignored]).toEqual(Object.keys(expected).length === 0 ? ['keyterms'] : []);
+  });
+
+  it('ends a turn after the silence that the agent names', async () => {
+    expect((await transcribe('whisper-1', { endOfTurnSilenceMs: 700 })).ends).toEqual(['Yes.']);
+    expect((await transcribe('whisper-1', { endOfTurnSilenceMs: 1_500 })).ends).toEqual([]);
+  });
+});
