@@ -1,5 +1,6 @@
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { RequestOwner } from '../audio/request-queue.js';
+import type { FailureReport } from '../models/failure-report.js';
 
 export type { AnsweredBy };
 
@@ -72,6 +73,16 @@ export interface TurnLatency {
   parts?: Record<string, number>;
 }
 
+/** The kind of provider at fault: STT, LLM (also a realtime model) or TTS. */
+export type ProviderPart = 'recogniser' | 'model' | 'voice';
+
+/** A failure of a provider during a call, without keys, phone numbers and words of the call. */
+export interface ProviderFailure extends FailureReport {
+  part: ProviderPart;
+  /** The failure in one sentence, such as `the language model provider responded with status 429`. */
+  what: string;
+}
+
 /** Provider usage of an engine for one call. */
 export interface EngineUsage {
   /** Counts as reported by the providers, such as `input_tokens` or `speech_seconds`. */
@@ -141,6 +152,8 @@ export interface EngineSink {
   storeLatency(latency: TurnLatency): void;
   /** Stores whether a person or a machine answered, so that another media process can continue the call. */
   storeAnsweredBy(who: AnsweredBy): void;
+  /** Logs a failure of a provider, and stores it for the call's timeline. The call may survive the failure. */
+  storeFailure(failure: ProviderFailure): void;
   /**
    * Runs one of the call's tools. Never rejects, and takes at most 15 s. Like `end`, `end_call` ends the call after the
    * queued audio has played.

@@ -1,5 +1,7 @@
-/** The kind of provider at fault: STT, LLM or TTS. */
-export type ProviderPart = 'recogniser' | 'model' | 'voice';
+import type { FailureReport } from '../../models/failure-report.js';
+import type { ProviderPart } from '../port.js';
+
+export type { ProviderPart };
 
 const PROVIDERS: Record<ProviderPart, string> = {
   recogniser: 'the speech-to-text provider',
@@ -21,6 +23,8 @@ export class ProviderError extends Error {
     readonly retryAfterMs?: number,
     /** Whether the provider did not begin the work, so that it bills nothing. */
     readonly isUnbilled = false,
+    /** The provider's own words about it, and its codes. */
+    readonly report: FailureReport = {},
   ) {
     super(`${PROVIDERS[part]} ${fault}`);
   }

@@ -9,7 +9,7 @@ import { createToolRounds } from '../../session/tool-rounds.js';
 import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
 import { listenToCaller } from './caller-side.js';
@@ -26,7 +26,12 @@ export interface PipelineSessionDeps {
   voice: TextToSpeech;
   turnTaking: TurnTaking;
   prepared: PreparedPhrases;
-  conclude(call: EngineCall, turns: readonly TranscriptTurn[], usage: UsageMeter): Promise<Conclusion>;
+  conclude(
+    call: EngineCall,
+    turns: readonly TranscriptTurn[],
+    usage: UsageMeter,
+    onFailure: (failure: ProviderFailure) => void,
+  ): Promise<Conclusion>;
   prices: EnginePrices;
   silence?: Partial<SilenceTimeouts>;
   sttTimeoutMs?: number;
@@ -59,12 +64,14 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     record: (event) => recorder?.record(event),
   });
   const { dispatch } = session;
+  const onFailure = reportTo(sink);
   const speech = createSpeech({
     voice: meterTts(deps.voice, usage),
     voiceName: call.voice,
     language: call.language,
     sink,
     dispatch,
+    onFailure,
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
@@ -77,6 +84,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch(what);
     },
     onBilled: (seconds) => (billedSttSeconds += seconds),
+    onFailure,
     onGone: onProviderGone,
   });
   const replies = createReplies({
@@ -89,6 +97,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     speech,
     toolRounds: createToolRounds(now),
     dispatch,
+    onFailure,
   });
   const perform = createPerformer({
     call,
@@ -144,7 +153,8 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch({ type: 'stopped' });
       caller.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
-      const [conclusion] = await Promise.all([deps.conclude(call, all, usage), replies.settled(LAST_USAGE_MS)]);
+      const concluding = deps.conclude(call, all, usage, (failure) => sink.storeFailure(failure));
+      const [conclusion] = await Promise.all([concluding, replies.settled(LAST_USAGE_MS)]);
       return {
         ...conclusion,
         usage: usageSoFar(),
@@ -153,6 +163,10 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       };
     },
   };
+}
+
+function reportTo(sink: EngineSink) {
+  return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
 }
 
 function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessionDeps, call: EngineCall): SessionSetup {

@@ -64,6 +64,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       withinMs,
       usage,
       logger: deps.logger,
+      onFailure: (failure) => sink.storeFailure(failure),
     });
     await counted;
     const misses = !provider.transcribes() && transcriptSoFar().some(({ speaker }) => speaker === 'caller');

@@ -49,7 +49,7 @@ export function createChatModel(
 
   async function post(body: Omit<ChatRequest, 'model'>, signal: AbortSignal): Promise<Response> {
     const response = await parameters.send((fields) => request({ model: account.model, ...fields, ...body }, signal));
-    return accepted(response);
+    return accepted(response, account, body);
   }
 
   function request(body: object, signal: AbortSignal): Promise<Response> {

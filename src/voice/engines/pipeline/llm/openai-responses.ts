@@ -7,7 +7,15 @@ import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
 import { LLM_TIMEOUT_MS } from './chat-completions.js';
-import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
+import {
+  accepted,
+  assertShort,
+  postToModel,
+  reportedFault,
+  toModelError,
+  watchSilence,
+  toModelUsage,
+} from './model-stream.js';
 
 const usage = z
   .object({
@@ -29,13 +37,13 @@ const finishedItem = z.object({
     arguments: z.unknown().optional(),
   }),
 });
+const reason = z.object({ code: z.string().nullish(), message: z.string().nullish() });
 const finished = z.object({
   response: z.object({
     usage: usage.nullish().catch(undefined),
-    error: z.object({ code: z.string().nullish() }).nullish(),
+    error: reason.nullish(),
   }),
 });
-const fault = z.object({ code: z.string().nullish() });
 const event = z.looseObject({ type: z.string() });
 
 /** The fields of the provider's events that are read, before they are decoded. */
@@ -43,7 +51,7 @@ export interface SentResponsesFields {
   delta: z.input<typeof delta>;
   finishedItem: z.input<typeof finishedItem>;
   finished: z.input<typeof finished>;
-  fault: z.input<typeof fault>;
+  fault: z.input<typeof reason>;
 }
 
 /** The request to `/responses`, with only the fields that the service sends. */
@@ -98,11 +106,13 @@ export function createResponsesModel(
         };
         const response = await accepted(
           await postToModel({ account, path: '/responses', body, signal: watch.signal, dispatcher: deps.dispatcher }),
+          account,
+          body,
         );
         for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
           watch.alive();
           if (data === '[DONE]') break;
-          const part = readEvent(JSON.parse(data), requests);
+          const part = readEvent(JSON.parse(data), requests, (fault) => reportedFault(response, account, fault, body));
           if (part === undefined) continue;
           isFinished = part === 'end' || part.kind === 'usage';
           if (part !== 'end' && 'text' in part) assertShort((characters += part.text.length));
@@ -125,7 +135,11 @@ export function createResponsesModel(
  * Reads one event. Collects complete tool calls in `requests`.
  * @returns a part of the reply; `end` after the last event if it has no usage; undefined for other events
  */
-function readEvent(data: unknown, requests: ToolRequest[]): ChatDelta | 'end' | undefined {
+function readEvent(
+  data: unknown,
+  requests: ToolRequest[],
+  errorOf: (fault: unknown) => ProviderError,
+): ChatDelta | 'end' | undefined {
   const { type } = event.parse(data);
   switch (type) {
     case 'response.output_text.delta':
@@ -147,16 +161,12 @@ function readEvent(data: unknown, requests: ToolRequest[]): ChatDelta | 'end' | 
       return counts ? { kind: 'usage', usage: counts } : 'end';
     }
     case 'response.failed':
-      throw reported(finished.parse(data).response.error?.code);
+      throw errorOf(finished.parse(data).response.error ?? {});
     case 'error':
-      throw reported(fault.parse(data).code);
+      throw errorOf(reason.parse(data));
     default:
       return undefined;
   }
-}
-
-function reported(code: string | null | undefined): ProviderError {
-  return new ProviderError('model', `reported ${(code ?? 'an error').slice(0, 40)}`);
 }
 
 /** Converts a message to input items. Each tool call and each result is a separate item. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MULAW_SILENCE } from '../../../audio/mulaw.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type SttEvents, type SttStream, type SpeechToText } from '../ports.js';
+import type { ProviderError, SttEvents, SttStream, SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -33,14 +33,23 @@ export type SentTurnInfo = z.input<typeof turnInfo>;
 
 /** STT with Flux models on `/v2/listen`. They report a probable end of turn, its retraction, and the final end. */
 export function createFluxStt(account: DeepgramAccount): SpeechToText {
-  return { detectsEndOfTurn: true, open: (language, events) => openStream(account, language, events) };
+  const deployment: Deployment = { endsTurns: true };
+  return { detectsEndOfTurn: true, open: (language, events) => openStream(account, deployment, language, events) };
 }
 
-function openStream(account: DeepgramAccount, language: string, events: SttEvents): SttStream {
+/** The provider's deployment, as far as it is known. */
+interface Deployment {
+  /** Whether it takes `ForceEndTurn`. An older self-hosted one reports an error and closes the stream. */
+  endsTurns: boolean;
+}
+
+function openStream(account: DeepgramAccount, deployment: Deployment, language: string, events: SttEvents): SttStream {
   const turns = createTurnReader(events);
   let lastSentAt = performance.now();
   const socket = openProviderSocket({
     part: 'recogniser',
+    provider: 'deepgram',
+    apiKey: account.apiKey,
     url: buildUrl(account, language),
     headers: { authorization: `Token ${account.apiKey}` },
     onMessage: read,
@@ -59,19 +68,22 @@ function openStream(account: DeepgramAccount, language: string, events: SttEvent
   }
 
   function read(message: Record<string, unknown>): void {
-    if (message['type'] === 'Error') return lose(`reported ${String(message['code']).slice(0, 40)}`);
+    if (message['type'] === 'Error') {
+      if (message['code'] === 'UNPARSABLE_CLIENT_MESSAGE') deployment.endsTurns = false;
+      return lose(socket.reportedError(message));
+    }
     events.onActivity();
     if (message['type'] !== 'TurnInfo') return undefined;
     const parsed = turnInfo.safeParse(message);
-    return parsed.success ? turns.read(parsed.data) : lose('sent invalid turn info');
+    return parsed.success ? turns.read(parsed.data) : lose(socket.errorOf('sent invalid turn info'));
   }
 
-  function lose(why: string): void {
+  function lose(error: ProviderError): void {
     close();
-    events.onLost(new ProviderError('recogniser', why));
+    events.onLost(error);
   }
 
-  const finalize = () => send({ type: 'ForceEndTurn' });
+  const finalize = () => (deployment.endsTurns ? send({ type: 'ForceEndTurn' }) : undefined);
 
   function close(): void {
     clearInterval(keepAliveTimer);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type SpeechToText } from '../ports.js';
+import type { SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -62,6 +62,8 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
       };
       const socket = openProviderSocket({
         part: 'recogniser',
+        provider: 'deepgram',
+        apiKey: account.apiKey,
         url: listenUrl(account, '/v1/listen', query),
         headers: { authorization: `Token ${account.apiKey}` },
         onMessage: read,
@@ -96,7 +98,7 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
         const parsed = results.safeParse(message);
         if (!parsed.success) {
           close();
-          return events.onLost(new ProviderError('recogniser', 'sent invalid results'));
+          return events.onLost(socket.errorOf('sent invalid results'));
         }
         events.onActivity();
         const { start, duration, is_final: isFinal, speech_final: isPause, channel } = parsed.data;

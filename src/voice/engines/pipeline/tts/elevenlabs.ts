@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type TextToSpeech } from '../ports.js';
+import type { ProviderError, TextToSpeech } from '../ports.js';
 
 export interface ElevenLabsAccount {
   /** `wss://…` of ElevenLabs or of a compatible server. */
@@ -18,10 +18,15 @@ export const TTS_TIMEOUT_MS = 5_000;
 /** The messages to `stream-input`: the first one, a sentence, and the end of the text. */
 export type StreamInputMessage = { text: ' ' } | { text: string; flush: true } | { text: '' };
 
+const alignment = z.object({ chars: z.array(z.string()).nullish() }).nullish();
+
 const answer = z.object({
   audio: z.string().nullish(),
   isFinal: z.boolean().nullish(),
-  alignment: z.object({ chars: z.array(z.string()).nullish() }).nullish(),
+  /** The characters of the text as it was sent. */
+  alignment,
+  /** The characters as they are spoken, such as `ten` for `10`. */
+  normalizedAlignment: alignment,
 });
 
 /** A message of `stream-input`, before it is decoded. */
@@ -35,9 +40,13 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
     open(voice, language, events) {
       let over = false;
       let finished = false;
+      let said = '';
       let waiting: NodeJS.Timeout | undefined;
       const socket = openProviderSocket({
         part: 'voice',
+        provider: 'elevenlabs',
+        apiKey: account.apiKey,
+        sentText: () => said,
         url: buildUrl(account, voice, language),
         headers: { 'xi-api-key': account.apiKey },
         onMessage: read,
@@ -49,18 +58,19 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
 
       function read(message: Record<string, unknown>): void {
         if (over) return;
-        if (message['error'] !== undefined || message['code'] !== undefined) {
-          return lose(`reported ${String(message['error'] ?? message['code']).slice(0, 40)}`);
+        if ((message['error'] ?? message['code'] ?? undefined) !== undefined) {
+          return lost(socket.reportedError(message));
         }
         const parsed = answer.safeParse(message);
         if (!parsed.success) return lose('sent an invalid message');
-        const { audio, isFinal, alignment } = parsed.data;
+        const { audio, isFinal } = parsed.data;
         if (audio) {
           // Before `finish`, the next text may take long to arrive, so stop the timeout.
           if (finished) expectAudio();
           else clearTimeout(waiting);
           events.onAudio(Buffer.from(audio, 'base64'));
-          if (alignment?.chars) events.onSpoken(alignment.chars.join(''));
+          const words = wordsIn(parsed.data);
+          if (words !== '') events.onSpoken(words);
         }
         if (isFinal === true) done();
       }
@@ -77,7 +87,7 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
       }
 
       function lose(why: string): void {
-        lost(new ProviderError('voice', why));
+        lost(socket.errorOf(why));
       }
 
       function lost(error: ProviderError): void {
@@ -96,6 +106,7 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
         say(text) {
           if (over) return;
           expectAudio();
+          said += `${text} `;
           send({ text: `${text} `, flush: true });
         },
         finish() {
@@ -110,6 +121,11 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
   };
 }
 
+/** The words of a message's audio. Either form may be missing, and both are about equally long. */
+function wordsIn({ alignment: sent, normalizedAlignment: spoken }: z.output<typeof answer>): string {
+  return (sent?.chars ?? spoken?.chars ?? []).join('');
+}
+
 function buildUrl(account: ElevenLabsAccount, voice: string, language: string): string {
   const path = `/v1/text-to-speech/${encodeURIComponent(account.voiceIdOf(voice))}/stream-input`;
   const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
@@ -117,6 +133,8 @@ function buildUrl(account: ElevenLabsAccount, voice: string, language: string): 
   url.searchParams.set('output_format', 'ulaw_8000');
   url.searchParams.set('auto_mode', 'true');
   url.searchParams.set('inactivity_timeout', '60');
+  // Without this, some audio comes without its characters.
+  url.searchParams.set('sync_alignment', 'true');
   // Only the 2.5 models accept a language; the others detect it from the text.
   if (account.model.includes('v2_5')) url.searchParams.set('language_code', language.split('-')[0] ?? language);
   return url.href;
