@@ -127,8 +127,11 @@ export interface Engine {
    * up the conversation.
    */
   onEndingSoon?(secondsLeft: number): void;
-  /** Reports the carrier's answering machine detection, which is less reliable than the engine's. */
-  onAnsweredBy?(who: AnsweredBy): void;
+  /**
+   * Reports the carrier's answering machine detection, which is less reliable than the engine's.
+   * @returns whether the engine accepts the result; false if a person has talked with the agent
+   */
+  onAnsweredBy?(who: AnsweredBy): boolean;
   /** The provider usage so far. Absent, or returns undefined: none, or known only at the end. */
   usage?(): EngineUsage | undefined;
   /** Called when the call is over; returns the engine's result. Takes at most 5 s. */

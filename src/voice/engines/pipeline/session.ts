@@ -9,7 +9,7 @@ import { createToolRounds } from '../../session/tool-rounds.js';
 import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
+import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
 import { listenToCaller } from './caller-side.js';
@@ -146,7 +146,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       speech.played(itemId, playedMs);
     },
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
-    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    onAnsweredBy: session.onAnsweredBy,
     usage: usageSoFar,
     async stop(): Promise<EngineResult> {
       stopped = true;

@@ -4,7 +4,7 @@ import { createSessionRecorder } from '../../session/session-recorder.js';
 import { isBusy, isClosing } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createUsageMeter } from '../engine-usage.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
+import type { EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { openProviderSide } from './provider-side.js';
 import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
 
@@ -22,7 +22,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
   const turns: TranscriptTurn[] = [];
   const setup = setupOf(deps, call);
   const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
-  const { dispatch, state } = runSession({
+  const { dispatch, state, onAnsweredBy } = runSession({
     setup,
     now,
     perform: (command) => provider.perform(command),
@@ -89,7 +89,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
     onPlayed: (itemId: string, playedMs: number, complete: boolean) =>
       dispatch({ type: 'item_played', itemId, playedMs, complete }),
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
-    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    onAnsweredBy,
     usage: usageSoFar,
     async stop(): Promise<EngineResult> {
       const began = performance.now();
