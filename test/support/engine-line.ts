@@ -127,6 +127,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         queue.push({ itemId, mulaw });
       },
       endItem: (itemId) => itemsEnded.add(itemId),
+      storeFailure: () => undefined,
       clear() {
         line.clearedAt.push(now());
         const ids = new Set(queue.map(({ itemId }) => itemId));

@@ -17,6 +17,7 @@ import type {
   ToolResult,
   ToolCall,
   TranscriptTurn,
+  ProviderFailure,
   TurnLatency,
 } from '../../src/voice/engines/port.js';
 import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
@@ -61,6 +62,7 @@ export async function openStage(
     tools: [] as { call: ToolCall; finish(answer: ToolResult): void }[],
     turns: [] as TranscriptTurn[],
     latencies: [] as TurnLatency[],
+    failures: [] as ProviderFailure[],
     ended: undefined as string | undefined,
     failed: undefined as Error | undefined,
     /** The result of the engine, which `close` sets. */
@@ -248,6 +250,7 @@ export async function openStage(
       storeValues: () => undefined,
       storeLatency: (latency) => void stage.latencies.push(latency),
       storeAnsweredBy: () => undefined,
+      storeFailure: (failure) => void stage.failures.push(failure),
       runTool: (call) => new Promise((finish) => void stage.tools.push({ call, finish })),
       end: (reason) => void (stage.ended = reason),
       fail: (error) => void (stage.failed = error),

@@ -29,6 +29,7 @@ export async function openSelfHosted() {
   const chat = await openFakeChat();
   // The models of a self-hosted server are not OpenAI's.
   chat.rejects = () => undefined;
+  chat.lists.key = '';
   const recognizer = createGrammarStt();
   const synthesizer = createSynthesizer();
   const authorizations: (string | undefined)[] = [];

@@ -33,6 +33,17 @@ describe('the record of a conversation', () => {
     expect(record.progress().agentAudioPlayed).toBe(true);
   });
 
+  it('contains the first twenty failures of providers, over all streams', () => {
+    const failure = { part: 'model', what: 'the language model provider failed' } as const;
+    const first = createConversationRecord({ template, offsetMs: 0, earlier: null });
+    expect(first.progress()).not.toHaveProperty('failures');
+    for (let i = 0; i < 15; i++) first.addFailure({ ...failure, code: `${i}` });
+    const { failures = [] } = first.progress();
+    const second = createConversationRecord({ template, offsetMs: 10_000, earlier: { ...earlier, failures } });
+    for (let i = 15; i < 40; i++) second.addFailure({ ...failure, code: `${i}` });
+    expect(second.progress().failures?.map(({ code }) => code)).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
+  });
+
   it('continues with a later stream where the earlier streams stopped', () => {
     const record = createConversationRecord({ template, offsetMs: 10_000, earlier });
     record.addTurn(turn('Sorry.', 300));

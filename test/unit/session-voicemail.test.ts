@@ -78,6 +78,40 @@ describe('voicemail in a session', () => {
     }
   });
 
+  describe('that the carrier reports late', () => {
+    /** The person answers, and hears the agent to its end. */
+    function exchange(world: World): void {
+      world.says('Yes, please.');
+      world.pass(8_000);
+    }
+
+    it.each(['hang_up', 'leave_message'] as const)('is ignored after two answers of a person (%s)', (action) => {
+      const world = introducedWorld({ voicemail: { action, hasMessage: true } });
+      exchange(world);
+      exchange(world);
+      world.happens({ type: 'answered_by', who: 'voicemail' });
+      exchange(world);
+      expect(ends(world)).toEqual([]);
+      expect(spokenLines(world)).toEqual([]);
+      expect(answeredByOf(world.state())).toBe('human');
+    });
+
+    it('counts after one answer, which may be a greeting with a pause', () => {
+      const world = introducedWorld();
+      exchange(world);
+      world.happens({ type: 'answered_by', who: 'voicemail' });
+      expect(ends(world)).toEqual(['voicemail']);
+      expect(answeredByOf(world.state())).toBe('voicemail');
+    });
+
+    it('counts after a greeting of many parts, because none of them answers the agent', () => {
+      const world = introducedWorld();
+      for (const part of ['Hello.', 'Nobody is here.', 'Please leave a message.']) world.says(part);
+      world.happens({ type: 'answered_by', who: 'voicemail' });
+      expect(ends(world)).toEqual(['voicemail']);
+    });
+  });
+
   it('stores answered_by when it is known and when it changes', () => {
     const world = introducedWorld(leaves);
     const known = () => world.of('store_answered_by').map(({ who }) => who);

@@ -8,7 +8,7 @@ import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
 import type { LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
-import type { ConversationResultDocument } from '../../voice/results/model.js';
+import type { ConversationResultDocument, StoredFailure } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 
@@ -128,6 +128,8 @@ function costWindow(window: HeldWindow): CostWindow {
   };
 }
 
+const STAGES: Record<StoredFailure['part'], string> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
+
 type Details = NonNullable<TimelineEvent['details']>;
 
 function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecords): TimelineEvent[] {
@@ -152,6 +154,7 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
     ...(result?.endedAt
       ? [event(result.endedAt, 'media', 'stream_ended', { details: { reason: result.endReason } })]
       : []),
+    ...(result?.failures ?? []).map(failureEvent),
     ...money.windows.map(({ at, refusal, ...window }) =>
       event(at, 'money', refusal === undefined ? 'hold' : 'hold_refused', {
         details: { window: window.window, seconds: window.heldSeconds, refusal },
@@ -181,6 +184,11 @@ function changeEvent({ sequence, at, status, endReason, waitingFor, endsAfterSec
     sequence,
     details: { end_reason: endReason, waiting_for: waitingFor, ends_after_seconds: endsAfterSeconds ?? undefined },
   });
+}
+
+function failureEvent({ at, part, what, provider, status, code, requestId, message }: StoredFailure): TimelineEvent {
+  const details = { stage: STAGES[part], reason: what, provider, status, code, request_id: requestId, message };
+  return event(at, 'media', 'provider_failed', { details });
 }
 
 function event(

@@ -83,7 +83,7 @@ export const TimelineEvent = z
     source: z
       .enum(['call', 'carrier', 'media', 'money', 'webhook'])
       .describe('Part of the service that recorded the event.'),
-    event: z.string().describe('Such as RINGING, completed, stream_started, hold, attempt.'),
+    event: z.string().describe('Such as RINGING, completed, stream_started, provider_failed, hold, attempt.'),
     sequence: z
       .int()
       .optional()

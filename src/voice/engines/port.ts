@@ -1,6 +1,7 @@
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import type { RequestOwner } from '../audio/request-queue.js';
+import type { FailureReport } from '../models/failure-report.js';
 
 export type { AnsweredBy };
 
@@ -74,6 +75,16 @@ export interface TurnLatency {
   parts?: Record<string, number>;
 }
 
+/** The kind of provider at fault: STT, LLM (also a realtime model) or TTS. */
+export type ProviderPart = 'recogniser' | 'model' | 'voice';
+
+/** A failure of a provider during a call, without keys, phone numbers and words of the call. */
+export interface ProviderFailure extends FailureReport {
+  part: ProviderPart;
+  /** The failure in one sentence, such as `the language model provider responded with status 429`. */
+  what: string;
+}
+
 /** Provider usage of an engine for one call. */
 export interface EngineUsage {
   /** Counts as reported by the providers, such as `input_tokens` or `speech_seconds`. */
@@ -120,8 +131,11 @@ export interface Engine {
    * up the conversation.
    */
   onEndingSoon?(secondsLeft: number): void;
-  /** Reports the carrier's answering machine detection, which is less reliable than the engine's. */
-  onAnsweredBy?(who: AnsweredBy): void;
+  /**
+   * Reports the carrier's answering machine detection, which is less reliable than the engine's.
+   * @returns whether the engine accepts the result; false if a person has talked with the agent
+   */
+  onAnsweredBy?(who: AnsweredBy): boolean;
   /** The provider usage so far. Absent, or returns undefined: none, or known only at the end. */
   usage?(): EngineUsage | undefined;
   /** Called when the call is over; returns the engine's result. Takes at most 5 s. */
@@ -145,6 +159,8 @@ export interface EngineSink {
   storeLatency(latency: TurnLatency): void;
   /** Stores whether a person or a machine answered, so that another media process can continue the call. */
   storeAnsweredBy(who: AnsweredBy): void;
+  /** Logs a failure of a provider, and stores it for the call's timeline. The call may survive the failure. */
+  storeFailure(failure: ProviderFailure): void;
   /**
    * Runs one of the call's tools. Never rejects, and takes at most 15 s. Like `end`, `end_call` ends the call after the
    * queued audio has played.

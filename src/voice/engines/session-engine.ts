@@ -34,7 +34,7 @@ export function createSessionEngine(
     onDtmf: (digit) => session?.onDtmf(digit),
     onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
-    onAnsweredBy: (who) => session?.onAnsweredBy(who),
+    onAnsweredBy: (who) => session?.onAnsweredBy(who) ?? true,
     usage: () => session?.usage?.(),
     stop() {
       if (session !== undefined) return session.stop();

@@ -1,5 +1,6 @@
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
 import type { ChatRequest } from './chat-protocol.js';
+import { reportFailure, type FailureReport } from './failure-report.js';
 import { bearer, readText } from './http-api.js';
 import type { ReasoningSettings } from './reasoning-effort.js';
 import { createRequestParameters } from './request-parameters.js';
@@ -37,6 +38,8 @@ export class ChatError extends Error {
     readonly isWorthRetrying: boolean,
     /** Whether the model did not begin the work, so that its provider bills nothing. */
     readonly isUnbilled = false,
+    /** The provider's own words about it, and its codes. */
+    readonly report: FailureReport = {},
   ) {
     super(message);
   }
@@ -76,7 +79,7 @@ export function createChatClient(settings: ChatSettings) {
       if (signal.aborted || error instanceof ChatError) throw error;
       throw new ChatError('the connection to the model failed', true, response === undefined);
     }
-    assertOk(response);
+    if (!response.ok) throw rejectionOf(response, text, settings.apiKey, body);
     const answer = parsed(text);
     return typeof answer === 'object' && answer !== null ? answer : {};
   }
@@ -105,9 +108,11 @@ export function createChatClient(settings: ChatSettings) {
   };
 }
 
-function assertOk({ ok, status }: Response): void {
-  if (ok) return;
-  throw new ChatError(`the model responded with status ${status}`, status === 429 || status >= 500, true);
+function rejectionOf({ status, headers }: Response, text: string, apiKey: string, request: ChatRequest): ChatError {
+  const sent = JSON.stringify(request);
+  const report = reportFailure({ provider: 'openai', status, headers, body: text, sent, secrets: [apiKey] });
+  const isWorthRetrying = status === 429 || status >= 500;
+  return new ChatError(`the model responded with status ${status}`, isWorthRetrying, true, report);
 }
 
 function tooLong(): ChatError {

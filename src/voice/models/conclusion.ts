@@ -1,7 +1,7 @@
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { UsageMeter } from '../engines/engine-usage.js';
 import { conclusionSchema, emptyValues, validateValues } from '../results/extraction.js';
-import type { EngineCall, EngineResult, TranscriptTurn } from '../engines/port.js';
+import type { EngineCall, EngineResult, ProviderFailure, TranscriptTurn } from '../engines/port.js';
 import { ChatError } from './chat-client.js';
 import type { ChatClient, JsonQuestion } from './chat-client.js';
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
@@ -36,6 +36,8 @@ export async function concludeCall(p: {
   withinMs: number;
   usage: UsageMeter;
   logger: Logger;
+  /** Called when there is no conclusion by the model. */
+  onFailure?: (failure: ProviderFailure) => void;
 }): Promise<Conclusion> {
   const { call, turns, logger } = p;
   const known = { ...emptyValues(call.outputTemplate), ...call.resume?.values };
@@ -54,6 +56,9 @@ export async function concludeCall(p: {
         continue;
       }
       logger.warn({ callId: call.callId, err: error }, 'call conclusion failed');
+      const report = error instanceof ChatError ? error.report : {};
+      const why = error instanceof ChatError ? error.message : 'the model took too long';
+      p.onFailure?.({ part: 'model', what: `no summary and values: ${why}`, ...report });
       return { summary: withoutModel(turns), outputParameters: known };
     }
   }

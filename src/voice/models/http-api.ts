@@ -1,5 +1,9 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+
 /** The most that a provider's `Retry-After` delays a retry, in ms. */
 const MAX_RETRY_AFTER_MS = 2_000;
+const MAX_REASON_BYTES = 8_192;
+const REASON_WITHIN_MS = 500;
 
 /** Returns the header that authorizes a request; none without a key, which a self-hosted server may not need. */
 export function bearer(apiKey: string): Record<string, string> {
@@ -34,6 +38,40 @@ export function readText(body: unknown, maxBytes: number, createTooLongError: ()
 /** Reads the beginning of a body, at least `bytes` long if the body is. */
 export function readBeginning(body: unknown, bytes: number): Promise<string> {
   return readParts(body, (read) => read < bytes);
+}
+
+/**
+ * Reads the beginning of a rejection's body for a report. Never rejects, and waits 500 ms at most, because the
+ * caller does not wait for the reason of a failure.
+ */
+export async function readReason(body: unknown): Promise<string> {
+  const iterator = ((body ?? []) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]?.();
+  if (iterator === undefined) return '';
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), REASON_WITHIN_MS)));
+  try {
+    while (bytes < MAX_REASON_BYTES) {
+      const next = await Promise.race([iterator.next(), expired]);
+      if (next === undefined || next.done === true) break;
+      parts.push(next.value);
+      bytes += next.value.length;
+    }
+  } catch {
+    // The connection broke; what has arrived so far is the reason.
+  }
+  clearTimeout(timer);
+  void Promise.resolve(iterator.return?.()).catch(() => undefined);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** The reason of a rejected upgrade to a WebSocket. Ends the request. */
+export async function rejectedUpgrade(request: ClientRequest, response: IncomingMessage) {
+  const { statusCode: status = 0, headers } = response;
+  const body = await readReason(response);
+  request.destroy();
+  return { status, headers, body };
 }
 
 /** @param goesOn whether to read more after this many bytes */

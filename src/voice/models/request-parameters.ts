@@ -31,7 +31,7 @@ interface Parameter {
 interface Reply {
   ok: boolean;
   status: number;
-  body: unknown;
+  clone(): { body: unknown };
 }
 
 /**
@@ -150,6 +150,10 @@ function fieldsOf(parameters: readonly Parameter[]): Fields {
 }
 
 /** Reads the beginning of a 400 or 422, which may name a rejected parameter; an empty text for other responses. */
-function rejectionOf({ status, body }: Reply): Promise<string> {
-  return status === 400 || status === 422 ? readBeginning(body, MAX_REJECTION_BYTES) : Promise.resolve('');
+function rejectionOf(reply: Reply): Promise<string> {
+  const { status } = reply;
+  // A clone, because the body is read again for the report of the failure.
+  return status === 400 || status === 422
+    ? readBeginning(reply.clone().body, MAX_REJECTION_BYTES)
+    : Promise.resolve('');
 }

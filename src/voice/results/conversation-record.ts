@@ -1,5 +1,5 @@
 import type { ConversationProgress } from './conversation-results.js';
-import type { ConversationResultDocument, StoredLatency, StoredUsage } from './model.js';
+import type { ConversationResultDocument, StoredFailure, StoredLatency, StoredUsage } from './model.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { valueIn } from '../session/parameter-values.js';
 import { createTurnLog } from './turn-log.js';
@@ -8,12 +8,15 @@ import type {
   EngineResult,
   EngineUsage,
   ParameterValues,
+  ProviderFailure,
   TranscriptTurn,
   TurnLatency,
 } from '../engines/port.js';
 
 /** Maximum latencies stored per call, because the size of a document is limited. Later ones are dropped. */
 const MAX_LATENCIES = 1_000;
+/** Maximum failures stored per call, because a provider may fail at each turn. Later ones are only logged. */
+const MAX_FAILURES = 20;
 /** Maximum size of all session logs of a call, in UTF-8 bytes. A document holds them and the longest transcript. */
 const MAX_SESSION_LOG_BYTES = 6_200_000;
 
@@ -33,6 +36,7 @@ export function createConversationRecord(p: {
   let { earlier } = p;
   const turns = createTurnLog(offsetMs, earlier?.turns ?? []);
   const latencies: StoredLatency[] = [];
+  const failures: StoredFailure[] = [];
   let values: ParameterValues = {};
   let result: EngineResult | undefined;
   let agentAudioPlayed = false;
@@ -60,6 +64,10 @@ export function createConversationRecord(p: {
     addLatency({ atMs, totalMs, parts }: TurnLatency): void {
       if (latencies.length >= MAX_LATENCIES) return;
       latencies.push({ atMs: atMs + offsetMs, totalMs, ...(parts === undefined ? {} : { parts: storable(parts) }) });
+    },
+
+    addFailure(failure: ProviderFailure): void {
+      if (failures.length < MAX_FAILURES) failures.push({ at: new Date(), ...failure });
     },
 
     /** @returns whether this is the first agent audio played on this stream */
@@ -113,6 +121,7 @@ export function createConversationRecord(p: {
       const known = knownValues();
       const usage = usageOfBoth(earlier?.usage, result?.usage);
       const all = [...(earlier?.latencies ?? []), ...latencies].slice(0, MAX_LATENCIES);
+      const failed = [...(earlier?.failures ?? []), ...failures].slice(0, MAX_FAILURES);
       const answeredBy = mostCertain([result?.answeredBy, heard, detected, earlier?.answeredBy]);
       return {
         agentAudioPlayed: this.agentAudioPlayed,
@@ -121,6 +130,7 @@ export function createConversationRecord(p: {
         ...(Object.keys(known).length === 0 ? {} : { values: JSON.stringify(known) }),
         ...(all.length === 0 ? {} : { latencies: all }),
         ...(usage === undefined ? {} : { usage }),
+        ...(failed.length === 0 ? {} : { failures: failed }),
         ...(answeredBy === undefined ? {} : { answeredBy }),
         ...ignoredByBoth(earlier?.ignoredSettings, result?.ignoredSettings),
         ...(result === undefined ? {} : { summary: result.summary }),

@@ -31,6 +31,7 @@ export type ConversationProgress = {
   | 'outputParameters'
   | 'latencies'
   | 'usage'
+  | 'failures'
   | 'summary'
   | 'answeredBy'
   | 'ignoredSettings'

@@ -1,5 +1,6 @@
 import { Schema } from 'mongoose';
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
+import type { ProviderFailure } from '../engines/port.js';
 
 export interface StoredTurn {
   speaker: 'agent' | 'caller';
@@ -22,6 +23,8 @@ export interface StoredUsage {
   costMicros: number | null;
 }
 
+export type StoredFailure = ProviderFailure & { at: Date };
+
 /** The media server's result of a call, checkpointed during the call. Only the media server writes it. */
 export interface ConversationResultDocument {
   _id: string;
@@ -41,6 +44,8 @@ export interface ConversationResultDocument {
   latencies?: StoredLatency[];
   /** Sum over all engines of the call. It lacks the usage of engines whose process was killed. */
   usage?: StoredUsage;
+  /** The first failures of providers. */
+  failures?: StoredFailure[];
   /** Absent while the call may continue. Never set if the call's last stream was lost. */
   endedAt?: Date;
   endReason?: MediaEndReason;
@@ -76,6 +81,7 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     values: String,
     latencies: { type: Schema.Types.Mixed },
     usage: { type: Schema.Types.Mixed },
+    failures: { type: Schema.Types.Mixed },
     endedAt: Date,
     endReason: String,
     transferTo: String,

@@ -116,6 +116,11 @@ function createSink(
       // answered.
       checkpoint('at once');
     },
+    storeFailure(failure) {
+      logger.warn({ callId, engine: engine.name, failure }, 'provider failed');
+      record.addFailure(failure);
+      checkpoint();
+    },
     runTool: p.tool,
     end: (reason) => sessionEnd.endAfterPlayback(reason),
     fail(error) {

@@ -87,8 +87,10 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
 
   function onAnsweredBy(who: AnsweredBy): void {
     if (ended || !record.setAnsweredBy(who)) return;
-    runEngine(() => engine.onAnsweredBy?.(who));
-    if (who !== 'voicemail' || (request.agent.voicemailAction ?? 'hang_up') !== 'hang_up') return;
+    let isAccepted = true;
+    runEngine(() => (isAccepted = engine.onAnsweredBy?.(who) ?? true));
+    if (!isAccepted) logger.warn({ callId, who }, 'late machine detection ignored; a person has talked with the agent');
+    if (!isAccepted || who !== 'voicemail' || (request.agent.voicemailAction ?? 'hang_up') !== 'hang_up') return;
     playback.clear();
     void end('voicemail');
   }
@@ -142,9 +144,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     onMark(name) {
       if (!ended) playback.onMark(name);
     },
-    endsAfter(seconds) {
-      agent.endsAt(seconds === undefined ? undefined : seconds * 1_000 - storage.offsetMs);
-    },
+    endsAfter: (seconds) => agent.endsAt(seconds === undefined ? undefined : seconds * 1_000 - storage.offsetMs),
     onAnsweredBy,
     end,
     suspend: (why) => close((lengthMs) => wrapUp.suspend(why, lengthMs)),

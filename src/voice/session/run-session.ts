@@ -1,3 +1,4 @@
+import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { SessionCommand } from './reducer/commands.js';
 import type { SessionEvent, SessionEventBody } from './reducer/events.js';
 import { reduceSession } from './reducer/reduce.js';
@@ -65,5 +66,10 @@ export function runSession(deps: {
   return {
     dispatch: (what: SessionEventBody) => dispatch(what),
     state: () => state,
+    /** Reports the carrier's answering machine detection. @returns whether the session accepts the result */
+    onAnsweredBy: (who: AnsweredBy): boolean => {
+      dispatch({ type: 'answered_by', who });
+      return state.voicemail.carrierResult === who;
+    },
   };
 }

@@ -64,6 +64,19 @@ describe('the carrier’s answering machine detection', () => {
     expect((await media.signals(callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'voicemail' });
   });
 
+  it('is ignored if the engine knows that a person has talked with the agent', async () => {
+    const call = await startCall({ voicemailAction: 'hang_up' });
+    call.scripted.acceptsDetection = false;
+    call.scripted.sink.storeAnsweredBy('human');
+    await bindings.recordAnsweredBy(call.callId, call.carrierSid, 'voicemail');
+    await eventually(() => call.scripted.answeredBy.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(call.line.socket.readyState).toBe(call.line.socket.OPEN);
+    await hangUp(call);
+    await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
+    expect(await media.results.find(call.callId)).toMatchObject({ answeredBy: 'human', endReason: 'carrier_stop' });
+  });
+
   it.each(['by the carrier', 'by the engine'])(
     'is passed to the engine of the resumed session when it was found %s',
     async (foundBy) => {

@@ -8,8 +8,8 @@ import { eventually } from './support/media-fixture';
 export interface ScriptedTurn {
   hears: string;
   says?: string;
-  /** The provider calls this tool after it has spoken. */
-  calls?: ToolCall;
+  /** The provider calls this tool, or these at once, after it has spoken. */
+  calls?: ToolCall | readonly ToolCall[];
 }
 
 /** An engine that must fulfil the contract. The engine is real; only the providers behind its sockets are fakes. */

@@ -52,9 +52,9 @@ describe('an LLM by responses', () => {
   afterAll(() => dispatcher.destroy());
 
   async function ask(messages: readonly ChatMessage[], mayCallTools = true): Promise<ChatDelta[]> {
-    const account = { baseUrl: `http://127.0.0.1:${fake.port}/v1`, apiKey: 'key', model: 'test-model' };
+    const account = { baseUrl: `http://127.0.0.1:${fake.port}/v1`, apiKey: 'llm-key', model: 'gpt-6-luna' };
     const llm = createLlm({ provider: 'openai-responses', ...account }, { dispatcher, timeoutMs: 300 });
-    const tools = [{ name: 'book', description: 'Books.', parameters: { type: 'object' } }];
+    const tools = [{ name: 'book', description: 'Books.', parameters: { type: 'object', properties: {} } }];
     const deltas: ChatDelta[] = [];
     const { signal } = new AbortController();
     for await (const delta of llm.stream({ messages, tools, mayCallTools, signal })) deltas.push(delta);
@@ -73,7 +73,7 @@ describe('an LLM by responses', () => {
     );
     expect(fake.invalid).toEqual([]);
     expect(fake.requests[0]).toMatchObject({
-      model: 'test-model',
+      model: 'gpt-6-luna',
       stream: true,
       store: false,
       tool_choice: 'none',

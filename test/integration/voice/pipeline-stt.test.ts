@@ -122,7 +122,7 @@ describe('STT languages', () => {
     const events = { onInterim: told, onProbableEnd: told, onTurnContinued: told, onEnd: told, onActivity: told };
     const stt = createDeepgramStt({
       baseUrl: `ws://127.0.0.1:${fake.port}`,
-      apiKey: 'key',
+      apiKey: 'stt-key',
       model: 'nova-3',
     });
     const streams = LANGUAGES.map(({ tag }) =>
@@ -171,7 +171,7 @@ describe('late STT results', () => {
     const told: string[] = [];
     const tell = (text: string) => void told.push(text);
     const baseUrl = `ws://127.0.0.1:${loopback.port}`;
-    const stream = createDeepgramStt({ baseUrl, apiKey: 'key', model }).open(
+    const stream = createDeepgramStt({ baseUrl, apiKey: 'stt-key', model }).open(
       { language: 'en-US', settings: {} },
       {
         onInterim: tell,
@@ -212,7 +212,7 @@ describe('STT without audio', () => {
     const told = () => undefined;
     const events = { onInterim: told, onProbableEnd: told, onTurnContinued: told, onEnd: told, onActivity: told };
     const streams = ['nova-3', 'flux-general-en'].map((model) =>
-      createDeepgramStt({ baseUrl, apiKey: 'key', model }).open(
+      createDeepgramStt({ baseUrl, apiKey: 'stt-key', model }).open(
         { language: 'en-US', settings: {} },
         {
           ...events,
@@ -222,7 +222,8 @@ describe('STT without audio', () => {
     );
     for (const stream of streams) stream.push(new Uint8Array(160).fill(0xff));
     // Shows that the fake closes a connection on which no message arrives. Otherwise this test would prove nothing.
-    const mute = new WebSocket(`${baseUrl}/v1/listen`);
+    const headers = { authorization: 'Token stt-key' };
+    const mute = new WebSocket(`${baseUrl}/v1/listen?model=nova-3`, { headers });
     const closed = new Promise<number>((resolve) => mute.once('close', resolve));
     expect(await closed).toBe(1_011);
     await pause(2_000);

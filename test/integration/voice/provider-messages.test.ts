@@ -84,6 +84,7 @@ describe('the messages of a provider that omits fields or sends them as null', (
     const baseUrl = await provider([
       { audio, alignment: { charStartTimesMs: null, charDurationsMs: null, chars: null }, normalizedAlignment: null },
       { audio, alignment: null, isFinal: null },
+      { audio, alignment: null, normalizedAlignment: { chars: ['t', 'e', 'n'] }, error: null, code: null },
       { audio: null, isFinal: true },
     ]);
     const account = { baseUrl, apiKey: 'key', model: 'eleven_flash_v2_5', voiceIdOf: () => 'voice' };
@@ -98,7 +99,7 @@ describe('the messages of a provider that omits fields or sends them as null', (
     );
     await eventually(() => told.some((text) => /^(done|the)/.test(text)));
     stream.cancel();
-    expect(told).toEqual(['160 bytes', '160 bytes', 'done']);
+    expect(told).toEqual(['160 bytes', '160 bytes', '160 bytes', 'ten', 'done']);
   });
 
   /** Returns the reply of a language model that answers every request with these events. */

@@ -1,4 +1,5 @@
 import type { SpeechCreateParams } from 'openai/resources/audio/speech';
+import type { Transcription } from 'openai/resources/audio/transcriptions';
 import type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -9,8 +10,10 @@ import type { transcriptionHints } from '../../../src/voice/models/transcription
 import type { Completion } from '../../../src/voice/models/chat-client.js';
 import type { ChatRequest } from '../../../src/voice/models/chat-protocol.js';
 import type { SentChatChunk } from '../../../src/voice/engines/pipeline/llm/chat-completions.js';
+import type { SentTranscription } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
 import type { OpenAiSpeechRequest } from '../../../src/voice/engines/pipeline/tts/openai-speech.js';
 import type { FakeCompletion, FakeCompletionChunk } from '../../integration/voice/fakes/chat-completions.js';
+import type { FakeTranscription } from '../../integration/voice/fakes/transcriptions.js';
 import type { Nothing, Reads, Sends } from './compare.js';
 
 export type ChatRequests = Nothing<Sends<ChatRequest, ChatCompletionCreateParams>>;
@@ -21,6 +24,9 @@ export type TranscriptionHints = Nothing<
 >;
 export type SpeechRequests = Nothing<Sends<OpenAiSpeechRequest, SpeechCreateParams>>;
 
+export type Transcriptions = Nothing<Reads<Transcription, SentTranscription>>;
+
+export type FakeTranscriptions = Nothing<Sends<FakeTranscription, Transcription>>;
 export type FakeChunks = Nothing<Sends<FakeCompletionChunk, ChatCompletionChunk>>;
 export type FakeAnswers = Nothing<Sends<FakeCompletion, ChatCompletion>>;
 

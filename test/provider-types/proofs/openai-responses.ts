@@ -7,12 +7,14 @@ import type {
   ResponseIncompleteEvent,
   ResponseOutputItemDoneEvent,
   ResponseRefusalDeltaEvent,
+  ResponseStreamEvent,
   ResponseTextDeltaEvent,
 } from 'openai/resources/responses/responses';
 import type {
   ResponsesRequest,
   SentResponsesFields,
 } from '../../../src/voice/engines/pipeline/llm/openai-responses.js';
+import type { FakeResponsesEvent } from '../../integration/voice/fakes/responses-events.js';
 import type { Nothing, Reads, Sends } from './compare.js';
 
 type Deltas = ResponseTextDeltaEvent | ResponseRefusalDeltaEvent | ResponseFunctionCallArgumentsDeltaEvent;
@@ -24,6 +26,8 @@ export type ReadDeltas = Nothing<Reads<Deltas, SentResponsesFields['delta']>>;
 export type ReadItems = Nothing<Reads<ResponseOutputItemDoneEvent, SentResponsesFields['finishedItem']>>;
 export type ReadEnds = Nothing<Reads<Finished, SentResponsesFields['finished']>>;
 export type ReadErrors = Nothing<Reads<ResponseErrorEvent, SentResponsesFields['fault']>>;
+
+export type FakeEvents = Nothing<Sends<FakeResponsesEvent & { sequence_number: number }, ResponseStreamEvent>>;
 
 /** These must not compile. */
 export type Wrong = [

@@ -1,7 +1,7 @@
 import type { FliteVoice } from '../../audio/flite.js';
 import type { GrammarStt } from '../../audio/grammar-stt.js';
 import { otherSettingsIgnored } from '../ignored-settings.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
+import type { EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { valueIn } from '../../session/parameter-values.js';
 import { needsReply } from '../../session/reducer/dtmf.js';
 import { isClosing } from '../../session/reducer/state.js';
@@ -55,7 +55,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
   let endsAtMs: number | undefined;
 
   const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
-  const { dispatch, state } = runSession({
+  const { dispatch, state, onAnsweredBy } = runSession({
     setup,
     now,
     perform: (command) => perform(command),
@@ -131,7 +131,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
       dispatch({ type: 'item_played', itemId, playedMs, complete });
     },
     onEndingSoon,
-    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    onAnsweredBy,
     async stop(): Promise<EngineResult> {
       clearTimeout(opening);
       dispatch({ type: 'stopped' });

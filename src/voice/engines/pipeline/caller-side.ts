@@ -16,6 +16,8 @@ export function listenToCaller(p: {
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
   onBilled(seconds: number): void;
+  /** Called at each failure of STT, also if it is opened again. */
+  onFailure(error: ProviderError): void;
   onGone(error: ProviderError): void;
 }) {
   const { turnTaking, dispatch } = p;
@@ -34,9 +36,15 @@ export function listenToCaller(p: {
       onEnd: (text) => dispatch({ type: 'turn_ended', text, streamMs }),
       onActivity: () => dispatch({ type: 'recogniser_alive' }),
       onBilled: (seconds) => p.onBilled(seconds),
-      onReconnecting: () => dispatch({ type: 'recogniser_lost' }),
+      onReconnecting(error) {
+        p.onFailure(error);
+        dispatch({ type: 'recogniser_lost' });
+      },
       onReopened: () => dispatch({ type: 'recogniser_reopened' }),
-      onGone: (error) => p.onGone(error),
+      onGone(error) {
+        p.onFailure(error);
+        p.onGone(error);
+      },
     },
   });
 

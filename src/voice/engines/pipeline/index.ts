@@ -72,8 +72,8 @@ export function createPipelineEngine(p: {
         recordsEvents: p.recordsEvents ?? false,
         ...(p.silence === undefined ? {} : { silence: p.silence }),
         ...(timeouts.sttMs === undefined ? {} : { sttTimeoutMs: timeouts.sttMs }),
-        conclude: (call, turns, usage) =>
-          concludeCall({ chat, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger }),
+        conclude: (call, turns, usage, onFailure) =>
+          concludeCall({ chat, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger, onFailure }),
         log(callId, message, error) {
           logger.warn({ callId, engine: PIPELINE_ENGINE, ...(error === undefined ? {} : { err: error }) }, message);
         },

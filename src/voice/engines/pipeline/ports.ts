@@ -1,8 +1,9 @@
 import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
+import type { FailureReport } from '../../models/failure-report.js';
 import type { OnIgnored } from '../ignored-settings.js';
+import type { ProviderPart } from '../port.js';
 
-/** The kind of provider at fault: STT, LLM or TTS. */
-export type ProviderPart = 'recogniser' | 'model' | 'voice';
+export type { ProviderPart };
 
 const PROVIDERS: Record<ProviderPart, string> = {
   recogniser: 'the speech-to-text provider',
@@ -24,6 +25,8 @@ export class ProviderError extends Error {
     readonly retryAfterMs?: number,
     /** Whether the provider did not begin the work, so that it bills nothing. */
     readonly isUnbilled = false,
+    /** The provider's own words about it, and its codes. */
+    readonly report: FailureReport = {},
   ) {
     super(`${PROVIDERS[part]} ${fault}`);
   }

@@ -1,4 +1,6 @@
 import { WebSocket } from 'ws';
+import { reportFailure, type FailureReport } from '../../models/failure-report.js';
+import { rejectedUpgrade, retryAfterOf } from '../../models/http-api.js';
 import { ProviderError, type ProviderPart } from './ports.js';
 
 const CONNECT_WITHIN_MS = 5_000;
@@ -6,14 +8,19 @@ const CONNECT_WITHIN_MS = 5_000;
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** Limit of unsent data: 30 s of audio. Above it, the provider counts as lost. */
 const MAX_UNSENT_BYTES = 240_000;
-const MAX_RETRY_AFTER_MS = 2_000;
 
 export interface ProviderSocket {
   /** Sends now, or when the socket opens: bytes as a binary message, objects as JSON text. */
   send(data: Uint8Array | object): void;
   /** Closes without calling `onLost`. */
   close(finalMessage?: object): void;
+  /** Makes an error of this stream. */
+  errorOf(fault: string): ProviderError;
+  /** Makes the error of a failure that the provider reports in a message. */
+  reportedError(message: Record<string, unknown>): ProviderError;
 }
+
+type Reason = Omit<Parameters<typeof reportFailure>[0], 'provider'>;
 
 /**
  * A WebSocket to a provider whose messages are JSON objects. Calls `onLost` at most once, on any failure: a rejected
@@ -21,6 +28,12 @@ export interface ProviderSocket {
  */
 export function openProviderSocket(p: {
   part: ProviderPart;
+  /** The provider's name in the settings. */
+  provider: string;
+  /** The key in the headers, which no report may contain. */
+  apiKey: string;
+  /** The texts of the call that were sent, which the provider may quote. */
+  sentText?(): string;
   url: string;
   headers: Record<string, string>;
   onMessage(message: Record<string, unknown>): void;
@@ -37,12 +50,19 @@ export function openProviderSocket(p: {
   let waiting: (Uint8Array | string)[] = [];
   let waitingBytes = 0;
   let over = false;
+  let requestId: string | undefined;
 
-  function lose(message: string, retryAfterMs?: number): void {
+  function lose(fault: string, given: Reason = {}, retryAfterMs?: number): void {
     if (over) return;
     over = true;
     socket.terminate();
-    p.onLost(new ProviderError(p.part, message, retryAfterMs));
+    p.onLost(new ProviderError(p.part, fault, retryAfterMs, false, report(given)));
+  }
+
+  function report(given: Reason): FailureReport {
+    const { provider } = p;
+    const made = reportFailure({ provider, sent: p.sentText?.() ?? '', secrets: [p.apiKey], ...given });
+    return requestId === undefined ? made : { ...made, requestId };
   }
 
   socket.on('open', () => {
@@ -52,20 +72,23 @@ export function openProviderSocket(p: {
   socket.on('message', (data: Buffer, isBinary) => {
     if (over) return;
     const message = isBinary ? undefined : objectIn(data.toString('utf8'));
-    if (message === undefined) lose('sent a message that is not a JSON object');
-    else p.onMessage(message);
+    if (message === undefined) return lose('sent a message that is not a JSON object');
+    requestId ??= reportFailure({ provider: p.provider, body: message }).requestId;
+    return p.onMessage(message);
   });
+  socket.on('upgrade', ({ headers }) => (requestId = reportFailure({ provider: p.provider, headers }).requestId));
   socket.on('unexpected-response', (request, response) => {
-    const seconds = Number(response.headers['retry-after']);
-    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-    response.resume();
-    request.destroy();
-    lose(`rejected the connection with status ${response.statusCode}`, retryAfterMs);
+    void rejectedUpgrade(request, response).then((reason) => {
+      const retryAfterMs = retryAfterOf({ get: (name) => String(reason.headers[name] ?? '') || null });
+      lose(`rejected the connection with status ${reason.status}`, reason, retryAfterMs);
+    });
   });
   socket.on('error', (error) => lose(`failed to respond: ${codeOf(error)}`));
-  socket.on('close', (code) => {
+  socket.on('close', (code, reason) => {
     if (over) return;
-    if (code !== 1000 || p.onClosed === undefined) return lose(`closed the connection with code ${code}`);
+    if (code !== 1000 || p.onClosed === undefined) {
+      return lose(`closed the connection with code ${code}`, { status: code, body: reason.toString('utf8') });
+    }
     over = true;
     return p.onClosed();
   });
@@ -89,6 +112,11 @@ export function openProviderSocket(p: {
       // Do not wait for the close handshake, but give it one second before the connection is cut.
       socket.close(1000);
       return void setTimeout(() => socket.terminate(), 1_000).unref();
+    },
+    errorOf: (fault) => new ProviderError(p.part, fault, undefined, false, report({})),
+    reportedError(message) {
+      const reported = report({ body: message });
+      return new ProviderError(p.part, `reported ${reported.code ?? 'an error'}`, undefined, false, reported);
     },
   };
 }

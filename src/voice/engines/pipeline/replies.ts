@@ -35,6 +35,8 @@ export function createReplies(p: {
   speech: Speech;
   toolRounds: ToolRounds;
   dispatch: (what: SessionEventBody) => void;
+  /** Called at each failure of the model, also if it is asked once more. */
+  onFailure(error: ProviderError): void;
 }) {
   const { deps, call, history, speech, dispatch } = p;
   const tools = listChatTools(call);
@@ -73,6 +75,8 @@ export function createReplies(p: {
 
   function onFailed(replyId: string, error: ProviderError): void {
     deps.log(call.callId, 'reply failed', error);
+    // Failures of TTS are reported when they occur.
+    if (error.part === 'model') p.onFailure(error);
     dispatch({ type: 'reply_failed', replyId, part: error.part, message: error.message });
   }
 
@@ -101,6 +105,7 @@ export function createReplies(p: {
         callTool: (request) => callTool(replyId, request),
         isLast: isFinalTool,
         onFirstAudio: (times) => dispatch({ type: 'reply_heard', replyId, times }),
+        onRetry: (error) => p.onFailure(error),
         onFailed: (error) => onFailed(replyId, error),
         onDone: () => onDone(replyId),
       });

@@ -15,6 +15,8 @@ export interface RoundDeps {
   /** The text said in this round so far. */
   text(): string;
   signal: AbortSignal;
+  /** Called when the model has failed and is asked once more. */
+  onRetry(error: ProviderError): void;
   /** @returns false once the reply has reached its maximum length */
   say(sentences: readonly string[]): boolean;
 }
@@ -30,6 +32,7 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
     return await streamRound(deps, false);
   } catch (error) {
     if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
+    deps.onRetry(error);
     await sleep(error.retryAfterMs ?? RETRY_AFTER_MS, undefined, { signal: deps.signal });
     return await streamRound(deps, mayBeEmpty);
   }

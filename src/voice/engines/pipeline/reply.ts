@@ -49,6 +49,8 @@ export interface ReplyDeps {
   isLast(tool: string): boolean;
   /** Called when the first audio of a confirmed reply is ready, which ends the caller's wait. */
   onFirstAudio(times: ReplyTimes): void;
+  /** Called when the model has failed and is asked once more. */
+  onRetry(error: ProviderError): void;
   /** Called when both attempts to get the reply from the model have failed. */
   onFailed(error: ProviderError): void;
   /** Called when the reply is complete and all its audio is queued. */
@@ -221,11 +223,11 @@ function speakIn(
   round: Round,
   rounds: readonly Round[],
   before: readonly ChatMessage[],
-  { model, tools, mayCallTools, signal, say }: Omit<RoundDeps, 'messages' | 'text'>,
+  { model, tools, mayCallTools, signal, say, onRetry }: Omit<RoundDeps, 'messages' | 'text'>,
 ): Promise<ToolRequest[]> {
   const messages = () => [...before, ...messagesOf(rounds)];
   const text = () => round.text;
-  return speakRound({ model, tools, mayCallTools, messages, text, signal, say }, rounds.length > 1);
+  return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onRetry }, rounds.length > 1);
 }
 
 /** Tracks the budget for tool arguments and results in one reply. */

@@ -10,7 +10,7 @@ import { createToolRounds } from '../../session/tool-rounds.js';
 import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
+import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings, setAmong } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
@@ -29,7 +29,12 @@ export interface PipelineSessionDeps {
   voice: TextToSpeech;
   turnTaking: TurnTaking;
   prepared: PreparedPhrases;
-  conclude(call: EngineCall, turns: readonly TranscriptTurn[], usage: UsageMeter): Promise<Conclusion>;
+  conclude(
+    call: EngineCall,
+    turns: readonly TranscriptTurn[],
+    usage: UsageMeter,
+    onFailure: (failure: ProviderFailure) => void,
+  ): Promise<Conclusion>;
   prices: EnginePrices;
   silence?: Partial<SilenceTimeouts>;
   sttTimeoutMs?: number;
@@ -63,11 +68,13 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     record: (event) => recorder?.record(event),
   });
   const { dispatch } = session;
+  const onFailure = reportTo(sink);
   const speech = createSpeech({
     voice: withPronunciations(meterTts(deps.voice, usage), call.settings?.pronunciations),
     options: options.tts,
     sink,
     dispatch,
+    onFailure,
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
@@ -80,6 +87,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch(what);
     },
     onBilled: (seconds) => (billedSttSeconds += seconds),
+    onFailure,
     onGone: onProviderGone,
   });
   const replies = createReplies({
@@ -94,6 +102,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     speech,
     toolRounds: createToolRounds(now),
     dispatch,
+    onFailure,
   });
   const perform = createPerformer({
     call,
@@ -143,14 +152,15 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       speech.played(itemId, playedMs);
     },
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
-    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    onAnsweredBy: session.onAnsweredBy,
     usage: usageSoFar,
     async stop(): Promise<EngineResult> {
       stopped = true;
       dispatch({ type: 'stopped' });
       caller.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
-      const [conclusion] = await Promise.all([deps.conclude(call, all, usage), replies.settled(LAST_USAGE_MS)]);
+      const concluding = deps.conclude(call, all, usage, (failure) => sink.storeFailure(failure));
+      const [conclusion] = await Promise.all([concluding, replies.settled(LAST_USAGE_MS)]);
       return {
         ...conclusion,
         usage: usageSoFar(),
@@ -170,6 +180,10 @@ function optionsOf({ stt, turnTaking }: PipelineSessionDeps, { voice, language, 
     turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
   const ofAgent = { settings, onIgnored: ignored.add };
   return { ignored, stt: { language, ...ofAgent }, tts: { voice, language, ...ofAgent } };
+}
+
+function reportTo(sink: EngineSink) {
+  return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
 }
 
 function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessionDeps, call: EngineCall): SessionSetup {

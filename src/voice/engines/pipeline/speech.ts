@@ -32,6 +32,8 @@ export function createSpeech(p: {
   options: TtsOptions;
   sink: EngineSink;
   dispatch(what: SessionEventBody): void;
+  /** Called at each failure of TTS, also if it is tried once more. */
+  onFailure(error: ProviderError): void;
 }) {
   const live = new Map<string, LiveItem>();
   /** Audio waiting for the session to send it. */
@@ -57,7 +59,9 @@ export function createSpeech(p: {
           p.dispatch({ type: 'item_audio', itemId, ms, ...ofReply });
         },
         onComplete: () => p.dispatch({ type: 'item_whole', itemId }),
+        onRetry: (error) => p.onFailure(error),
         onFailed(error) {
+          p.onFailure(error);
           if (reply === undefined)
             p.dispatch({ type: 'item_failed', itemId, part: error.part, message: error.message });
           else reply.onFailed(error);

@@ -12,6 +12,8 @@ export interface UtteranceEvents {
   onAudio(mulaw: Uint8Array, ms: number): void;
   /** Called when no more audio will arrive and none is held back. */
   onComplete(): void;
+  /** Called when TTS has failed and is tried once more. */
+  onRetry(error: ProviderError): void;
   /** Called after `onComplete` if TTS failed twice. */
   onFailed(error: ProviderError): void;
 }
@@ -93,6 +95,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       endSpeech();
       return events.onFailed(error);
     }
+    events.onRetry(error);
     feed.requeue(text.truncate());
     retrying = setTimeout(retry, error.retryAfterMs ?? RETRY_AFTER_MS);
     return undefined;

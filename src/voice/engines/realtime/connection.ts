@@ -1,5 +1,7 @@
 import { WebSocket } from 'ws';
 import type { RawData } from 'ws';
+import { reportFailure, type FailureReport } from '../../models/failure-report.js';
+import { parseJson, rejectedUpgrade } from '../../models/http-api.js';
 import type { ProviderFault } from './caller-transcription.js';
 import { parseMessage } from './protocol.js';
 import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
@@ -20,15 +22,17 @@ export interface ConnectionHandlers {
   onReady(): void;
   onEvent(event: ServerEvent): void;
   /** Called when the connection has failed; at most once, and never after `close`. */
-  onLost(why: string): void;
+  onLost(why: string, report?: FailureReport): void;
   /** Called instead of `onLost` if the provider rejected the session settings. */
-  onRejected(why: string, error: ProviderFault): void;
+  onRejected(why: string, error: ProviderFault, report: FailureReport): void;
 }
 
 export interface ProviderConnection {
   /** Drops the event if the socket is not open. */
   send(event: ClientEvent): void;
   close(): void;
+  /** Makes a report of an error that the provider sent. */
+  reportOf(error: object): FailureReport;
 }
 
 const MAX_MESSAGE_BYTES = 8 * 1_024 * 1_024;
@@ -38,6 +42,10 @@ const MAX_UNSENT_BYTES = 1_024 * 1_024;
 const MAX_GARBAGE = 3;
 const CLOSE_WITHIN_MS = 1_000;
 const SESSION_EVENT = 'session';
+/** How many of the last characters sent are searched for words that an error quotes. */
+const MAX_SENT_CHARACTERS = 20_000;
+
+type Reason = Omit<Parameters<typeof reportFailure>[0], 'provider'>;
 
 /**
  * Opens one connection to the provider. Sends the session settings first; the connection is ready once the provider has
@@ -56,6 +64,8 @@ export function openProviderConnection(p: {
   let ready = false;
   let garbage = 0;
   let alive = true;
+  let requestId: string | undefined;
+  let sentText = '';
   const options = {
     headers: { authorization: `Bearer ${p.apiKey}` },
     handshakeTimeout: timings.connectMs,
@@ -79,10 +89,16 @@ export function openProviderConnection(p: {
     socket.terminate();
   }
 
-  function lose(why: string): void {
+  function lose(why: string, reason: Reason = {}): void {
     if (over) return;
     drop();
-    handlers.onLost(why);
+    handlers.onLost(why, report(reason));
+  }
+
+  function report(reason: Reason): FailureReport {
+    const sent = JSON.stringify(p.session) + sentText;
+    const made = reportFailure({ provider: 'openai', sent, secrets: [p.apiKey], ...reason });
+    return requestId === undefined ? made : { requestId, ...made };
   }
 
   function ping(): void {
@@ -95,7 +111,9 @@ export function openProviderConnection(p: {
   function send(event: ClientEvent): void {
     if (over || socket.readyState !== WebSocket.OPEN) return;
     if (socket.bufferedAmount > MAX_UNSENT_BYTES) return lose('the provider does not read the data sent to it');
-    socket.send(JSON.stringify(event));
+    const text = JSON.stringify(event);
+    if (event.type === 'conversation.item.create') sentText = (sentText + text).slice(-MAX_SENT_CHARACTERS);
+    socket.send(text);
   }
 
   function take(data: RawData, isBinary: boolean): void {
@@ -109,6 +127,7 @@ export function openProviderConnection(p: {
     garbage = 0;
     if (message.kind === 'ignored') return;
     const { event } = message;
+    if (event.type === 'session.created') requestId ??= sessionIdIn(asText(data));
     if (!ready && event.type === 'session.updated') {
       ready = true;
       clearTimeout(settling);
@@ -117,7 +136,7 @@ export function openProviderConnection(p: {
     if (!ready && event.type === 'error' && [SESSION_EVENT, null, undefined].includes(event.error.event_id)) {
       const why = `the provider rejected the session settings: ${event.error.code ?? event.error.type}`;
       drop();
-      return handlers.onRejected(why, event.error);
+      return handlers.onRejected(why, event.error, report({ body: event.error }));
     }
     handlers.onEvent(event);
   }
@@ -131,13 +150,15 @@ export function openProviderConnection(p: {
     if (!over) take(data, isBinary);
   });
   socket.on('pong', () => (alive = true));
+  socket.on('upgrade', ({ headers }) => (requestId = reportFailure({ provider: '', headers }).requestId));
   socket.on('unexpected-response', (request, response) => {
-    response.resume();
-    request.destroy();
-    lose(`the provider rejected the connection with status ${response.statusCode}`);
+    const lost = (reason: Reason) => lose(`the provider rejected the connection with status ${reason.status}`, reason);
+    void rejectedUpgrade(request, response).then(lost);
   });
   socket.on('error', (error) => lose(`the connection failed: ${error.message}`));
-  socket.on('close', (code) => lose(`the provider closed the connection with code ${code}`));
+  socket.on('close', (code, reason) =>
+    lose(`the provider closed the connection with code ${code}`, { status: code, body: reason.toString('utf8') }),
+  );
 
   return {
     send,
@@ -146,7 +167,15 @@ export function openProviderConnection(p: {
       finish();
       socket.close(1000);
     },
+    reportOf: (error) => report({ body: error }),
   };
+}
+
+/** The session's id, which the provider's support asks for. The SDK's types lack it, the published examples have it. */
+function sessionIdIn(text: string): string | undefined {
+  const { session } = Object(parseJson(text)) as { session?: unknown };
+  const { id } = Object(session) as { id?: unknown };
+  return reportFailure({ provider: '', body: { request_id: id } }).requestId;
 }
 
 function asText(data: RawData): string {

@@ -57,7 +57,7 @@ function createEngine(deps: RealtimeSessionDeps): Engine {
     onDtmf: (digit) => session?.onDtmf(digit),
     onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
-    onAnsweredBy: (who) => session?.onAnsweredBy(who),
+    onAnsweredBy: (who) => session?.onAnsweredBy(who) ?? true,
     usage: () => session?.usage(),
     stop: () =>
       session?.stop() ?? Promise.resolve({ summary: 'The call did not begin.', outputParameters: emptyValues({}) }),

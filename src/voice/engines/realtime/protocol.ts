@@ -40,6 +40,9 @@ const outputItem = z.object({
 const response = z.object({
   id,
   status: text.nullish(),
+  status_details: z
+    .object({ error: z.object({ code: text.nullish(), message: text.nullish(), type: text.nullish() }).nullish() })
+    .nullish(),
   metadata: z.record(text, text).nullish(),
   output: fallback(z.array(outputItem), []),
   usage: usage.nullish(),

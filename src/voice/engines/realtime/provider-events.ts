@@ -2,6 +2,7 @@ import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js'
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { isReplyRunning, type SessionState } from '../../session/reducer/state.js';
+import type { FailureReport } from '../../models/failure-report.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { ProviderTurns } from './provider-turns.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
@@ -33,7 +34,16 @@ interface ProviderEventsDeps {
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
   state: () => SessionState;
+  /** Reports a failure of the provider. */
+  fail: (what: string, report: FailureReport) => void;
 }
+
+/** Errors of events that crossed on the way, as when a reply ends while it is canceled. They are no failures. */
+const CROSSINGS = [
+  'conversation_already_has_active_response',
+  'response_cancel_not_active',
+  'input_audio_buffer_commit_empty',
+];
 
 /** Turns the provider's messages into session events. */
 export function createProviderEvents(p: ProviderEventsDeps) {
@@ -43,6 +53,7 @@ export function createProviderEvents(p: ProviderEventsDeps) {
 
   function onError({ error }: EventOf<'error'>): void {
     p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'provider reported an error');
+    if (!CROSSINGS.includes(error.code ?? '')) p.fail('the provider reported an error', p.link.reportOf(error));
     if (error.code !== 'conversation_already_has_active_response') return;
     // If the rejected response was not requested by us, the provider wanted to begin it by itself and will not try
     // again.
@@ -169,7 +180,7 @@ function giveUp({ dispatch, speech, state }: ProviderEventsDeps, { kind, id }: P
 const isExpected = ({ playback }: SessionState, itemId: string) => playback.expected.some(({ id }) => id === itemId);
 
 /** Handles finished responses: complete, empty or failed. */
-function createOutcomes({ responses, costs, speech, tools, link, dispatch, state }: ProviderEventsDeps) {
+function createOutcomes({ responses, costs, speech, tools, link, dispatch, state, fail }: ProviderEventsDeps) {
   const retryTimers = new Set<NodeJS.Timeout>();
   let failures = 0;
   let wasEmpty = false;
@@ -214,6 +225,10 @@ function createOutcomes({ responses, costs, speech, tools, link, dispatch, state
       const isExpectedNow = responses.current() !== undefined;
       const done = responses.done(response);
       if (response.status === 'failed') {
+        if (done !== undefined || !isExpectedNow) {
+          const { requestId = response.id, ...report } = link.reportOf(response.status_details ?? {});
+          fail('the provider failed to create a response', { ...report, requestId });
+        }
         if (done !== undefined) failed(done.purpose);
         else if (!isExpectedNow) dispatch({ type: 'reply_missed' });
       } else {

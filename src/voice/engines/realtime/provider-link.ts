@@ -2,7 +2,8 @@ import type { TranscriptTurn } from '../port.js';
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { EngineCall } from '../port.js';
 import { estimateTokens } from '../../models/token-estimate.js';
-import type { CallerTranscription, ProviderFault } from './caller-transcription.js';
+import type { FailureReport } from '../../models/failure-report.js';
+import type { CallerTranscription } from './caller-transcription.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
 import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
@@ -17,11 +18,11 @@ export interface LinkHandlers {
   onReady(how: SessionStart): void;
   onEvent(event: ServerEvent): void;
   /** Called when the connection was lost and will be restored. */
-  onOutage(why: string): void;
+  onOutage(why: string, report: FailureReport): void;
   /** Called when the provider rejected the transcription model. The call continues without transcription. */
-  onTranscriberRejected(why: string): void;
+  onTranscriberRejected(why: string, report: FailureReport): void;
   /** Called when the connection is lost for good. */
-  onGone(why: string): void;
+  onGone(why: string, report: FailureReport): void;
   /** The conversation so far, for a new provider session. */
   transcriptSoFar(): readonly TranscriptTurn[];
 }
@@ -29,6 +30,7 @@ export interface LinkHandlers {
 /** How a session begins: `first` in this call; `again` after an outage; `renewed` before the provider's session limit. */
 type SessionStart = 'first' | 'again' | 'renewed';
 
+const PROVIDER = 'openai';
 /** Maximum messages kept while there is no provider session. */
 const MAX_KEPT = 20;
 
@@ -75,7 +77,13 @@ export function createProviderLink(p: {
         },
         onEvent: (event) => handlers.onEvent(event),
         onLost: lost,
-        onRejected: (why, error) => rejected(why, error, how),
+        onRejected(why, error, report) {
+          if (!transcription.endAfter(error)) return lost(why, report);
+          // The provider may close the rejected connection, so open another one.
+          handlers.onTranscriberRejected(why, report);
+          attempts -= 1;
+          return connect(how);
+        },
       },
     });
   }
@@ -96,31 +104,25 @@ export function createProviderLink(p: {
     unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
-  function lost(why: string): void {
+  function lost(why: string, report: FailureReport = { provider: PROVIDER }): void {
     if (over) return;
     connection = undefined;
     ready = false;
     renewing = false;
     if (attempts > 1) {
       over = true;
-      return handlers.onGone(why);
+      return handlers.onGone(why, report);
     }
-    handlers.onOutage(why);
+    handlers.onOutage(why, report);
     if (!over) retrying = setTimeout(() => connect('again'), timings.retryAfterMs);
-  }
-
-  /** Replaces a session that was rejected because of transcription; the provider may close the old connection. */
-  function rejected(why: string, error: ProviderFault, how: SessionStart): void {
-    if (!transcription.endAfter(error)) return lost(why);
-    handlers.onTranscriberRejected(why);
-    attempts -= 1;
-    connect(how);
   }
 
   return {
     open: () => connect('first'),
     send,
     isReady: () => ready,
+    /** Makes a report of an error that the provider sent. */
+    reportOf: (error: object): FailureReport => connection?.reportOf(error) ?? { provider: PROVIDER },
     /** Whether there is a session, or one is being renewed, so that requests will reach it. */
     hasSession: () => ready || renewing,
     /** A number that changes with every connection, because a new session does not know earlier tool calls. */

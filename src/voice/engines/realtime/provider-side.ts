@@ -1,6 +1,7 @@
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { SessionState } from '../../session/reducer/state.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
+import type { FailureReport } from '../../models/failure-report.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import { createCallerAudio } from './caller-audio.js';
@@ -51,16 +52,19 @@ export function openProviderSide(p: ProviderSideDeps) {
         if (how !== 'renewed') dispatch({ type: 'provider_back' });
       },
       onEvent: (event) => events.onEvent(event),
-      onOutage(why) {
+      onOutage(why, report) {
+        fail(why, report);
         logger.warn({ callId, why }, 'provider connection lost; reconnecting');
         forget();
       },
-      onTranscriberRejected(why) {
+      onTranscriberRejected(why, report) {
+        fail(why, report);
         const { transcriptionModel } = settings;
         logger.warn({ callId, why, transcriptionModel }, 'transcription model rejected; the call has no caller words');
         turns.expectNoTranscripts();
       },
-      onGone(why) {
+      onGone(why, report) {
+        fail(why, report);
         logger.error({ callId, why }, 'provider session lost for good');
         forget();
         dispatch({ type: 'provider_gone', part: 'model', message: why });
@@ -74,7 +78,11 @@ export function openProviderSide(p: ProviderSideDeps) {
   const turns = createProviderTurns(dispatch);
   const caller = createCallerAudio({ call, link, turns, dispatch });
   const tools = createToolCalls({ ...p, link, rounds: createToolRounds(now) });
-  const events = createProviderEvents({ ...p, callId, link, responses, costs, speech, turns, tools });
+  const events = createProviderEvents({ ...p, callId, link, responses, costs, speech, turns, tools, fail });
+
+  function fail(what: string, report: FailureReport): void {
+    p.sink.storeFailure({ part: 'model', what, ...report });
+  }
 
   function forget(): void {
     events.forget();

@@ -5,7 +5,7 @@ import { isBusy, isClosing } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createUsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings } from '../ignored-settings.js';
-import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
+import type { EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { ignoredSettings, settingsOfCall } from './agent-choice.js';
 import { openProviderSide } from './provider-side.js';
 import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
@@ -27,7 +27,7 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
   const turns: TranscriptTurn[] = [];
   const setup = setupOf(deps, call);
   const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
-  const { dispatch, state } = runSession({
+  const { dispatch, state, onAnsweredBy } = runSession({
     setup,
     now,
     perform: (command) => provider.perform(command),
@@ -69,6 +69,7 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
       withinMs,
       usage,
       logger: deps.logger,
+      onFailure: (failure) => sink.storeFailure(failure),
     });
     await counted;
     const misses = !provider.transcribes() && transcriptSoFar().some(({ speaker }) => speaker === 'caller');
@@ -94,7 +95,7 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
     onPlayed: (itemId: string, playedMs: number, complete: boolean) =>
       dispatch({ type: 'item_played', itemId, playedMs, complete }),
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
-    onAnsweredBy: (who: AnsweredBy) => dispatch({ type: 'answered_by', who }),
+    onAnsweredBy,
     usage: usageSoFar,
     async stop(): Promise<EngineResult> {
       const began = performance.now();

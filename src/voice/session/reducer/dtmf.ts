@@ -3,7 +3,14 @@ import { startReplyWait } from './filler.js';
 import type { SessionPolicy } from './policy.js';
 import { replyToNote } from './replies.js';
 import { resetSilence } from './silence.js';
-import { engineCompletesDigits, inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
+import {
+  countPersonTurn,
+  engineCompletesDigits,
+  inOrder,
+  isClosing,
+  type SessionState,
+  type SessionStep,
+} from './state.js';
 
 /**
  * Handles a DTMF digit: adds it to the digits entered so far and interrupts the agent, unless these digits need no
@@ -96,8 +103,7 @@ function storeDigits(state: SessionState, atMs: number): SessionStep {
   const endMs = Math.round(atMs);
   const startMs = Math.max(0, Math.min(endMs - 1, Math.round(firstAtMs)));
   const done: SessionState = {
-    ...state,
-    turns: { ...state.turns, personTurns: state.turns.personTurns + 1 },
+    ...countPersonTurn(state),
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0, completedAtMs: atMs },
   };
   return [done, [{ type: 'store_turn', speaker: 'caller', text: digitsInTranscript(digits), startMs, endMs }]];

@@ -64,6 +64,7 @@ export function closeItem(state: SessionState, item: PlaybackItem, complete: boo
   const { playback } = state;
   const closed: SessionState = {
     ...state,
+    turns: complete ? { ...state.turns, agentHeard: true } : state.turns,
     playback: {
       ...playback,
       items: playback.items.filter(({ id }) => id !== item.id),

@@ -7,6 +7,7 @@ import { hasMoreThanReserve, budgetAt, chargeReplies } from './reply-budget.js';
 import { mustIntroduce, saysFirstMessage } from './resume.js';
 import { resetSilence } from './silence.js';
 import {
+  countPersonTurn,
   inOrder,
   isClosing,
   isReplyRunning,
@@ -37,10 +38,7 @@ export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_o
 
 /** Stores the transcript of a turn; the provider began its reply without waiting for it. */
 export function onTurnWords(state: SessionState, { text, startMs, endMs }: EventOf<'turn_words'>): SessionStep {
-  return [
-    { ...state, turns: { ...state.turns, personTurns: state.turns.personTurns + 1 } },
-    [{ type: 'store_turn', speaker: 'caller', text, startMs, endMs }],
-  ];
+  return [countPersonTurn(state), [{ type: 'store_turn', speaker: 'caller', text, startMs, endMs }]];
 }
 
 /** Handles a reply that the provider began without a request. It replaces any reply that was still to be requested. */

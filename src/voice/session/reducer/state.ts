@@ -116,6 +116,10 @@ export interface SessionState {
     overUntilMs: number;
     /** Number of DTMF entries, and of turns that prove a person, such as those that the offline engine understood. */
     personTurns: number;
+    /** How many of them followed words of the agent that the remote party had heard to their end. */
+    answers: number;
+    /** Whether an item of the agent has been played to its end since the last of them. */
+    agentHeard: boolean;
   };
   reply?: {
     id: string;
@@ -190,6 +194,8 @@ export function newSession(setup: SessionSetup): SessionState {
       lastVoiceAtMs: 0,
       overUntilMs: 0,
       personTurns: 0,
+      answers: 0,
+      agentHeard: false,
     },
     mustWrapUp: false,
     playback: { items: [], expected: [], closed: new Set(), lastOverAtMs: 0, hasPlayed: false },
@@ -258,3 +264,10 @@ export function withoutAwaitedReply(state: SessionState): SessionState {
 }
 /** Whether the item has sent audio and was not closed. */
 export const isOnLine = ({ playback }: SessionState, itemId: string) => playback.items.some(({ id }) => id === itemId);
+
+/** Counts a turn that proves a person, and whether it answers the agent. */
+export function countPersonTurn(state: SessionState): SessionState {
+  const { personTurns, answers, agentHeard } = state.turns;
+  const counted = { personTurns: personTurns + 1, answers: answers + (agentHeard ? 1 : 0), agentHeard: false };
+  return { ...state, turns: { ...state.turns, ...counted } };
+}

@@ -6,6 +6,7 @@ import { replyToNote, replyToTurn, beginEarlyReply, dropEarlyReply } from './rep
 import { resetSilence } from './silence.js';
 import { withoutEarlierTone } from './voicemail.js';
 import {
+  countPersonTurn,
   inOrder,
   isAgentSpeaking,
   isOnlyFiller,
@@ -127,8 +128,8 @@ export function endTurn(state: SessionState, text: string, atMs: number, how: Tu
   const { voice, isVoiced } = turns;
   const at = Math.round(atMs);
   const overUntilMs = how.voice?.endMs ?? how.streamMs ?? (isVoiced ? at : (voice?.endMs ?? turns.overUntilMs));
-  const personTurns = turns.personTurns + (how.showsPerson === false ? 0 : 1);
-  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, personTurns });
+  const counted = how.showsPerson === false ? state : countPersonTurn(state);
+  const over = withTurns(withoutMayEnd(withoutVoice(counted)), { words: '', overUntilMs });
   const voiceContinues = isVoiced || (how.voice !== undefined && voice !== undefined && voice.endMs > how.voice.endMs);
   const rest = how.voice !== undefined && voice !== undefined ? { ...voice, startMs: overUntilMs } : undefined;
   const next = voiceContinues ? withTurns(over, { voice: rest ?? newVoice(overUntilMs, overUntilMs, atMs) }) : over;
@@ -238,7 +239,7 @@ export function flushWords(state: SessionState, atMs: number): SessionStep {
   const endMs = Math.round(voice?.endMs ?? atMs);
   const startMs = Math.round(Math.min(voice?.startMs ?? endMs - 500, endMs - 1));
   return [
-    withTurns(state, { words: '', personTurns: state.turns.personTurns + 1 }),
+    withTurns(countPersonTurn(state), { words: '' }),
     [{ type: 'store_turn', speaker: 'caller', text: words, startMs, endMs }],
   ];
 }

@@ -7,8 +7,15 @@ import { inOrder, isClosing, type SessionState, type SessionStep } from './state
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-/** Handles the result of the carrier's answering machine detection. */
+/** So many answers to the agent prove a person: a greeting with pauses may seem to answer the introduction. */
+const ANSWERS_OF_A_PERSON = 2;
+
+/**
+ * Handles the result of the carrier's answering machine detection. A result `voicemail` that comes after a person has
+ * talked with the agent is late or wrong, and is ignored.
+ */
 export function onAnsweredBy(state: SessionState, event: EventOf<'answered_by'>): SessionStep {
+  if (event.who === 'voicemail' && state.turns.answers >= ANSWERS_OF_A_PERSON) return [state, []];
   const next: SessionState = { ...state, voicemail: { ...state.voicemail, carrierResult: event.who } };
   return event.who === 'voicemail' && !isClosing(next) ? handleMachine(next, event.atMs) : [next, []];
 }

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
-import { chatRejection, type OpenAiRejection } from './openai-models';
+import { sendOpenAiError, WRONG_KEY, type OpenAiRejection } from './openai-errors';
+import { chatRejection } from './openai-models';
 import { answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
 interface WireMessage {
@@ -12,7 +13,10 @@ interface WireMessage {
 
 export interface ChatAnswer {
   says?: string;
-  calls?: ToolCall;
+  /** One tool call, or parallel ones. */
+  calls?: ToolCall | readonly ToolCall[];
+  /** The model reaches its output limit, so that the response ends here. */
+  isCut?: boolean;
   /** How long the fake waits before the first word. */
   afterMs?: number;
 }
@@ -65,7 +69,7 @@ export interface FakeCompletionChunk {
   object: 'chat.completion.chunk';
   created: number;
   model: string;
-  choices: { index: number; delta: ChunkDelta; finish_reason: 'stop' | 'tool_calls' | null }[];
+  choices: { index: number; delta: ChunkDelta; finish_reason: 'stop' | 'tool_calls' | 'length' | null }[];
   usage?: CompletionUsage;
 }
 
@@ -112,19 +116,18 @@ export async function openFakeChat(): Promise<FakeChat> {
       if (fake.hanging || answerOpenAiLists(request, response, fake.lists)) return;
       void bodyOf(request).then((body) => {
         if (fake.hanging) return;
-        const rejection = fake.rejects(body);
-        if (rejection !== undefined) return reject(rejection, body, response);
+        const { key } = fake.lists;
+        const isAllowed = key === '' || request.headers.authorization === `Bearer ${key}`;
+        const rejection = isAllowed ? fake.rejects(body) : WRONG_KEY;
+        if (rejection !== undefined) {
+          fake.rejected.push(body);
+          return sendOpenAiError(response, rejection);
+        }
         if (body['response_format'] !== undefined) return conclude(body, response);
         return void answer(body as FakeChat['requests'][number], response);
       });
     },
   });
-
-  function reject({ status, error }: OpenAiRejection, body: Record<string, unknown>, response: ServerResponse): void {
-    fake.rejected.push(body);
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ error }));
-  }
 
   async function answer(body: FakeChat['requests'][number], response: ServerResponse): Promise<void> {
     fake.requests.push(body);
@@ -135,11 +138,11 @@ export async function openFakeChat(): Promise<FakeChat> {
     });
     if (fault?.kind === 'status') {
       done = true;
-      response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
-      return void response.end('{"error":{"message":"refused"}}');
+      return sendOpenAiError(response, { status: fault.status }, fault.headers);
     }
     if (fault?.kind === 'stall') await pause(fault.ms, response);
-    const { says, calls, afterMs } = answerTo(body.messages);
+    const { says, calls: called = [], isCut, afterMs } = answerTo(body.messages);
+    const calls = [called].flat();
     if (afterMs !== undefined) await pause(afterMs, response);
     if (response.destroyed) return;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -153,9 +156,11 @@ export async function openFakeChat(): Promise<FakeChat> {
       };
       response.write(`data: ${JSON.stringify(chunk)}\n\n`);
     };
-    const send = (delta: ChunkDelta, finish: 'stop' | 'tool_calls' | null = null) =>
+    const send = (delta: ChunkDelta, finish: FakeCompletionChunk['choices'][number]['finish_reason'] = null) =>
       write({ choices: [{ index: 0, delta, finish_reason: finish }] });
     response.write(': a comment\n\n');
+    // The first chunk of Azure has only the results of its content filter: Azure/azure-sdk-for-go#21086.
+    write({ choices: [] });
     send({ role: 'assistant', content: '' });
     if (fault?.kind === 'garbage') {
       done = true;
@@ -172,21 +177,13 @@ export async function openFakeChat(): Promise<FakeChat> {
       await pause(2, response);
       if (response.destroyed) return;
     }
-    if (calls !== undefined) {
-      send({
-        tool_calls: [
-          {
-            index: 0,
-            id: `call_${fake.requests.length}`,
-            type: 'function',
-            function: { name: calls.name, arguments: '' },
-          },
-        ],
-      });
-      for (const piece of JSON.stringify(calls.arguments).match(/.{1,5}/gs) ?? [])
-        send({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
+    for (const [index, call] of calls.entries()) {
+      const id = `call_${fake.requests.length}${index === 0 ? '' : `_${index}`}`;
+      send({ tool_calls: [{ index, id, type: 'function', function: { name: call.name, arguments: '' } }] });
+      for (const piece of JSON.stringify(call.arguments).match(/.{1,5}/gs) ?? [])
+        send({ tool_calls: [{ index, function: { arguments: piece } }] });
     }
-    send({}, calls === undefined ? 'stop' : 'tool_calls');
+    send({}, isCut === true ? 'length' : calls.length === 0 ? 'stop' : 'tool_calls');
     const tokens = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
     write({ choices: [], usage: { ...tokens, prompt_tokens_details: { cached_tokens: 40 } } });
     done = true;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { decodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import { queryFault } from './deepgram-query';
+import { connectionFault, deepgramError, takesControl } from './deepgram-rules';
 import { openLoopback, type Loopback } from './loopback';
 import { answerDeepgramLists, fakeLists, type FakeLists } from './provider-lists';
 
@@ -14,12 +15,6 @@ const IDLE_CLOSE_MS = 10_000;
  * reported.
  */
 const NEXT_TURN_AFTER_MS = 600;
-
-/**
- * The languages that the service offers and Deepgram's `/v1/listen` accepts, in the spelling of Deepgram's
- * documentation.
- */
-const LANGUAGES = 'en en-US en-GB de es es-419 fr hi it ja nl pt pt-BR'.split(' ');
 
 /** A fault of one connection. */
 export type SttFault =
@@ -47,6 +42,13 @@ export interface FakeDeepgram extends Loopback {
   invalid: string[];
   /** The types of the text messages that the client sent. */
   controls: string[];
+  /**
+   * Whether Flux takes `ForceEndTurn`. Hosted deployments do; self-hosted ones answer UNPARSABLE_CLIENT_MESSAGE before the
+   * release that knows it (deepgram/deepgram-python-sdk#788; `V2Socket.sendForceEndTurn` of `@deepgram/sdk` 5.13.0).
+   */
+  endsTurns: boolean;
+  /** The most connections at a time. */
+  concurrency: number;
   /** Number of connections that were closed because they were idle. */
   idleCloses: number;
   lists: FakeLists;
@@ -61,6 +63,8 @@ export type FakeNovaMessage =
       start: number;
       is_final: boolean;
       speech_final: boolean;
+      /** Whether the result answers `Finalize`. */
+      from_finalize: boolean;
       channel: { alternatives: { transcript: string; confidence: number; words: [] }[] };
       metadata: { request_id: string; model_info: { name: string; version: string; arch: string }; model_uuid: string };
     }
@@ -83,8 +87,9 @@ export type FakeFluxMessage =
       words: [];
       end_of_turn_confidence: number;
       /** Present on every `EndOfTurn`, and only there. */
-      trigger?: 'model';
-    };
+      trigger?: 'model' | 'manual';
+    }
+  | { type: 'Error'; sequence_id: number; code: string; description: string };
 
 /**
  * Streaming STT by Deepgram's protocols v1 and v2: detects speech in the audio, and takes the words from a script.
@@ -114,6 +119,13 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
       socket.close(1011, 'NET-0001');
     }
 
+    function closeUnparsable(): void {
+      const code = 'UNPARSABLE_CLIENT_MESSAGE';
+      // deepgram/deepgram-js-sdk#526
+      send({ type: 'Error', sequence_id: 1, code, description: 'Could not deserialize the message.' });
+      socket.close(1008, code);
+    }
+
     if (url.pathname === '/v2/listen' && fault?.kind !== 'stall' && !fake.hanging)
       send({ type: 'Connected', request_id: 'r', sequence_id: 0 });
     socket.on('message', (data: Buffer, isBinary) => {
@@ -121,7 +133,8 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
       if (!isBinary) {
         const { type } = JSON.parse(data.toString('utf8')) as { type: string };
         fake.controls.push(type);
-        if (type === 'Finalize') transcriber.finalize();
+        if (!takesControl(url.pathname, type) || (type === 'ForceEndTurn' && !fake.endsTurns)) return closeUnparsable();
+        if (type === 'Finalize' || type === 'ForceEndTurn') transcriber.finalize();
         if (type === 'CloseStream') socket.close(1000);
         return;
       }
@@ -139,15 +152,17 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     onRequest(request, response) {
       if (!fake.hanging && !answerDeepgramLists(request, response, fake.lists)) response.writeHead(404).end();
     },
-    rejectUpgrade({ url }) {
-      const asked = new URL(url ?? '', 'ws://fake');
-      const language = asked.searchParams.get('language');
-      if (asked.pathname === '/v1/listen' && language !== null && !LANGUAGES.includes(language)) return { status: 400 };
-      const invalid = queryFault(asked);
+    upgradeHeaders: () => ({ 'dg-request-id': 'b2c5a6f0-6a52-4b4e-9e0e-1d2f3a4b5c6d' }),
+    rejectUpgrade(request) {
+      const wrong = connectionFault(request, fake.lists);
+      if (wrong !== undefined) return wrong;
+      const invalid = queryFault(new URL(request.url ?? '', 'ws://fake'));
       if (invalid !== undefined) {
         fake.invalid.push(invalid);
-        return { status: 400 };
+        return deepgramError(400, 'INVALID_QUERY_PARAMETER', invalid);
       }
+      if (loopback.openSockets() > fake.concurrency)
+        return deepgramError(429, 'TOO_MANY_REQUESTS', 'Too many requests. Please try again later.');
       const [next] = pending;
       if (next?.kind !== 'refuse') return undefined;
       pending.shift();
@@ -163,6 +178,8 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     authorizations: [],
     invalid: [],
     controls: [],
+    endsTurns: true,
+    concurrency: 100,
     idleCloses: 0,
     lists: fakeLists('stt-key', ['nova-3-general', 'nova-2-general', 'flux-general-en', 'flux-general-multi']),
   });
@@ -213,7 +230,7 @@ function createNovaTranscriber(send: (message: FakeNovaMessage) => void, next: (
   let openPart: string | undefined;
   let utteranceOpen = false;
 
-  function results(transcript: string, isFinal: boolean, isPause: boolean): void {
+  function results(transcript: string, isFinal: boolean, isPause: boolean, answersFinalize = false): void {
     const words: [] = [];
     const alternatives = [{ transcript, confidence: transcript === '' ? 0 : 0.98, words }];
     send({
@@ -223,13 +240,14 @@ function createNovaTranscriber(send: (message: FakeNovaMessage) => void, next: (
       start: meter.atMs / 1_000,
       is_final: isFinal,
       speech_final: isPause,
+      from_finalize: answersFinalize,
       channel: { alternatives },
       metadata: { request_id: 'r', model_info: { name: 'nova', version: '1', arch: 'nova' }, model_uuid: 'm' },
     });
   }
 
-  function endPart(isPause: boolean): void {
-    results(openPart ?? '', true, isPause);
+  function endPart(isPause: boolean, answersFinalize = false): void {
+    results(openPart ?? '', true, isPause, answersFinalize);
     openPart = undefined;
   }
 
@@ -258,7 +276,7 @@ function createNovaTranscriber(send: (message: FakeNovaMessage) => void, next: (
       }
     },
     finalize() {
-      if (openPart !== undefined) endPart(false);
+      if (openPart !== undefined) endPart(false, true);
     },
   };
 }
@@ -271,7 +289,7 @@ function createFluxTranscriber(send: (message: FakeFluxMessage) => void, next: (
   let turnIndex = 0;
   let sequence = 0;
 
-  function turnInfo(event: FluxEvent, transcript: string): void {
+  function turnInfo(event: FluxEvent, transcript: string, trigger: 'model' | 'manual' = 'model'): void {
     sequence += 1;
     send({
       type: 'TurnInfo',
@@ -284,7 +302,7 @@ function createFluxTranscriber(send: (message: FakeFluxMessage) => void, next: (
       transcript,
       words: [],
       end_of_turn_confidence: event === 'EndOfTurn' ? 0.9 : 0.4,
-      ...(event === 'EndOfTurn' ? { trigger: 'model' } : {}),
+      ...(event === 'EndOfTurn' ? { trigger } : {}),
     });
   }
 
@@ -317,7 +335,12 @@ function createFluxTranscriber(send: (message: FakeFluxMessage) => void, next: (
         reset();
       }
     },
-    finalize: () => undefined,
+    /** Ends the turn; ignored if there is none: https://developers.deepgram.com/docs/flux/force-end-turn. */
+    finalize() {
+      if (parts === undefined || said === '') return;
+      turnInfo('EndOfTurn', said, 'manual');
+      reset();
+    },
   };
 
   function reset(): void {

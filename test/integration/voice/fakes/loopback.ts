@@ -13,11 +13,19 @@ export interface Loopback {
   close(): Promise<void>;
 }
 
+export interface RejectedUpgrade {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
 /** Starts the server of a provider on this machine. */
 export async function openLoopback(p: {
   onRequest?(request: IncomingMessage, response: ServerResponse): void;
-  /** Returns the HTTP status and headers with which to reject the upgrade, or undefined to accept it. */
-  rejectUpgrade?(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined;
+  /** Returns the response with which to reject the upgrade, or undefined to accept it. */
+  rejectUpgrade?(request: IncomingMessage): RejectedUpgrade | undefined;
+  /** Headers of the response to an upgrade that is accepted. */
+  upgradeHeaders?(): Record<string, string>;
   onSocket?(socket: WebSocket, request: IncomingMessage): void;
 }): Promise<Loopback> {
   const sockets = new Set<Socket>();
@@ -35,8 +43,14 @@ export async function openLoopback(p: {
     const rejection = p.rejectUpgrade?.(request);
     if (rejection !== undefined) {
       const headers = Object.entries(rejection.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
-      socket.end(`HTTP/1.1 ${rejection.status} Refused\r\n${headers.join('')}Content-Length: 0\r\n\r\n`);
+      const { status, body = '' } = rejection;
+      const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+      socket.end(`HTTP/1.1 ${status} Refused\r\n${headers.join('')}${length}\r\n${body}`);
       return;
+    }
+    if (p.upgradeHeaders !== undefined) {
+      const headers = Object.entries(p.upgradeHeaders()).map(([name, value]) => `${name}: ${value}`);
+      websockets.once('headers', (lines) => lines.push(...headers));
     }
     websockets.handleUpgrade(request, socket, head, (opened) => {
       opened.on('error', () => undefined);

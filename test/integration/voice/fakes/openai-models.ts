@@ -1,11 +1,8 @@
 // The rules by which OpenAI accepts or rejects models. The names are those of the types of the npm package `openai`
 // 7.57.0 (ChatModel, RealtimeSessionCreateRequest.model, AudioTranscription.model); each rule names its source.
 
-/** An error response as OpenAI sends it (`ErrorObject` in `openai` 7.57.0). */
-export interface OpenAiRejection {
-  status: number;
-  error: { message: string; type: string; param: string | null; code: string | null };
-}
+import type { OpenAiRejection } from './openai-errors';
+import { messagesFault, toolsFault } from './openai-tools';
 
 const CHAT_MODELS =
   /^(gpt-6-astra|gpt-6\.1-(sol|terra)|gpt-6-(sol|luna)|gpt-5\.6-(sol|terra|luna)|gpt-5\.5|gpt-5\.4(-mini|-nano)?|gpt-5\.[12]|gpt-5(-mini|-nano)?|gpt-4\.1(-mini|-nano)?|o[34]-mini|o[13]|gpt-4o(-mini)?|gpt-4-turbo|gpt-4|gpt-3\.5-turbo)$/;
@@ -26,17 +23,28 @@ const invalid = (message: string, param: string | null, code: string | null = nu
   error: { message, type: 'invalid_request_error', param, code },
 });
 
+/** Returns the error of a request to a language model that does not exist: ksred/GitPilotAI issue 12 and others. */
+export function modelFault(model: string): OpenAiRejection | undefined {
+  if (CHAT_MODELS.test(model)) return undefined;
+  const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+  return invalid(message, null, 'model_not_found', 404);
+}
+
 /** Returns the error with which OpenAI answers a request to `/chat/completions`; undefined if the request is valid. */
 export function chatRejection(body: Record<string, unknown>): OpenAiRejection | undefined {
   const model = String(body['model']);
   const effort = body['reasoning_effort'] as string | undefined;
-  if (!CHAT_MODELS.test(model)) {
-    // ksred/GitPilotAI issue 12 and others.
-    const message = `The model \`${model}\` does not exist or you do not have access to it.`;
-    return invalid(message, null, 'model_not_found', 404);
-  }
+  const unknown = modelFault(model);
+  if (unknown !== undefined) return unknown;
   const wrongTemperature = temperatureRejection(model, body['temperature'], effort);
   if (wrongTemperature !== undefined) return wrongTemperature;
+  const tools = body['tools'] as { function?: object }[] | undefined;
+  const fault =
+    toolsFault(
+      (tools ?? []).map((tool) => tool.function),
+      '.function',
+    ) ?? messagesFault((body['messages'] ?? []) as Parameters<typeof messagesFault>[0]);
+  if (fault !== undefined) return fault;
   if (NEVER_REASON.test(model)) {
     // AAswordman/Operit issue 1048: also rejected with the value `none`.
     if (effort === undefined) return undefined;

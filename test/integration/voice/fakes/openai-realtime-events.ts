@@ -8,19 +8,39 @@ interface SpeechPart {
   content_index: number;
 }
 
+type ContentPart = { type: 'audio'; transcript: string };
+
+interface SpokenMessage {
+  type: 'message';
+  role: 'assistant';
+  id: string;
+  status: 'in_progress' | 'completed';
+  content: { type: 'output_audio'; transcript: string }[];
+}
+
 interface FunctionCall {
   type: 'function_call';
+  id: string;
   name: string;
   call_id: string;
   arguments: string;
+}
+
+export type OutputItem = SpokenMessage | FunctionCall;
+
+/** Where an item is in a response. */
+interface ItemPlace {
+  response_id: string;
+  output_index: number;
 }
 
 interface FakeResponse {
   object: 'realtime.response';
   id: string;
   status: 'in_progress' | 'completed' | 'cancelled' | 'failed';
-  output: FunctionCall[];
+  output: OutputItem[];
   metadata: Record<string, string> | null;
+  status_details?: typeof FAILED.status_details;
   usage?: typeof USAGE;
 }
 
@@ -44,7 +64,21 @@ export type FakeServerEvent =
       transcript: string;
       usage: { type: 'tokens'; input_tokens: number; output_tokens: number; total_tokens: number };
     }
-  | { type: 'conversation.item.added'; previous_item_id: null; item: ConversationItem }
+  | {
+      type: 'conversation.item.added' | 'conversation.item.done';
+      previous_item_id: null;
+      item: ConversationItem | OutputItem;
+    }
+  | ({ type: 'response.output_item.added' | 'response.output_item.done'; item: OutputItem } & ItemPlace)
+  | ({ type: 'response.content_part.added' | 'response.content_part.done'; part: ContentPart } & SpeechPart)
+  | ({ type: 'response.function_call_arguments.delta'; item_id: string; call_id: string; delta: string } & ItemPlace)
+  | ({
+      type: 'response.function_call_arguments.done';
+      item_id: string;
+      call_id: string;
+      name: string;
+      arguments: string;
+    } & ItemPlace)
   | { type: 'conversation.item.truncated'; item_id: string; content_index: number; audio_end_ms: number }
   | { type: 'response.created' | 'response.done'; response: FakeResponse }
   | ({ type: 'response.output_audio.delta' | 'response.output_audio_transcript.delta'; delta: string } & SpeechPart)
@@ -69,10 +103,33 @@ export const USAGE = {
   output_token_details: { text_tokens: 15, audio_tokens: 60 },
 };
 
+/** The reason of a response that failed. */
+export const FAILED = {
+  status_details: {
+    type: 'failed' as const,
+    error: {
+      type: 'server_error',
+      code: 'server_error',
+      message: 'The server had an error while processing your request.',
+    },
+  },
+};
+
 export function responseOf(id: string, metadata: FakeResponse['metadata']): FakeResponse {
   return { object: 'realtime.response', id, status: 'in_progress', output: [], metadata };
 }
 
-export function functionCall({ name, arguments: given }: ToolCall, callId: string): FunctionCall {
-  return { type: 'function_call', name, call_id: callId, arguments: JSON.stringify(given) };
+export function functionCall({ name, arguments: given }: ToolCall, id: string): FunctionCall {
+  return { type: 'function_call', id, name, call_id: `call_${id}`, arguments: JSON.stringify(given) };
+}
+
+export function spokenMessage(id: string, transcript?: string): SpokenMessage {
+  const content = transcript === undefined ? [] : [{ type: 'output_audio' as const, transcript }];
+  return {
+    type: 'message',
+    role: 'assistant',
+    id,
+    status: transcript === undefined ? 'in_progress' : 'completed',
+    content,
+  };
 }

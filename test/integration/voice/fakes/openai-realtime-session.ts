@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import { decodeMulaw, encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
-import type { ToolCall } from '../../../../src/voice/engines/port.js';
+import { decodeMulaw } from '../../../../src/voice/audio/mulaw.js';
 import type { ConversationItem } from '../../../../src/voice/engines/realtime/protocol.js';
 import type { ScriptedTurn } from '../engine-contract';
+import { toolsFault } from './openai-tools';
 import { transcriptionFault, type TranscriptionSettings } from './openai-models';
 import { settingsFault } from './openai-realtime-settings';
-import { functionCall, responseOf, USAGE, type FakeServerEvent } from './openai-realtime-events';
+import { responseOf, type FakeServerEvent } from './openai-realtime-events';
+import { createOutput, newResponse, type ActiveResponse } from './openai-realtime-output';
 
 /** Faults of the provider. A test may change them at any time. */
 export interface Nastiness {
@@ -32,6 +33,8 @@ export interface Nastiness {
   emptyResponses: number;
   /** The tool that the provider calls in each response for which the script has no tool call. */
   everCalls?: { name: string; arguments: Record<string, unknown> };
+  /** Each response speaks in two items, and not in one. */
+  splitsItems: boolean;
   /** Canceled responses end as failed. */
   failsCancelled: boolean;
   /** The provider sends the final transcript of the caller's speech only after the response is done. */
@@ -48,7 +51,7 @@ export interface ClientEvent {
     type?: string;
     instructions?: string;
     reasoning?: { effort?: string };
-    tools?: { name: string }[];
+    tools?: { name: string; parameters?: object }[];
     audio?: {
       input?: {
         format?: { type?: string };
@@ -77,26 +80,21 @@ export interface FakeSession {
   send(event: object): void;
   /** The error codes that the client's events caused. */
   readonly errors: string[];
+  /** Ends the session at its maximum age: livekit/agents#2358, pollen-robotics/reachy_mini_conversation_app#134. */
+  expire(): void;
 }
 
 const FRAME_MS = 20;
-const WORD_MS = 250;
-const DELTA_MS = 200;
 const LOUD = 700;
 const START_FRAMES = 4;
+/** `RealtimeAudioConfigOutput.voice` of `openai` 7.57.0. */
+const VOICES = 'alloy ash ballad coral echo sage shimmer verse marin cedar'.split(' ');
 const PREFIX_MS = 300;
 
 export const GREETING =
   'Hello, I am an AI assistant calling from the clinic about your appointment of tomorrow at ten.';
 export const BRIDGE = 'Sorry, the line broke for a moment, so let us go on.';
 export const ASIDE = 'May I ask whether you are there, or shall we come to an end?';
-
-interface ActiveResponse {
-  id: string;
-  itemId: string;
-  metadata: Record<string, string> | null;
-  done: boolean;
-}
 
 /** One session of the fake provider, on its socket. */
 export function openSession(p: {
@@ -125,6 +123,17 @@ export function openSession(p: {
   let toolOutput: string | undefined;
   let lastSystemItem: string | undefined;
 
+  const output = createOutput({
+    nasty,
+    later,
+    produced,
+    send: (event) => send(event),
+    id: (prefix) => id(prefix),
+    terminate: () => socket.terminate(),
+    onDone(response) {
+      if (activeResponse === response) activeResponse = undefined;
+    },
+  });
   const session = randomBytes(4).toString('hex');
   const id = (prefix: string) => `${prefix}_${session}${++count}`;
 
@@ -148,7 +157,7 @@ export function openSession(p: {
       case 'input_audio_buffer.commit':
         return speech === undefined
           ? fail('input_audio_buffer_commit_empty', 'buffer too small', event.event_id)
-          : endSpeech(false);
+          : endSpeech(false, id('item'));
       case 'conversation.item.create':
         if (event.item?.type === 'function_call_output') toolOutput = event.item.output;
         if (event.item?.role === 'system') lastSystemItem = event.item.content?.[0]?.text;
@@ -162,8 +171,8 @@ export function openSession(p: {
       case 'response.cancel':
         if (activeResponse === undefined)
           return fail('response_cancel_not_active', 'no active response', event.event_id);
-        sendLateAudio(activeResponse);
-        return finish(activeResponse, nasty.failsCancelled ? 'failed' : 'cancelled');
+        output.sendLateAudio(activeResponse);
+        return output.finish(activeResponse, nasty.failsCancelled ? 'failed' : 'cancelled');
       case 'response.create':
         if (activeResponse !== undefined) {
           return fail('conversation_already_has_active_response', 'already active', event.event_id);
@@ -182,6 +191,16 @@ export function openSession(p: {
     }
     const invalid = settingsFault(session, p.model);
     if (invalid !== undefined) return fail(invalid.code, invalid.message, eventId, invalid.param);
+    const voice = session.audio?.output?.voice;
+    if (voice !== undefined && !VOICES.includes(voice)) {
+      const message = `Invalid value: '${voice}'. Supported values are: ${VOICES.map((name) => `'${name}'`).join(', ')}.`;
+      return fail('invalid_value', message, eventId, 'session.audio.output.voice');
+    }
+    const badTool = toolsFault(session.tools ?? []);
+    if (badTool !== undefined) {
+      const { code, message, param } = badTool.error;
+      return fail(code ?? '', message, eventId, `session.${param}`);
+    }
     const { transcription, turn_detection: detection } = session.audio?.input ?? {};
     if (transcription) {
       const fault = nasty.refusesTranscription
@@ -201,18 +220,6 @@ export function openSession(p: {
       answers = detection?.['create_response'] !== false;
     }
     return send({ type: 'session.updated', session: { ...session, type: 'realtime' } });
-  }
-
-  /** Sends the audio that was produced before the cancellation arrived. */
-  function sendLateAudio({ id: responseId, itemId }: ActiveResponse): void {
-    const ms = produced.get(itemId);
-    if (ms === undefined) return;
-    produced.set(itemId, ms + 2 * DELTA_MS);
-    const part = { response_id: responseId, item_id: itemId, output_index: 0, content_index: 0 };
-    for (let times = 0; times < 2; times += 1) {
-      send({ type: 'response.output_audio_transcript.delta', ...part, delta: 'late ' });
-      send({ type: 'response.output_audio.delta', ...part, delta: tone(DELTA_MS).toString('base64') });
-    }
   }
 
   function truncate(event: ClientEvent): void {
@@ -242,12 +249,14 @@ export function openSession(p: {
     }
   }
 
-  function endSpeech(createsResponse: boolean): void {
-    if (speech === undefined) return;
-    const { itemId } = speech;
+  /** @param itemId the item of a commit by the client, which is another one than the announced item */
+  function endSpeech(createsResponse: boolean, itemId = speech?.itemId): void {
+    if (speech === undefined || itemId === undefined) return;
+    const { itemId: announced } = speech;
     speech = undefined;
     const turn = turns.shift();
-    send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: heardMs, item_id: itemId });
+    if (itemId === announced)
+      send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: heardMs, item_id: itemId });
     send({ type: 'input_audio_buffer.committed', previous_item_id: null, item_id: itemId });
     if (transcribes) later(() => sendTranscript(itemId, turn?.hears ?? 'Something was said.'), 60);
     if (!createsResponse) return;
@@ -287,13 +296,15 @@ export function openSession(p: {
   }
 
   function respond(turn: ScriptedTurn | undefined, metadata: Record<string, string> | null): void {
-    if (activeResponse !== undefined || socket.readyState !== socket.OPEN) return;
-    const current: ActiveResponse = { id: id('resp'), itemId: id('item'), metadata, done: false };
+    if (socket.readyState !== socket.OPEN) return;
+    // The provider drops a reply that it would begin by itself, and says so without the id of an event.
+    if (activeResponse !== undefined) return fail('conversation_already_has_active_response', 'already active');
+    const current = newResponse(id('resp'), metadata);
     activeResponse = current;
     const words = wordsFor(turn);
     if (nasty.failBeforeCreated > 0) {
       nasty.failBeforeCreated -= 1;
-      return finish(current, 'failed');
+      return output.finish(current, 'failed');
     }
     greeted = true;
     send({ type: 'response.created', response: responseOf(current.id, metadata) });
@@ -303,70 +314,28 @@ export function openSession(p: {
     });
     if (nasty.failResponses > 0) {
       nasty.failResponses -= 1;
-      return finish(current, 'failed');
+      return output.finish(current, 'failed');
     }
     if (nasty.emptyResponses > 0) {
       nasty.emptyResponses -= 1;
-      return finish(current, 'completed');
+      return output.finish(current, 'completed');
     }
-    speak(current, words, () => finish(current, 'completed', turn?.calls ?? nasty.everCalls));
+    const calls = [turn?.calls ?? nasty.everCalls ?? []].flat();
+    output.speak(current, words, () => output.callTools(current, calls));
   }
 
-  function speak(current: ActiveResponse, words: string, then: () => void): void {
-    const part = { response_id: current.id, item_id: current.itemId, output_index: 0, content_index: 0 };
-    const list = words.split(' ').filter(Boolean);
-    const totalMs = list.length * WORD_MS;
-    if (totalMs === 0) return then();
-    let sentMs = 0;
-    let deltas = 0;
-    const next = (): void => {
-      if (current.done) return;
-      if (sentMs >= totalMs) {
-        send({ type: 'response.output_audio.done', ...part });
-        const transcript = () => send({ type: 'response.output_audio_transcript.done', ...part, transcript: words });
-        if (nasty.lateTranscripts) later(transcript, 300);
-        else transcript();
-        return then();
-      }
-      const ms = Math.min(DELTA_MS, totalMs - sentMs);
-      const from = Math.floor(sentMs / WORD_MS);
-      sentMs += ms;
-      produced.set(current.itemId, sentMs);
-      const heard = list.slice(from, Math.floor(sentMs / WORD_MS));
-      if (heard.length > 0) {
-        send({ type: 'response.output_audio_transcript.delta', ...part, delta: `${heard.join(' ')} ` });
-      }
-      send({ type: 'response.output_audio.delta', ...part, delta: tone(ms).toString('base64') });
-      deltas += 1;
-      if (nasty.closeAfterDeltas !== undefined && deltas >= nasty.closeAfterDeltas) {
-        nasty.closeAfterDeltas = undefined;
-        return socket.terminate();
-      }
-      if (nasty.speed === 0) next();
-      else later(next, ms / nasty.speed);
-    };
-    next();
-  }
-
-  function finish(current: ActiveResponse, status: 'completed' | 'cancelled' | 'failed', calls?: ToolCall): void {
-    if (current.done) return;
-    current.done = true;
-    if (activeResponse === current) activeResponse = undefined;
-    const { id: responseId, metadata } = current;
-    const output = calls === undefined ? [] : [functionCall(calls, id('call'))];
-    send({ type: 'response.done', response: { ...responseOf(responseId, metadata), status, output, usage: USAGE } });
-  }
+  /** The session's id, which all published examples have, though the SDK's types lack it. */
+  const created = (name: string): object => ({ id: name });
 
   socket.on('message', (data: Buffer) => onEvent(JSON.parse(data.toString('utf8')) as ClientEvent));
   socket.on('error', () => socket.terminate());
-  send({ type: 'session.created', session: { type: 'realtime' } });
-  return { events, errors, socket, model: p.model, send, instructions: () => instructions };
-}
+  send({ type: 'session.created', session: { ...created(`sess_${session}`), type: 'realtime' } });
 
-/** A tone of 300 Hz, loud enough to count as speech. */
-function tone(ms: number): Buffer {
-  const pcm = Int16Array.from({ length: ms * 8 }, (_, i) =>
-    Math.round(8_000 * Math.sin((2 * Math.PI * 300 * i) / 8_000)),
-  );
-  return Buffer.from(encodeMulaw(pcm));
+  function expire(): void {
+    const message = 'Your session hit the maximum duration of 60 minutes.';
+    fail('session_expired', message);
+    socket.close(1001, message);
+  }
+
+  return { events, errors, socket, model: p.model, send, expire, instructions: () => instructions };
 }

@@ -28,6 +28,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     failResponses: 0,
     failBeforeCreated: 0,
     emptyResponses: 0,
+    splitsItems: false,
     failsCancelled: false,
     lateTranscripts: false,
     refusesTranscription: undefined,

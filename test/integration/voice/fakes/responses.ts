@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import type { ChatAnswer, FakeChat } from './chat-completions';
 import { bodyOf, openLoopback, passOn, type Loopback } from './loopback';
-import { temperatureRejection } from './openai-models';
+import { sendOpenAiError, WRONG_KEY } from './openai-errors';
+import { modelFault, temperatureRejection } from './openai-models';
+import { toolsFault } from './openai-tools';
+import { itemOf, responseWith, type FakeResponsesEvent } from './responses-events';
 
 type Item =
   | { type?: 'message'; role: string; content: string }
@@ -47,29 +51,39 @@ export async function openFakeResponses(chat: FakeChat): Promise<FakeResponses> 
   const loopback = await openLoopback({
     onRequest(request, response) {
       if (request.url !== '/v1/responses') return passOn(request, response, chat.port);
-      return void bodyOf(request).then((body) => answer(body as unknown as Body, response));
+      return void bodyOf(request).then((body) => {
+        if (request.headers.authorization !== `Bearer ${chat.lists.key}`) sendOpenAiError(response, WRONG_KEY);
+        else answer(body as unknown as Body, response);
+      });
     },
   });
 
   function answer(body: Body, response: ServerResponse): void {
     if (fake.hanging) return undefined;
     const reason = faultIn(body);
-    if (reason !== undefined) {
-      fake.invalid.push(reason);
-      return void response.writeHead(400).end(JSON.stringify({ error: { message: reason } }));
+    const wrong =
+      reason === undefined ? undefined : { message: reason, type: 'invalid_request_error', param: null, code: null };
+    const rejection =
+      wrong === undefined
+        ? (modelFault(String(body['model'])) ?? toolsFault(body.tools ?? []))
+        : { status: 400, error: wrong };
+    if (rejection !== undefined) {
+      fake.invalid.push(rejection.error.message);
+      return sendOpenAiError(response, rejection);
     }
     fake.requests.push(body);
     const fault = fake.faults.shift();
     if (fault?.kind === 'stall') return undefined;
-    if (fault?.kind === 'status') return void response.writeHead(fault.status, fault.headers).end('{"error":{}}');
+    if (fault?.kind === 'status') return sendOpenAiError(response, { status: fault.status }, fault.headers);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const send = eventsTo(response);
     if (fault?.kind === 'garbage') return void response.end(`data: ${fault.text}\n\n`);
-    send('response.created', { response: { id: 'resp_1', status: 'in_progress', usage: null } });
+    send({ type: 'response.created', response: responseWith('in_progress') });
+    send({ type: 'response.in_progress', response: responseWith('in_progress') });
     if (fault?.kind === 'failed') {
-      send('response.failed', {
-        response: { status: 'failed', error: { code: fault.code, message: 'no' }, usage: null },
-      });
+      // The set of codes is open in practice, though the SDK lists some.
+      const error = { code: fault.code as 'server_error', message: 'The server failed.' };
+      send({ type: 'response.failed', response: { ...responseWith('failed'), error } });
       return void response.end();
     }
     return stream(answerTo(body.input), fault?.kind, response, send);
@@ -87,53 +101,54 @@ export async function openFakeResponses(chat: FakeChat): Promise<FakeResponses> 
   return fake;
 }
 
-type Send = (type: string, fields: object) => void;
+type Send = (event: FakeResponsesEvent) => void;
 
 function eventsTo(response: ServerResponse): Send {
   let sequence = 0;
-  return (type, fields) => {
-    const event = JSON.stringify({ type, sequence_number: sequence++, ...fields });
-    response.write(`event: ${type}\ndata: ${event}\n\n`);
+  return (event) => {
+    const data = JSON.stringify({ ...event, sequence_number: sequence++ });
+    response.write(`event: ${event.type}\ndata: ${data}\n\n`);
   };
 }
 
 function stream(
-  { says, calls }: ChatAnswer,
+  { says, calls, isCut }: ChatAnswer,
   fault: ResponsesFault['kind'] | undefined,
   response: ServerResponse,
   send: Send,
 ): void {
-  const reasoning = { id: 'rs_1', type: 'reasoning', summary: [] };
-  send('response.output_item.added', { output_index: 0, item: reasoning });
-  send('response.output_item.done', { output_index: 0, item: reasoning });
-  for (const piece of (says ?? '').match(/.{1,7}/gs) ?? []) {
-    send('response.output_text.delta', {
-      output_index: 1,
-      item_id: 'msg_1',
-      content_index: 0,
-      delta: piece,
-      logprobs: [],
-    });
-    if (fault === 'cut') return void response.end();
+  const reasoning = itemOf({ type: 'reasoning' });
+  send({ type: 'response.output_item.added', output_index: 0, item: reasoning });
+  send({ type: 'response.output_item.done', output_index: 0, item: reasoning });
+  const text = { output_index: 1, item_id: 'msg_1', content_index: 0 };
+  if (says !== undefined) {
+    send({ type: 'response.output_item.added', output_index: 1, item: itemOf({ type: 'message', text: '' }) });
+    send({ type: 'response.content_part.added', ...text, part: { type: 'output_text', text: '', annotations: [] } });
+    for (const piece of says.match(/.{1,7}/gs) ?? []) {
+      send({ type: 'response.output_text.delta', ...text, delta: piece, logprobs: [] });
+      if (fault === 'cut') return void response.end();
+    }
+    send({ type: 'response.output_text.done', ...text, text: says, logprobs: [] });
+    send({ type: 'response.content_part.done', ...text, part: { type: 'output_text', text: says, annotations: [] } });
+    send({ type: 'response.output_item.done', output_index: 1, item: itemOf({ type: 'message', text: says }) });
   }
-  if (calls !== undefined) {
-    const item = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: calls.name, arguments: '' };
-    const text = JSON.stringify(calls.arguments);
-    send('response.output_item.added', { output_index: 2, item });
-    for (const piece of text.match(/.{1,5}/gs) ?? [])
-      send('response.function_call_arguments.delta', { output_index: 2, item_id: 'fc_1', delta: piece });
-    send('response.function_call_arguments.done', { output_index: 2, item_id: 'fc_1', arguments: text });
-    send('response.output_item.done', { output_index: 2, item: { ...item, arguments: text } });
-  }
-  const usage = {
-    input_tokens: 100,
-    input_tokens_details: { cached_tokens: 40, cache_write_tokens: 0 },
-    output_tokens: 10,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 110,
-  };
-  send('response.completed', { response: { id: 'resp_1', status: 'completed', error: null, usage } });
+  for (const [index, call] of [calls ?? []].flat().entries()) sendCall(call, index, send);
+  const end = isCut === true ? ({ type: 'response.incomplete', status: 'incomplete' } as const) : COMPLETED;
+  send({ type: end.type, response: responseWith(end.status) });
   if (fault !== 'open') response.end();
+}
+
+const COMPLETED = { type: 'response.completed', status: 'completed' } as const;
+
+function sendCall({ name, arguments: given }: ToolCall, index: number, send: Send): void {
+  const place = { output_index: 2 + index, item_id: `fc_${index + 1}` };
+  const text = JSON.stringify(given);
+  const item = (done: string) => itemOf({ type: 'function_call', index, name, arguments: done });
+  send({ type: 'response.output_item.added', output_index: place.output_index, item: item('') });
+  for (const piece of text.match(/.{1,5}/gs) ?? [])
+    send({ type: 'response.function_call_arguments.delta', ...place, delta: piece });
+  send({ type: 'response.function_call_arguments.done', ...place, arguments: text });
+  send({ type: 'response.output_item.done', output_index: place.output_index, item: item(text) });
 }
 
 function faultIn(body: Body): string | undefined {

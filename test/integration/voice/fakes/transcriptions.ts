@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openLoopback, type Loopback } from './loopback';
+import { sendOpenAiError } from './openai-errors';
 
 const FIELDS = ['file', 'model', 'language', 'languages[]', 'response_format', 'keywords[]', 'prompt'];
 /** Only these models take `languages`, which the SDK writes as `languages[]`; other servers reject or ignore it. */
@@ -39,6 +40,12 @@ export interface FakeTranscriptions extends Loopback {
   invalid: string[];
   /** Number of requests that the client aborted. */
   abandoned: number;
+}
+
+/** A response. `test/provider-types` proves that the official SDK can receive it. */
+export interface FakeTranscription {
+  text: string;
+  usage: { type: 'duration'; seconds: number };
 }
 
 /**
@@ -84,12 +91,16 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
     if (scripted?.kind === 'stall') return undefined;
     if (scripted?.kind === 'cut') return void response.destroy();
     if (scripted?.kind === 'garbage') return reply(200, scripted.text);
-    if (scripted?.kind === 'status') return reply(scripted.status, '{"error":{"message":"no"}}', scripted.headers);
+    if (scripted?.kind === 'status') {
+      done = true;
+      return sendOpenAiError(response, { status: scripted.status }, scripted.headers);
+    }
     await new Promise((resolve) => setTimeout(resolve, fake.delayMs));
     if (response.destroyed) return undefined;
     // Whisper models begin their text with a space.
     const text = fake.transcribe === undefined ? ` ${wordsOf(pcm)}` : await fake.transcribe(pcm);
-    return reply(200, JSON.stringify({ text, usage: null }));
+    const usage = { type: 'duration' as const, seconds: Math.ceil(pcm.length / SAMPLE_RATE) };
+    return reply(200, JSON.stringify({ text, usage } satisfies FakeTranscription));
   }
 
   /** Returns the words of the turn, as far as the audio goes. */

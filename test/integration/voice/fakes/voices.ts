@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import { encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
+import { sendOpenAiError, WRONG_KEY } from './openai-errors';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
 import { answerElevenLabsLists, answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
@@ -53,12 +54,43 @@ function state(loopback: Loopback): FakeVoice {
   });
 }
 
+interface FakeAlignment {
+  chars: string[];
+  charStartTimesMs: number[];
+  charDurationsMs: number[];
+}
+
+function alignmentOf(chars: string[]): FakeAlignment {
+  const charStartTimesMs = chars.map((_, index) => index * MS_PER_CHARACTER);
+  return { chars, charStartTimesMs, charDurationsMs: chars.map(() => MS_PER_CHARACTER) };
+}
+
+/**
+ * Returns the message with which ElevenLabs ends a stream. Its form: livekit/agents-js#1985. The codes are those of the
+ * HTTP API: https://elevenlabs.io/docs/eleven-api/resources/errors; no source says that sockets use them.
+ */
+function streamInputFault(
+  key: string | string[] | undefined,
+  { pathname, searchParams }: URL,
+  { key: right, models, voices }: FakeLists,
+): { message: string; error: string; code: 1008 } | undefined {
+  const fault = (error: string, message: string) => ({ message, error, code: 1008 as const });
+  if (key !== right) return fault('invalid_api_key', 'Invalid API key');
+  const voice = decodeURIComponent(/^\/v1\/text-to-speech\/([^/]+)\/stream-input$/.exec(pathname)?.[1] ?? '');
+  if (!voices.some(({ voice_id: id }) => id === voice))
+    return fault('voice_not_found', `A voice with voice_id ${voice} was not found.`);
+  const model = searchParams.get('model_id') ?? '';
+  return models.includes(model)
+    ? undefined
+    : fault('model_not_found', `A model with model ID ${model} does not exist.`);
+}
+
 /** The messages of `stream-input`. `test/provider-types` proves that the official SDK can receive them. */
 export type FakeStreamInputAnswer =
   | {
       audio: string;
-      alignment: { chars: string[]; charStartTimesMs: number[]; charDurationsMs: number[] } | null;
-      normalizedAlignment: null;
+      alignment: FakeAlignment | null;
+      normalizedAlignment: FakeAlignment | null;
       isFinal: null;
     }
   | { audio: null; isFinal: true };
@@ -75,18 +107,46 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
       },
       rejectUpgrade() {
         const status = fake.refusals.shift();
-        return status === undefined ? undefined : { status };
+        // The form of ElevenLabs' errors: https://elevenlabs.io/docs/eleven-api/resources/errors.
+        const detail = { status: 'too_many_concurrent_requests', message: 'Too many concurrent requests.' };
+        const headers = { 'request-id': 'kW3bQ1' };
+        return status === undefined ? undefined : { status, headers, body: JSON.stringify({ detail }) };
       },
+      upgradeHeaders: () => ({ 'request-id': 'kW3bQ1' }),
       onSocket(socket, request) {
-        fake.urls.push(new URL(request.url ?? '', 'ws://fake'));
+        const url = new URL(request.url ?? '', 'ws://fake');
+        fake.urls.push(url);
+        const fault = streamInputFault(request.headers['xi-api-key'], url, fake.lists);
+        if (fault !== undefined) {
+          socket.send(JSON.stringify(fault));
+          return socket.close(1008, fault.message.slice(0, 120));
+        }
         let speaking = Promise.resolve();
+        // Text waits for more, unless it is flushed or the stream has no buffers.
+        const isUnbuffered = url.searchParams.get('auto_mode') === 'true';
+        const isAligned = url.searchParams.get('sync_alignment') === 'true';
+        let waiting = '';
+        const speakNow = (text: string) => void (speaking = speaking.then(() => speak(socket, text, isAligned)));
+        const idle = setTimeout(closeIdle, Number(url.searchParams.get('inactivity_timeout') ?? 20) * 1_000).unref();
+        socket.on('close', () => clearTimeout(idle));
         socket.on('message', (data: Buffer) => {
-          const message = JSON.parse(data.toString('utf8')) as { text: string };
-          const { text } = message;
+          idle.refresh();
+          const message = JSON.parse(data.toString('utf8')) as { text: string; flush?: boolean };
+          const { text, flush } = message;
           if (text === ' ') return begin(socket, message);
+          waiting += text;
+          const isDue = text === '' || isUnbuffered || flush === true;
+          if (isDue && waiting !== '') speakNow(waiting);
+          if (isDue) waiting = '';
           if (text === '') speaking = speaking.then(() => finish(socket));
-          else speaking = speaking.then(() => speak(socket, text));
         });
+
+        function closeIdle(): void {
+          // elevenlabs/elevenlabs-docs#426
+          const message = 'Have not received a new text input within the timeout of 20 seconds.';
+          socket.send(JSON.stringify({ message, error: 'input_timeout_exceeded', code: 1008 }));
+          socket.close(1008, message);
+        }
       },
     }),
   );
@@ -100,7 +160,7 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
     socket.close(1008, 'input_validation_error');
   }
 
-  async function speak(socket: WebSocket, text: string): Promise<void> {
+  async function speak(socket: WebSocket, text: string, isAligned: boolean): Promise<void> {
     fake.texts.push(text.trim());
     const fault = fake.faultOf(text.trim());
     if (fake.hanging || fault?.kind === 'stall') return new Promise(() => undefined);
@@ -110,11 +170,12 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
     for (let at = 0, ms = 0; at < text.length; at += perPiece, ms += PIECE_MS) {
       if (fault?.kind === 'cut' && ms >= fault.afterMs) return socket.close(1011, 'internal');
       const chars = text.slice(at, at + perPiece).split('');
+      const isLast = at + perPiece >= text.length;
+      // Without `sync_alignment`, most audio has no alignment: elevenlabs/elevenlabs-python#689.
+      const known = isAligned ? chars : isLast ? text.split('') : undefined;
       const audio = Buffer.from(encodeMulaw(tone(chars.length * MS_PER_CHARACTER, 8_000))).toString('base64');
-      const charStartTimesMs = chars.map((_, index) => index * MS_PER_CHARACTER);
-      const charDurationsMs = chars.map(() => MS_PER_CHARACTER);
-      const alignment = fake.alignment ? { chars, charStartTimesMs, charDurationsMs } : null;
-      answer(socket, { audio, alignment, normalizedAlignment: null, isFinal: null });
+      const alignment = fake.alignment && known !== undefined ? alignmentOf(known) : null;
+      answer(socket, { audio, alignment, normalizedAlignment: alignment, isFinal: null });
     }
   }
 
@@ -139,6 +200,7 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
       onRequest(request, response) {
         if (!fake.hanging && answerOpenAiLists(request, response, fake.lists)) return;
         fake.urls.push(new URL(request.url ?? '', 'http://fake'));
+        if (request.headers.authorization !== `Bearer ${fake.lists.key}`) return sendOpenAiError(response, WRONG_KEY);
         void bodyOf(request).then((body) => {
           fake.openings.push(body);
           const reason = speechFault(body);
@@ -157,8 +219,7 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
     if (fake.hanging || fault?.kind === 'stall') return;
     await new Promise((resolve) => setTimeout(resolve, fake.delayMs));
     if (fault?.kind === 'status') {
-      response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
-      return void response.end('{"error":{"message":"refused"}}');
+      return sendOpenAiError(response, { status: fault.status }, fault.headers);
     }
     if (fault?.kind === 'garbage') {
       response.writeHead(200, { 'content-type': 'text/html' });

@@ -8,6 +8,7 @@ import type {
   EngineResult,
   EngineSink,
   ParameterValues,
+  ProviderFailure,
   ToolResult,
   ToolCall,
   TranscriptTurn,
@@ -56,6 +57,7 @@ export function openEngineLine(
     turns: [] as TranscriptTurn[],
     tools: [] as ToolCall[],
     latencies: [] as TurnLatency[],
+    failures: [] as ProviderFailure[],
     answeredBy: undefined as AnsweredBy | undefined,
     values: undefined as ParameterValues | undefined,
     /** Every frame that was played to the remote party. */
@@ -132,6 +134,7 @@ export function openEngineLine(
     storeValues: (values) => (line.values = values),
     storeLatency: (latency) => void line.latencies.push(latency),
     storeAnsweredBy: (who) => void (line.answeredBy = who),
+    storeFailure: (failure) => void line.failures.push(failure),
     async runTool(tool) {
       line.tools.push(tool);
       if (tool.name === 'end_call') sink.end('agent_hangup');

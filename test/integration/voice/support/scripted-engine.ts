@@ -17,6 +17,8 @@ export interface ScriptedCall {
   call: EngineCall;
   sink: EngineSink;
   answeredBy: AnsweredBy[];
+  /** Whether the engine accepts the result of the carrier's detection; true if absent. */
+  acceptsDetection?: boolean;
   played: { itemId: string; playedMs: number; complete: boolean }[];
   stopped?: string;
   /** The usage so far. */
@@ -43,7 +45,10 @@ export function createScriptedEngine() {
       onCallerAudio: () => undefined,
       onDtmf: () => undefined,
       onPlayed: (itemId, playedMs, complete) => void own?.played.push({ itemId, playedMs, complete }),
-      onAnsweredBy: (who) => void own?.answeredBy.push(who),
+      onAnsweredBy(who) {
+        own?.answeredBy.push(who);
+        return own?.acceptsDetection ?? true;
+      },
       usage: () => own?.usage,
       async stop(reason) {
         if (own !== undefined) own.stopped = reason;

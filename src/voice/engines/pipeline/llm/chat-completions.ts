@@ -70,7 +70,7 @@ export function createChatModel(
             signal: watch.signal,
             dispatcher: deps.dispatcher,
           });
-        const response = await accepted(await choices.send(settings, post, onIgnored));
+        const response = await accepted(await choices.send(settings, post, onIgnored), account, body);
         for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
           watch.alive();
           if (data === '[DONE]') {

@@ -10,7 +10,7 @@ const MAX_KEPT = 200;
 interface Response {
   ok: boolean;
   status: number;
-  body: unknown;
+  clone(): { body: unknown };
 }
 
 /**

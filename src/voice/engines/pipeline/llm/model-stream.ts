@@ -2,11 +2,13 @@ import { fetch, type Dispatcher, type Response } from 'undici';
 import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
-import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
+import { reportFailure } from '../../../models/failure-report.js';
+import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { ProviderError, type ModelUsage } from '../ports.js';
 
 /** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
 const MAX_TIMEOUTS = 10;
+const PROVIDER = 'openai';
 /** Maximum length of a reply: text and tool arguments together. */
 const MAX_TEXT_CHARACTERS = 20_000;
 
@@ -34,11 +36,36 @@ export async function postToModel(p: {
   }
 }
 
-/** Returns the response if the LLM accepted the request. @throws ProviderError otherwise */
-export async function accepted(response: Response): Promise<Response> {
-  if (response.ok && response.body !== null) return response;
-  await response.body?.cancel();
-  throw new ProviderError('model', `responded with status ${response.status}`, retryAfterOf(response.headers), true);
+/** Returns the response if the LLM accepted the request. @param body the request @throws ProviderError otherwise */
+export async function accepted(
+  response: Response,
+  { apiKey }: Pick<ChatSettings, 'apiKey'>,
+  body: object,
+): Promise<Response> {
+  const { ok, status, headers } = response;
+  if (ok && response.body !== null) return response;
+  const report = reportFailure({
+    provider: PROVIDER,
+    status,
+    headers,
+    body: await readReason(response.body),
+    sent: JSON.stringify(body),
+    secrets: [apiKey],
+  });
+  throw new ProviderError('model', `responded with status ${status}`, retryAfterOf(headers), true, report);
+}
+
+/** The error of a failure that a stream reports. @param body the request, which the provider may quote */
+export function reportedFault(
+  response: Response,
+  { apiKey }: Pick<ChatSettings, 'apiKey'>,
+  fault: unknown,
+  body: object,
+): ProviderError {
+  const { headers } = response;
+  const sent = JSON.stringify(body);
+  const report = reportFailure({ provider: PROVIDER, headers, body: fault, sent, secrets: [apiKey] });
+  return new ProviderError('model', `reported ${report.code ?? 'an error'}`, undefined, false, report);
 }
 
 /** @throws ProviderError if a reply has more characters than any reply needs */

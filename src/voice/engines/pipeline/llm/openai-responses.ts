@@ -8,7 +8,15 @@ import { ProviderError } from '../ports.js';
 import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
 import { LLM_TIMEOUT_MS } from './chat-completions.js';
 import { createModelChoices } from './model-choice.js';
-import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
+import {
+  accepted,
+  assertShort,
+  postToModel,
+  reportedFault,
+  toModelError,
+  watchSilence,
+  toModelUsage,
+} from './model-stream.js';
 
 const usage = z
   .object({
@@ -30,13 +38,13 @@ const finishedItem = z.object({
     arguments: z.unknown().optional(),
   }),
 });
+const reason = z.object({ code: z.string().nullish(), message: z.string().nullish() });
 const finished = z.object({
   response: z.object({
     usage: usage.nullish().catch(undefined),
-    error: z.object({ code: z.string().nullish() }).nullish(),
+    error: reason.nullish(),
   }),
 });
-const fault = z.object({ code: z.string().nullish() });
 const event = z.looseObject({ type: z.string() });
 
 /** The fields of the provider's events that are read, before they are decoded. */
@@ -44,7 +52,7 @@ export interface SentResponsesFields {
   delta: z.input<typeof delta>;
   finishedItem: z.input<typeof finishedItem>;
   finished: z.input<typeof finished>;
-  fault: z.input<typeof fault>;
+  fault: z.input<typeof reason>;
 }
 
 /** The request to `/responses`, with only the fields that the service sends. */
@@ -103,11 +111,11 @@ export function createResponsesModel(
             signal: watch.signal,
             dispatcher: deps.dispatcher,
           });
-        const response = await accepted(await choices.send(settings, post, onIgnored));
+        const response = await accepted(await choices.send(settings, post, onIgnored), account, body);
         for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
           watch.alive();
           if (data === '[DONE]') break;
-          const part = readEvent(JSON.parse(data), requests);
+          const part = readEvent(JSON.parse(data), requests, (fault) => reportedFault(response, account, fault, body));
           if (part === undefined) continue;
           isFinished = part === 'end' || part.kind === 'usage';
           if (part !== 'end' && 'text' in part) assertShort((characters += part.text.length));
@@ -130,7 +138,11 @@ export function createResponsesModel(
  * Reads one event. Collects complete tool calls in `requests`.
  * @returns a part of the reply; `end` after the last event if it has no usage; undefined for other events
  */
-function readEvent(data: unknown, requests: ToolRequest[]): ChatDelta | 'end' | undefined {
+function readEvent(
+  data: unknown,
+  requests: ToolRequest[],
+  errorOf: (fault: unknown) => ProviderError,
+): ChatDelta | 'end' | undefined {
   const { type } = event.parse(data);
   switch (type) {
     case 'response.output_text.delta':
@@ -152,16 +164,12 @@ function readEvent(data: unknown, requests: ToolRequest[]): ChatDelta | 'end' | 
       return counts ? { kind: 'usage', usage: counts } : 'end';
     }
     case 'response.failed':
-      throw reported(finished.parse(data).response.error?.code);
+      throw errorOf(finished.parse(data).response.error ?? {});
     case 'error':
-      throw reported(fault.parse(data).code);
+      throw errorOf(reason.parse(data));
     default:
       return undefined;
   }
-}
-
-function reported(code: string | null | undefined): ProviderError {
-  return new ProviderError('model', `reported ${(code ?? 'an error').slice(0, 40)}`);
 }
 
 /** Converts a message to input items. Each tool call and each result is a separate item. */

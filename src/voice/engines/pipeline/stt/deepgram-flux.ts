@@ -3,7 +3,7 @@ import { MULAW_SILENCE } from '../../../audio/mulaw.js';
 import { clamp } from '../../../models/clamp.js';
 import { setAmong } from '../../ignored-settings.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type SttEvents, type SttOptions, type SttStream, type SpeechToText } from '../ports.js';
+import type { ProviderError, SttEvents, SttOptions, SttStream, SpeechToText } from '../ports.js';
 import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -42,15 +42,29 @@ export type SentTurnInfo = z.input<typeof turnInfo>;
 
 /** STT with Flux models on `/v2/listen`. They report a probable end of turn, its retraction, and the final end. */
 export function createFluxStt(account: DeepgramAccount): SpeechToText {
-  return { detectsEndOfTurn: true, open: (options, events) => openStream(account, options, events) };
+  const deployment: Deployment = { endsTurns: true };
+  return { detectsEndOfTurn: true, open: (options, events) => openStream(account, deployment, options, events) };
 }
 
-function openStream(account: DeepgramAccount, options: SttOptions, events: SttEvents): SttStream {
+/** The provider's deployment, as far as it is known. */
+interface Deployment {
+  /** Whether it takes `ForceEndTurn`. An older self-hosted one reports an error and closes the stream. */
+  endsTurns: boolean;
+}
+
+function openStream(
+  account: DeepgramAccount,
+  deployment: Deployment,
+  options: SttOptions,
+  events: SttEvents,
+): SttStream {
   options.onIgnored?.(setAmong(options.settings, ['endOfTurnEagerness']));
   const turns = createTurnReader(events);
   let lastSentAt = performance.now();
   const socket = openProviderSocket({
     part: 'recogniser',
+    provider: 'deepgram',
+    apiKey: account.apiKey,
     url: buildUrl(account, options),
     headers: { authorization: `Token ${account.apiKey}` },
     onMessage: read,
@@ -69,19 +83,22 @@ function openStream(account: DeepgramAccount, options: SttOptions, events: SttEv
   }
 
   function read(message: Record<string, unknown>): void {
-    if (message['type'] === 'Error') return lose(`reported ${String(message['code']).slice(0, 40)}`);
+    if (message['type'] === 'Error') {
+      if (message['code'] === 'UNPARSABLE_CLIENT_MESSAGE') deployment.endsTurns = false;
+      return lose(socket.reportedError(message));
+    }
     events.onActivity();
     if (message['type'] !== 'TurnInfo') return undefined;
     const parsed = turnInfo.safeParse(message);
-    return parsed.success ? turns.read(parsed.data) : lose('sent invalid turn info');
+    return parsed.success ? turns.read(parsed.data) : lose(socket.errorOf('sent invalid turn info'));
   }
 
-  function lose(why: string): void {
+  function lose(error: ProviderError): void {
     close();
-    events.onLost(new ProviderError('recogniser', why));
+    events.onLost(error);
   }
 
-  const finalize = () => send({ type: 'ForceEndTurn' });
+  const finalize = () => (deployment.endsTurns ? send({ type: 'ForceEndTurn' }) : undefined);
 
   function close(): void {
     clearInterval(keepAliveTimer);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { openProviderSocket } from '../provider-socket.js';
 import { setAmong } from '../../ignored-settings.js';
-import { ProviderError, type SpeechToText, type SttOptions } from '../ports.js';
+import type { SpeechToText, SttOptions } from '../ports.js';
 import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -69,6 +69,8 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
       let forgottenSeconds = 0;
       const socket = openProviderSocket({
         part: 'recogniser',
+        provider: 'deepgram',
+        apiKey: account.apiKey,
         url: listenUrl(account, '/v1/listen', queryOf(account.model, options)),
         headers: { authorization: `Token ${account.apiKey}` },
         onMessage: read,
@@ -103,7 +105,7 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
         const parsed = results.safeParse(message);
         if (!parsed.success) {
           close();
-          return events.onLost(new ProviderError('recogniser', 'sent invalid results'));
+          return events.onLost(socket.errorOf('sent invalid results'));
         }
         events.onActivity();
         const { start, duration, is_final: isFinal, speech_final: isPause, channel } = parsed.data;

@@ -5,12 +5,13 @@ import { withoutTrailing } from '../../../../kernel/text.js';
 import { decodeMulaw } from '../../../audio/mulaw.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
 import { pcmBytes, wavHeader } from '../../../audio/wav.js';
+import { reportFailure } from '../../../models/failure-report.js';
 import {
   bearer,
   failureOf,
   networkCodeOf,
   parseJson,
-  readBeginning,
+  readReason,
   readText,
   retryAfterOf,
 } from '../../../models/http-api.js';
@@ -34,11 +35,12 @@ const FIRST_RETRY_AFTER_MS = 200;
 const MAX_BACKOFF_MS = 800;
 /** Maximum size of a response. The words of 30 s of speech are far shorter. */
 const MAX_RESPONSE_BYTES = 100_000;
-/** How much of a rejection is searched for the name of the language field. */
-const MAX_REJECTION_BYTES = 8_192;
 const SAMPLE_RATE = 8_000;
 
 const transcription = z.object({ text: z.string().nullish() });
+
+/** A response before it is decoded. */
+export type SentTranscription = z.input<typeof transcription>;
 
 /** STT with an OpenAI-compatible `/audio/transcriptions` endpoint, such as a self-hosted Whisper server. */
 export function createOpenAiStt(
@@ -61,12 +63,13 @@ export function createOpenAiStt(
   async function postNamed(mulaw: Uint8Array, { language, settings }: SttOptions, watch: Watch): Promise<Response> {
     const send = (name: string | undefined) => {
       const body = formOf(account.model, mulaw, name, settings.keyterms);
-      return sendPatiently(() => post(body, watch.signal), watch);
+      return sendPatiently(() => post(body, watch.signal), watch, account);
     };
     if (unnamed.has(language)) return send(undefined);
     const response = await send(language);
     if (response.status !== 400 && response.status !== 422) return response;
-    if (!/languages?\b/i.test(await readBeginning(response.body, MAX_REJECTION_BYTES))) throw rejected(response);
+    const reason = await readReason(response.body);
+    if (!/languages?\b/i.test(reason)) throw rejected(response, account, reason);
     const second = await send(undefined);
     if (second.ok) unnamed.add(language);
     return second;
@@ -81,8 +84,7 @@ export function createOpenAiStt(
     try {
       response = await postNamed(mulaw, options, watch);
       if (response.ok) return await textOf(response);
-      await response.body?.cancel();
-      throw rejected(response);
+      throw rejected(response, account, await readReason(response.body));
     } catch (error) {
       if (error instanceof ProviderError) throw error;
       if (watch.signal.aborted) throw watch.signal.reason;
@@ -96,15 +98,19 @@ export function createOpenAiStt(
 }
 
 /** Sends a request, and sends it again while the server cannot be reached or is overloaded, until the time is over. */
-async function sendPatiently(send: () => Promise<Response>, watch: Watch): Promise<Response> {
+async function sendPatiently(
+  send: () => Promise<Response>,
+  watch: Watch,
+  account: TranscriptionAccount,
+): Promise<Response> {
   for (let backoffMs = FIRST_RETRY_AFTER_MS; ; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
     let waitMs = backoffMs;
     try {
       const response = await send();
       if (!(response.status === 429 || response.status >= 500)) return response;
-      await response.body?.cancel();
+      const reason = await readReason(response.body);
       waitMs = retryAfterOf(response.headers) ?? backoffMs;
-      if (waitMs >= watch.leftMs()) throw rejected(response);
+      if (waitMs >= watch.leftMs()) throw rejected(response, account, reason);
     } catch (error) {
       // A redirect is an error without a network code, and is not repeated.
       if (watch.signal.aborted || networkCodeOf(error) === undefined || waitMs >= watch.leftMs()) throw error;
@@ -113,8 +119,9 @@ async function sendPatiently(send: () => Promise<Response>, watch: Watch): Promi
   }
 }
 
-function rejected({ status, headers }: Response): ProviderError {
-  return new ProviderError('recogniser', `responded with status ${status}`, retryAfterOf(headers), true);
+function rejected({ status, headers }: Response, { apiKey }: TranscriptionAccount, body: string): ProviderError {
+  const report = reportFailure({ provider: 'openai', status, headers, body, secrets: [apiKey] });
+  return new ProviderError('recogniser', `responded with status ${status}`, retryAfterOf(headers), true, report);
 }
 
 /** Fields of OpenAI's transcription request; those of a model with `language` are known by self-hosted servers, too. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import { clamp } from '../../../models/clamp.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type TextToSpeech, type TtsOptions } from '../ports.js';
+import type { ProviderError, TextToSpeech, TtsOptions } from '../ports.js';
 
 export interface ElevenLabsAccount {
   /** `wss://…` of ElevenLabs or of a compatible server. */
@@ -25,10 +25,15 @@ export type StreamInputMessage =
   | { text: string; flush: true }
   | { text: '' };
 
+const alignment = z.object({ chars: z.array(z.string()).nullish() }).nullish();
+
 const answer = z.object({
   audio: z.string().nullish(),
   isFinal: z.boolean().nullish(),
-  alignment: z.object({ chars: z.array(z.string()).nullish() }).nullish(),
+  /** The characters of the text as it was sent. */
+  alignment,
+  /** The characters as they are spoken, such as `ten` for `10`. */
+  normalizedAlignment: alignment,
 });
 
 /** A message of `stream-input`, before it is decoded. */
@@ -43,9 +48,13 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
       const { speechSpeed } = options.settings;
       let over = false;
       let finished = false;
+      let said = '';
       let waiting: NodeJS.Timeout | undefined;
       const socket = openProviderSocket({
         part: 'voice',
+        provider: 'elevenlabs',
+        apiKey: account.apiKey,
+        sentText: () => said,
         url: buildUrl(account, options),
         headers: { 'xi-api-key': account.apiKey },
         onMessage: read,
@@ -60,18 +69,19 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
 
       function read(message: Record<string, unknown>): void {
         if (over) return;
-        if (message['error'] !== undefined || message['code'] !== undefined) {
-          return lose(`reported ${String(message['error'] ?? message['code']).slice(0, 40)}`);
+        if ((message['error'] ?? message['code'] ?? undefined) !== undefined) {
+          return lost(socket.reportedError(message));
         }
         const parsed = answer.safeParse(message);
         if (!parsed.success) return lose('sent an invalid message');
-        const { audio, isFinal, alignment } = parsed.data;
+        const { audio, isFinal } = parsed.data;
         if (audio) {
           // Before `finish`, the next text may take long to arrive, so stop the timeout.
           if (finished) expectAudio();
           else clearTimeout(waiting);
           events.onAudio(Buffer.from(audio, 'base64'));
-          if (alignment?.chars) events.onSpoken(alignment.chars.join(''));
+          const words = wordsIn(parsed.data);
+          if (words !== '') events.onSpoken(words);
         }
         if (isFinal === true) done();
       }
@@ -88,7 +98,7 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
       }
 
       function lose(why: string): void {
-        lost(new ProviderError('voice', why));
+        lost(socket.errorOf(why));
       }
 
       function lost(error: ProviderError): void {
@@ -107,6 +117,7 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
         say(text) {
           if (over) return;
           expectAudio();
+          said += `${text} `;
           send({ text: `${text} `, flush: true });
         },
         finish() {
@@ -121,6 +132,11 @@ export function createElevenLabsTts(account: ElevenLabsAccount, options: { timeo
   };
 }
 
+/** The words of a message's audio. Either form may be missing, and both are about equally long. */
+function wordsIn({ alignment: sent, normalizedAlignment: spoken }: z.output<typeof answer>): string {
+  return (sent?.chars ?? spoken?.chars ?? []).join('');
+}
+
 function buildUrl(account: ElevenLabsAccount, { voice, language, settings }: TtsOptions): string {
   const voiceId = settings.voiceId ?? account.voiceIdOf(voice);
   const path = `/v1/text-to-speech/${encodeURIComponent(voiceId)}/stream-input`;
@@ -129,6 +145,8 @@ function buildUrl(account: ElevenLabsAccount, { voice, language, settings }: Tts
   url.searchParams.set('output_format', 'ulaw_8000');
   url.searchParams.set('auto_mode', 'true');
   url.searchParams.set('inactivity_timeout', '60');
+  // Without this, some audio comes without its characters.
+  url.searchParams.set('sync_alignment', 'true');
   // Only the 2.5 models accept a language; the others detect it from the text.
   if (account.model.includes('v2_5')) url.searchParams.set('language_code', language.split('-')[0] ?? language);
   return url.href;

@@ -1,9 +1,10 @@
-import { fetch, type Dispatcher } from 'undici';
+import { fetch, type Dispatcher, type Response } from 'undici';
 import { encodeMulaw } from '../../../audio/mulaw.js';
 import { createDownsampler } from '../../../audio/resample.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import { clamp } from '../../../models/clamp.js';
-import { bearer, failureOf, retryAfterOf } from '../../../models/http-api.js';
+import { reportFailure } from '../../../models/failure-report.js';
+import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { ProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
 import { TTS_TIMEOUT_MS } from './elevenlabs.js';
 
@@ -72,10 +73,7 @@ export function createOpenAiTts(
         redirect: 'error',
         dispatcher: deps.dispatcher,
       });
-      if (!response.ok || response.body === null) {
-        await response.body?.cancel();
-        throw new ProviderError('voice', `responded with status ${response.status}`, retryAfterOf(response.headers));
-      }
+      if (!response.ok || response.body === null) throw await rejected(response, account, text);
       const type = response.headers.get('content-type') ?? '';
       if (/json|text|html/.test(type)) throw new ProviderError('voice', 'returned text instead of audio');
       let bytes = 0;
@@ -149,6 +147,13 @@ export function createOpenAiTts(
       };
     },
   };
+}
+
+async function rejected(response: Response, { apiKey }: SpeechAccount, sent: string): Promise<ProviderError> {
+  const { status, headers } = response;
+  const body = await readReason(response.body);
+  const report = reportFailure({ provider: 'openai', status, headers, body, sent, secrets: [apiKey] });
+  return new ProviderError('voice', `responded with status ${status}`, retryAfterOf(headers), false, report);
 }
 
 async function speak({ text, pcm }: Sentence, events: TtsEvents, isOver: () => boolean): Promise<void> {
