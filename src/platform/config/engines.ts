@@ -1,7 +1,9 @@
 import type { EngineName } from '../../kernel/conversation/engines.js';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { withoutTrailing } from '../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../kernel/conversation/voices.js';
 import type { EngineVariables } from './engine-variables.js';
+import { FALLBACK_NUMBERS, type FallbackNumber } from './fallback-variables.js';
 
 interface EngineConfig {
   engines: ReturnType<typeof engineSettings>;
@@ -68,8 +70,18 @@ interface ProviderAccount {
   model: string;
 }
 
+/** How long each provider may send nothing before it counts as lost, in ms. */
+export interface PipelineTimeouts {
+  llmMs?: number;
+  ttsMs?: number;
+  sttMs?: number;
+}
+
 /** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
+  /** The providers that take over if the first one fails, in order. */
+  fallbacks?: { [Stage in 'stt' | 'llm' | 'tts']: readonly PipelineSettings[Stage][] };
+  timeouts?: PipelineTimeouts;
   stt: ProviderAccount & { provider: 'deepgram' | 'openai' };
   llm: ProviderAccount & { provider: 'openai' | 'openai-responses'; reasoningEffort?: string };
   tts: ProviderAccount & {
@@ -150,13 +162,16 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   ];
   if (missing.length > 0) {
     const hasKey = [stt, llm, tts].some(({ key }) => values[key] !== undefined);
-    if (!hasKey && values.ENGINE !== 'pipeline') return undefined;
+    const hasFallback = Object.entries(values).some(
+      ([name, value]) => /^(STT|LLM|TTS)_\d_/.test(name) && value !== undefined,
+    );
+    if (!hasKey && !hasFallback && values.ENGINE !== 'pipeline') return undefined;
     const who = values.ENGINE === 'pipeline' ? 'ENGINE=pipeline' : 'The pipeline engine';
     const sttProvider = values.STT_PROVIDER === 'deepgram' ? '' : `STT_PROVIDER=${values.STT_PROVIDER} and `;
     throw new Error(`${who} needs ${missing.join(' and ')} with ${sttProvider}TTS_PROVIDER=${values.TTS_PROVIDER}.`);
   }
-  assertScheme('STT', values.STT_PROVIDER, sttUrl, stt.baseUrl);
-  assertScheme('TTS', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
+  assertScheme('STT_', values.STT_PROVIDER, sttUrl, stt.baseUrl);
+  assertScheme('TTS_', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
   const ttsModel = values.TTS_MODEL ?? tts.model;
   if (ttsModel === undefined) {
     throw new Error(
@@ -183,6 +198,94 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
       voices: { ...tts.voices, ...voices },
       defaultVoice: tts.defaultVoice ?? Object.values(voices)[0],
     },
+    ...chainSettings(values),
+  };
+}
+
+function chainSettings(values: EngineVariables): Required<Pick<PipelineSettings, 'fallbacks' | 'timeouts'>> {
+  return {
+    fallbacks: {
+      stt: fallbacksOf('STT', values, sttFallback),
+      llm: fallbacksOf('LLM', values, llmFallback),
+      tts: fallbacksOf('TTS', values, ttsFallback),
+    },
+    timeouts: omitUndefined({
+      sttMs: values.STT_TIMEOUT_MS,
+      llmMs: values.LLM_TIMEOUT_MS,
+      ttsMs: values.TTS_TIMEOUT_MS,
+    }),
+  };
+}
+
+type Stage = 'STT' | 'LLM' | 'TTS';
+
+/** The variables of one alternative, by the end of their names. */
+interface Fallback {
+  name: (field: string) => string;
+  value: (field: string) => string | undefined;
+}
+
+/** @throws Error if a number is skipped, or an alternative has no provider */
+function fallbacksOf<T>(stage: Stage, values: EngineVariables, read: (fallback: Fallback) => T): T[] {
+  const settings: Readonly<Record<string, unknown>> = values;
+  const all = FALLBACK_NUMBERS.map((number: FallbackNumber): Fallback & { isSet: boolean; number: number } => {
+    const name = (field: string) => `${stage}_${number}_${field}`;
+    const isSet = Object.keys(settings).some((key) => key.startsWith(name('')) && settings[key] !== undefined);
+    return { number, name, value: (field) => settings[name(field)] as string | undefined, isSet };
+  });
+  const lastIndex = all.findLastIndex(({ isSet }) => isSet);
+  return all.slice(0, lastIndex + 1).map((fallback) => {
+    if (fallback.value('PROVIDER') !== undefined) return read(fallback);
+    const why = fallback.isSet ? 'its other variables are' : `${stage}_${fallback.number + 1}_PROVIDER is`;
+    throw new Error(`${fallback.name('PROVIDER')} must be set if ${why} set.`);
+  });
+}
+
+/** @throws Error if the provider needs a key that is not set, or its address has the wrong scheme */
+function fallbackAccount({ name, value }: Fallback, own: Omit<ProviderDefaults, 'key' | 'model'>) {
+  const address = value('BASE_URL') ?? own.baseUrl;
+  const apiKey = value('API_KEY');
+  if (apiKey === undefined && !needsNoKey(own, address)) {
+    throw new Error(`${name('API_KEY')} must be set for ${name('PROVIDER')}=${value('PROVIDER')}.`);
+  }
+  assertScheme(name(''), value('PROVIDER') ?? '', address, own.baseUrl);
+  return { baseUrl: bare(address), apiKey: apiKey ?? '' };
+}
+
+function required({ name, value }: Fallback, field: string): string {
+  const given = value(field);
+  if (given !== undefined) return given;
+  throw new Error(`${name(field)} must be set for ${name('PROVIDER')}=${value('PROVIDER')}.`);
+}
+
+function sttFallback(fallback: Fallback): PipelineSettings['stt'] {
+  const provider = fallback.value('PROVIDER') as PipelineSettings['stt']['provider'];
+  const own = STT_PROVIDERS[provider];
+  return { provider, ...fallbackAccount(fallback, own), model: fallback.value('MODEL') ?? own.model };
+}
+
+function llmFallback(fallback: Fallback): PipelineSettings['llm'] {
+  const provider = fallback.value('PROVIDER') as PipelineSettings['llm']['provider'];
+  const effort = fallback.value('REASONING_EFFORT');
+  return {
+    provider,
+    ...fallbackAccount(fallback, LLM_PROVIDERS[provider]),
+    model: required(fallback, 'MODEL'),
+    ...(effort === undefined ? {} : { reasoningEffort: effort }),
+  };
+}
+
+function ttsFallback(fallback: Fallback): PipelineSettings['tts'] {
+  const provider = fallback.value('PROVIDER') as PipelineSettings['tts']['provider'];
+  const own = TTS_PROVIDERS[provider];
+  // There is no default: a voice that the operator did not choose would begin in the middle of a call.
+  const voices = Object.fromEntries(list(required(fallback, 'VOICES')).map(textPairOf));
+  return {
+    provider,
+    ...fallbackAccount(fallback, own),
+    model: fallback.value('MODEL') ?? own.model ?? required(fallback, 'MODEL'),
+    voices,
+    defaultVoice: Object.values(voices)[0],
   };
 }
 
@@ -192,17 +295,22 @@ function missingKey(
   provider: Omit<ProviderDefaults, 'model'>,
   address: string,
 ): ProviderKey[] {
-  if (values[provider.key] !== undefined) return [];
-  const isOther = new URL(address).host !== new URL(provider.baseUrl).host;
-  return provider.keyIsOptional === true && isOther ? [] : [provider.key];
+  return values[provider.key] !== undefined || needsNoKey(provider, address) ? [] : [provider.key];
 }
 
-/** @throws Error if the scheme is neither the provider's own nor the same without TLS */
-function assertScheme(kind: 'STT' | 'TTS', provider: string, address: string, own: string): void {
+function needsNoKey({ baseUrl, keyIsOptional }: Omit<ProviderDefaults, 'key' | 'model'>, address: string): boolean {
+  return keyIsOptional === true && new URL(address).host !== new URL(baseUrl).host;
+}
+
+/**
+ * @param prefix the beginning of the names of the provider's variables, such as `STT_2_`
+ * @throws Error if the scheme is neither the provider's own nor the same without TLS
+ */
+function assertScheme(prefix: string, provider: string, address: string, own: string): void {
   const { protocol } = new URL(own);
   const plain = protocol.replace('s:', ':');
   if ([protocol, plain].includes(new URL(address).protocol)) return;
-  throw new Error(`${kind}_BASE_URL must begin with ${protocol}// or ${plain}// if ${kind}_PROVIDER=${provider}.`);
+  throw new Error(`${prefix}BASE_URL must begin with ${protocol}// or ${plain}// if ${prefix}PROVIDER=${provider}.`);
 }
 
 /** Lists the engines that this configuration can run live calls with. */
@@ -215,9 +323,14 @@ export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): En
   ];
 }
 
-/** Lists the voices with their usable languages. Deepgram's `flux-…-en` models understand only English. */
+/**
+ * Lists the voices with their usable languages, which every STT of the chain understands. Deepgram's `flux-…-en` models
+ * understand only English.
+ */
 export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): readonly Voice[] {
-  if (!/^flux-.*-en$/.test(engines.pipeline?.stt.model ?? '')) return VOICES;
+  const { pipeline: settings } = engines;
+  const models = [settings?.stt, ...(settings?.fallbacks?.stt ?? [])].map((stt) => stt?.model ?? '');
+  if (!models.some((model) => /^flux-.*-en$/.test(model))) return VOICES;
   return VOICES.map((voice) => {
     const pipeline = voice.languages.pipeline?.filter((tag) => tag.startsWith('en-')) ?? [];
     return { ...voice, languages: { ...voice.languages, pipeline } };

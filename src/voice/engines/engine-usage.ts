@@ -29,9 +29,9 @@ const ASSUMED_PRICES: EnginePrices = {
   voice_characters: 60,
 };
 
-/** The configured or assumed price of a unit. */
+/** The configured or assumed price of a unit. Units of alternatives, such as `chat_input_tokens_2`, end in a number. */
 function priceOf(unit: string, prices: EnginePrices): number {
-  return prices[unit] ?? ASSUMED_PRICES[unit] ?? 0;
+  return prices[unit] ?? ASSUMED_PRICES[unit.replace(/_\d$/, '')] ?? 0;
 }
 
 /** The cost of a usage in micro-USD; an estimate if a used unit has no configured price. */

@@ -1,8 +1,9 @@
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import type { RequestOwner } from '../audio/request-queue.js';
+import type { ServedProvider } from './chain/served-providers.js';
 
-export type { AnsweredBy };
+export type { AnsweredBy, ServedProvider };
 
 /** Values to extract from a conversation, by the template's keys. */
 export type ParameterValues = Record<string, string | number | boolean | null>;
@@ -93,6 +94,8 @@ export interface EngineResult {
   /** Absent for an inbound call. */
   answeredBy?: AnsweredBy;
   usage?: EngineUsage;
+  /** The providers that served the call, in the order in which they began to. Absent for an engine without providers. */
+  served?: readonly ServedProvider[];
   /** The session's events as JSON, if recorded; personal data, stored only with the call. */
   sessionLog?: string;
 }

@@ -5,6 +5,8 @@ import { ProviderError, type ChatDelta, type ChatModel, type ModelUsage } from '
 
 type ChatRequest = Omit<Parameters<ChatModel['stream']>[0], 'settings'>;
 
+export type MeteredModel = ReturnType<typeof meterModel>;
+
 /** Adds a call's settings to each request to a model, and reports the request's usage; an estimate if the provider reports none. */
 export function meterModel(model: ChatModel, settings: ConversationSettings, onUsage: (usage: ModelUsage) => void) {
   const running = new Set<Promise<void>>();

@@ -12,27 +12,35 @@ import type { TurnTaking } from '../../session/turn-taking.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
+import { createCallChains, mapProviders, unitOf, type PipelineProviders } from '../chain/pipeline-chains.js';
+import type { Provider } from '../chain/provider-chain.js';
+import { createServedProviders } from '../chain/served-providers.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
-import type { ChatModel, ProviderError, SpeechToText, TextToSpeech } from './ports.js';
+import type { ProviderError, SpeechToText } from './ports.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { createReplies } from './replies.js';
 import { createSpeech, meterTts } from './speech.js';
 import { createChatHistory } from './chat-history.js';
 
 export interface PipelineSessionDeps {
-  stt: SpeechToText;
-  model: ChatModel;
-  voice: TextToSpeech;
+  providers: PipelineProviders;
   turnTaking: TurnTaking;
   prepared: PreparedPhrases;
-  conclude(call: EngineCall, turns: readonly TranscriptTurn[], usage: UsageMeter): Promise<Conclusion>;
+  /** @param model the number of the LLM that served the call last */
+  conclude(p: ConclusionDeps & { model: number }): Promise<Conclusion>;
   prices: EnginePrices;
   silence?: Partial<SilenceTimeouts>;
   sttTimeoutMs?: number;
   /** Whether the result includes the session's events. */
   recordsEvents?: boolean;
-  log(callId: string, message: string, error?: Error): void;
+  log(callId: string, message: string, details?: object): void;
+}
+
+interface ConclusionDeps {
+  call: EngineCall;
+  turns: readonly TranscriptTurn[];
+  usage: UsageMeter;
 }
 
 /** How long the end of a call waits until the usage of a canceled reply is counted, in ms. */
@@ -46,11 +54,12 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const history = createChatHistory(buildPrompt(call));
   const turns: TranscriptTurn[] = [];
   const tone = createToneDetector(call.voicemail.action);
-  const setup = setupOf(deps, call);
+  const { served, openChain } = chainsOf(deps, call, now);
+  const sttChain = openChain(deps.providers.stt);
+  const sttUsage = createSttUsage(usage);
+  const setup = setupOf(deps, sttChain.current().port, call);
   const settings = call.settings ?? {};
   let stopped = false;
-  let frames = 0;
-  let billedSttSeconds = 0;
 
   const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
   const session = runSession({
@@ -61,14 +70,14 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   });
   const { dispatch } = session;
   const speech = createSpeech({
-    voice: meterTts(deps.voice, usage),
+    voices: openChain(mapProviders(deps.providers.tts, (provider) => meterTts(provider, usage))),
     options: { voice: call.voice, language: call.language, settings },
     sink,
     dispatch,
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
-    stt: deps.stt,
+    chain: sttChain,
     options: { language: call.language, settings },
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
@@ -76,7 +85,9 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       if (what.type === 'recogniser_lost') deps.log(call.callId, 'speech-to-text stream lost; reconnecting');
       dispatch(what);
     },
-    onBilled: (seconds) => (billedSttSeconds += seconds),
+    onBilled: (seconds, provider) => sttUsage.billed(seconds, provider),
+    onSent: (frames, provider) => sttUsage.sent(frames, provider),
+    onProviderChanged: (stt) => dispatch({ type: 'recogniser_changed', ...turnRulesOf(stt) }),
     onGone: onProviderGone,
   });
   const replies = createReplies({
@@ -88,6 +99,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     now,
     speech,
     toolRounds: createToolRounds(now),
+    openChain,
     dispatch,
   });
   const perform = createPerformer({
@@ -99,16 +111,12 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     replies,
     prepared: deps.prepared,
     storeTurn,
-    itemFailed,
+    itemFailed: (itemId, { part, message }) => dispatch({ type: 'item_failed', itemId, part, message }),
   });
 
   function onProviderGone(error: ProviderError): void {
-    deps.log(call.callId, 'provider failed; ending the call', error);
+    deps.log(call.callId, 'provider failed; ending the call', { err: error });
     dispatch({ type: 'provider_gone', part: error.part, message: error.message });
-  }
-
-  function itemFailed(itemId: string, error: ProviderError): void {
-    dispatch({ type: 'item_failed', itemId, part: error.part, message: error.message });
   }
 
   function storeTurn(turn: TranscriptTurn): void {
@@ -117,20 +125,20 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   }
 
   function usageSoFar(): EngineUsage {
-    const seconds = deps.stt.billsRequests === true ? billedSttSeconds : (frames * FRAME_MS) / 1_000;
-    usage.raise('recogniser_seconds', Math.round(seconds));
+    sttUsage.raise();
     return usage.total();
+  }
+
+  function hear(frame: Uint8Array, timestampMs: number): void {
+    if (stopped) return;
+    if (tone.push(frame, timestampMs)) dispatch({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
+    caller.push(frame, timestampMs);
   }
 
   dispatch({ type: 'line_opened' });
 
   return {
-    onCallerAudio(frame: Uint8Array, timestampMs: number): void {
-      if (stopped) return;
-      frames += 1;
-      if (tone.push(frame, timestampMs)) dispatch({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
-      caller.push(frame, timestampMs);
-    },
+    onCallerAudio: hear,
     onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       dispatch({ type: 'item_played', itemId, playedMs, complete });
@@ -144,10 +152,14 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch({ type: 'stopped' });
       caller.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
-      const [conclusion] = await Promise.all([deps.conclude(call, all, usage), replies.settled(LAST_USAGE_MS)]);
+      const [conclusion] = await Promise.all([
+        deps.conclude({ call, turns: all, usage, model: replies.model().number }),
+        replies.settled(LAST_USAGE_MS),
+      ]);
       return {
         ...conclusion,
         usage: usageSoFar(),
+        served: served.all(),
         ...answeredByInResult(session.state()),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };
@@ -155,8 +167,53 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   };
 }
 
-function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessionDeps, call: EngineCall): SessionSetup {
+/** Opens a call's chains of providers, and the list of those that served it. */
+function chainsOf(deps: PipelineSessionDeps, { callId }: EngineCall, now: () => number) {
+  const served = createServedProviders(now);
+  const openChain = createCallChains({
+    health: deps.providers.health,
+    onServed: (provider) => served.add(provider),
+    log: (message, details) => deps.log(callId, message, details),
+  });
+  return { served, openChain };
+}
+
+/** Counts the audio that each STT provider bills. */
+function createSttUsage(usage: UsageMeter) {
+  const seconds = new Map<Provider<SpeechToText>, { billed: number; sent: number }>();
+
+  function add(provider: Provider<SpeechToText>, billed: number, sent: number): void {
+    const before = seconds.get(provider) ?? { billed: 0, sent: 0 };
+    seconds.set(provider, { billed: before.billed + billed, sent: before.sent + sent });
+  }
+
+  return {
+    billed: (billed: number, provider: Provider<SpeechToText>) => add(provider, billed, 0),
+    sent: (frames: number, provider: Provider<SpeechToText>) => add(provider, 0, (frames * FRAME_MS) / 1_000),
+    raise(): void {
+      for (const [provider, { billed, sent }] of seconds) {
+        const total = provider.port.billsRequests === true ? billed : sent;
+        usage.raise(unitOf('recogniser_seconds', provider), Math.round(total));
+      }
+    },
+  };
+}
+
+/** Says how a session must end turns with this STT. */
+function turnRulesOf(stt: SpeechToText) {
+  return {
+    endsTurns: stt.detectsEndOfTurn ? ('engine' as const) : ('session' as const),
+    decidedWithinMs: stt.wordsWithinMs ?? SESSION_POLICY.turns.decidedWithinMs,
+  };
+}
+
+function setupOf(
+  { silence: silenceTimeouts, sttTimeoutMs }: PipelineSessionDeps,
+  stt: SpeechToText,
+  call: EngineCall,
+): SessionSetup {
   const { silence, turns } = SESSION_POLICY;
+  const { endsTurns, decidedWithinMs } = turnRulesOf(stt);
   const policy: SessionPolicy = {
     ...SESSION_POLICY,
     silence: {
@@ -166,12 +223,12 @@ function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessio
     turns: {
       ...turns,
       stalledAfterMs: sttTimeoutMs ?? turns.stalledAfterMs,
-      decidedWithinMs: stt.wordsWithinMs ?? turns.decidedWithinMs,
+      decidedWithinMs,
     },
   };
   return {
     policy,
-    capabilities: { endsTurns: stt.detectsEndOfTurn ? 'engine' : 'session' },
+    capabilities: { endsTurns },
     voicemail: { action: call.voicemail.action, hasMessage: call.voicemail.message !== undefined },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,

@@ -58,11 +58,10 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
   /** @param counted resolves when the usage of the last response is counted */
   async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
     const conclusion = await concludeCall({
-      chat: deps.chat,
+      chats: [{ chat: deps.chat, usage }],
       call,
       turns: transcriptSoFar(),
       withinMs,
-      usage,
       logger: deps.logger,
     });
     await counted;

@@ -51,6 +51,7 @@ import { onToolCalled, onToolFinished } from './tools.js';
 import {
   flushWords,
   onSttAlive,
+  onSttChanged,
   onSttLost,
   onTurnEnded,
   onTurnContinued,
@@ -114,6 +115,7 @@ const ON_EVENT: Handlers = {
   recogniser_alive: onSttAlive,
   recogniser_lost: (state, { atMs }) => onSttLost(state, atMs),
   recogniser_reopened: (state, { atMs }) => restartVoiceTimeouts(state, atMs),
+  recogniser_changed: onSttChanged,
   dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
   dtmf_entered: (state, { atMs }) => onDigitsEntered(state, atMs),
   reply_begun: onReplyBegun,

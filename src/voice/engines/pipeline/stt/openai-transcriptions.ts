@@ -41,7 +41,7 @@ const transcription = z.object({ text: z.string().nullish() });
 /** STT with an OpenAI-compatible `/audio/transcriptions` endpoint, such as a self-hosted Whisper server. */
 export function createOpenAiStt(
   account: TranscriptionAccount,
-  deps: { dispatcher: Dispatcher; newDetector: () => VoiceActivityDetector; timeoutMs?: number },
+  deps: { dispatcher: Dispatcher; newDetector: () => VoiceActivityDetector; timeoutMs?: number; isPatient?: boolean },
 ): SpeechToText {
   const url = `${withoutTrailing(account.baseUrl, '/')}/audio/transcriptions`;
   const timeoutMs = deps.timeoutMs ?? STT_TIMEOUT_MS;
@@ -59,7 +59,8 @@ export function createOpenAiStt(
   async function postNamed(mulaw: Uint8Array, language: string, watch: Watch): Promise<Response> {
     const send = (name: string | undefined) => {
       const body = formOf(account.model, mulaw, name);
-      return sendPatiently(() => post(body, watch.signal), watch);
+      const once = () => post(body, watch.signal);
+      return deps.isPatient === false ? once() : sendPatiently(once, watch);
     };
     if (unnamed.has(language)) return send(undefined);
     const response = await send(language);
