@@ -1,12 +1,12 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
-import type { Call, CallSummary, CostWindow, TimelineEvent, Transcript } from './schemas.js';
+import type { Call, CallSummary, CostWindow, CallProvider, TimelineEvent, Transcript } from './schemas.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { CallDocument, StoredChange } from '../call-model.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
 import type { ResultHead } from '../../voice/results/conversation-results.js';
-import type { ConversationResultDocument } from '../../voice/results/model.js';
+import type { ConversationResultDocument, StoredProvider } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 
@@ -54,7 +54,7 @@ export function callSummary(call: CallDocument): CallSummary {
 }
 
 export function callView(records: CallRecords, publicBaseUrl: string): Call {
-  const { call, request, money, attempts } = records;
+  const { call, request, result, money, attempts } = records;
   const shownRequest = call.erasedAt ? null : request;
   return {
     ...callSummary(call),
@@ -69,6 +69,7 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
       webhook_url: shownRequest?.webhookUrl,
       max_duration_seconds: request?.maxDurationSeconds,
       engine: call.engine,
+      served_by: result?.served?.map(servedProvider),
       carrier_sid: call.carrierSid,
     }),
     workflow_id: call._id,
@@ -95,6 +96,10 @@ export function transcriptView(callId: string, result: Pick<ConversationResultDo
     }),
     text: turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
   };
+}
+
+function servedProvider({ stage, provider, model, number, fromMs }: StoredProvider): CallProvider {
+  return { stage, provider, model, number, from_ms: fromMs };
 }
 
 function costWindow(window: HeldWindow): CostWindow {
@@ -131,6 +136,7 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
       }),
     ),
     ...(result ? [event(result.startedAt, 'media', 'stream_started')] : []),
+    ...(result ? switchesIn(result) : []),
     ...(result?.endedAt
       ? [event(result.endedAt, 'media', 'stream_ended', { details: { reason: result.endReason } })]
       : []),
@@ -155,6 +161,15 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
   ];
   // The sort is stable, so events of the same time keep the order in which they were added.
   return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+/** The times at which another provider of a stage took over, or an alternative began instead of the first one. */
+function switchesIn({ startedAt, served = [] }: ResultHead): TimelineEvent[] {
+  return served.flatMap(({ stage, provider, model, number, fromMs }, index) => {
+    const isSwitch = number > 1 || served.slice(0, index).some((before) => before.stage === stage);
+    const at = new Date(startedAt.getTime() + fromMs);
+    return isSwitch ? [event(at, 'media', 'provider_switched', { details: { stage, provider, model, number } })] : [];
+  });
 }
 
 function changeEvent({ sequence, at, status, endReason, waitingFor, endsAfterSeconds, erased }: StoredChange) {

@@ -26,7 +26,15 @@ export type ConversationProgress = {
   turns: readonly StoredTurn[];
 } & Pick<
   ConversationResultDocument,
-  'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording' | 'sessionLogs'
+  | 'values'
+  | 'outputParameters'
+  | 'latencies'
+  | 'usage'
+  | 'served'
+  | 'summary'
+  | 'answeredBy'
+  | 'hasRecording'
+  | 'sessionLogs'
 >;
 
 /** The lists as a row stores them. Later writes send only the differences to the database. */
