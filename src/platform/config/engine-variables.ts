@@ -127,6 +127,11 @@ export const engineVariables = {
     shown: 'OpenAI’s voices, or those of the ElevenLabs account',
   }),
   ...fallbackVariables,
+  OPENAI_REALTIME_TIMEOUT_MS: z.coerce.number().int().min(500).max(30_000).optional().meta({
+    description:
+      'milliseconds for which `openai-realtime` may take to connect, to confirm its session, and to begin or continue a reply',
+    shown: '`3000` if `pipeline` [can take over](engines.md#alternatives), else `5000`, for replies `8000`',
+  }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')

@@ -24,6 +24,8 @@ export interface OpenAiRealtimeSettings {
   turnDetection:
     | { type: 'server_vad'; silenceMs: number }
     | { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' };
+  /** How long the provider may take to connect or to reply, in ms. */
+  timeoutMs?: number;
 }
 
 /** @throws Error at start-up if the default engine is not configured, or the pipeline engine only in part */
@@ -60,6 +62,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
       values.OPENAI_TURN_DETECTION === 'server_vad'
         ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
         : { type: 'semantic_vad', eagerness: values.OPENAI_VAD_EAGERNESS },
+    ...(values.OPENAI_REALTIME_TIMEOUT_MS === undefined ? {} : { timeoutMs: values.OPENAI_REALTIME_TIMEOUT_MS }),
   };
 }
 

@@ -44,6 +44,16 @@ export function costAt(prices: EnginePrices, units: Readonly<Record<string, numb
   return Object.entries(units).reduce((sum, [unit, count]) => sum + count * priceOf(unit, prices), 0);
 }
 
+/** The usage of two engines that conducted one call. If the price of one part is unknown, so is the sum. */
+export function sumUsage(one: EngineUsage | undefined, other: EngineUsage | undefined): EngineUsage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const units = { ...one.units };
+  for (const [unit, count] of Object.entries(other.units)) units[unit] = (units[unit] ?? 0) + count;
+  if (one.costMicros !== null && other.costMicros !== null)
+    return { units, costMicros: one.costMicros + other.costMicros };
+  return { units, costMicros: null, estimatedMicros: estimateCostMicros(one) + estimateCostMicros(other) };
+}
+
 /** Sums up the provider usage of one call. The cost is known only if every used unit has a price. */
 export function createUsageMeter(prices: EnginePrices): UsageMeter {
   const units = new Map<string, number>();

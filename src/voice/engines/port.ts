@@ -2,6 +2,7 @@ import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import type { RequestOwner } from '../audio/request-queue.js';
 import type { ServedProvider } from './chain/served-providers.js';
+import type { CallerFrame } from './chain/unanswered-audio.js';
 
 export type { AnsweredBy, ServedProvider };
 
@@ -35,6 +36,13 @@ export interface EngineCall {
    * stream.
    */
   resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues; unnoticed?: boolean };
+  /** Whether another engine continues the call if this one fails, so that it fails at once and without an apology. */
+  hasSuccessor?: boolean;
+  /**
+   * Set if another engine conducted the stream until now: the time since its start in ms, and what the caller has said
+   * since the last turn with a transcript.
+   */
+  takesOver?: { atMs: number; unanswered: readonly CallerFrame[] };
 }
 
 export interface VoicemailPolicy {

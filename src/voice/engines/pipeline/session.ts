@@ -10,6 +10,7 @@ import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
+import { ONE_MOMENT } from '../offline-phrases.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
 import { createCallChains, mapProviders, unitOf, type PipelineProviders } from '../chain/pipeline-chains.js';
@@ -48,7 +49,7 @@ const LAST_USAGE_MS = 300;
 
 /** Runs one call of the pipeline engine: turns provider messages into session events, and commands into requests. */
 export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall, sink: EngineSink) {
-  const origin = performance.now();
+  const origin = performance.now() - (call.takesOver?.atMs ?? 0);
   const now = () => performance.now() - origin;
   const usage = createUsageMeter(deps.prices);
   const history = createChatHistory(buildPrompt(call));
@@ -135,6 +136,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     caller.push(frame, timestampMs);
   }
 
+  for (const { frame, timestampMs } of call.takesOver?.unanswered ?? []) hear(frame, timestampMs);
   dispatch({ type: 'line_opened' });
 
   return {
@@ -176,6 +178,12 @@ function chainsOf(deps: PipelineSessionDeps, { callId }: EngineCall, now: () => 
     log: (message, details) => deps.log(callId, message, details),
   });
   return { served, openChain };
+}
+
+/** Whether the caller spoke last before this engine took over, apart from a filler. */
+function isAsked({ resume }: EngineCall): boolean {
+  const isFiller = ({ text }: TranscriptTurn) => ONE_MOMENT.startsWith(text.replace(' (interrupted)', ''));
+  return resume?.turns.findLast((turn) => turn.speaker === 'caller' || !isFiller(turn))?.speaker === 'caller';
 }
 
 /** Counts the audio that each STT provider bills. */
@@ -233,5 +241,6 @@ function setupOf(
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
+    ...(call.takesOver === undefined ? {} : { takesOver: isAsked(call) ? 'question' : 'rest' }),
   };
 }

@@ -27,6 +27,8 @@ interface ProviderSideDeps extends RealtimeSessionDeps {
   /** The transcript of the whole call so far. @param onLine the heard parts of utterances that are still playing */
   transcriptSoFar(onLine: readonly TranscriptTurn[]): readonly TranscriptTurn[];
   storeTurn(turn: TranscriptTurn): void;
+  /** Called when a session is ready. */
+  onReady(): void;
 }
 
 /** Connects a session with the provider: turns messages into session events, and session commands into messages. */
@@ -44,6 +46,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     timings,
     handlers: {
       onReady(how) {
+        p.onReady();
         caller.begin();
         costs.begin();
         if (!state().provider.mayReply) setAutoReply(false);
@@ -60,11 +63,7 @@ export function openProviderSide(p: ProviderSideDeps) {
         logger.warn({ callId, why, transcriptionModel }, 'transcription model rejected; the call has no caller words');
         turns.expectNoTranscripts();
       },
-      onGone(why) {
-        logger.error({ callId, why }, 'provider session lost for good');
-        forget();
-        dispatch({ type: 'provider_gone', part: 'model', message: why });
-      },
+      onGone,
       transcriptSoFar: () => p.transcriptSoFar(heardOnLine(state(), speech)),
     },
   });
@@ -81,8 +80,20 @@ export function openProviderSide(p: ProviderSideDeps) {
     dispatch({ type: 'provider_lost' });
   }
 
+  function onGone(why: string): void {
+    // The engine that continues the call logs why.
+    if (call.hasSuccessor !== true) logger.error({ callId, why }, 'provider session lost for good');
+    forget();
+    dispatch({ type: 'provider_gone', part: 'model', message: why });
+  }
+
   return {
     link,
+    /** Ends the connection for good. */
+    giveUp(why: string): void {
+      link.close();
+      onGone(why);
+    },
     responses,
     /** Whether the provider transcribes the caller. */
     transcribes: transcription.isOn,

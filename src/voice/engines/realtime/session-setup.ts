@@ -56,6 +56,16 @@ export const REALTIME_TIMINGS: RealtimeTimings = {
   stopWithinMs: 3_500,
 };
 
+/** How long a provider may take if another engine can continue the call, in ms. */
+const DEADLINE_MS = 3_000;
+
+/** The timings of a call. A call that another engine can continue does not wait long for its provider. */
+export function timingsOf({ timings, settings }: Pick<RealtimeSessionDeps, 'timings' | 'settings'>, call: EngineCall) {
+  const atMostMs = settings.timeoutMs ?? (call.hasSuccessor === true ? DEADLINE_MS : undefined);
+  if (atMostMs === undefined) return timings;
+  return { ...timings, connectMs: atMostMs, sessionMs: atMostMs, pingEveryMs: atMostMs, lostAfterMs: atMostMs };
+}
+
 /** The session setup of the realtime engine: the provider detects turns and answers them. */
 export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDeps, call: EngineCall): SessionSetup {
   const { silence, introduction, filler } = SESSION_POLICY;
@@ -76,5 +86,6 @@ export function setupOf({ timings, silence: silenceTimeouts }: RealtimeSessionDe
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
+    ...(call.hasSuccessor === true ? { hasSuccessor: true } : {}),
   };
 }

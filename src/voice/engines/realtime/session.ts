@@ -6,7 +6,9 @@ import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createUsageMeter } from '../engine-usage.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { openProviderSide } from './provider-side.js';
-import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
+import { createServedProviders } from '../chain/served-providers.js';
+import { emptyValues } from '../../results/extraction.js';
+import { setupOf, timingsOf, type RealtimeSessionDeps } from './session-setup.js';
 
 export type RealtimeSession = ReturnType<typeof startRealtimeSession>;
 
@@ -14,13 +16,23 @@ const TICK_MS = 200;
 const NO_CALLER_WORDS = 'The other person’s words are missing, because the transcription model was rejected.';
 
 /** Runs one call with the provider's realtime session: turns its messages into events, and commands into messages. */
-export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall, sink: EngineSink) {
-  const { timings } = deps;
+export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall, given: EngineSink) {
+  const timings = timingsOf(deps, call);
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const usage = createUsageMeter(deps.prices);
   const turns: TranscriptTurn[] = [];
+  const served = createServedProviders(now);
   const setup = setupOf(deps, call);
+  /** Whether another engine has continued the call, which then also summarizes it. */
+  let isReplaced = false;
+  const sink: EngineSink = {
+    ...given,
+    fail(error) {
+      isReplaced = call.hasSuccessor === true;
+      given.fail(error);
+    },
+  };
   const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
   const { dispatch, state } = runSession({
     setup,
@@ -28,7 +40,20 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
     perform: (command) => provider.perform(command),
     record: (event) => recorder?.record(event),
   });
-  const provider = openProviderSide({ ...deps, call, sink, usage, now, dispatch, state, transcriptSoFar, storeTurn });
+  const provider = openProviderSide({
+    ...deps,
+    timings,
+    call,
+    sink,
+    usage,
+    now,
+    dispatch,
+    state,
+    transcriptSoFar,
+    storeTurn,
+    onReady: () =>
+      served.add({ stage: 'realtime', number: 1, name: 'openai', model: deps.settings.model, port: undefined }),
+  });
 
   function storeTurn(turn: TranscriptTurn): void {
     turns.push(turn);
@@ -46,6 +71,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
     const owedMs = awaitedSinceMs === undefined ? 0 : now() - awaitedSinceMs;
     if (Math.max(responses.waitedMs(), owedMs) > timings.lostAfterMs) {
       if (isClosing(state())) provider.giveUpClosing();
+      else if (call.hasSuccessor === true) provider.giveUp('the provider timed out');
       else link.dropConnection('the provider timed out');
     } else if (link.ageMs() > timings.renewAfterMs && !isBusy(state()) && responses.isFree()) link.renew();
   }
@@ -57,13 +83,15 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
 
   /** @param counted resolves when the usage of the last response is counted */
   async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
-    const conclusion = await concludeCall({
-      chats: [{ chat: deps.chat, usage }],
-      call,
-      turns: transcriptSoFar(),
-      withinMs,
-      logger: deps.logger,
-    });
+    const conclusion = isReplaced
+      ? { summary: '', outputParameters: emptyValues(call.outputTemplate) }
+      : await concludeCall({
+          chats: [{ chat: deps.chat, usage }],
+          call,
+          turns: transcriptSoFar(),
+          withinMs,
+          logger: deps.logger,
+        });
     await counted;
     const misses = !provider.transcribes() && transcriptSoFar().some(({ speaker }) => speaker === 'caller');
     return {
@@ -71,6 +99,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       ...(misses ? { summary: `${conclusion.summary} ${NO_CALLER_WORDS}` } : {}),
       ...answeredByInResult(state()),
       usage: usageSoFar(),
+      served: served.all(),
       ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
     };
   }
@@ -94,7 +123,7 @@ export function startRealtimeSession(deps: RealtimeSessionDeps, call: EngineCall
       const callerSpeaks = state().turns.isOpen;
       clearInterval(ticking);
       dispatch({ type: 'stopped' });
-      await provider.finish(callerSpeaks);
+      await provider.finish(callerSpeaks && !isReplaced);
       return conclude(Math.max(500, timings.stopWithinMs - (performance.now() - began)), provider.close());
     },
   };
