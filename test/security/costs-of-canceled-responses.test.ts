@@ -175,11 +175,10 @@ describe('the conclusion of a call', () => {
     const { port } = server.address() as AddressInfo;
     const usage = createUsageMeter({});
     await concludeCall({
-      chat: createChatClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k', model: 'm' }),
+      chats: [{ chat: createChatClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k', model: 'm' }), usage }],
       call: { callId: 'call_conclusion', outputTemplate: { note: null } } as unknown as EngineCall,
       turns: [{ speaker: 'caller', text: INSTRUCTION, startMs: 0, endMs: 1 }],
       withinMs: 500,
-      usage,
       logger: createLogger({ role: 'media', level: 'silent' }),
     });
     return usage.total().units;

@@ -5,8 +5,11 @@ import { startPipelineSession } from '../../src/voice/engines/pipeline/session.j
 import type {
   ChatDelta,
   ChatMessage,
+  ChatModel,
   ModelUsage,
+  SpeechToText,
   SttEvents,
+  TextToSpeech,
   TtsEvents,
   ToolRequest,
 } from '../../src/voice/engines/pipeline/ports.js';
@@ -20,6 +23,8 @@ import type {
   ProviderFailure,
   TurnLatency,
 } from '../../src/voice/engines/port.js';
+import type { PipelineProviders, Providers } from '../../src/voice/engines/chain/pipeline-chains.js';
+import { createProviderHealth, type ProviderStage } from '../../src/voice/engines/chain/provider-health.js';
 import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
 
 const FRAME_MS = 20;
@@ -208,21 +213,23 @@ export async function openStage(
 
   const dialogue = startPipelineSession(
     {
-      stt: {
-        detectsEndOfTurn: options.detectsEndOfTurn ?? false,
-        open(_language, events) {
-          sttStreams.push(events);
-          stage.voiceGivenMs = 0;
-          return {
-            push: (frame) => void (stage.voiceGivenMs += frame === VOICE ? FRAME_MS : 0),
-            finalize: () => void (stage.hurries += 1),
-            discardTurn: () => undefined,
-            close: () => undefined,
-          };
+      providers: providersOf({
+        stt: {
+          detectsEndOfTurn: options.detectsEndOfTurn ?? false,
+          open(_language, events) {
+            sttStreams.push(events);
+            stage.voiceGivenMs = 0;
+            return {
+              push: (frame) => void (stage.voiceGivenMs += frame === VOICE ? FRAME_MS : 0),
+              finalize: () => void (stage.hurries += 1),
+              discardTurn: () => undefined,
+              close: () => undefined,
+            };
+          },
         },
-      },
-      model: { stream: ({ messages, mayCallTools, signal }) => answerOf(messages, mayCallTools, signal) },
-      voice: { open: (_options, events) => openVoice(events) },
+        llm: { stream: ({ messages, mayCallTools, signal }) => answerOf(messages, mayCallTools, signal) },
+        tts: { open: (_options, events) => openVoice(events) },
+      }),
       turnTaking: createTurnTaking({ isVoice: (pcm) => Math.abs(pcm[0] ?? 0) > 1_000, free: () => undefined }),
       prepared: {
         warm: () => Promise.resolve(),
@@ -293,4 +300,17 @@ function saveIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'res
     join(__dirname, '../histories/sessions', `${name.slice(0, 100)}.json`),
     `${JSON.stringify(incident)}\n`,
   );
+}
+
+/** One provider for each stage, without alternatives. */
+function providersOf(ports: { stt: SpeechToText; llm: ChatModel; tts: TextToSpeech }): PipelineProviders {
+  const alone = <T>(stage: ProviderStage, port: T): Providers<T> => [
+    { stage, number: 1, name: 'stage', model: 'stage', port },
+  ];
+  return {
+    stt: alone('stt', ports.stt),
+    llm: alone('llm', ports.llm),
+    tts: alone('tts', ports.tts),
+    health: createProviderHealth(() => 0),
+  };
 }

@@ -72,6 +72,21 @@ describe('the record of a conversation', () => {
     expect(record.progress().ignoredSettings).toEqual(['keyterms', 'temperature']);
   });
 
+  it('keeps the providers of all streams, with times from the first one', () => {
+    const provider = { stage: 'llm' as const, provider: 'openai', model: 'm', number: 1 };
+    const record = createConversationRecord({
+      template,
+      offsetMs: 10_000,
+      earlier: { ...earlier, served: [{ ...provider, fromMs: 300 }] },
+    });
+    expect(record.progress().served).toEqual([{ ...provider, fromMs: 300 }]);
+    record.setResult({ summary: '', outputParameters: {}, served: [{ ...provider, number: 2, fromMs: 700 }] });
+    expect(record.progress().served).toEqual([
+      { ...provider, fromMs: 300 },
+      { ...provider, number: 2, fromMs: 10_700 },
+    ]);
+  });
+
   it('keeps the session logs of all streams', () => {
     const record = createConversationRecord({
       template,

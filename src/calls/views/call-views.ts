@@ -1,5 +1,13 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
-import type { Call, CallSummary, ConversationSoFar, CostWindow, TimelineEvent, Transcript } from './schemas.js';
+import type {
+  Call,
+  CallProvider,
+  CallSummary,
+  ConversationSoFar,
+  CostWindow,
+  TimelineEvent,
+  Transcript,
+} from './schemas.js';
 import { AGENT_FIELD_LIST } from '../../agents/agent-definition.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
@@ -8,7 +16,7 @@ import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
 import type { LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
-import type { ConversationResultDocument, StoredFailure } from '../../voice/results/model.js';
+import type { ConversationResultDocument, StoredFailure, StoredProvider } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 
@@ -72,6 +80,7 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
       max_duration_seconds: request?.maxDurationSeconds,
       engine: call.engine,
       ignored_settings: ignoredSettings(result?.ignoredSettings),
+      served_by: result?.served?.map(servedProvider),
       carrier_sid: call.carrierSid,
     }),
     workflow_id: call._id,
@@ -114,6 +123,10 @@ function ignoredSettings(stored: readonly string[] = []): string[] | undefined {
   return names.length === 0 ? undefined : names;
 }
 
+function servedProvider({ stage, provider, model, number, fromMs }: StoredProvider): CallProvider {
+  return { stage, provider, model, number, from_ms: fromMs };
+}
+
 function costWindow(window: HeldWindow): CostWindow {
   return {
     window: window.window,
@@ -151,6 +164,7 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
       }),
     ),
     ...(result ? [event(result.startedAt, 'media', 'stream_started')] : []),
+    ...(result ? switchesIn(result) : []),
     ...(result?.endedAt
       ? [event(result.endedAt, 'media', 'stream_ended', { details: { reason: result.endReason } })]
       : []),
@@ -176,6 +190,15 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
   ];
   // The sort is stable, so events of the same time keep the order in which they were added.
   return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+/** The times at which another provider of a stage took over, or an alternative began instead of the first one. */
+function switchesIn({ startedAt, served = [] }: ResultHead): TimelineEvent[] {
+  return served.flatMap(({ stage, provider, model, number, fromMs }, index) => {
+    const isSwitch = number > 1 || served.slice(0, index).some((before) => before.stage === stage);
+    const at = new Date(startedAt.getTime() + fromMs);
+    return isSwitch ? [event(at, 'media', 'provider_switched', { details: { stage, provider, model, number } })] : [];
+  });
 }
 
 function changeEvent({ sequence, at, status, endReason, waitingFor, endsAfterSeconds, erased }: StoredChange) {

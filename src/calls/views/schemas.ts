@@ -96,6 +96,19 @@ export const TimelineEvent = z
   .meta({ id: 'TimelineEvent' });
 export type TimelineEvent = z.infer<typeof TimelineEvent>;
 
+export const CallProvider = z
+  .object({
+    stage: z
+      .enum(['stt', 'llm', 'tts', 'realtime'])
+      .describe('Part of the engine: stt, llm and tts of pipeline, or the speech-to-speech model of openai-realtime.'),
+    provider: z.string().describe('Protocol of the provider, such as deepgram or openai.'),
+    model: z.string().describe('Name of the model at the provider.'),
+    number: z.int().describe('1 for the first provider of its stage, 2 and more for an alternative.'),
+    from_ms: z.int().describe('When it began to serve, in milliseconds from the start of the audio.'),
+  })
+  .meta({ id: 'CallProvider' });
+export type CallProvider = z.infer<typeof CallProvider>;
+
 export const CostWindow = z
   .object({
     window: z.int().describe('Number of the hold window within the call, from 0.'),
@@ -145,6 +158,12 @@ export const Call = z
       .optional()
       .describe(
         'Fields of the agent without effect, because a provider of this call does not support them. Absent if there are none, until the call has ended, and after erasure.',
+      ),
+    served_by: z
+      .array(CallProvider)
+      .optional()
+      .describe(
+        'Providers that served the conversation, in the order in which they began to. Absent until the call has ended, for an engine without providers, and after erasure.',
       ),
     carrier_sid: z
       .string()
@@ -241,6 +260,10 @@ export const CALL_EXAMPLE: Call = {
   output_parameters: '{"confirmed":true}',
   transcription: 'agent: Good morning.\ncaller: Good morning.',
   recording_url: 'https://calls.example.com/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/recording',
+  served_by: [
+    { stage: 'llm', provider: 'openai', model: 'gpt-6-luna', number: 1, from_ms: 900 },
+    { stage: 'llm', provider: 'openai', model: 'my-deployment', number: 2, from_ms: 21_400 },
+  ],
   workflow_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
   timeline: [
     { at: '2026-11-21T10:00:00.120Z', source: 'call', event: 'RINGING', sequence: 1 },

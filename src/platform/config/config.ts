@@ -10,7 +10,8 @@ import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js
 import { withoutTrailing } from '../../kernel/text.js';
 
 export { configuredEngineNames, allowedModels, configuredVoices, offeredEngineNames } from './engines.js';
-export type { OpenAiRealtimeSettings, PipelineSettings } from './engines.js';
+export type { OpenAiRealtimeSettings } from './engines.js';
+export type { PipelineSettings } from './pipeline-settings.js';
 
 /**
  * One mode's account at its carrier. We send its credentials to the carrier, and the carrier signs its requests with

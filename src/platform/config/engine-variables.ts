@@ -1,5 +1,13 @@
 import { z } from 'zod';
 import { ENGINE_NAMES } from '../../kernel/conversation/engines.js';
+import {
+  fallbackVariables,
+  LLM_PROVIDER_NAMES,
+  REASONING_EFFORT,
+  STT_PROVIDER_NAMES,
+  TTS_PROVIDER_NAMES,
+  VOICE_IDS,
+} from './fallback-variables.js';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
 
@@ -58,7 +66,7 @@ export const engineVariables = {
     .default('auto')
     .describe('how soon `semantic_vad` ends a turn: `low`, `medium`, `high` or `auto`'),
   STT_PROVIDER: z
-    .enum(['deepgram', 'openai'])
+    .enum(STT_PROVIDER_NAMES)
     .default('deepgram')
     .describe(
       'speech to text of `pipeline`: `deepgram`, or `openai` for an OpenAI-compatible `/audio/transcriptions`, such as a self-hosted Whisper server',
@@ -82,7 +90,7 @@ export const engineVariables = {
     shown: '`nova-3`, with `openai` `gpt-transcribe`',
   }),
   LLM_PROVIDER: z
-    .enum(['openai', 'openai-responses'])
+    .enum(LLM_PROVIDER_NAMES)
     .default('openai')
     .describe(
       'protocol of the language model of `pipeline`: `openai` for `/chat/completions`, or `openai-responses` for `/responses`',
@@ -93,13 +101,13 @@ export const engineVariables = {
     shown: 'OpenAI’s',
   }),
   LLM_MODEL: z.string().min(1).default('gpt-6-luna').describe('language model of `pipeline`'),
-  LLM_REASONING_EFFORT: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional().meta({
+  LLM_REASONING_EFFORT: REASONING_EFFORT.optional().meta({
     description:
       '`reasoning_effort` of `LLM_MODEL` and `OPENAI_CONCLUSION_MODEL`: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. With tools, current OpenAI models accept only `none` on `/chat/completions`',
     shown: '`none` for the families `gpt-5.6` and `gpt-6`, else not sent',
   }),
   TTS_PROVIDER: z
-    .enum(['elevenlabs', 'openai'])
+    .enum(TTS_PROVIDER_NAMES)
     .default('elevenlabs')
     .describe('text to speech of `pipeline`: `elevenlabs`, or `openai` for an OpenAI-compatible `/audio/speech`'),
   ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
@@ -113,15 +121,11 @@ export const engineVariables = {
     description: 'model of text to speech; required by `TTS_PROVIDER=openai`',
     shown: '`eleven_flash_v2_5` with `elevenlabs`',
   }),
-  TTS_VOICES: z
-    .string()
-    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=ID,cobalt=ID')
-    .default('')
-    .meta({
-      description:
-        'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](engines.md#voices-of-elevenlabs) are used',
-      shown: 'OpenAI’s voices, or those of the ElevenLabs account',
-    }),
+  TTS_VOICES: VOICE_IDS.default('').meta({
+    description:
+      'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](engines.md#voices-of-elevenlabs) are used',
+    shown: 'OpenAI’s voices, or those of the ElevenLabs account',
+  }),
   AGENT_MODELS: z
     .string()
     .regex(
@@ -134,6 +138,12 @@ export const engineVariables = {
         'models that agents may name in `model` besides those configured here: a comma-separated list, or `any`. `ENGINE_PRICES` are the same for all models, so list only models that these prices cover',
       shown: '`any` with the simulated carrier, else none',
     }),
+  ...fallbackVariables,
+  OPENAI_REALTIME_TIMEOUT_MS: z.coerce.number().int().min(500).max(30_000).optional().meta({
+    description:
+      'milliseconds for which `openai-realtime` may take to connect, to confirm its session, and to begin or continue a reply',
+    shown: '`3000` if `pipeline` [can take over](engines.md#alternatives), else `5000`, for replies `8000`',
+  }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')

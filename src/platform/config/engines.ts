@@ -2,6 +2,7 @@ import type { EngineName } from '../../kernel/conversation/engines.js';
 import { withoutTrailing } from '../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../kernel/conversation/voices.js';
 import type { EngineVariables } from './engine-variables.js';
+import { list, pipelineSettings, reasoningOf, textPairOf } from './pipeline-settings.js';
 
 interface EngineConfig {
   engines: ReturnType<typeof engineSettings>;
@@ -22,6 +23,8 @@ export interface OpenAiRealtimeSettings {
   turnDetection:
     | { type: 'server_vad'; silenceMs: number }
     | { type: 'semantic_vad'; eagerness: 'low' | 'medium' | 'high' | 'auto' };
+  /** How long the provider may take to connect or to reply, in ms. */
+  timeoutMs?: number;
 }
 
 /** @throws Error at start-up if the default engine is not configured, or the pipeline engine only in part */
@@ -44,10 +47,6 @@ export function engineSettings(values: EngineVariables) {
   };
 }
 
-function reasoningOf({ LLM_REASONING_EFFORT: reasoningEffort }: EngineVariables): { reasoningEffort?: string } {
-  return reasoningEffort === undefined ? {} : { reasoningEffort };
-}
-
 function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings | undefined {
   if (values.OPENAI_API_KEY === undefined) return undefined;
   return {
@@ -61,151 +60,8 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
       values.OPENAI_TURN_DETECTION === 'server_vad'
         ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
         : { type: 'semantic_vad', eagerness: values.OPENAI_VAD_EAGERNESS },
+    ...(values.OPENAI_REALTIME_TIMEOUT_MS === undefined ? {} : { timeoutMs: values.OPENAI_REALTIME_TIMEOUT_MS }),
   };
-}
-
-interface ProviderAccount {
-  baseUrl: string;
-  /** Empty if a server other than the provider's own needs none. */
-  apiKey: string;
-  model: string;
-}
-
-/** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
-export interface PipelineSettings {
-  stt: ProviderAccount & { provider: 'deepgram' | 'openai' };
-  llm: ProviderAccount & { provider: 'openai' | 'openai-responses'; reasoningEffort?: string };
-  tts: ProviderAccount & {
-    provider: 'elevenlabs' | 'openai';
-    /** The provider's voice id for each of our voices. */
-    voices: Record<string, string>;
-    /** The provider's voice id for voices that are not in `voices`. Absent if `voices` is empty. */
-    defaultVoice: string | undefined;
-  };
-}
-
-type ProviderKey = 'DEEPGRAM_API_KEY' | 'STT_API_KEY' | 'LLM_API_KEY' | 'ELEVENLABS_API_KEY' | 'TTS_API_KEY';
-
-/** A provider as it is used without further settings. */
-interface ProviderDefaults {
-  key: ProviderKey;
-  /** Its scheme is that of every server with this protocol. */
-  baseUrl: string;
-  model: string;
-  /** Whether other servers with this protocol may need no key. */
-  keyIsOptional?: boolean;
-}
-
-const STT_PROVIDERS = {
-  deepgram: { key: 'DEEPGRAM_API_KEY', baseUrl: 'wss://api.deepgram.com', model: 'nova-3' },
-  openai: {
-    key: 'STT_API_KEY',
-    baseUrl: 'https://api.openai.com/v1',
-    model: 'gpt-transcribe',
-    keyIsOptional: true,
-  },
-} as const satisfies Record<PipelineSettings['stt']['provider'], ProviderDefaults>;
-
-const OPENAI_LLM = { key: 'LLM_API_KEY', baseUrl: 'https://api.openai.com/v1', keyIsOptional: true } as const;
-
-const LLM_PROVIDERS = { openai: OPENAI_LLM, 'openai-responses': OPENAI_LLM } as const satisfies Record<
-  PipelineSettings['llm']['provider'],
-  Omit<ProviderDefaults, 'model'>
->;
-
-const TTS_PROVIDERS = {
-  elevenlabs: {
-    key: 'ELEVENLABS_API_KEY',
-    baseUrl: 'wss://api.elevenlabs.io',
-    model: 'eleven_flash_v2_5',
-    // No voice belongs to every account. Without TTS_VOICES, media processes use voices that the account has.
-    defaultVoice: undefined,
-    voices: {},
-  },
-  openai: {
-    key: 'TTS_API_KEY',
-    keyIsOptional: true,
-    baseUrl: 'https://api.openai.com/v1',
-    // No default: OpenAI shuts down all its models for /audio/speech on 2027-01-06 and offers no successor there
-    // (SpeechModel in the npm package openai 7.57.0; https://developers.openai.com/api/docs/guides/text-to-speech).
-    model: undefined,
-    defaultVoice: 'coral',
-    voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
-  },
-} as const;
-
-/** @throws Error if only some of the engine's API keys are set, or none although it is the default engine */
-function pipelineSettings(values: EngineVariables): PipelineSettings | undefined {
-  const [stt, llm, tts] = [
-    STT_PROVIDERS[values.STT_PROVIDER],
-    LLM_PROVIDERS[values.LLM_PROVIDER],
-    TTS_PROVIDERS[values.TTS_PROVIDER],
-  ];
-  const [sttUrl, llmUrl, ttsUrl] = [
-    values.STT_BASE_URL ?? stt.baseUrl,
-    values.LLM_BASE_URL,
-    values.TTS_BASE_URL ?? tts.baseUrl,
-  ];
-  const missing = [
-    ...missingKey(values, stt, sttUrl),
-    ...missingKey(values, llm, llmUrl),
-    ...missingKey(values, tts, ttsUrl),
-  ];
-  if (missing.length > 0) {
-    const hasKey = [stt, llm, tts].some(({ key }) => values[key] !== undefined);
-    if (!hasKey && values.ENGINE !== 'pipeline') return undefined;
-    const who = values.ENGINE === 'pipeline' ? 'ENGINE=pipeline' : 'The pipeline engine';
-    const sttProvider = values.STT_PROVIDER === 'deepgram' ? '' : `STT_PROVIDER=${values.STT_PROVIDER} and `;
-    throw new Error(`${who} needs ${missing.join(' and ')} with ${sttProvider}TTS_PROVIDER=${values.TTS_PROVIDER}.`);
-  }
-  assertScheme('STT', values.STT_PROVIDER, sttUrl, stt.baseUrl);
-  assertScheme('TTS', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
-  const ttsModel = values.TTS_MODEL ?? tts.model;
-  if (ttsModel === undefined) {
-    throw new Error(
-      'TTS_PROVIDER=openai needs TTS_MODEL: a model of the server at TTS_BASE_URL. OpenAI itself stops its speech models on 2027-01-06.',
-    );
-  }
-  const account = ({ key }: { key: ProviderKey }, address: string) => ({
-    baseUrl: bare(address),
-    apiKey: values[key] ?? '',
-  });
-  const voices = Object.fromEntries(list(values.TTS_VOICES).map(textPairOf));
-  return {
-    stt: { provider: values.STT_PROVIDER, ...account(stt, sttUrl), model: values.STT_MODEL ?? stt.model },
-    llm: {
-      provider: values.LLM_PROVIDER,
-      ...account(llm, llmUrl),
-      model: values.LLM_MODEL,
-      ...reasoningOf(values),
-    },
-    tts: {
-      provider: values.TTS_PROVIDER,
-      ...account(tts, ttsUrl),
-      model: ttsModel,
-      voices: { ...tts.voices, ...voices },
-      defaultVoice: tts.defaultVoice ?? Object.values(voices)[0],
-    },
-  };
-}
-
-/** The key that is needed to use a provider at this address, if it is not set. */
-function missingKey(
-  values: EngineVariables,
-  provider: Omit<ProviderDefaults, 'model'>,
-  address: string,
-): ProviderKey[] {
-  if (values[provider.key] !== undefined) return [];
-  const isOther = new URL(address).host !== new URL(provider.baseUrl).host;
-  return provider.keyIsOptional === true && isOther ? [] : [provider.key];
-}
-
-/** @throws Error if the scheme is neither the provider's own nor the same without TLS */
-function assertScheme(kind: 'STT' | 'TTS', provider: string, address: string, own: string): void {
-  const { protocol } = new URL(own);
-  const plain = protocol.replace('s:', ':');
-  if ([protocol, plain].includes(new URL(address).protocol)) return;
-  throw new Error(`${kind}_BASE_URL must begin with ${protocol}// or ${plain}// if ${kind}_PROVIDER=${provider}.`);
 }
 
 /** Lists the engines that this configuration can run live calls with. */
@@ -218,9 +74,14 @@ export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): En
   ];
 }
 
-/** Lists the voices with their usable languages. Deepgram's `flux-…-en` models understand only English. */
+/**
+ * Lists the voices with their usable languages, which every STT of the chain understands. Deepgram's `flux-…-en` models
+ * understand only English.
+ */
 export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): readonly Voice[] {
-  if (!/^flux-.*-en$/.test(engines.pipeline?.stt.model ?? '')) return VOICES;
+  const { pipeline: settings } = engines;
+  const models = [settings?.stt, ...(settings?.fallbacks?.stt ?? [])].map((stt) => stt?.model ?? '');
+  if (!models.some((model) => /^flux-.*-en$/.test(model))) return VOICES;
   return VOICES.map((voice) => {
     const pipeline = voice.languages.pipeline?.filter((tag) => tag.startsWith('en-')) ?? [];
     return { ...voice, languages: { ...voice.languages, pipeline } };
@@ -268,20 +129,4 @@ export function assertEngineSettings(
 function pairOf(item: string): [name: string, value: number] {
   const [name, value] = textPairOf(item);
   return [name, Number(value)];
-}
-
-function textPairOf(item: string): [name: string, value: string] {
-  const [name = '', value = ''] = item.split('=');
-  return [name, value];
-}
-
-function bare(address: string): string {
-  return withoutTrailing(address, '/');
-}
-
-function list(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean);
 }

@@ -1,4 +1,5 @@
 import type { Environment } from './environment.js';
+import { FALLBACK_NUMBERS } from './fallback-variables.js';
 import { holdsGuessedWord, weaknessOf } from './secret-strength.js';
 
 type Variable = keyof Environment;
@@ -33,6 +34,11 @@ const GIVEN = [
   'LLM_API_KEY',
   'ELEVENLABS_API_KEY',
   'TTS_API_KEY',
+  ...FALLBACK_NUMBERS.flatMap((number) => [
+    `STT_${number}_API_KEY` as const,
+    `LLM_${number}_API_KEY` as const,
+    `TTS_${number}_API_KEY` as const,
+  ]),
 ] as const satisfies readonly Variable[];
 
 /** URLs that contain a password. */

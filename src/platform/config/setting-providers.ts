@@ -1,5 +1,5 @@
 import type { StageProviders } from '../../kernel/conversation/settings-support.js';
-import type { PipelineSettings } from './engines.js';
+import type { PipelineSettings } from './pipeline-settings.js';
 
 const LLM = { openai: 'openai-chat', 'openai-responses': 'openai-responses' } as const;
 const TTS = { elevenlabs: 'elevenlabs', openai: 'openai-speech' } as const;

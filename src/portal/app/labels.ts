@@ -1,3 +1,4 @@
+import type { CallProvider } from '../../calls/views/schemas.js';
 import type { EndReason } from '../../kernel/call-state.js';
 
 const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
@@ -37,6 +38,10 @@ const LABELS: Readonly<Record<string, string>> = {
   billed_micros: 'Billed',
   sip_code: 'SIP code',
   http_status: 'HTTP status',
+  stt: 'Speech to text',
+  llm: 'Language model',
+  tts: 'Text to speech',
+  realtime: 'Speech to speech',
 };
 
 /** Returns the label of a code of the API: a status, an event, the name of a detail, or an operation such as `createAgent`. */
@@ -51,6 +56,11 @@ export function labelOf(code: string): string {
 
 export function endReasonLabel(endReason: EndReason | undefined): string {
   return endReason === undefined ? '' : END_REASON_LABELS[endReason];
+}
+
+/** Returns the label of a provider that served a part of a call. */
+export function providerLabel({ stage, provider, model, number }: CallProvider): string {
+  return `${labelOf(stage)}: ${provider} ${model}${number === 1 ? '' : ` (alternative ${number})`}`;
 }
 
 /** Returns who spoke a turn. Transcripts name the other person `caller`, in calls of both directions. */

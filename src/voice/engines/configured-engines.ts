@@ -1,20 +1,30 @@
-import type { Config } from '../../platform/config/config.js';
+import { voiceFault } from '../../kernel/conversation/voices.js';
+import { configuredVoices, type Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { createProviderHealth } from './chain/provider-health.js';
+import { createEngineWithSuccessor } from './chain/successor-engine.js';
 import { createEngines, type Engines } from './engines.js';
-import type { EngineFactory } from './port.js';
+import type { EngineCall, EngineFactory } from './port.js';
 import { createOfflineEngine } from './offline/index.js';
 import { createOpenAiRealtimeEngine } from './realtime/index.js';
 import { createPipelineEngine } from './pipeline/index.js';
 
-/** Creates the configured engines; test calls always use the offline engine. */
+/** Creates the configured engines; test calls always use the offline engine. `pipeline` continues calls of `openai-realtime`. */
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
   const { byDefault, prices, openaiRealtime, pipeline } = config.engines;
   const report = (error: Error) => logger.warn({ err: error }, 'offline engine recovered from an error');
   const offline = createOfflineEngine({ report, recordsEvents: config.sessionLogs });
   const more: EngineFactory[] = [];
+  const health = createProviderHealth();
   const common = { prices, logger, recordsEvents: config.sessionLogs };
-  if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common }));
-  if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, ...common }));
+  const second = pipeline && createPipelineEngine({ settings: pipeline, health, ...common });
+  const first = openaiRealtime && createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common });
+  if (second !== undefined) more.push(second);
+  if (first !== undefined && second !== undefined) {
+    const voices = configuredVoices(config);
+    const fits = (call: EngineCall) => voiceFault(call, ['pipeline'], voices) === undefined;
+    more.push(createEngineWithSuccessor({ first, second, fits, health, logger }));
+  } else if (first !== undefined) more.push(first);
   const chosen = [offline, ...more].find(({ name }) => name === byDefault);
   if (chosen === undefined)
     throw new Error(`ENGINE=${byDefault} cannot be used, because the API keys of its provider are not set.`);

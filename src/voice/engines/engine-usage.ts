@@ -29,9 +29,9 @@ const ASSUMED_PRICES: EnginePrices = {
   voice_characters: 60,
 };
 
-/** The configured or assumed price of a unit. */
+/** The configured or assumed price of a unit. Units of alternatives, such as `chat_input_tokens_2`, end in a number. */
 function priceOf(unit: string, prices: EnginePrices): number {
-  return prices[unit] ?? ASSUMED_PRICES[unit] ?? 0;
+  return prices[unit] ?? ASSUMED_PRICES[unit.replace(/_\d$/, '')] ?? 0;
 }
 
 /** The cost of a usage in micro-USD; an estimate if a used unit has no configured price. */
@@ -42,6 +42,16 @@ export function estimateCostMicros({ units, costMicros, estimatedMicros }: Engin
 /** The cost of units in micro-USD at the configured prices, or at the assumed price of a unit that has none. */
 export function costAt(prices: EnginePrices, units: Readonly<Record<string, number>>): number {
   return Object.entries(units).reduce((sum, [unit, count]) => sum + count * priceOf(unit, prices), 0);
+}
+
+/** The usage of two engines that conducted one call. If the price of one part is unknown, so is the sum. */
+export function sumUsage(one: EngineUsage | undefined, other: EngineUsage | undefined): EngineUsage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const units = { ...one.units };
+  for (const [unit, count] of Object.entries(other.units)) units[unit] = (units[unit] ?? 0) + count;
+  if (one.costMicros !== null && other.costMicros !== null)
+    return { units, costMicros: one.costMicros + other.costMicros };
+  return { units, costMicros: null, estimatedMicros: estimateCostMicros(one) + estimateCostMicros(other) };
 }
 
 /** Sums up the provider usage of one call. The cost is known only if every used unit has a price. */

@@ -2,8 +2,10 @@ import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import type { RequestOwner } from '../audio/request-queue.js';
 import type { FailureReport } from '../models/failure-report.js';
+import type { ServedProvider } from './chain/served-providers.js';
+import type { CallerFrame } from './chain/unanswered-audio.js';
 
-export type { AnsweredBy };
+export type { AnsweredBy, ServedProvider };
 
 /** Values to extract from a conversation, by the template's keys. */
 export type ParameterValues = Record<string, string | number | boolean | null>;
@@ -35,6 +37,13 @@ export interface EngineCall {
    * stream.
    */
   resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues; unnoticed?: boolean };
+  /** Whether another engine continues the call if this one fails, so that it fails at once and without an apology. */
+  hasSuccessor?: boolean;
+  /**
+   * Set if another engine conducted the stream until now: the time since its start in ms, and what the caller has said
+   * since the last turn with a transcript.
+   */
+  takesOver?: { atMs: number; unanswered: readonly CallerFrame[] };
 }
 
 export interface VoicemailPolicy {
@@ -106,6 +115,8 @@ export interface EngineResult {
   usage?: EngineUsage;
   /** Settings of the agent that a provider did not have; absent if there were none. */
   ignoredSettings?: readonly (keyof ConversationSettings)[];
+  /** The providers that served the call, in the order in which they began to. Absent for an engine without providers. */
+  served?: readonly ServedProvider[];
   /** The session's events as JSON, if recorded; personal data, stored only with the call. */
   sessionLog?: string;
 }

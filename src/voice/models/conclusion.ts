@@ -24,17 +24,18 @@ const TASK = `You read the transcript of a finished telephone call and report on
 export type Conclusion = Pick<EngineResult, 'summary' | 'outputParameters'>;
 
 /**
- * Asks a chat model for the summary and the values of a call, and asks again after a temporary error. Never rejects:
- * without a response in time, it returns the values known so far, and null for all others.
+ * Asks a chat model for the summary and the values of a call. After an error it asks the next model, or, after a
+ * temporary error, the last one again. Never rejects: without a response in time, it returns the values known so far,
+ * and null for all others.
+ * @param p.chats the models in the order in which they are asked, each with the meter of its usage
  * @param p.turns in conversation order, including those from before a resume
- * @param p.withinMs timeout for both attempts together
+ * @param p.withinMs timeout for all attempts together
  */
 export async function concludeCall(p: {
-  chat: ChatClient;
+  chats: readonly { chat: ChatClient; usage: Pick<UsageMeter, 'add'> }[];
   call: EngineCall;
   turns: readonly TranscriptTurn[];
   withinMs: number;
-  usage: UsageMeter;
   logger: Logger;
   /** Called when there is no conclusion by the model. */
   onFailure?: (failure: ProviderFailure) => void;
@@ -46,27 +47,40 @@ export async function concludeCall(p: {
     return { summary, outputParameters: known };
   }
   const signal = AbortSignal.timeout(Math.max(0, Math.round(p.withinMs)));
-  for (let attempt = 1; ; attempt += 1) {
+  let fault: unknown;
+  const [last] = p.chats.slice(-1);
+  for (const model of p.chats) {
     try {
-      return await ask(p, signal);
+      return await ask(p, model, signal);
     } catch (error) {
-      const isWorthRetrying = error instanceof ChatError && error.isWorthRetrying;
-      if (!signal.aborted && isWorthRetrying && attempt === 1) {
-        await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
-        continue;
-      }
-      logger.warn({ callId: call.callId, err: error }, 'call conclusion failed');
-      const report = error instanceof ChatError ? error.report : {};
-      const why = error instanceof ChatError ? error.message : 'the model took too long';
-      p.onFailure?.({ part: 'model', what: `no summary and values: ${why}`, ...report });
-      return { summary: withoutModel(turns), outputParameters: known };
+      fault = error;
+      if (signal.aborted) break;
     }
   }
+  const isWorthRetrying = fault instanceof ChatError && fault.isWorthRetrying;
+  if (last !== undefined && isWorthRetrying && !signal.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
+    try {
+      return await ask(p, last, signal);
+    } catch (error) {
+      fault = error;
+    }
+  }
+  logger.warn({ callId: call.callId, err: fault }, 'call conclusion failed');
+  const report = fault instanceof ChatError ? fault.report : {};
+  const why = fault instanceof ChatError ? fault.message : 'the model took too long';
+  p.onFailure?.({ part: 'model', what: `no summary and values: ${why}`, ...report });
+  return { summary: withoutModel(turns), outputParameters: known };
 }
 
-async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): Promise<Conclusion> {
-  const { call, turns } = p;
-  const answer = await askCounted(p, {
+type ConclusionModel = Parameters<typeof concludeCall>[0]['chats'][number];
+
+async function ask(
+  { call, turns }: Pick<Parameters<typeof concludeCall>[0], 'call' | 'turns'>,
+  model: ConclusionModel,
+  signal: AbortSignal,
+): Promise<Conclusion> {
+  const answer = await askCounted(model, {
     name: 'conclusion',
     schema: conclusionSchema(call.outputTemplate),
     messages: [
@@ -86,10 +100,7 @@ async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): 
 }
 
 /** Asks the model and counts its usage; an estimate if none is reported, such as when the response takes too long. */
-async function askCounted(
-  { chat, usage }: Pick<Parameters<typeof concludeCall>[0], 'chat' | 'usage'>,
-  question: Omit<JsonQuestion, 'onUsage'>,
-): Promise<unknown> {
+async function askCounted({ chat, usage }: ConclusionModel, question: Omit<JsonQuestion, 'onUsage'>): Promise<unknown> {
   question.signal.throwIfAborted();
   const began = performance.now();
   let isCounted = false;

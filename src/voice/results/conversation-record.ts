@@ -1,5 +1,6 @@
 import type { ConversationProgress } from './conversation-results.js';
-import type { ConversationResultDocument, StoredFailure, StoredLatency, StoredUsage } from './model.js';
+import type { ConversationResultDocument, StoredFailure, StoredLatency, StoredProvider, StoredUsage } from './model.js';
+import { MAX_SERVED } from '../engines/chain/served-providers.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { valueIn } from '../session/parameter-values.js';
 import { createTurnLog } from './turn-log.js';
@@ -122,6 +123,7 @@ export function createConversationRecord(p: {
       const usage = usageOfBoth(earlier?.usage, result?.usage);
       const all = [...(earlier?.latencies ?? []), ...latencies].slice(0, MAX_LATENCIES);
       const failed = [...(earlier?.failures ?? []), ...failures].slice(0, MAX_FAILURES);
+      const served = servedByBoth(earlier?.served, result?.served, offsetMs);
       const answeredBy = mostCertain([result?.answeredBy, heard, detected, earlier?.answeredBy]);
       return {
         agentAudioPlayed: this.agentAudioPlayed,
@@ -131,6 +133,7 @@ export function createConversationRecord(p: {
         ...(all.length === 0 ? {} : { latencies: all }),
         ...(usage === undefined ? {} : { usage }),
         ...(failed.length === 0 ? {} : { failures: failed }),
+        ...(served.length === 0 ? {} : { served }),
         ...(answeredBy === undefined ? {} : { answeredBy }),
         ...ignoredByBoth(earlier?.ignoredSettings, result?.ignoredSettings),
         ...(result === undefined ? {} : { summary: result.summary }),
@@ -168,6 +171,16 @@ function mostCertain(said: readonly (AnsweredBy | undefined)[]): AnsweredBy | un
 /** Builds the data about earlier streams that an engine needs to continue a call. */
 export function buildResume(earlier: ConversationResultDocument): NonNullable<EngineCall['resume']> {
   return { turns: earlier.turns, values: valuesIn(earlier.values) };
+}
+
+/** The providers of earlier streams and those of this one, whose times are converted. */
+function servedByBoth(
+  before: readonly StoredProvider[] = [],
+  own: EngineResult['served'] = [],
+  offsetMs: number,
+): StoredProvider[] {
+  const later = own.map((each) => ({ ...each, fromMs: each.fromMs + offsetMs }));
+  return [...before, ...later].slice(0, MAX_SERVED);
 }
 
 function usageOfBoth(before: StoredUsage | undefined, own: EngineUsage | undefined): StoredUsage | undefined {

@@ -32,6 +32,7 @@ export type ConversationProgress = {
   | 'latencies'
   | 'usage'
   | 'failures'
+  | 'served'
   | 'summary'
   | 'answeredBy'
   | 'ignoredSettings'

@@ -25,6 +25,18 @@ export interface StoredUsage {
 
 export type StoredFailure = ProviderFailure & { at: Date };
 
+/** A provider that served a part of the call. */
+export interface StoredProvider {
+  stage: 'stt' | 'llm' | 'tts' | 'realtime';
+  /** The provider's protocol, such as `deepgram`. */
+  provider: string;
+  model: string;
+  /** 1 for the first provider of its stage, 2 and more for its alternatives. */
+  number: number;
+  /** When it began to serve, in ms from the start of the call's first stream. */
+  fromMs: number;
+}
+
 /** The media server's result of a call, checkpointed during the call. Only the media server writes it. */
 export interface ConversationResultDocument {
   _id: string;
@@ -46,6 +58,8 @@ export interface ConversationResultDocument {
   usage?: StoredUsage;
   /** The first failures of providers. */
   failures?: StoredFailure[];
+  /** The providers that served the call, in the order in which they began to. */
+  served?: StoredProvider[];
   /** Absent while the call may continue. Never set if the call's last stream was lost. */
   endedAt?: Date;
   endReason?: MediaEndReason;
@@ -82,6 +96,7 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     latencies: { type: Schema.Types.Mixed },
     usage: { type: Schema.Types.Mixed },
     failures: { type: Schema.Types.Mixed },
+    served: { type: Schema.Types.Mixed },
     endedAt: Date,
     endReason: String,
     transferTo: String,

@@ -64,6 +64,33 @@ describe('the check of models and keys at start', () => {
   });
 
   it.each([
+    ['STT_2_API_KEY', 'a-wrong-key', 'the provider at STT_2_BASE_URL rejects this key'],
+    ['STT_2_MODEL', 'nova-33', 'the provider at STT_2_BASE_URL has no model "nova-33" for this key'],
+    ['LLM_2_API_KEY', 'a-wrong-key', 'the provider at LLM_2_BASE_URL rejects this key'],
+    ['LLM_3_MODEL', 'gpt-0', 'the provider at LLM_3_BASE_URL has no model "gpt-0" for this key'],
+    ['TTS_2_API_KEY', 'a-wrong-key', 'the provider at TTS_2_BASE_URL rejects this key'],
+    ['TTS_2_VOICES', 'amber=gone', 'the account of TTS_2_API_KEY has no voice "gone", which is set for amber'],
+  ])('names %s of an alternative', async (name, value, fault) => {
+    const { env } = await openPipelineProviders();
+    const alternatives: Env = { TTS_2_VOICES: 'amber=voice-amber' };
+    const accounts = [
+      ['STT', 'deepgram', 'DEEPGRAM_API_KEY', 'nova-3', 2],
+      ['LLM', 'openai', 'LLM_API_KEY', 'test-model', 2],
+      ['LLM', 'openai', 'LLM_API_KEY', 'test-model', 3],
+      ['TTS', 'elevenlabs', 'ELEVENLABS_API_KEY', 'test-voice-v2_5', 2],
+    ] as const;
+    for (const [stage, provider, key, model, number] of accounts) {
+      alternatives[`${stage}_${number}_PROVIDER`] = provider;
+      alternatives[`${stage}_${number}_BASE_URL`] = env[`${stage}_BASE_URL`] ?? '';
+      alternatives[`${stage}_${number}_API_KEY`] = env[key] ?? '';
+      alternatives[`${stage}_${number}_MODEL`] = model;
+    }
+    expect((await checkAtStart({ ...env, ...alternatives })).message).toBeUndefined();
+    const { message } = await checkAtStart({ ...env, ...alternatives, [name]: value });
+    expect(message).toContain(`The configuration is invalid. ${name}: ${fault}.`);
+  });
+
+  it.each([
     ['OPENAI_API_KEY', 'OPENAI_BASE_URL'],
     ['LLM_API_KEY', 'LLM_BASE_URL'],
     ['DEEPGRAM_API_KEY', 'STT_BASE_URL'],

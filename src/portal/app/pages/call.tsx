@@ -7,7 +7,7 @@ import { Table } from '../components/pager';
 import { Copy, Status, Time } from '../components/values';
 import { WebhookAttemptsTable } from '../components/webhook-attempts';
 import { duration, localClock, formatDollars, utcTime } from '../format';
-import { endReasonLabel, labelOf } from '../labels';
+import { endReasonLabel, labelOf, providerLabel } from '../labels';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { isFinalStatus, type EndReason } from '../../../kernel/call-state.js';
@@ -167,6 +167,12 @@ function Facts({ call }: { call: Call }) {
       </dd>
       <dt>Engine</dt>
       <dd>{call.engine ?? '–'}</dd>
+      {call.served_by === undefined ? null : (
+        <>
+          <dt>Providers</dt>
+          <dd>{call.served_by.map(providerLabel).join(', ')}</dd>
+        </>
+      )}
       <dt>Created</dt>
       <dd>
         <Time at={call.created_at} />

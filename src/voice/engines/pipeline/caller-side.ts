@@ -2,6 +2,7 @@ import { FRAME_MS } from '../../audio/frame.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { createVoiceTransitions } from '../../session/voice-transitions.js';
+import type { Provider, ProviderChain } from '../chain/provider-chain.js';
 import { ProviderError, type SpeechToText, type SttOptions } from './ports.js';
 import { openReconnectingStt } from './stt/reconnecting-stt.js';
 
@@ -10,12 +11,14 @@ export type CallerSide = ReturnType<typeof listenToCaller>;
 /** Listens to the caller: turns VAD transitions and STT results into session events. */
 export function listenToCaller(p: {
   turnTaking: TurnTaking;
-  stt: SpeechToText;
+  chain: ProviderChain<SpeechToText>;
   options: SttOptions;
   stalledMs: number;
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
-  onBilled(seconds: number): void;
+  onBilled(seconds: number, provider: Provider<SpeechToText>): void;
+  onSent(frames: number, provider: Provider<SpeechToText>): void;
+  onProviderChanged(stt: SpeechToText): void;
   /** Called at each failure of STT, also if it is opened again. */
   onFailure(error: ProviderError): void;
   onGone(error: ProviderError): void;
@@ -26,7 +29,7 @@ export function listenToCaller(p: {
   const onFrame = createVoiceTransitions({ turnTaking, now: p.now, dispatch: p.dispatch });
 
   const stream = openReconnectingStt({
-    stt: p.stt,
+    chain: p.chain,
     options: p.options,
     stallError: () => new ProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
     events: {
@@ -35,7 +38,9 @@ export function listenToCaller(p: {
       onTurnContinued: () => dispatch({ type: 'turn_goes_on' }),
       onEnd: (text) => dispatch({ type: 'turn_ended', text, streamMs }),
       onActivity: () => dispatch({ type: 'recogniser_alive' }),
-      onBilled: (seconds) => p.onBilled(seconds),
+      onBilled: (seconds, provider) => p.onBilled(seconds, provider),
+      onSent: (frames, provider) => p.onSent(frames, provider),
+      onProviderChanged: (stt) => p.onProviderChanged(stt),
       onReconnecting(error) {
         p.onFailure(error);
         dispatch({ type: 'recogniser_lost' });

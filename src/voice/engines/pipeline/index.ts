@@ -1,8 +1,10 @@
 import { Agent } from 'undici';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
-import type { PipelineSettings } from '../../../platform/config/engines.js';
+import type { PipelineSettings, PipelineTimeouts } from '../../../platform/config/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
-import type { EnginePrices } from '../engine-usage.js';
+import { unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
+import { createProviderHealth, type ProviderHealth, type ProviderStage } from '../chain/provider-health.js';
+import type { EnginePrices, UsageMeter } from '../engine-usage.js';
 import { createChatClient } from '../../models/chat-client.js';
 import { concludeCall } from '../../models/conclusion.js';
 import { createSessionEngine } from '../session-engine.js';
@@ -11,6 +13,7 @@ import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { startPipelineSession, type PipelineSessionDeps } from './session.js';
 import { createLlm } from './llm/llm-providers.js';
+import type { TextToSpeech } from './ports.js';
 import { createPreparedPhrases } from './prepared-phrases.js';
 import { createStt } from './stt/stt-providers.js';
 import { createTts } from './tts/tts-providers.js';
@@ -21,12 +24,10 @@ export const PIPELINE_ENGINE = 'pipeline';
 const CONCLUDE_WITHIN_MS = 3_500;
 const CONNECT_WITHIN_MS = 5_000;
 
-/** How long each provider may send nothing before it counts as lost, in ms. */
-export interface PipelineTimeouts {
-  llmMs?: number;
-  ttsMs?: number;
-  sttMs?: number;
-}
+/** How long a provider may send nothing if an alternative can take over. */
+const DEADLINE_MS = 3_000;
+
+export type { PipelineTimeouts };
 
 /** The engine that combines streaming STT, an LLM and streaming TTS, each from its own provider. */
 export function createPipelineEngine(p: {
@@ -37,14 +38,15 @@ export function createPipelineEngine(p: {
   timeouts?: PipelineTimeouts;
   /** Whether each result includes the session's events. */
   recordsEvents?: boolean;
+  /** Stores which providers fail; may be shared with other engines. */
+  health?: ProviderHealth;
 }): EngineFactory {
-  const { settings, logger, timeouts = {} } = p;
+  const { settings, logger } = p;
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
-  const stt = createStt(settings.stt, { dispatcher, newDetector: createDetector });
-  const model = createLlm(settings.llm, { dispatcher, ...timeoutOf(timeouts.llmMs) });
-  const chat = createChatClient(settings.llm);
-  const voice = createTts(settings.tts, { dispatcher, ...timeoutOf(timeouts.ttsMs) });
-  const prepared = createPreparedPhrases(voice);
+  const timeouts = { ...deadlinesOf(settings), ...settings.timeouts, ...p.timeouts };
+  const providers = createProviders(settings, timeouts, { dispatcher, newDetector: createDetector, health: p.health });
+  const chats = numbered('llm', accountsOf(settings, 'llm'), (account) => createChatClient(account));
+  const prepared = createPreparedPhrases(healthiest(providers));
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
 
   function createDetector() {
@@ -63,20 +65,25 @@ export function createPipelineEngine(p: {
     create() {
       const turnTaking = createTurnTaking(createDetector());
       const deps: PipelineSessionDeps = {
-        stt,
-        model,
-        voice,
+        providers,
         turnTaking,
         prepared,
         prices: p.prices,
         recordsEvents: p.recordsEvents ?? false,
         ...(p.silence === undefined ? {} : { silence: p.silence }),
         ...(timeouts.sttMs === undefined ? {} : { sttTimeoutMs: timeouts.sttMs }),
-        conclude: (call, turns, usage, onFailure) =>
-          concludeCall({ chat, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger, onFailure }),
-        log(callId, message, error) {
-          logger.warn({ callId, engine: PIPELINE_ENGINE, ...(error === undefined ? {} : { err: error }) }, message);
-        },
+        conclude: ({ call, turns, usage, model, onFailure }) =>
+          concludeCall({
+            chats: chats
+              .toSorted((one, other) => Number(other.number === model) - Number(one.number === model))
+              .map((provider) => ({ chat: provider.port, usage: meterOf(usage, provider) })),
+            call,
+            turns,
+            withinMs: CONCLUDE_WITHIN_MS,
+            logger,
+            onFailure,
+          }),
+        log: (callId, message, details) => logger.warn({ callId, engine: PIPELINE_ENGINE, ...details }, message),
       };
       return createSessionEngine({
         name: PIPELINE_ENGINE,
@@ -91,6 +98,80 @@ export function createPipelineEngine(p: {
       await dispatcher.destroy();
     },
   };
+}
+
+interface CreateDeps {
+  dispatcher: Agent;
+  newDetector: Parameters<typeof createStt>[1]['newDetector'];
+  health: ProviderHealth | undefined;
+}
+
+/** Creates the providers of each stage and their alternatives. */
+function createProviders(
+  settings: PipelineSettings,
+  timeouts: PipelineTimeouts,
+  { dispatcher, newDetector, health }: CreateDeps,
+): PipelineProviders {
+  const stts = accountsOf(settings, 'stt');
+  const isPatient = stts.length === 1;
+  return {
+    stt: numbered('stt', stts, (account) =>
+      createStt(account, { dispatcher, newDetector, isPatient, ...timeoutOf(timeouts.sttMs) }),
+    ),
+    llm: numbered('llm', accountsOf(settings, 'llm'), (account) =>
+      createLlm(account, { dispatcher, ...timeoutOf(timeouts.llmMs) }),
+    ),
+    tts: numbered('tts', accountsOf(settings, 'tts'), (account) =>
+      createTts(account, { dispatcher, ...timeoutOf(timeouts.ttsMs) }),
+    ),
+    health: health ?? createProviderHealth(),
+  };
+}
+
+type Accounts<T> = readonly [T, ...T[]];
+
+function accountsOf<S extends 'stt' | 'llm' | 'tts'>(
+  settings: PipelineSettings,
+  stage: S,
+): Accounts<PipelineSettings[S]> {
+  return [settings[stage], ...((settings.fallbacks?.[stage] ?? []) as readonly PipelineSettings[S][])];
+}
+
+function numbered<A extends { provider: string; model: string }, T>(
+  stage: ProviderStage,
+  accounts: Accounts<A>,
+  create: (account: A) => T,
+): Providers<T> {
+  const providerOf = (account: A, index: number) => ({
+    stage,
+    number: index + 1,
+    name: account.provider,
+    model: account.model,
+    port: create(account),
+  });
+  const [first, ...rest] = accounts;
+  return [providerOf(first, 0), ...rest.map((account, index) => providerOf(account, index + 1))];
+}
+
+/** A stage with an alternative gives up sooner than one that can only ask the same provider again. */
+function deadlinesOf({ fallbacks }: PipelineSettings): PipelineTimeouts {
+  return {
+    ...(fallbacks?.stt.length ? { sttMs: DEADLINE_MS } : {}),
+    ...(fallbacks?.llm.length ? { llmMs: DEADLINE_MS } : {}),
+    ...(fallbacks?.tts.length ? { ttsMs: DEADLINE_MS } : {}),
+  };
+}
+
+/** TTS for audio that is used by later calls: each stream is opened with the first healthy provider. */
+function healthiest({ tts, health }: PipelineProviders): TextToSpeech {
+  return {
+    open: (...given) => (tts.find((provider) => !health.isOpen(provider)) ?? tts[0]).port.open(...given),
+  };
+}
+
+/** Counts the usage of an alternative in its own units. */
+function meterOf(usage: UsageMeter, provider: { number: number }): Pick<UsageMeter, 'add'> {
+  return { add: (unit, count) => usage.add(unitOf(unit, provider), count) };
 }
 
 function timeoutOf(ms: number | undefined): { timeoutMs?: number } {

@@ -6,6 +6,8 @@ type WholeRequest = Parameters<ChatModel['stream']>[0];
 type AgentsChoice = Pick<WholeRequest, 'settings' | 'onIgnored'>;
 type ChatRequest = Omit<WholeRequest, keyof AgentsChoice>;
 
+export type MeteredModel = ReturnType<typeof meterModel>;
+
 /**
  * Adds the settings of a call's agent to each request to a model, and reports the request's usage; an estimate if the
  * provider reports none.

@@ -5,7 +5,9 @@ import { createModelCharges } from '../../session/model-charges.js';
 import { costAt, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, ToolResult } from '../port.js';
 import type { OnIgnored } from '../ignored-settings.js';
-import type { ChatModel, ModelUsage, ProviderError, ToolRequest, TtsOptions } from './ports.js';
+import { mapProviders, settingsFor, unitOf, type OpenChain, type PipelineProviders } from '../chain/pipeline-chains.js';
+import type { ProviderId } from '../chain/provider-health.js';
+import type { ModelUsage, ProviderError, ToolRequest, TtsOptions } from './ports.js';
 import { meterModel } from './metered-model.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { startReply, type Reply } from './reply.js';
@@ -20,10 +22,10 @@ export type Replies = ReturnType<typeof createReplies>;
 /** The replies of one call, one at a time, and their tool calls. */
 export function createReplies(p: {
   deps: {
-    model: ChatModel;
+    providers: Pick<PipelineProviders, 'llm'>;
     prepared: PreparedPhrases;
     prices: EnginePrices;
-    log(callId: string, message: string, error?: Error): void;
+    log(callId: string, message: string, details?: object): void;
   };
   call: EngineCall;
   ttsOptions: TtsOptions;
@@ -34,6 +36,7 @@ export function createReplies(p: {
   now: () => number;
   speech: Speech;
   toolRounds: ToolRounds;
+  openChain: OpenChain;
   dispatch: (what: SessionEventBody) => void;
   /** Called at each failure of the model, also if it is asked once more. */
   onFailure(error: ProviderError): void;
@@ -45,7 +48,14 @@ export function createReplies(p: {
   let pendingTools: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
   const charges = createModelCharges();
-  const model = meterModel(deps.model, { settings: call.settings ?? {}, onIgnored: p.onIgnored }, addUsage);
+  const metered = mapProviders(deps.providers.llm, (provider) =>
+    meterModel(
+      provider.port,
+      { settings: settingsFor(provider, call.settings ?? {}), onIgnored: p.onIgnored },
+      (usage) => addUsage(usage, provider),
+    ),
+  );
+  const models = p.openChain(metered);
   const answers = new Map<string, (answer: ToolResult) => void>();
 
   function callTool(replyId: string, request: ToolRequest): Promise<ToolResult> {
@@ -62,11 +72,11 @@ export function createReplies(p: {
     answers.delete(toolCallId);
   }
 
-  function addUsage({ inputTokens, cachedInputTokens, outputTokens }: ModelUsage): void {
+  function addUsage({ inputTokens, cachedInputTokens, outputTokens }: ModelUsage, provider: ProviderId): void {
     const units = {
-      chat_input_tokens: inputTokens,
-      chat_cached_input_tokens: cachedInputTokens,
-      chat_output_tokens: outputTokens,
+      [unitOf('chat_input_tokens', provider)]: inputTokens,
+      [unitOf('chat_cached_input_tokens', provider)]: cachedInputTokens,
+      [unitOf('chat_output_tokens', provider)]: outputTokens,
     };
     for (const [unit, count] of Object.entries(units)) p.usage.add(unit, count);
     const count = charges.repliesFor(costAt(deps.prices, units));
@@ -74,7 +84,7 @@ export function createReplies(p: {
   }
 
   function onFailed(replyId: string, error: ProviderError): void {
-    deps.log(call.callId, 'reply failed', error);
+    deps.log(call.callId, 'reply failed', { err: error });
     // Failures of TTS are reported when they occur.
     if (error.part === 'model') p.onFailure(error);
     dispatch({ type: 'reply_failed', replyId, part: error.part, message: error.message });
@@ -90,7 +100,7 @@ export function createReplies(p: {
       charges.replyBegun();
       const begun: Reply = startReply({
         replyId,
-        model,
+        models,
         tools,
         toolRounds: p.toolRounds,
         after: pendingTools,
@@ -124,7 +134,11 @@ export function createReplies(p: {
     },
     answer,
     /** Resolves when the usage of canceled replies is counted, or after `ms`. */
-    settled: (ms: number) => model.settled(ms),
+    async settled(ms: number): Promise<void> {
+      await Promise.all(metered.map(({ port }) => port.settled(ms)));
+    },
+    /** The model of the call's last replies. */
+    model: () => models.current(),
     async runTool({ toolCallId, name, arguments: given }: CommandOf<'run_tool'>): Promise<void> {
       const result = await p.sink.runTool({ name, arguments: given });
       dispatch({ type: 'tool_finished', endsCall: isFinalTool(name), ok: result.ok });

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProviderChain } from '../chain/provider-chain.js';
 import { ProviderError } from './ports.js';
-import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from './ports.js';
+import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
+import type { MeteredModel } from './metered-model.js';
 import { createSentenceSplitter } from './sentences.js';
 
-const RETRY_AFTER_MS = 300;
+/** Pause before a model that had nothing to say is asked again, in ms. */
+const ASK_AGAIN_AFTER_MS = 300;
 const CONTINUE = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
 
 export interface RoundDeps {
-  model: ChatModel;
+  models: ProviderChain<Pick<MeteredModel, 'stream'>>;
   tools: readonly ChatTool[];
   mayCallTools: boolean;
   /** Reads the chat history; called at each attempt, because the first attempt may have added words. */
@@ -22,35 +25,44 @@ export interface RoundDeps {
 }
 
 /**
- * Lets the model speak one message, with one retry.
+ * Lets the model speak one message. After a fault, the next model continues it, or the same one if it is the only one.
  * @param mayBeEmpty whether an empty retry is accepted; after a tool call the model may have nothing to say
  * @returns the tool calls that the model requests
- * @throws ProviderError if both attempts fail; the signal's reason if aborted
+ * @throws ProviderError if no attempt is left; the signal's reason if aborted
  */
 export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
-  try {
-    return await streamRound(deps, false);
-  } catch (error) {
-    if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
-    deps.onRetry(error);
-    await sleep(error.retryAfterMs ?? RETRY_AFTER_MS, undefined, { signal: deps.signal });
-    return await streamRound(deps, mayBeEmpty);
+  const attempts = deps.models.begin();
+  for (let isRetry = false; ; isRetry = true) {
+    try {
+      const requests = await streamRound(deps, attempts.provider().port);
+      const isEmpty = requests.length === 0 && deps.text() === '';
+      if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'returned an empty reply');
+      if (isEmpty && !isRetry) {
+        await sleep(ASK_AGAIN_AFTER_MS, undefined, { signal: deps.signal });
+        continue;
+      }
+      attempts.succeeded();
+      return requests;
+    } catch (error) {
+      if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
+      const waitMs = attempts.failed(error);
+      if (waitMs === undefined) throw error;
+      deps.onRetry(error);
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal: deps.signal });
+    }
   }
 }
 
-async function streamRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
+async function streamRound(deps: RoundDeps, model: Pick<MeteredModel, 'stream'>): Promise<ToolRequest[]> {
   const { tools, mayCallTools, signal } = deps;
   const requests: ToolRequest[] = [];
   const sentences = createSentenceSplitter();
   const messages = [...deps.messages()];
   if (deps.text() !== '') messages.push({ role: 'user', content: CONTINUE });
   signal.throwIfAborted();
-  for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
+  for await (const delta of model.stream({ messages, tools, mayCallTools, signal })) {
     if (delta.kind === 'text' && !deps.say(sentences.push(delta.text))) return [];
     if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
   }
-  if (!deps.say(sentences.flush())) return [];
-  const isEmpty = requests.length === 0 && deps.text() === '';
-  if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'returned an empty reply');
-  return requests;
+  return deps.say(sentences.flush()) ? requests : [];
 }

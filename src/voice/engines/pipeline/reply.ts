@@ -3,7 +3,7 @@ import { fitsReply } from '../../session/speech-limits.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolResult } from '../port.js';
 import { ProviderError } from './ports.js';
-import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from './ports.js';
+import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
 import { speakRound, type RoundDeps } from './reply-round.js';
 import type { Utterance } from './utterance.js';
 
@@ -21,7 +21,7 @@ const TOO_MANY_TOOLS: ToolResult = {
 
 export interface ReplyDeps {
   replyId: string;
-  model: ChatModel;
+  models: RoundDeps['models'];
   tools: readonly ChatTool[];
   /**
    * Limit of rounds of tool calls, shared by all replies of the phone call. It grows during the call. While it is
@@ -49,9 +49,9 @@ export interface ReplyDeps {
   isLast(tool: string): boolean;
   /** Called when the first audio of a confirmed reply is ready, which ends the caller's wait. */
   onFirstAudio(times: ReplyTimes): void;
-  /** Called when the model has failed and is asked once more. */
+  /** Called when a model has failed, and it or another one is asked again. */
   onRetry(error: ProviderError): void;
-  /** Called when both attempts to get the reply from the model have failed. */
+  /** Called when all attempts to get the reply from a model have failed. */
   onFailed(error: ProviderError): void;
   /** Called when the reply is complete and all its audio is queued. */
   onDone(): void;
@@ -223,11 +223,11 @@ function speakIn(
   round: Round,
   rounds: readonly Round[],
   before: readonly ChatMessage[],
-  { model, tools, mayCallTools, signal, say, onRetry }: Omit<RoundDeps, 'messages' | 'text'>,
+  { models, tools, mayCallTools, signal, say, onRetry }: Omit<RoundDeps, 'messages' | 'text'>,
 ): Promise<ToolRequest[]> {
   const messages = () => [...before, ...messagesOf(rounds)];
   const text = () => round.text;
-  return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onRetry }, rounds.length > 1);
+  return speakRound({ models, tools, mayCallTools, messages, text, signal, say, onRetry }, rounds.length > 1);
 }
 
 /** Tracks the budget for tool arguments and results in one reply. */

@@ -11,12 +11,22 @@ import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
+import { ONE_MOMENT } from '../offline-phrases.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
-import { createIgnoredSettings, setAmong } from '../ignored-settings.js';
+import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
+import {
+  createCallChains,
+  ignoredByAlternative,
+  mapProviders,
+  unitOf,
+  type PipelineProviders,
+} from '../chain/pipeline-chains.js';
+import type { Provider } from '../chain/provider-chain.js';
+import { createServedProviders } from '../chain/served-providers.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
-import type { ChatModel, ProviderError, SpeechToText, TextToSpeech } from './ports.js';
+import type { ProviderError, SpeechToText } from './ports.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { withPronunciations } from './tts/pronunciation.js';
 import { createReplies } from './replies.js';
@@ -24,23 +34,24 @@ import { createSpeech, meterTts } from './speech.js';
 import { createChatHistory } from './chat-history.js';
 
 export interface PipelineSessionDeps {
-  stt: SpeechToText;
-  model: ChatModel;
-  voice: TextToSpeech;
+  providers: PipelineProviders;
   turnTaking: TurnTaking;
   prepared: PreparedPhrases;
-  conclude(
-    call: EngineCall,
-    turns: readonly TranscriptTurn[],
-    usage: UsageMeter,
-    onFailure: (failure: ProviderFailure) => void,
-  ): Promise<Conclusion>;
+  /** @param model the number of the LLM that served the call last */
+  conclude(p: ConclusionDeps & { model: number }): Promise<Conclusion>;
   prices: EnginePrices;
   silence?: Partial<SilenceTimeouts>;
   sttTimeoutMs?: number;
   /** Whether the result includes the session's events. */
   recordsEvents?: boolean;
-  log(callId: string, message: string, error?: Error): void;
+  log(callId: string, message: string, details?: object): void;
+}
+
+interface ConclusionDeps {
+  call: EngineCall;
+  turns: readonly TranscriptTurn[];
+  usage: UsageMeter;
+  onFailure: (failure: ProviderFailure) => void;
 }
 
 /** How long the end of a call waits until the usage of a canceled reply is counted, in ms. */
@@ -48,17 +59,19 @@ const LAST_USAGE_MS = 300;
 
 /** Runs one call of the pipeline engine: turns provider messages into session events, and commands into requests. */
 export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall, sink: EngineSink) {
-  const origin = performance.now();
+  const origin = performance.now() - (call.takesOver?.atMs ?? 0);
   const now = () => performance.now() - origin;
   const usage = createUsageMeter(deps.prices);
   const history = createChatHistory(buildPrompt(call));
   const turns: TranscriptTurn[] = [];
   const tone = createToneDetector(call.voicemail.action);
-  const setup = setupOf(deps, call);
-  const { ignored, ...options } = optionsOf(deps, call);
+  const ignored = createIgnoredSettings();
+  const { served, openChain } = chainsOf(deps, call, now, ignored.add);
+  const sttChain = openChain(deps.providers.stt);
+  const sttUsage = createSttUsage(usage);
+  const setup = setupOf(deps, sttChain.current().port, call);
+  const { setSilence, ...options } = optionsOf(deps, sttChain.current().port, call, ignored.add);
   let stopped = false;
-  let frames = 0;
-  let billedSttSeconds = 0;
 
   const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
   const session = runSession({
@@ -70,7 +83,11 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const { dispatch } = session;
   const onFailure = reportTo(sink);
   const speech = createSpeech({
-    voice: withPronunciations(meterTts(deps.voice, usage), call.settings?.pronunciations),
+    voices: openChain(
+      mapProviders(deps.providers.tts, (provider) =>
+        withPronunciations(meterTts(provider, usage), call.settings?.pronunciations),
+      ),
+    ),
     options: options.tts,
     sink,
     dispatch,
@@ -78,7 +95,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   });
   const caller = listenToCaller({
     turnTaking: deps.turnTaking,
-    stt: deps.stt,
+    chain: sttChain,
     options: options.stt,
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
@@ -86,7 +103,12 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       if (what.type === 'recogniser_lost') deps.log(call.callId, 'speech-to-text stream lost; reconnecting');
       dispatch(what);
     },
-    onBilled: (seconds) => (billedSttSeconds += seconds),
+    onBilled: (seconds, provider) => sttUsage.billed(seconds, provider),
+    onSent: (frames, provider) => sttUsage.sent(frames, provider),
+    onProviderChanged(stt) {
+      setSilence(stt);
+      dispatch({ type: 'recogniser_changed', ...turnRulesOf(stt) });
+    },
     onFailure,
     onGone: onProviderGone,
   });
@@ -101,6 +123,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     now,
     speech,
     toolRounds: createToolRounds(now),
+    openChain,
     dispatch,
     onFailure,
   });
@@ -114,16 +137,12 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     prepared: deps.prepared,
     ttsOptions: options.tts,
     storeTurn,
-    itemFailed,
+    itemFailed: (itemId, { part, message }) => dispatch({ type: 'item_failed', itemId, part, message }),
   });
 
   function onProviderGone(error: ProviderError): void {
-    deps.log(call.callId, 'provider failed; ending the call', error);
+    deps.log(call.callId, 'provider failed; ending the call', { err: error });
     dispatch({ type: 'provider_gone', part: error.part, message: error.message });
-  }
-
-  function itemFailed(itemId: string, error: ProviderError): void {
-    dispatch({ type: 'item_failed', itemId, part: error.part, message: error.message });
   }
 
   function storeTurn(turn: TranscriptTurn): void {
@@ -132,20 +151,21 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   }
 
   function usageSoFar(): EngineUsage {
-    const seconds = deps.stt.billsRequests === true ? billedSttSeconds : (frames * FRAME_MS) / 1_000;
-    usage.raise('recogniser_seconds', Math.round(seconds));
+    sttUsage.raise();
     return usage.total();
   }
 
+  function hear(frame: Uint8Array, timestampMs: number): void {
+    if (stopped) return;
+    if (tone.push(frame, timestampMs)) dispatch({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
+    caller.push(frame, timestampMs);
+  }
+
+  for (const { frame, timestampMs } of call.takesOver?.unanswered ?? []) hear(frame, timestampMs);
   dispatch({ type: 'line_opened' });
 
   return {
-    onCallerAudio(frame: Uint8Array, timestampMs: number): void {
-      if (stopped) return;
-      frames += 1;
-      if (tone.push(frame, timestampMs)) dispatch({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
-      caller.push(frame, timestampMs);
-    },
+    onCallerAudio: hear,
     onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       dispatch({ type: 'item_played', itemId, playedMs, complete });
@@ -159,11 +179,20 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch({ type: 'stopped' });
       caller.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
-      const concluding = deps.conclude(call, all, usage, (failure) => sink.storeFailure(failure));
-      const [conclusion] = await Promise.all([concluding, replies.settled(LAST_USAGE_MS)]);
+      const [conclusion] = await Promise.all([
+        deps.conclude({
+          call,
+          turns: all,
+          usage,
+          model: replies.model().number,
+          onFailure: (failure) => sink.storeFailure(failure),
+        }),
+        replies.settled(LAST_USAGE_MS),
+      ]);
       return {
         ...conclusion,
         usage: usageSoFar(),
+        served: served.all(),
         ...answeredByInResult(session.state()),
         ...ignored.inResult(),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
@@ -173,21 +202,87 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
 }
 
 /** The options of the call's providers, with the agent's settings. */
-function optionsOf({ stt, turnTaking }: PipelineSessionDeps, { voice, language, settings = {} }: EngineCall) {
-  const ignored = createIgnoredSettings();
-  ignored.add(setAmong(settings, ['noiseReduction', 'vadThreshold']));
-  if (settings.endOfTurnSilenceMs !== undefined && !stt.detectsEndOfTurn)
-    turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
-  const ofAgent = { settings, onIgnored: ignored.add };
-  return { ignored, stt: { language, ...ofAgent }, tts: { voice, language, ...ofAgent } };
+function optionsOf(
+  { turnTaking }: PipelineSessionDeps,
+  first: SpeechToText,
+  { voice, language, settings = {} }: EngineCall,
+  onIgnored: OnIgnored,
+) {
+  onIgnored(setAmong(settings, ['noiseReduction', 'vadThreshold']));
+  function setSilence(stt: SpeechToText): void {
+    if (settings.endOfTurnSilenceMs !== undefined && !stt.detectsEndOfTurn)
+      turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
+  }
+  setSilence(first);
+  const ofAgent = { settings, onIgnored };
+  return { setSilence, stt: { language, ...ofAgent }, tts: { voice, language, ...ofAgent } };
 }
 
 function reportTo(sink: EngineSink) {
   return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
 }
 
-function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessionDeps, call: EngineCall): SessionSetup {
+/** Opens a call's chains of providers, and the list of those that served it. */
+function chainsOf(
+  deps: PipelineSessionDeps,
+  { callId, settings }: EngineCall,
+  now: () => number,
+  onIgnored: OnIgnored,
+) {
+  const served = createServedProviders(now);
+  const openChain = createCallChains({
+    health: deps.providers.health,
+    onServed(provider) {
+      served.add(provider);
+      onIgnored(ignoredByAlternative(provider, settings));
+    },
+    log: (message, details) => deps.log(callId, message, details),
+  });
+  return { served, openChain };
+}
+
+/** Whether the caller spoke last before this engine took over, apart from a filler. */
+function isAsked({ resume }: EngineCall): boolean {
+  const isFiller = ({ text }: TranscriptTurn) => ONE_MOMENT.startsWith(text.replace(' (interrupted)', ''));
+  return resume?.turns.findLast((turn) => turn.speaker === 'caller' || !isFiller(turn))?.speaker === 'caller';
+}
+
+/** Counts the audio that each STT provider bills. */
+function createSttUsage(usage: UsageMeter) {
+  const seconds = new Map<Provider<SpeechToText>, { billed: number; sent: number }>();
+
+  function add(provider: Provider<SpeechToText>, billed: number, sent: number): void {
+    const before = seconds.get(provider) ?? { billed: 0, sent: 0 };
+    seconds.set(provider, { billed: before.billed + billed, sent: before.sent + sent });
+  }
+
+  return {
+    billed: (billed: number, provider: Provider<SpeechToText>) => add(provider, billed, 0),
+    sent: (frames: number, provider: Provider<SpeechToText>) => add(provider, 0, (frames * FRAME_MS) / 1_000),
+    raise(): void {
+      for (const [provider, { billed, sent }] of seconds) {
+        const total = provider.port.billsRequests === true ? billed : sent;
+        usage.raise(unitOf('recogniser_seconds', provider), Math.round(total));
+      }
+    },
+  };
+}
+
+/** Says how a session must end turns with this STT. */
+function turnRulesOf(stt: SpeechToText) {
+  return {
+    endsTurns: stt.detectsEndOfTurn ? ('engine' as const) : ('session' as const),
+    decidedWithinMs: stt.wordsWithinMs ?? SESSION_POLICY.turns.decidedWithinMs,
+  };
+}
+
+function setupOf(
+  { silence: silenceTimeouts, sttTimeoutMs }: PipelineSessionDeps,
+  stt: SpeechToText,
+  call: EngineCall,
+): SessionSetup {
   const { silence, turns } = SESSION_POLICY;
+  const { endsTurns, decidedWithinMs } = turnRulesOf(stt);
   const policy: SessionPolicy = {
     ...SESSION_POLICY,
     silence: {
@@ -197,16 +292,17 @@ function setupOf({ silence: silenceTimeouts, sttTimeoutMs, stt }: PipelineSessio
     turns: {
       ...turns,
       stalledAfterMs: sttTimeoutMs ?? turns.stalledAfterMs,
-      decidedWithinMs: stt.wordsWithinMs ?? turns.decidedWithinMs,
+      decidedWithinMs,
     },
   };
   return {
     policy: withAgentSettings(policy, call.settings ?? {}),
     ...openingOf(call),
-    capabilities: { endsTurns: stt.detectsEndOfTurn ? 'engine' : 'session' },
+    capabilities: { endsTurns },
     voicemail: { action: call.voicemail.action, hasMessage: call.voicemail.message !== undefined },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
+    ...(call.takesOver === undefined ? {} : { takesOver: isAsked(call) ? 'question' : 'rest' }),
   };
 }

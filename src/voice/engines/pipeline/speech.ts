@@ -3,6 +3,8 @@ import type { UsageMeter } from '../engine-usage.js';
 import type { SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { createSpeechBalance, fitsReply } from '../../session/speech-limits.js';
+import { settingsFor, unitOf } from '../chain/pipeline-chains.js';
+import type { Provider, ProviderChain } from '../chain/provider-chain.js';
 import type { ProviderError, TextToSpeech, TtsOptions } from './ports.js';
 import { createSentenceSplitter } from './sentences.js';
 import { openUtterance, type Utterance } from './utterance.js';
@@ -28,7 +30,7 @@ export type Speech = ReturnType<typeof createSpeech>;
 
 /** The agent's speech in one call: synthesizes items, and sends their audio when the session asks for it. */
 export function createSpeech(p: {
-  voice: TextToSpeech;
+  voices: ProviderChain<TextToSpeech>;
   options: TtsOptions;
   sink: EngineSink;
   dispatch(what: SessionEventBody): void;
@@ -41,11 +43,11 @@ export function createSpeech(p: {
   const dropped = new Set<string>();
   const balance = createSpeechBalance();
 
-  function open(itemId: string, voice: TextToSpeech, reply?: ReplySpeech): Utterance {
-    const isBought = voice === p.voice;
+  function open(itemId: string, voices: ProviderChain<TextToSpeech>, reply?: ReplySpeech): Utterance {
+    const isBought = voices === p.voices;
     const utterance = openUtterance({
       itemId,
-      voice,
+      voices,
       options: p.options,
       held: reply?.held ?? false,
       // Prepared audio costs nothing, so it is never cut into parts.
@@ -81,17 +83,17 @@ export function createSpeech(p: {
     return heard;
   }
 
-  function say(itemId: string, sentences: readonly string[], voice: TextToSpeech): void {
+  function say(itemId: string, sentences: readonly string[], voices: ProviderChain<TextToSpeech>): void {
     if (dropped.has(itemId)) return;
-    const utterance = open(itemId, voice);
+    const utterance = open(itemId, voices);
     for (const sentence of sentences) utterance.say(sentence);
     utterance.finish();
   }
 
   return {
-    openForReply: (reply: ReplySpeech): Utterance => open(reply.itemId, p.voice, reply),
+    openForReply: (reply: ReplySpeech): Utterance => open(reply.itemId, p.voices, reply),
     /** Says a text of at most two minutes. Sends TTS one sentence at a time, to avoid paying for unheard sentences. */
-    say: (itemId: string, text: string) => say(itemId, sentencesOf(text), p.voice),
+    say: (itemId: string, text: string) => say(itemId, sentencesOf(text), p.voices),
     /** Plays prepared audio of a text, unless the item was closed meanwhile. */
     sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, [text], createPreparedTts(mulaw)),
     send(itemId: string): void {
@@ -141,8 +143,8 @@ function sentencesOf(text: string): string[] {
 }
 
 /** TTS for a single text whose audio exists already. */
-function createPreparedTts(mulaw: Uint8Array): TextToSpeech {
-  return {
+function createPreparedTts(mulaw: Uint8Array): ProviderChain<TextToSpeech> {
+  const port: TextToSpeech = {
     open(_options, events) {
       return {
         say: () => undefined,
@@ -154,17 +156,22 @@ function createPreparedTts(mulaw: Uint8Array): TextToSpeech {
       };
     },
   };
+  const provider: Provider<TextToSpeech> = { stage: 'tts', number: 0, name: 'prepared', model: '', port };
+  return {
+    current: () => provider,
+    begin: () => ({ provider: () => provider, failed: () => undefined, succeeded: () => undefined }),
+  };
 }
 
 /** Wraps TTS so that the characters sent to it are counted. */
-export function meterTts(voice: TextToSpeech, usage: UsageMeter): TextToSpeech {
+export function meterTts(provider: Provider<TextToSpeech>, usage: UsageMeter): TextToSpeech {
   return {
     open(options, events) {
-      const stream = voice.open(options, events);
+      const stream = provider.port.open({ ...options, settings: settingsFor(provider, options.settings) }, events);
       return {
         ...stream,
         say(text) {
-          usage.add('voice_characters', text.length);
+          usage.add(unitOf('voice_characters', provider), text.length);
           stream.say(text);
         },
       };

@@ -1,9 +1,9 @@
 import { createPlayedText } from './played-text.js';
 import { createSentenceFeed, createSpeechAheadMeter } from './sentence-feed.js';
+import type { ProviderChain } from '../chain/provider-chain.js';
 import { ProviderError, type TextToSpeech, type TtsOptions, type TtsStream } from './ports.js';
 
 const BYTES_PER_MS = 8;
-const RETRY_AFTER_MS = 200;
 
 export interface UtteranceEvents {
   /** Called when audio was synthesized, even if it is held back. */
@@ -12,15 +12,15 @@ export interface UtteranceEvents {
   onAudio(mulaw: Uint8Array, ms: number): void;
   /** Called when no more audio will arrive and none is held back. */
   onComplete(): void;
-  /** Called when TTS has failed and is tried once more. */
+  /** Called when TTS has failed and is tried again. */
   onRetry(error: ProviderError): void;
-  /** Called after `onComplete` if TTS failed twice. */
+  /** Called after `onComplete` if no attempt of TTS is left. */
   onFailed(error: ProviderError): void;
 }
 
 export interface UtteranceDeps {
   itemId: string;
-  voice: TextToSpeech;
+  voices: ProviderChain<TextToSpeech>;
   options: TtsOptions;
   /** Holds audio back until `release`. */
   held: boolean;
@@ -33,11 +33,11 @@ export interface UtteranceDeps {
 
 export type Utterance = ReturnType<typeof openUtterance>;
 
-/** Synthesizes one item, with one retry, and tracks which of its words were heard. */
+/** Synthesizes one item, after a fault with the next attempt of the chain, and tracks which of its words were heard. */
 export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   const text = createPlayedText();
   let held: Uint8Array[] | undefined = p.held ? [] : undefined;
-  let attempts = 0;
+  const attempts = p.voices.begin();
   /** Whether TTS has finished or failed, so that no more audio comes. */
   let silent = false;
   let closed = false;
@@ -59,7 +59,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function open(): TtsStream {
     const onSpoken = (words: string) => text.spoken(words);
-    return p.voice.open(p.options, { onAudio, onSpoken, onDone, onLost: lost });
+    return attempts.provider().port.open(p.options, { onAudio, onSpoken, onDone, onLost: lost });
   }
 
   function onAudio(mulaw: Uint8Array): void {
@@ -75,6 +75,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
     // If TTS ended early, retry, or the rest of the text would be lost unnoticed.
     if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended the audio before all text was spoken'));
     if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'returned no audio'));
+    attempts.succeeded();
     text.done();
     endSpeech();
   }
@@ -90,14 +91,14 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   function lost(error: ProviderError): void {
     stream = undefined;
     if (closed) return;
-    attempts += 1;
-    if (attempts > 1) {
+    const waitMs = attempts.failed(error);
+    if (waitMs === undefined) {
       endSpeech();
       return events.onFailed(error);
     }
     events.onRetry(error);
     feed.requeue(text.truncate());
-    retrying = setTimeout(retry, error.retryAfterMs ?? RETRY_AFTER_MS);
+    retrying = setTimeout(retry, waitMs);
     return undefined;
   }
 

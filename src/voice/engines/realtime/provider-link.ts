@@ -109,7 +109,7 @@ export function createProviderLink(p: {
     connection = undefined;
     ready = false;
     renewing = false;
-    if (attempts > 1) {
+    if (attempts > 1 || (call.hasSuccessor === true && !begun)) {
       over = true;
       return handlers.onGone(why, report);
     }

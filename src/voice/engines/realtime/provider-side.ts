@@ -28,6 +28,8 @@ interface ProviderSideDeps extends RealtimeSessionDeps {
   /** The transcript of the whole call so far. @param onLine the heard parts of utterances that are still playing */
   transcriptSoFar(onLine: readonly TranscriptTurn[]): readonly TranscriptTurn[];
   storeTurn(turn: TranscriptTurn): void;
+  /** Called when a session is ready. */
+  onReady(): void;
 }
 
 /** Connects a session with the provider: turns messages into session events, and session commands into messages. */
@@ -45,6 +47,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     timings,
     handlers: {
       onReady(how) {
+        p.onReady();
         caller.begin();
         costs.begin();
         if (!state().provider.mayReply) setAutoReply(false);
@@ -65,9 +68,7 @@ export function openProviderSide(p: ProviderSideDeps) {
       },
       onGone(why, report) {
         fail(why, report);
-        logger.error({ callId, why }, 'provider session lost for good');
-        forget();
-        dispatch({ type: 'provider_gone', part: 'model', message: why });
+        onGone(why);
       },
       transcriptSoFar: () => p.transcriptSoFar(heardOnLine(state(), speech)),
     },
@@ -89,8 +90,20 @@ export function openProviderSide(p: ProviderSideDeps) {
     dispatch({ type: 'provider_lost' });
   }
 
+  function onGone(why: string): void {
+    // The engine that continues the call logs why.
+    if (call.hasSuccessor !== true) logger.error({ callId, why }, 'provider session lost for good');
+    forget();
+    dispatch({ type: 'provider_gone', part: 'model', message: why });
+  }
+
   return {
     link,
+    /** Ends the connection for good. */
+    giveUp(why: string): void {
+      link.close();
+      onGone(why);
+    },
     responses,
     /** Whether the provider transcribes the caller. */
     transcribes: transcription.isOn,

@@ -57,6 +57,16 @@ export const REALTIME_TIMINGS: RealtimeTimings = {
   stopWithinMs: 3_500,
 };
 
+/** How long a provider may take if another engine can continue the call, in ms. */
+const DEADLINE_MS = 3_000;
+
+/** The timings of a call. A call that another engine can continue does not wait long for its provider. */
+export function timingsOf({ timings, settings }: Pick<RealtimeSessionDeps, 'timings' | 'settings'>, call: EngineCall) {
+  const atMostMs = settings.timeoutMs ?? (call.hasSuccessor === true ? DEADLINE_MS : undefined);
+  if (atMostMs === undefined) return timings;
+  return { ...timings, connectMs: atMostMs, sessionMs: atMostMs, pingEveryMs: atMostMs, lostAfterMs: atMostMs };
+}
+
 /** The session setup of the realtime engine: the provider detects turns and answers them. */
 export function setupOf(deps: RealtimeSessionDeps, call: EngineCall): SessionSetup {
   const { timings, silence: silenceTimeouts } = deps;
@@ -79,6 +89,7 @@ export function setupOf(deps: RealtimeSessionDeps, call: EngineCall): SessionSet
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
+    ...(call.hasSuccessor === true ? { hasSuccessor: true } : {}),
   };
 }
 

@@ -8,7 +8,9 @@ import { createIgnoredSettings } from '../ignored-settings.js';
 import type { EngineCall, EngineResult, EngineSink, EngineUsage, TranscriptTurn } from '../port.js';
 import { ignoredSettings, settingsOfCall } from './agent-choice.js';
 import { openProviderSide } from './provider-side.js';
-import { setupOf, type RealtimeSessionDeps } from './session-setup.js';
+import { createServedProviders } from '../chain/served-providers.js';
+import { emptyValues } from '../../results/extraction.js';
+import { setupOf, timingsOf, type RealtimeSessionDeps } from './session-setup.js';
 
 export type RealtimeSession = ReturnType<typeof startRealtimeSession>;
 
@@ -16,16 +18,26 @@ const TICK_MS = 200;
 const NO_CALLER_WORDS = 'The other person’s words are missing, because the transcription model was rejected.';
 
 /** Runs one call with the provider's realtime session: turns its messages into events, and commands into messages. */
-export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCall, sink: EngineSink) {
-  const deps = { ...given, settings: settingsOfCall(given.settings, call) };
-  const { timings } = deps;
+export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineCall, given: EngineSink) {
+  const deps = { ...general, settings: settingsOfCall(general.settings, call) };
+  const timings = timingsOf(deps, call);
   const ignored = createIgnoredSettings();
   ignored.add(ignoredSettings(deps.settings, call));
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const usage = createUsageMeter(deps.prices);
   const turns: TranscriptTurn[] = [];
+  const served = createServedProviders(now);
   const setup = setupOf(deps, call);
+  /** Whether another engine has continued the call, which then also summarizes it. */
+  let isReplaced = false;
+  const sink: EngineSink = {
+    ...given,
+    fail(error) {
+      isReplaced = call.hasSuccessor === true;
+      given.fail(error);
+    },
+  };
   const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
   const { dispatch, state, onAnsweredBy } = runSession({
     setup,
@@ -33,7 +45,20 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
     perform: (command) => provider.perform(command),
     record: (event) => recorder?.record(event),
   });
-  const provider = openProviderSide({ ...deps, call, sink, usage, now, dispatch, state, transcriptSoFar, storeTurn });
+  const provider = openProviderSide({
+    ...deps,
+    timings,
+    call,
+    sink,
+    usage,
+    now,
+    dispatch,
+    state,
+    transcriptSoFar,
+    storeTurn,
+    onReady: () =>
+      served.add({ stage: 'realtime', number: 1, name: 'openai', model: deps.settings.model, port: undefined }),
+  });
 
   function storeTurn(turn: TranscriptTurn): void {
     turns.push(turn);
@@ -51,6 +76,7 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
     const owedMs = awaitedSinceMs === undefined ? 0 : now() - awaitedSinceMs;
     if (Math.max(responses.waitedMs(), owedMs) > timings.lostAfterMs) {
       if (isClosing(state())) provider.giveUpClosing();
+      else if (call.hasSuccessor === true) provider.giveUp('the provider timed out');
       else link.dropConnection('the provider timed out');
     } else if (link.ageMs() > timings.renewAfterMs && !isBusy(state()) && responses.isFree()) link.renew();
   }
@@ -62,15 +88,16 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
 
   /** @param counted resolves when the usage of the last response is counted */
   async function conclude(withinMs: number, counted: Promise<void>): Promise<EngineResult> {
-    const conclusion = await concludeCall({
-      chat: deps.chat,
-      call,
-      turns: transcriptSoFar(),
-      withinMs,
-      usage,
-      logger: deps.logger,
-      onFailure: (failure) => sink.storeFailure(failure),
-    });
+    const conclusion = isReplaced
+      ? { summary: '', outputParameters: emptyValues(call.outputTemplate) }
+      : await concludeCall({
+          chats: [{ chat: deps.chat, usage }],
+          call,
+          turns: transcriptSoFar(),
+          withinMs,
+          logger: deps.logger,
+          onFailure: (failure) => sink.storeFailure(failure),
+        });
     await counted;
     const misses = !provider.transcribes() && transcriptSoFar().some(({ speaker }) => speaker === 'caller');
     return {
@@ -79,6 +106,7 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
       ...answeredByInResult(state()),
       ...ignored.inResult(),
       usage: usageSoFar(),
+      served: served.all(),
       ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
     };
   }
@@ -102,7 +130,7 @@ export function startRealtimeSession(given: RealtimeSessionDeps, call: EngineCal
       const callerSpeaks = state().turns.isOpen;
       clearInterval(ticking);
       dispatch({ type: 'stopped' });
-      await provider.finish(callerSpeaks);
+      await provider.finish(callerSpeaks && !isReplaced);
       return conclude(Math.max(500, timings.stopWithinMs - (performance.now() - began)), provider.close());
     },
   };

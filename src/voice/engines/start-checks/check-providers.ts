@@ -1,10 +1,11 @@
 import { Agent } from 'undici';
 import type { Config } from '../../../platform/config/config.js';
-import type { OpenAiRealtimeSettings, PipelineSettings } from '../../../platform/config/engines.js';
+import type { OpenAiRealtimeSettings } from '../../../platform/config/engines.js';
+import type { PipelineSettings } from '../../../platform/config/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { createAsk, type Ask } from './ask.js';
 import { createDeepgramCheck } from './deepgram.js';
-import { createElevenLabsCheck } from './elevenlabs.js';
+import { createElevenLabsCheck, type ElevenLabsSettings } from './elevenlabs.js';
 import { createOpenAiCheck } from './openai.js';
 import type { ProviderFinding } from './finding.js';
 
@@ -83,35 +84,52 @@ function checksOfRealtime(settings: OpenAiRealtimeSettings, { ask }: Asking): Pr
   );
 }
 
-function checksOfPipeline({ stt, llm, tts }: PipelineSettings, asking: Asking): Promise<ProviderFinding[]>[] {
+function checksOfPipeline(
+  { stt, llm, tts, fallbacks }: PipelineSettings,
+  asking: Asking,
+): Promise<ProviderFinding[]>[] {
   const checkModel = createOpenAiCheck(asking.ask);
-  const llmNames = { key: 'LLM_API_KEY', url: 'LLM_BASE_URL', model: 'LLM_MODEL' };
   return [
-    STT_CHECKS[stt.provider](stt, asking),
-    checkModel({ ...llm, names: llmNames }),
-    TTS_CHECKS[tts.provider](tts, asking),
+    ...[stt, ...(fallbacks?.stt ?? [])].map((each, index) =>
+      STT_CHECKS[each.provider](each, asking, namesOf('STT', index, each.provider === 'deepgram' ? 'DEEPGRAM' : 'STT')),
+    ),
+    ...[llm, ...(fallbacks?.llm ?? [])].map((each, index) => checkModel({ ...each, names: namesOf('LLM', index) })),
+    ...[tts, ...(fallbacks?.tts ?? [])].map((each, index) =>
+      TTS_CHECKS[each.provider](
+        each,
+        asking,
+        namesOf('TTS', index, each.provider === 'elevenlabs' ? 'ELEVENLABS' : 'TTS'),
+      ),
+    ),
   ];
+}
+
+type Names = ElevenLabsSettings['names'];
+
+/** The names of a provider's variables. @param keyPrefix that of the first provider's key */
+function namesOf(stage: 'STT' | 'LLM' | 'TTS', index: number, keyPrefix: string = stage): Names {
+  const prefix = index === 0 ? stage : `${stage}_${index + 1}`;
+  const key = `${index === 0 ? keyPrefix : prefix}_API_KEY`;
+  return { key, url: `${prefix}_BASE_URL`, model: `${prefix}_MODEL`, voices: `${prefix}_VOICES` };
 }
 
 /** The checks of speech to text by the provider's name in `STT_PROVIDER`. */
 const STT_CHECKS: Record<
   PipelineSettings['stt']['provider'],
-  (stt: PipelineSettings['stt'], asking: Asking) => Promise<ProviderFinding[]>
+  (stt: PipelineSettings['stt'], asking: Asking, names: Names) => Promise<ProviderFinding[]>
 > = {
-  deepgram: (stt, { ask }) => createDeepgramCheck(ask)({ ...stt, baseUrl: httpUrlOf(stt.baseUrl) }),
-  openai: (stt, { ask }) =>
-    createOpenAiCheck(ask)({ ...stt, names: { key: 'STT_API_KEY', url: 'STT_BASE_URL', model: 'STT_MODEL' } }),
+  deepgram: (stt, { ask }, names) => createDeepgramCheck(ask)({ ...stt, names, baseUrl: httpUrlOf(stt.baseUrl) }),
+  openai: (stt, { ask }, names) => createOpenAiCheck(ask)({ ...stt, names }),
 };
 
 /** The checks of text to speech by the provider's name in `TTS_PROVIDER`. */
 const TTS_CHECKS: Record<
   PipelineSettings['tts']['provider'],
-  (tts: PipelineSettings['tts'], asking: Asking) => Promise<ProviderFinding[]>
+  (tts: PipelineSettings['tts'], asking: Asking, names: Names) => Promise<ProviderFinding[]>
 > = {
-  elevenlabs: (tts, asking) => createElevenLabsCheck(asking)({ ...tts, baseUrl: httpUrlOf(tts.baseUrl) }),
+  elevenlabs: (tts, asking, names) => createElevenLabsCheck(asking)({ ...tts, names, baseUrl: httpUrlOf(tts.baseUrl) }),
   // `/audio/speech` has no list of voices.
-  openai: (tts, { ask }) =>
-    createOpenAiCheck(ask)({ ...tts, names: { key: 'TTS_API_KEY', url: 'TTS_BASE_URL', model: 'TTS_MODEL' } }),
+  openai: (tts, { ask }, names) => createOpenAiCheck(ask)({ ...tts, names }),
 };
 
 /** The address of the HTTP interface that belongs to a WebSocket address. */

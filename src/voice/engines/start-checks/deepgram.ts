@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reasonIn, type Ask } from './ask.js';
-import { missingModel, rejectedKey, unchecked, type ProviderFinding } from './finding.js';
+import { missingModel, rejectedKey, unchecked, type ProviderFinding, type SettingNames } from './finding.js';
 
 /** A model of Deepgram or of a server with its protocol. */
 export interface DeepgramModel {
@@ -8,9 +8,8 @@ export interface DeepgramModel {
   baseUrl: string;
   apiKey: string;
   model: string;
+  names: SettingNames;
 }
-
-const NAMES = { key: 'DEEPGRAM_API_KEY', url: 'STT_BASE_URL', model: 'STT_MODEL' };
 
 const modelList = z.object({
   stt: z.array(
@@ -28,22 +27,22 @@ type ListedModel = z.output<typeof modelList>['stt'][number];
 export function createDeepgramCheck(ask: Ask): (question: DeepgramModel) => Promise<ProviderFinding[]> {
   return async (question) => (await Promise.all([checkKey(question), checkModel(question)])).flat();
 
-  async function checkKey({ baseUrl, apiKey }: DeepgramModel): Promise<ProviderFinding[]> {
+  async function checkKey({ baseUrl, apiKey, names }: DeepgramModel): Promise<ProviderFinding[]> {
     const answer = await ask(`${baseUrl}/v1/auth/token`, headersOf(apiKey));
-    if (answer.status === 401) return rejectedKey(NAMES, apiKey);
-    return answer.status === 200 ? [] : unchecked(NAMES.key, reasonIn(answer));
+    if (answer.status === 401) return rejectedKey(names, apiKey);
+    return answer.status === 200 ? [] : unchecked(names.key, reasonIn(answer));
   }
 
-  async function checkModel({ baseUrl, apiKey, model }: DeepgramModel): Promise<ProviderFinding[]> {
+  async function checkModel({ baseUrl, apiKey, model, names }: DeepgramModel): Promise<ProviderFinding[]> {
     const answer = await ask(`${baseUrl}/v1/models`, headersOf(apiKey));
-    if (answer.status === 401) return rejectedKey(NAMES, apiKey);
+    if (answer.status === 401) return rejectedKey(names, apiKey);
     const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
-    if (!list?.success) return unchecked(NAMES.model, reasonIn(answer));
+    if (!list?.success) return unchecked(names.model, reasonIn(answer));
     const { stt } = list.data;
     if (stt.some((listed) => isNamed(listed, model))) return [];
     // The list has only public models. A name outside their families may be that of a model of this account.
-    if (stt.some((listed) => familyOf(listed.canonical_name) === familyOf(model))) return missingModel(NAMES, model);
-    return unchecked(NAMES.model, 'model not in the list of public models');
+    if (stt.some((listed) => familyOf(listed.canonical_name) === familyOf(model))) return missingModel(names, model);
+    return unchecked(names.model, 'model not in the list of public models');
   }
 }
 

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { reasonIn, type ProviderAnswer, type Ask } from './ask.js';
 import { chooseVoices, isFromLibrary, isPremade, type AccountVoice } from './elevenlabs-voices.js';
-import { fault, missingModel, quoted, rejectedKey, retiring, unchecked, type ProviderFinding } from './finding.js';
+import {
+  fault,
+  missingModel,
+  quoted,
+  rejectedKey,
+  retiring,
+  unchecked,
+  type ProviderFinding,
+  type SettingNames,
+} from './finding.js';
 
 /** An account of ElevenLabs. */
 export interface ElevenLabsSettings {
@@ -11,10 +20,9 @@ export interface ElevenLabsSettings {
   model: string;
   /** The voice ids in `TTS_VOICES`; none if the account's voices are to be used. */
   voices: Readonly<Record<string, string>>;
+  /** `voices` is the name of the variable with the voice ids. */
+  names: SettingNames & { voices: string };
 }
-
-const NAMES = { key: 'ELEVENLABS_API_KEY', url: 'TTS_BASE_URL', model: 'TTS_MODEL' };
-const VOICES_NAME = 'TTS_VOICES';
 
 /** They get status 402, `paid_plan_required`: dograh-hq/dograh issue 290. */
 const LIBRARY_REASON = 'a free account may not use voices of the Voice Library through the API';
@@ -70,13 +78,13 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
 
   async function checkModel(settings: ElevenLabsSettings): Promise<ProviderFinding[]> {
     const answer = await ask(`${settings.baseUrl}/v1/models`, headersOf(settings));
-    if (isKeyRejected(answer)) return rejectedKey(NAMES, settings.apiKey);
+    if (isKeyRejected(answer)) return rejectedKey(settings.names, settings.apiKey);
     const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
-    if (!list?.success) return unchecked(NAMES.model, permissionReason(answer) ?? reasonIn(answer));
+    if (!list?.success) return unchecked(settings.names.model, permissionReason(answer) ?? reasonIn(answer));
     const speaks = list.data.some(
       (model) => model.model_id === settings.model && model.can_do_text_to_speech !== false,
     );
-    return speaks ? [] : missingModel(NAMES, settings.model);
+    return speaks ? [] : missingModel(settings.names, settings.model);
   }
 
   async function checkVoice(
@@ -87,14 +95,14 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
     const answer = await ask(`${settings.baseUrl}/v1/voices/${encodeURIComponent(id)}`, headersOf(settings));
     const voice = answer.status === 200 ? aVoice.safeParse(answer.body).data : undefined;
     if (voice !== undefined) {
-      if (isFromLibrary(voice) && (await free)) return unchecked(VOICES_NAME, LIBRARY_REASON);
-      return isPremade(voice) ? retiring(VOICES_NAME, PREMADE_SHUTDOWN) : [];
+      if (isFromLibrary(voice) && (await free)) return unchecked(settings.names.voices, LIBRARY_REASON);
+      return isPremade(voice) ? retiring(settings.names.voices, PREMADE_SHUTDOWN) : [];
     }
-    if (isKeyRejected(answer)) return rejectedKey(NAMES, settings.apiKey);
-    if (!isVoiceMissing(answer)) return unchecked(VOICES_NAME, permissionReason(answer) ?? reasonIn(answer));
-    const names = Object.entries(settings.voices).flatMap(([name, voiceId]) => (voiceId === id ? [name] : []));
+    if (isKeyRejected(answer)) return rejectedKey(settings.names, settings.apiKey);
+    if (!isVoiceMissing(answer)) return unchecked(settings.names.voices, permissionReason(answer) ?? reasonIn(answer));
+    const voicesWithId = Object.entries(settings.voices).flatMap(([name, voiceId]) => (voiceId === id ? [name] : []));
     return fault(
-      `${VOICES_NAME}: the account of ${NAMES.key} has no voice ${quoted(id)}, which is set for ${names.join(', ')}. ` +
+      `${settings.names.voices}: the account of ${settings.names.key} has no voice ${quoted(id)}, which is set for ${voicesWithId.join(', ')}. ` +
         'Set it to the id of a voice of this account.',
     );
   }
@@ -104,9 +112,9 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
     if (faults !== undefined) return faults;
     const usable = (await free) ? found.filter((voice) => !isFromLibrary(voice)) : found;
     const voices = chooseVoices(usable);
-    if (voices === undefined) return fault(noVoicesMessage(found.length > 0));
+    if (voices === undefined) return fault(noVoicesMessage(settings, found.length > 0));
     const hasPremade = usable.some((voice) => isPremade(voice) && Object.values(voices).includes(voice.voice_id));
-    return [{ kind: 'voices', voices }, ...(hasPremade ? retiring(VOICES_NAME, PREMADE_SHUTDOWN) : [])];
+    return [{ kind: 'voices', voices }, ...(hasPremade ? retiring(settings.names.voices, PREMADE_SHUTDOWN) : [])];
   }
 }
 
@@ -118,9 +126,9 @@ async function listVoices(
   let token: string | null | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const answer = await ask(pageUrl(settings, token), headersOf(settings));
-    if (isKeyRejected(answer)) return { found, faults: rejectedKey(NAMES, settings.apiKey) };
+    if (isKeyRejected(answer)) return { found, faults: rejectedKey(settings.names, settings.apiKey) };
     const parsed = answer.status === 200 ? voicePage.safeParse(answer.body) : undefined;
-    if (!parsed?.success) return { found, faults: fault(unlistedMessage(answer)) };
+    if (!parsed?.success) return { found, faults: fault(unlistedMessage(settings, answer)) };
     found.push(...parsed.data.voices);
     token = parsed.data.next_page_token;
     if (!parsed.data.has_more || !token) break;
@@ -128,9 +136,9 @@ async function listVoices(
   return { found };
 }
 
-function noVoicesMessage(hasOthers: boolean): string {
+function noVoicesMessage({ names }: ElevenLabsSettings, hasOthers: boolean): string {
   const why = hasOthers ? `no voices that it may use: ${LIBRARY_REASON}` : 'no voices';
-  return `${VOICES_NAME}: the account of ${NAMES.key} has ${why}. Add a voice to the account that it may use.`;
+  return `${names.voices}: the account of ${names.key} has ${why}. Add a voice to the account that it may use.`;
 }
 
 function pageUrl({ baseUrl }: ElevenLabsSettings, token: string | null | undefined): string {
@@ -142,11 +150,11 @@ function pageUrl({ baseUrl }: ElevenLabsSettings, token: string | null | undefin
 }
 
 /** Without a list and without voice ids, calls would have no voice. */
-function unlistedMessage(answer: ProviderAnswer): string {
+function unlistedMessage({ names }: ElevenLabsSettings, answer: ProviderAnswer): string {
   const reason = permissionReason(answer) ?? reasonIn(answer);
   return (
-    `${VOICES_NAME} is not set, and the voices of the account of ${NAMES.key} could not be listed (${reason}). ` +
-    `Set ${VOICES_NAME}, or let the key read voices and check ${NAMES.url}.`
+    `${names.voices} is not set, and the voices of the account of ${names.key} could not be listed (${reason}). ` +
+    `Set ${names.voices}, or let the key read voices and check ${names.url}.`
   );
 }
 

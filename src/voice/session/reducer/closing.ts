@@ -46,11 +46,15 @@ export function closeAfterReply(state: SessionState, event: EventOf<'reply_is_la
   return { ...state, closing };
 }
 
-/** Ends the session because a provider is gone. Says an apology before, if the caller has heard the agent. */
+/**
+ * Ends the session because a provider is gone. Says an apology before, if the caller has heard the agent and no other
+ * engine continues the call.
+ */
 export function closeForFault(state: SessionState, { part, message }: ProviderFault, atMs: number): SessionStep {
   if (isClosing(state)) return [state, []];
   const end: SessionCommand = { type: 'fail', part, message };
-  if (!state.playback.hasPlayed && !state.setup.resumed) return closeWith(state, end, atMs);
+  const isHeard = state.playback.hasPlayed || state.setup.resumed;
+  if (!isHeard || state.setup.hasSuccessor === true) return closeWith(state, end, atMs);
   const ways = part === 'voice' ? (['prepared'] as const) : (['prepared', 'voice'] as const);
   return beginClosing(state, { end, phrase: 'apology', ways }, atMs);
 }

@@ -38,6 +38,8 @@ export type SessionEventBody =
   | { type: 'recogniser_alive' }
   | { type: 'recogniser_lost' }
   | { type: 'recogniser_reopened' }
+  /** Another STT provider takes over, which ends turns in its own way. */
+  | { type: 'recogniser_changed'; endsTurns: 'session' | 'engine'; decidedWithinMs: number }
   | { type: 'dtmf_digit'; digit: string }
   /** The engine reports that the digits form a complete entry. */
   | { type: 'dtmf_entered' }

@@ -51,6 +51,7 @@ import { onToolCalled, onToolFinished } from './tools.js';
 import {
   flushWords,
   onSttAlive,
+  onSttChanged,
   onSttLost,
   onTurnEnded,
   onTurnContinued,
@@ -114,6 +115,7 @@ const ON_EVENT: Handlers = {
   recogniser_alive: onSttAlive,
   recogniser_lost: (state, { atMs }) => onSttLost(state, atMs),
   recogniser_reopened: (state, { atMs }) => restartVoiceTimeouts(state, atMs),
+  recogniser_changed: onSttChanged,
   dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
   dtmf_entered: (state, { atMs }) => onDigitsEntered(state, atMs),
   reply_begun: onReplyBegun,
@@ -150,6 +152,13 @@ const ON_EVENT: Handlers = {
   stopped: onStopped,
 };
 
+/** Notes to the model when it continues a call. */
+const BACK_NOTES = {
+  line: 'The line is back. Continue.',
+  rest: 'Continue where you stopped.',
+  question: 'Answer what the other person said last.',
+} as const;
+
 /** Returns the new state of a session after an event, and the commands to perform. Has no side effects. */
 export function reduceSession(state: SessionState, event: SessionEvent): SessionStep {
   if (state.stopped) return onEventAfterStop(state, event);
@@ -183,7 +192,10 @@ function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): Se
   if (isClosing(opened)) return [opened, []];
   // If the caller is already speaking, reply to the caller instead of starting the conversation.
   if (opened.turns.isOpen) return [{ ...opened, pendingNote: opened.pendingNote ?? 'question' }, []];
-  const note = state.setup.introduced ? 'The line is back. Continue.' : 'The line is open. Begin to speak.';
+  // The caller's words to another engine are being transcribed. If there are none, the agent continues.
+  if (opened.turns.voice !== undefined) return [{ ...opened, pendingNote: 'rest' }, []];
+  const { introduced, takesOver } = state.setup;
+  const note = introduced ? BACK_NOTES[takesOver ?? 'line'] : 'The line is open. Begin to speak.';
   return replyToNote(opened, note, atMs, { task: 'resume' });
 }
 

@@ -36,6 +36,13 @@ export interface SessionSetup {
   resumed: boolean;
   /** Whether the caller heard the introduction on an earlier stream. */
   introduced: boolean;
+  /**
+   * Set if another engine began the call on the same stream, so that the caller noticed no interruption: whether the
+   * caller spoke last, and waits for an answer.
+   */
+  takesOver?: 'question' | 'rest';
+  /** Whether another engine continues the call if this session fails, so that it says no apology. */
+  hasSuccessor?: boolean;
 }
 
 /** Voice of the caller that belongs to no finished turn. Times are in stream time unless the name contains `At`. */

@@ -182,6 +182,21 @@ export function onSttLost(state: SessionState, atMs: number): SessionStep {
   );
 }
 
+/** Handles a new STT provider, which may end turns in another way than the one before. */
+export function onSttChanged(state: SessionState, event: EventOf<'recogniser_changed'>): SessionState {
+  const { setup } = state;
+  const { policy, capabilities } = setup;
+  const turns = { ...policy.turns, decidedWithinMs: event.decidedWithinMs };
+  return {
+    ...state,
+    setup: {
+      ...setup,
+      policy: { ...policy, turns },
+      capabilities: { ...capabilities, endsTurns: event.endsTurns },
+    },
+  };
+}
+
 /** Restarts the timeouts of the current voice, because a new STT stream must transcribe it. */
 export function restartVoiceTimeouts(state: SessionState, atMs: number): SessionState {
   const { voice } = state.turns;

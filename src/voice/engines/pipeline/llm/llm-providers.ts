@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { PipelineSettings } from '../../../../platform/config/engines.js';
+import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
 import type { ChatModel } from '../ports.js';
 import { createChatModel } from './chat-completions.js';
 import { createResponsesModel } from './openai-responses.js';

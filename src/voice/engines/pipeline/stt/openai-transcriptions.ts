@@ -45,7 +45,7 @@ export type SentTranscription = z.input<typeof transcription>;
 /** STT with an OpenAI-compatible `/audio/transcriptions` endpoint, such as a self-hosted Whisper server. */
 export function createOpenAiStt(
   account: TranscriptionAccount,
-  deps: { dispatcher: Dispatcher; newDetector: () => VoiceActivityDetector; timeoutMs?: number },
+  deps: { dispatcher: Dispatcher; newDetector: () => VoiceActivityDetector; timeoutMs?: number; isPatient?: boolean },
 ): SpeechToText {
   const url = `${withoutTrailing(account.baseUrl, '/')}/audio/transcriptions`;
   const timeoutMs = deps.timeoutMs ?? STT_TIMEOUT_MS;
@@ -63,7 +63,8 @@ export function createOpenAiStt(
   async function postNamed(mulaw: Uint8Array, { language, settings }: SttOptions, watch: Watch): Promise<Response> {
     const send = (name: string | undefined) => {
       const body = formOf(account.model, mulaw, name, settings.keyterms);
-      return sendPatiently(() => post(body, watch.signal), watch, account);
+      const once = () => post(body, watch.signal);
+      return deps.isPatient === false ? once() : sendPatiently(once, watch, account);
     };
     if (unnamed.has(language)) return send(undefined);
     const response = await send(language);

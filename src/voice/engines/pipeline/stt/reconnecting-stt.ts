@@ -1,8 +1,9 @@
+import { settingsFor } from '../../chain/pipeline-chains.js';
+import type { Provider, ProviderChain } from '../../chain/provider-chain.js';
 import type { ProviderError, SpeechToText, SttEvents, SttOptions, SttStream } from '../ports.js';
 
 /** Audio kept for a new stream: 10 s of 20 ms frames. */
 const KEPT_FRAMES = 500;
-const REOPEN_AFTER_MS = 200;
 /** Maximum number of reconnections per call. A provider that disconnects more often counts as gone. */
 const MAX_REOPENINGS = 5;
 
@@ -12,13 +13,18 @@ export interface ReconnectingStt extends SttStream {
 }
 
 /**
- * An STT stream that reconnects after a loss and sends the audio of the current turn again. If the new stream is lost
- * before it returned a transcript, the provider counts as gone.
+ * An STT stream that is opened again after a loss, with the next provider of the chain, and gets the audio of the
+ * current turn again. If no attempt is left before a stream returned a transcript, STT counts as gone.
  */
 export function openReconnectingStt(p: {
-  stt: SpeechToText;
+  chain: ProviderChain<SpeechToText>;
   options: SttOptions;
-  events: Omit<SttEvents, 'onLost'> & {
+  events: Omit<SttEvents, 'onLost' | 'onBilled'> & {
+    onBilled(seconds: number, provider: Provider<SpeechToText>): void;
+    /** Called when audio of the call was sent to a provider for the first time. */
+    onSent(frames: number, provider: Provider<SpeechToText>): void;
+    /** Called before the first stream with another provider is opened. */
+    onProviderChanged(stt: SpeechToText): void;
     /** Called when the stream was lost and will be reopened. */
     onReconnecting(error: ProviderError): void;
     /** Called when the stream is open again and the current turn's audio was sent once more. */
@@ -30,7 +36,8 @@ export function openReconnectingStt(p: {
   const { events } = p;
   let kept: Uint8Array[] = [];
   let reopenings = 0;
-  let understood = true;
+  const attempts = p.chain.begin();
+  let provider = attempts.provider();
   let closed = false;
   let reopening: NodeJS.Timeout | undefined;
   let stream = open();
@@ -43,24 +50,29 @@ export function openReconnectingStt(p: {
       (...values: A) => {
         if (current && !closed) tell(...values);
       };
-    const opened = p.stt.open(p.options, {
-      onInterim: ifCurrent((text: string) => {
-        understood = true;
-        events.onInterim(text);
-      }),
-      onProbableEnd: ifCurrent((text: string) => events.onProbableEnd(text)),
-      onTurnContinued: ifCurrent(() => events.onTurnContinued()),
-      onEnd: ifCurrent((text: string) => {
-        understood = true;
-        events.onEnd(text);
-      }),
-      onActivity: ifCurrent(() => events.onActivity()),
-      onBilled: (seconds) => events.onBilled?.(seconds),
-      onLost: ifCurrent((error: ProviderError) => {
-        current = false;
-        lost(error);
-      }),
-    });
+    const own = provider;
+    const settings = settingsFor(own, p.options.settings);
+    const opened = own.port.open(
+      { ...p.options, settings },
+      {
+        onInterim: ifCurrent((text: string) => {
+          attempts.succeeded();
+          events.onInterim(text);
+        }),
+        onProbableEnd: ifCurrent((text: string) => events.onProbableEnd(text)),
+        onTurnContinued: ifCurrent(() => events.onTurnContinued()),
+        onEnd: ifCurrent((text: string) => {
+          attempts.succeeded();
+          events.onEnd(text);
+        }),
+        onActivity: ifCurrent(() => events.onActivity()),
+        onBilled: (seconds) => events.onBilled(seconds, own),
+        onLost: ifCurrent((error: ProviderError) => {
+          current = false;
+          lost(error);
+        }),
+      },
+    );
     return {
       ...opened,
       close() {
@@ -71,19 +83,25 @@ export function openReconnectingStt(p: {
   }
 
   function lost(error: ProviderError): void {
-    if (!understood || reopenings >= MAX_REOPENINGS) {
+    const waitMs = reopenings >= MAX_REOPENINGS ? undefined : attempts.failed(error);
+    if (waitMs === undefined) {
       close();
       return events.onGone(error);
     }
-    understood = false;
     reopenings += 1;
     events.onReconnecting(error);
-    reopening = setTimeout(reopen, error.retryAfterMs ?? REOPEN_AFTER_MS);
+    reopening = setTimeout(reopen, waitMs);
     return undefined;
   }
 
   function reopen(): void {
     reopening = undefined;
+    const before = provider;
+    provider = attempts.provider();
+    if (provider !== before) {
+      events.onProviderChanged(provider.port);
+      events.onSent(kept.length, provider);
+    }
     stream = open();
     for (const frame of kept) stream.push(frame);
     events.onReopened();
@@ -99,6 +117,7 @@ export function openReconnectingStt(p: {
     push(frame) {
       if (closed) return;
       kept.push(frame);
+      events.onSent(1, provider);
       if (kept.length > KEPT_FRAMES) kept.shift();
       if (reopening === undefined) stream.push(frame);
     },

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { PipelineSettings } from '../../../../platform/config/engines.js';
+import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
 import type { SpeechToText } from '../ports.js';
 import { createDeepgramStt } from './deepgram.js';
@@ -11,6 +11,10 @@ interface SttDeps {
   dispatcher: Dispatcher;
   /** Creates voice activity detection for a provider that detects no turns. */
   newDetector: () => VoiceActivityDetector;
+  /** How long a transcription may take, in ms. */
+  timeoutMs?: number;
+  /** Whether a failed request is repeated; not if another provider can take over. */
+  isPatient?: boolean;
 }
 
 type CreateStt = (account: Omit<SttSettings, 'provider'>, deps: SttDeps) => SpeechToText;

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { PipelineSettings } from '../../../../platform/config/engines.js';
+import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
 import type { TextToSpeech } from '../ports.js';
 import { createElevenLabsTts } from './elevenlabs.js';
 import { createOpenAiTts } from './openai-speech.js';

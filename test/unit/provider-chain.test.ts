@@ -1,0 +1,138 @@
+import {
+  CLOSED_CIRCUIT,
+  isOpen,
+  reduceCircuit,
+  SKIPPED_FOR_MS,
+} from '../../src/voice/engines/chain/circuit-breaker.js';
+import { createProviderChain, type Provider } from '../../src/voice/engines/chain/provider-chain.js';
+import { createProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
+
+const FAULT = { message: 'the language model provider responded with status 500' };
+
+describe('the circuit of a provider', () => {
+  it('opens after two failures in a row', () => {
+    const once = reduceCircuit(CLOSED_CIRCUIT, { type: 'failed', atMs: 0 });
+    expect(isOpen(once, 1)).toBe(false);
+    expect(isOpen(reduceCircuit(once, { type: 'failed', atMs: 5 }), 6)).toBe(true);
+    const between = reduceCircuit(once, { type: 'succeeded', atMs: 5 });
+    expect(isOpen(reduceCircuit(between, { type: 'failed', atMs: 6 }), 7)).toBe(false);
+  });
+
+  it('lets one request try the provider again after a pause', () => {
+    const open = { failures: 2, trialAtMs: SKIPPED_FOR_MS };
+    expect(isOpen(open, SKIPPED_FOR_MS - 1)).toBe(true);
+    expect(isOpen(open, SKIPPED_FOR_MS)).toBe(false);
+    const tried = reduceCircuit(open, { type: 'tried', atMs: SKIPPED_FOR_MS });
+    expect(isOpen(tried, SKIPPED_FOR_MS + 1)).toBe(true);
+    // A trial that was canceled blocks the next one no longer than the pause.
+    expect(isOpen(tried, 2 * SKIPPED_FOR_MS)).toBe(false);
+  });
+
+  it('closes with a success, and stays open after another failure', () => {
+    const tried = { failures: 2, trialAtMs: 60_000 };
+    expect(reduceCircuit(tried, { type: 'succeeded', atMs: 31_000 })).toEqual(CLOSED_CIRCUIT);
+    expect(reduceCircuit(tried, { type: 'failed', atMs: 31_000 })).toEqual({
+      failures: 3,
+      trialAtMs: 31_000 + SKIPPED_FOR_MS,
+    });
+  });
+
+  it('is not opened by a request', () => {
+    expect(reduceCircuit(CLOSED_CIRCUIT, { type: 'tried', atMs: 1 })).toEqual(CLOSED_CIRCUIT);
+  });
+});
+
+describe('a chain of providers', () => {
+  let atMs = 0;
+  let switches: string[] = [];
+  let served: number[] = [];
+  let health = createProviderHealth(() => atMs);
+  beforeEach(() => {
+    atMs = 0;
+    switches = [];
+    served = [];
+    health = createProviderHealth(() => atMs);
+  });
+
+  function chainOf(count: number) {
+    const providers = Array.from({ length: count }, (_, index) => ({
+      stage: 'llm' as const,
+      number: index + 1,
+      name: 'openai',
+      model: 'm',
+      port: undefined,
+    }));
+    return createProviderChain({
+      providers: providers as unknown as [Provider<undefined>],
+      health,
+      retryAfterMs: 300,
+      handlers: {
+        onSwitched: ({ from, to, fault }) => switches.push(`${from.number} ${to.number} ${fault?.message ?? ''}`),
+        onServed: ({ number }) => served.push(number),
+      },
+    });
+  }
+
+  it('asks a single provider twice, after its pause', () => {
+    const attempts = chainOf(1).begin();
+    expect(attempts.failed({ ...FAULT, retryAfterMs: 700 })).toBe(700);
+    expect(attempts.failed(FAULT)).toBeUndefined();
+    const others = chainOf(1).begin();
+    expect(others.failed(FAULT)).toBe(300);
+    others.succeeded();
+    expect(others.failed(FAULT)).toBe(300);
+  });
+
+  it('asks each provider once, without a pause, and stays with the one that answers', () => {
+    const chain = chainOf(3);
+    const attempts = chain.begin();
+    expect(attempts.failed({ ...FAULT, retryAfterMs: 700 })).toBe(0);
+    expect(attempts.provider().number).toBe(2);
+    attempts.succeeded();
+    expect(chain.current().number).toBe(2);
+    const later = chain.begin();
+    expect(later.provider().number).toBe(2);
+    expect(later.failed(FAULT)).toBe(0);
+    expect(later.provider().number).toBe(1);
+    expect(later.failed(FAULT)).toBe(0);
+    expect(later.provider().number).toBe(3);
+    expect(later.failed(FAULT)).toBeUndefined();
+    expect(served).toEqual([2]);
+    expect(switches).toEqual([`1 2 ${FAULT.message}`, `2 1 ${FAULT.message}`, `1 3 ${FAULT.message}`]);
+  });
+
+  it('skips a provider that failed in earlier calls, until its pause is over', () => {
+    chainOf(2).begin().failed(FAULT);
+    chainOf(2).begin().failed(FAULT);
+    switches = [];
+    expect(chainOf(2).begin().provider().number).toBe(2);
+    expect(switches).toEqual(['1 2 ']);
+    atMs = SKIPPED_FOR_MS;
+    const trial = chainOf(2).begin();
+    expect(trial.provider().number).toBe(1);
+    expect(chainOf(2).begin().provider().number).toBe(2);
+    trial.succeeded();
+    expect(chainOf(2).begin().provider().number).toBe(1);
+  });
+
+  it('asks the first provider if all are skipped', () => {
+    for (let call = 0; call < 3; call += 1) {
+      const attempts = chainOf(2).begin();
+      attempts.failed(FAULT);
+      attempts.failed(FAULT);
+    }
+    const attempts = chainOf(2).begin();
+    expect(attempts.provider().number).toBe(1);
+    expect(attempts.failed(FAULT)).toBe(0);
+    expect(attempts.provider().number).toBe(2);
+  });
+
+  it('reports one switch if two pieces of work fail at the same time', () => {
+    const chain = chainOf(2);
+    const [one, other] = [chain.begin(), chain.begin()];
+    one.failed(FAULT);
+    other.failed(FAULT);
+    expect(other.provider().number).toBe(2);
+    expect(switches).toHaveLength(1);
+  });
+});
