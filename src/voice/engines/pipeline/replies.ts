@@ -19,8 +19,7 @@ type CommandOf<T extends SessionCommand['type']> = Extract<SessionCommand, { typ
 
 export type Replies = ReturnType<typeof createReplies>;
 
-/** The replies of one call, one at a time, and their tool calls. */
-export function createReplies(p: {
+interface RepliesDeps {
   deps: {
     providers: Pick<PipelineProviders, 'llm'>;
     prepared: PreparedPhrases;
@@ -40,7 +39,10 @@ export function createReplies(p: {
   dispatch: (what: SessionEventBody) => void;
   /** Called at each failure of the model, also if it is asked once more. */
   onFailure(error: ProviderError): void;
-}) {
+}
+
+/** The replies of one call, one at a time, and their tool calls. */
+export function createReplies(p: RepliesDeps) {
   const { deps, call, history, speech, dispatch } = p;
   const tools = listChatTools(call);
   let reply: Reply | undefined;

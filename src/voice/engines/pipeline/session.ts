@@ -83,34 +83,21 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const { dispatch } = session;
   const onFailure = reportTo(sink);
   const speech = createSpeech({
-    voices: openChain(
-      mapProviders(deps.providers.tts, (provider) =>
-        withPronunciations(meterTts(provider, usage), call.settings?.pronunciations),
-      ),
-    ),
+    voices: openChain(voicesOf(deps, call, usage)),
     options: options.tts,
     sink,
     dispatch,
     onFailure,
   });
-  const caller = listenToCaller({
-    turnTaking: deps.turnTaking,
+  const caller = openCaller(deps, call, {
     chain: sttChain,
+    sttUsage,
+    setSilence,
     options: options.stt,
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
-    dispatch(what) {
-      if (what.type === 'recogniser_lost') deps.log(call.callId, 'speech-to-text stream lost; reconnecting');
-      dispatch(what);
-    },
-    onBilled: (seconds, provider) => sttUsage.billed(seconds, provider),
-    onSent: (frames, provider) => sttUsage.sent(frames, provider),
-    onProviderChanged(stt) {
-      setSilence(stt);
-      dispatch({ type: 'recogniser_changed', ...turnRulesOf(stt) });
-    },
+    dispatch,
     onFailure,
-    onGone: onProviderGone,
   });
   const replies = createReplies({
     deps,
@@ -139,11 +126,6 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     storeTurn,
     itemFailed: (itemId, { part, message }) => dispatch({ type: 'item_failed', itemId, part, message }),
   });
-
-  function onProviderGone(error: ProviderError): void {
-    deps.log(call.callId, 'provider failed; ending the call', { err: error });
-    dispatch({ type: 'provider_gone', part: error.part, message: error.message });
-  }
 
   function storeTurn(turn: TranscriptTurn): void {
     turns.push(turn);
@@ -179,16 +161,9 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       dispatch({ type: 'stopped' });
       caller.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
-      const [conclusion] = await Promise.all([
-        deps.conclude({
-          call,
-          turns: all,
-          usage,
-          model: replies.model().number,
-          onFailure: (failure) => sink.storeFailure(failure),
-        }),
-        replies.settled(LAST_USAGE_MS),
-      ]);
+      const ending = { call, turns: all, usage, model: replies.model().number };
+      const concluding = deps.conclude({ ...ending, onFailure: (failure) => sink.storeFailure(failure) });
+      const [conclusion] = await Promise.all([concluding, replies.settled(LAST_USAGE_MS)]);
       return {
         ...conclusion,
         usage: usageSoFar(),
@@ -220,6 +195,48 @@ function optionsOf(
 
 function reportTo(sink: EngineSink) {
   return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
+}
+
+/** The TTS providers as the call uses them: metered, and with the agent's pronunciations. */
+function voicesOf({ providers }: PipelineSessionDeps, { settings }: EngineCall, usage: UsageMeter) {
+  return mapProviders(providers.tts, (provider) =>
+    withPronunciations(meterTts(provider, usage), settings?.pronunciations),
+  );
+}
+
+type CallerDeps = Parameters<typeof listenToCaller>[0];
+
+/** Listens to the caller with the STT providers of the call. */
+function openCaller(
+  deps: PipelineSessionDeps,
+  { callId }: EngineCall,
+  {
+    sttUsage,
+    setSilence,
+    ...p
+  }: Pick<CallerDeps, 'chain' | 'options' | 'stalledMs' | 'now' | 'dispatch' | 'onFailure'> & {
+    sttUsage: ReturnType<typeof createSttUsage>;
+    setSilence: (stt: SpeechToText) => void;
+  },
+) {
+  return listenToCaller({
+    ...p,
+    turnTaking: deps.turnTaking,
+    dispatch(what) {
+      if (what.type === 'recogniser_lost') deps.log(callId, 'speech-to-text stream lost; reconnecting');
+      p.dispatch(what);
+    },
+    onBilled: (seconds, provider) => sttUsage.billed(seconds, provider),
+    onSent: (frames, provider) => sttUsage.sent(frames, provider),
+    onProviderChanged(stt) {
+      setSilence(stt);
+      p.dispatch({ type: 'recogniser_changed', ...turnRulesOf(stt) });
+    },
+    onGone(error) {
+      deps.log(callId, 'provider failed; ending the call', { err: error });
+      p.dispatch({ type: 'provider_gone', part: error.part, message: error.message });
+    },
+  });
 }
 
 /** Opens a call's chains of providers, and the list of those that served it. */
