@@ -181,7 +181,13 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
     endsTurns: true,
     concurrency: 100,
     idleCloses: 0,
-    lists: fakeLists('stt-key', ['nova-3-general', 'nova-2-general', 'flux-general-en', 'flux-general-multi']),
+    lists: fakeLists('stt-key', [
+      'nova-3-general',
+      'nova-2-general',
+      'nova-2-phonecall',
+      'flux-general-en',
+      'flux-general-multi',
+    ]),
   });
   return fake;
 }
