@@ -3,10 +3,12 @@
  * `RealtimeAudioConfigInput`, `RealtimeAudioConfigOutput`, `RealtimeAudioInputTurnDetection` and `RealtimeReasoning` of the
  * npm package `openai` 7.57.0. The error is that of livekit/agents issue 3398.
  */
-const SESSION = 'type output_modalities max_output_tokens instructions tools tool_choice audio reasoning';
+const SESSION =
+  'type audio include instructions max_output_tokens model output_modalities parallel_tool_calls prompt reasoning tool_choice tools tracing truncation';
 const INPUT = 'format transcription turn_detection noise_reduction';
 const OUTPUT = 'format voice speed';
-const SERVER_VAD = 'type create_response interrupt_response prefix_padding_ms silence_duration_ms threshold';
+const SERVER_VAD =
+  'type create_response idle_timeout_ms interrupt_response prefix_padding_ms silence_duration_ms threshold';
 const SEMANTIC_VAD = 'type create_response interrupt_response eagerness';
 const EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh'];
 /** "Configuration for reasoning-capable Realtime models such as `gpt-realtime-2`": comment of `reasoning`. */
