@@ -40,11 +40,14 @@ interface StoredCall {
 export function createCallReading(deps: CallReadingDeps) {
   return {
     /**
-     * Reads the records of a call, with the last attempts to deliver its webhook.
-     * @throws ServiceError CALL_NOT_FOUND
+     * Reads the records of a call, with the last attempts to deliver its webhook. Waits while other calls are read.
+     * @param createSignal creates a signal that ends the wait
+     * @throws ServiceError CALL_NOT_FOUND; the reason of the signal
      */
-    async read(principal: Principal, callId: string): Promise<StoredCall> {
-      const document = await findWholeCall(deps.queries, principal, callId);
+    async read(principal: Principal, callId: string, createSignal: () => AbortSignal): Promise<StoredCall> {
+      const document = await deps.largeDocuments.read(principal, createSignal, () =>
+        findWholeCall(deps.queries, principal, callId),
+      );
       const ledgerId = ledgerAccountId(principal.account._id, principal.mode);
       const [request, result, carrierEvents, money, attempts] = await Promise.all([
         deps.requests.find(callId),

@@ -18,7 +18,7 @@ const READ_ENDED_EVERY_MS = 1_000;
 /** Reads the conversation of a call in progress again after this time. Media servers store it every 2 s. */
 const READ_LATEST_EVERY_MS = 1_000;
 
-/** How long a call with a long transcription may wait in the queue. */
+/** How long a call may wait in the queue of reads, and with a long transcription in that of decoding. */
 const WAIT_TIMEOUT_MS = 10_000;
 
 interface Read {
@@ -49,17 +49,21 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
     }
     const at = Date.now();
     const createSignal = () => AbortSignal.timeout(WAIT_TIMEOUT_MS);
-    const changed = await reading.convert(await reading.read(principal, callId), createSignal, (records) => {
-      const { status, erasedAt, sequence, updatedAt } = records.call;
-      const view = JSON.stringify(callView(records, config.publicBaseUrl));
-      const snapshot = {
-        view,
-        isFinal: isFinalStatus(status),
-        isErased: Boolean(erasedAt),
-        isTalking: status === 'IN_PROGRESS',
-      };
-      return { version: { sequence, updatedAt }, at, latestAt: 0, snapshot };
-    });
+    const changed = await reading.convert(
+      await reading.read(principal, callId, createSignal),
+      createSignal,
+      (records) => {
+        const { status, erasedAt, sequence, updatedAt } = records.call;
+        const view = JSON.stringify(callView(records, config.publicBaseUrl));
+        const snapshot = {
+          view,
+          isFinal: isFinalStatus(status),
+          isErased: Boolean(erasedAt),
+          isTalking: status === 'IN_PROGRESS',
+        };
+        return { version: { sequence, updatedAt }, at, latestAt: 0, snapshot };
+      },
+    );
     return withLatest(callId, changed);
   }
 
