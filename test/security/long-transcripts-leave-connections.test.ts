@@ -20,7 +20,7 @@ const never = new AbortController().signal;
 const ownerOf = (id: string, mode: 'live' | 'test' = 'live') => ({ account: { _id: id }, mode });
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Reads of documents that end only when they are told to. */
+/** Reads of documents that take until `end` is called. */
 function slowReads() {
   const documents = createLargeDocuments();
   const started: string[] = [];
