@@ -65,10 +65,14 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
 
     async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {
       const owner = { accountId: principal.account._id, mode: principal.mode };
-      const document = await withDeadline(deadlineOf(ctx), deliveries.findWhole(callId, owner));
-      if (document === null) throw noDelivery();
-      const rows = await withDeadline(deadlineOf(ctx), attempts.list(callId));
       const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      const deadline = largeDocuments.readDeadlineOf(ctx, principal);
+      const document = await withDeadline(
+        deadline,
+        largeDocuments.read(principal, createSignal, () => deliveries.findWhole(callId, owner)),
+      );
+      if (document === null) throw noDelivery();
+      const rows = await withDeadline(deadline, attempts.list(callId));
       return largeDocuments.convert(principal, createSignal, document, (delivery) => ({
         ...deliveryView(delivery, rows.length),
         body: delivery.body,

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createCallQueries } from '../../src/calls/call-queries.js';
 import { createDownloadBudgets } from '../../src/calls/views/download-budget.js';
+import { createReadRecording } from '../../src/calls/views/recording.js';
 import { encodeCrockford, ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
+import type { Config } from '../../src/platform/config/config.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
@@ -75,6 +78,48 @@ describe('the bytes of recordings that an account downloads in a day', () => {
       await eventually(async () => (await service.request('/health/live')).status === 200);
     }
   }, 120_000);
+});
+
+describe('a download that is given up before its bytes are counted', () => {
+  it('returns them when they are counted later', async () => {
+    const customer = await service.customer();
+    const { database } = service;
+    const ledger = createLedger(database);
+    const callId = (await recordingOf(customer, 'live', 60)).split('/').at(-2);
+    let counts = 0;
+    let goOn = () => {};
+    const slow = new Promise<void>((resolve) => (goOn = resolve));
+    const read = createReadRecording({
+      config: { recordings: { downloadBytesPerDay: 10 * MEGABYTE } } as Config,
+      queries: createCallQueries(database),
+      recordings: createRecordings(database),
+      database,
+      // The balance, which decides on more bytes, is read slowly.
+      ledger: {
+        async balance() {
+          counts += 1;
+          await slow;
+          return { ...(await ledger.balance(ledgerAccountId(customer.account._id, 'live'))), billedMicros: 4_000_000 };
+        },
+      },
+    });
+    const download = async () => {
+      const res = Object.assign(new EventEmitter(), { socket: { bytesWritten: 0 } });
+      const ctx = { res, headers: {}, state: { arrivedAt: Date.now() - 900, minDeadlineMs: 0 } };
+      const principal = { account: customer.account, mode: 'live' };
+      return read({ ctx, principal, params: { call_id: callId } } as never);
+    };
+    await download();
+    await expect(download()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    goOn();
+    // The second download counted 64 MB when it was late, and used none of them.
+    await eventually(async () => {
+      const counted = await database.destinationCounts.findById(`${customer.account._id}~live~downloads~day`);
+      return counted?.count === 128 * MEGABYTE;
+    });
+    await download();
+    expect(counts).toBe(1);
+  }, 30_000);
 });
 
 describe('the budget', () => {

@@ -42,6 +42,20 @@ describe('wav', () => {
     expect(header.readUInt32LE(40)).toBe(320);
     expect([...pcmBytes(Int16Array.of(1, -2))]).toEqual([1, 0, 0xfe, 0xff]);
   });
+
+  it('has the bytes of every sample, also of a part of a longer recording', () => {
+    const all = Int16Array.from({ length: 65_536 }, (_, n) => n - 32_768);
+    const expected = Buffer.alloc(all.byteLength);
+    all.forEach((sample, n) => expected.writeInt16LE(sample, 2 * n));
+    expect(pcmBytes(all).equals(expected)).toBe(true);
+    expect(pcmBytes(all.subarray(1_001, 60_000)).equals(expected.subarray(2_002, 120_000))).toBe(true);
+  });
+
+  it('has little-endian bytes on a machine with the other byte order, whose samples stay as they are', () => {
+    const samples = new Int16Array(Uint8Array.of(0x12, 0x34, 0xff, 0xfe).buffer);
+    expect([...pcmBytes(samples, 'BE')]).toEqual([0x34, 0x12, 0xfe, 0xff]);
+    expect([...pcmBytes(samples, 'BE')]).toEqual([0x34, 0x12, 0xfe, 0xff]);
+  });
 });
 
 describe('the synthesizer', () => {

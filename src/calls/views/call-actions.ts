@@ -64,8 +64,9 @@ export function createCallActionHandlers(
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
         // The call is placed. Reading it back has a separate timeout, because the request's own deadline may be near.
-        const stored = await withDeadline(Date.now() + READ_BACK_WITHIN_MS, deps.reading.read(principal, callId));
         const createSignal = () => abortSignalOf(ctx, Date.now() + WAIT_TIMEOUT_MS);
+        const read = deps.reading.read(principal, callId, createSignal);
+        const stored = await withDeadline(Date.now() + READ_BACK_WITHIN_MS, read);
         return deps.reading.convert(stored, createSignal, (records) => callView(records, config.publicBaseUrl));
       };
       // If an earlier request placed the call, its transcript may be long by now, so read it in the account's queue.

@@ -33,27 +33,39 @@ export type CallReading = ReturnType<typeof createCallReading>;
 interface StoredCall {
   principal: Principal;
   document: RawDocument<WholeCall>;
-  records: Omit<CallRecords, 'call'>;
+  records: FurtherRecords;
 }
+
+/** The records of a call besides the call itself, which has the transcription. */
+type FurtherRecords = Omit<CallRecords, 'call'>;
 
 /** Creates the reader of a call's records, for responses with the whole call. */
 export function createCallReading(deps: CallReadingDeps) {
+  async function readFurther({ account, mode }: Principal, callId: string): Promise<FurtherRecords> {
+    const [request, result, carrierEvents, money, attempts] = await Promise.all([
+      deps.requests.find(callId),
+      deps.results.findHead(callId),
+      deps.carrierEvents.list(callId),
+      readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(account._id, mode), callId }),
+      deps.attempts.latest(callId, ATTEMPTS_SHOWN),
+    ]);
+    return { request, result, carrierEvents, money, attempts };
+  }
+
   return {
+    /** Reads the records of a call except the call itself. Does not check to which account the call belongs. */
+    readFurther,
+
     /**
-     * Reads the records of a call, with the last attempts to deliver its webhook.
-     * @throws ServiceError CALL_NOT_FOUND
+     * Reads the records of a call, with the last attempts to deliver its webhook. Waits while other calls are read.
+     * @param createSignal creates a signal that ends the wait
+     * @throws ServiceError CALL_NOT_FOUND; the reason of the signal
      */
-    async read(principal: Principal, callId: string): Promise<StoredCall> {
-      const document = await findWholeCall(deps.queries, principal, callId);
-      const ledgerId = ledgerAccountId(principal.account._id, principal.mode);
-      const [request, result, carrierEvents, money, attempts] = await Promise.all([
-        deps.requests.find(callId),
-        deps.results.findHead(callId),
-        deps.carrierEvents.list(callId),
-        readCallMoney(deps.database, { ledgerAccountId: ledgerId, callId }),
-        deps.attempts.latest(callId, ATTEMPTS_SHOWN),
-      ]);
-      return { principal, document, records: { request, result, carrierEvents, money, attempts } };
+    async read(principal: Principal, callId: string, createSignal: () => AbortSignal): Promise<StoredCall> {
+      const document = await deps.largeDocuments.read(principal, createSignal, () =>
+        findWholeCall(deps.queries, principal, callId),
+      );
+      return { principal, document, records: await readFurther(principal, callId) };
     },
 
     /** Reads the last turns of a call in progress, and the values extracted so far. */

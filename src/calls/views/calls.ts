@@ -47,16 +47,21 @@ export function createCallReadHandlers(
     },
 
     async readCall({ ctx, principal, params: { call_id: callId } }) {
-      const stored = await withDeadline(deadlineOf(ctx), reading.read(principal, callId));
       const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      const deadline = largeDocuments.readDeadlineOf(ctx, principal);
+      const stored = await withDeadline(deadline, reading.read(principal, callId, createSignal));
       return reading.convert(stored, createSignal, (records) => callView(records, config.publicBaseUrl));
     },
 
     async readTranscript({ ctx, principal, params: { call_id: callId } }) {
       const call = await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
-      const found = call.erasedAt ? null : await withDeadline(deadlineOf(ctx), deps.results.findTurns(callId));
-      if (found === null) return transcriptView(callId, null);
+      if (call.erasedAt) return transcriptView(callId, null);
       const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      const found = await withDeadline(
+        largeDocuments.readDeadlineOf(ctx, principal),
+        largeDocuments.read(principal, createSignal, () => deps.results.findTurns(callId)),
+      );
+      if (found === null) return transcriptView(callId, null);
       return largeDocuments.convert(principal, createSignal, found, (result) => transcriptView(callId, result));
     },
   };

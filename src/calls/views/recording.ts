@@ -38,7 +38,15 @@ export function createReadRecording(
     }
     const bytes = range === undefined ? recording.bytes : range.last - range.first + 1;
     const owner = { accountId: call.accountId, mode: call.mode };
-    const returnUnsent = await withDeadline(deadline, budgets.take({ ...owner, bytes }));
+    const taken = budgets.take({ ...owner, bytes });
+    const returnUnsent = await withDeadline(deadline, taken).catch((error: unknown) => {
+      // Nothing is sent, so bytes that are taken later are returned at once.
+      taken.then(
+        (returnTaken) => returnTaken(bytes),
+        () => undefined,
+      );
+      throw error;
+    });
     reportUnsent(ctx.res, bytes, returnUnsent);
     return content('audio/wav', recording.open(range), {
       ...(range === undefined ? {} : { status: 206 }),

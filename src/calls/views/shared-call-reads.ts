@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
+import { serviceUnavailable } from '../../platform/http/deadline.js';
 import type { CallVersion, CallQueries } from '../call-queries.js';
 import { callView, latestView } from './call-views.js';
 import type { CallReading } from './call-reading.js';
@@ -18,11 +20,13 @@ const READ_ENDED_EVERY_MS = 1_000;
 /** Reads the conversation of a call in progress again after this time. Media servers store it every 2 s. */
 const READ_LATEST_EVERY_MS = 1_000;
 
-/** How long a call with a long transcription may wait in the queue. */
+/** How long a call may wait in the queue of reads, and with a long transcription in that of decoding. */
 const WAIT_TIMEOUT_MS = 10_000;
 
 interface Read {
   version: CallVersion;
+  /** Hash of the records besides the call. */
+  further: string;
   at: number;
   latestAt: number;
   snapshot: SharedCallSnapshot;
@@ -37,19 +41,29 @@ interface Entry {
 /**
  * Reads calls for all their watchers, one read per call at a time. While a call is unchanged, reads only its version.
  */
-export function createSharedCallReads(deps: { config: Config; queries: CallQueries; reading: CallReading }) {
-  const { config, queries, reading } = deps;
+export function createSharedCallReads(deps: {
+  config: Config;
+  queries: CallQueries;
+  reading: CallReading;
+  waitTimeoutMs?: number;
+}) {
+  const { config, queries, reading, waitTimeoutMs = WAIT_TIMEOUT_MS } = deps;
   const entries = new Map<string, Entry>();
 
   async function read(principal: Principal, callId: string, before: Read | undefined): Promise<Read> {
     const version = await queries.readVersion({ callId, accountId: principal.account._id, mode: principal.mode });
+    const at = Date.now();
     if (version !== null && before !== undefined && isSame(version, before.version)) {
       const everyMs = before.snapshot.isFinal ? READ_ENDED_EVERY_MS : READ_EVERY_MS;
-      if (Date.now() - before.at < everyMs) return withLatest(callId, before);
+      if (at - before.at < everyMs) return withLatest(callId, before);
+      // An ended call, whose transcription may be long, is read again only if another record has changed.
+      const isUnchanged =
+        before.snapshot.isFinal && hashOf(await reading.readFurther(principal, callId)) === before.further;
+      if (isUnchanged) return { ...before, at };
     }
-    const at = Date.now();
-    const createSignal = () => AbortSignal.timeout(WAIT_TIMEOUT_MS);
-    const changed = await reading.convert(await reading.read(principal, callId), createSignal, (records) => {
+    const createSignal = () => AbortSignal.timeout(waitTimeoutMs);
+    const stored = await reading.read(principal, callId, createSignal);
+    const changed = await reading.convert(stored, createSignal, (records) => {
       const { status, erasedAt, sequence, updatedAt } = records.call;
       const view = JSON.stringify(callView(records, config.publicBaseUrl));
       const snapshot = {
@@ -58,9 +72,18 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
         isErased: Boolean(erasedAt),
         isTalking: status === 'IN_PROGRESS',
       };
-      return { version: { sequence, updatedAt }, at, latestAt: 0, snapshot };
+      return { version: { sequence, updatedAt }, further: hashOf(stored.records), at, latestAt: 0, snapshot };
     });
     return withLatest(callId, changed);
+  }
+
+  /** Reads a call. A wait that is too long ends with 503, as for other requests. */
+  async function readInTime(principal: Principal, callId: string, before: Read | undefined): Promise<Read> {
+    try {
+      return await read(principal, callId, before);
+    } catch (error) {
+      throw error instanceof DOMException && error.name === 'TimeoutError' ? serviceUnavailable() : error;
+    }
   }
 
   async function withLatest(callId: string, read: Read): Promise<Read> {
@@ -78,7 +101,7 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
   }
 
   return {
-    /** @throws ServiceError CALL_NOT_FOUND */
+    /** @throws ServiceError CALL_NOT_FOUND; SERVICE_UNAVAILABLE if it waited for too long for reads of others */
     async read(principal: Principal, callId: string): Promise<SharedCallSnapshot> {
       const key = `${principal.account._id} ${principal.mode} ${callId}`;
       const known = entries.get(key);
@@ -89,7 +112,7 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
       // Another watcher may have started a read meanwhile.
       const latest = entries.get(key);
       if (latest !== undefined && latest !== known) return (await latest.read).snapshot;
-      const entry: Entry = { at: Date.now(), isDone: false, read: read(principal, callId, before) };
+      const entry: Entry = { at: Date.now(), isDone: false, read: readInTime(principal, callId, before) };
       entries.set(key, entry);
       try {
         return (await entry.read).snapshot;
@@ -104,6 +127,10 @@ export function createSharedCallReads(deps: { config: Config; queries: CallQueri
     /** Number of cached calls. */
     size: () => entries.size,
   };
+}
+
+function hashOf(records: object): string {
+  return createHash('sha256').update(JSON.stringify(records)).digest('base64');
 }
 
 function isSame(a: CallVersion, b: CallVersion): boolean {

@@ -23,6 +23,8 @@ export function createWatchCall(deps: {
   queries: CallQueries;
   reading: CallReading;
   logger: Logger;
+  /** How long a read may wait for those of other calls. */
+  waitTimeoutMs?: number;
 }): RouteHandlers<typeof callRoutes>['watchCall'] {
   const { queries, logger } = deps;
   const watchers = createWatcherCounts();
@@ -56,10 +58,16 @@ async function writeChanges(
 ): Promise<void> {
   let watch = beginWatch(Date.now());
   let text: string | undefined;
+  let last: SharedCallSnapshot | undefined;
+  /** Keeps the last state if the call cannot be read now, because too many others are. The next poll tries again. */
+  const keepLast = (error: unknown): SharedCallSnapshot => {
+    if (last !== undefined && error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE') return last;
+    throw error;
+  };
   while (!closed.aborted && Date.now() < watch.endAt) {
     // A client that reads slowly receives only the latest state, after it has read the previous one.
     if (!stream.writableNeedDrain) {
-      const snapshot = await read();
+      const snapshot = (last = await read().catch(keepLast));
       // The stream may have been ended meanwhile, for example because the key was revoked.
       if (stream.writableEnded) return;
       [watch, text] = advanceWatch(watch, snapshot, Date.now());

@@ -1,3 +1,5 @@
+import { endianness } from 'node:os';
+
 /** Size of a canonical WAV header in bytes. */
 export const WAV_HEADER_BYTES = 44;
 
@@ -23,9 +25,12 @@ export function wavHeader(format: { sampleRate: number; channels: number; dataBy
   return header;
 }
 
-/** Converts samples to the little-endian bytes of a WAV file. */
-export function pcmBytes(pcm: Int16Array): Buffer {
-  const bytes = Buffer.alloc(pcm.length * 2);
-  for (let i = 0; i < pcm.length; i++) bytes.writeInt16LE(pcm[i] ?? 0, i * 2);
-  return bytes;
+/**
+ * Returns samples as the little-endian bytes of a WAV file. On nearly all machines the bytes share the memory of the
+ * samples.
+ * @param byteOrder the byte order of `pcm`
+ */
+export function pcmBytes(pcm: Int16Array, byteOrder = endianness()): Buffer {
+  const bytes = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+  return byteOrder === 'LE' ? bytes : Buffer.from(bytes).swap16();
 }

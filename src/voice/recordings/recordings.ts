@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setImmediate as nextEventLoopPass } from 'node:timers/promises';
 import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import type { ByteRange } from '../../platform/http/routing/byte-range.js';
@@ -49,7 +50,11 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
   async function* mulawFrom(segments: readonly Segment[], from: number): AsyncGenerator<Uint8Array> {
     let skip = from;
     for (const { file, silenceBefore, bytes } of segments) {
-      yield* silence(silenceBefore - skip);
+      for (const block of silence(silenceBefore - skip)) {
+        yield block;
+        // Silence needs no I/O, so without this hours of it would be converted in one go.
+        await nextEventLoopPass();
+      }
       skip = Math.max(0, skip - silenceBefore);
       yield* stored.read(file, bytes, skip);
       skip = Math.max(0, skip - bytes);
