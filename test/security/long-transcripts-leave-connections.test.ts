@@ -37,7 +37,7 @@ function slowReads() {
           return new Promise<void>((resolve) => ends.set(name, resolve));
         },
       ),
-    async end(name: string) {
+    end: async (name: string) => {
       ends.get(name)?.();
       await turn();
     },

@@ -93,7 +93,7 @@ describe('an event stream of a call with a long transcription', () => {
     } as never);
     return {
       warnings,
-      occupy() {
+      occupy: () => {
         for (let n = 0; n < 4; n++) {
           const gate = new Promise<void>((resolve) => ends.push(resolve));
           void largeDocuments.read(
@@ -104,7 +104,7 @@ describe('an event stream of a call with a long transcription', () => {
         }
       },
       free: () => ends.splice(0).forEach((end) => end()),
-      async open() {
+      open: async () => {
         const ctx = { res: new EventEmitter(), state: { arrivedAt: Date.now(), minDeadlineMs: 0 } };
         const principal = { account: customer.account, mode: 'live' };
         const request = { ctx: ctx as unknown as ApiContext, principal, params: { call_id: callId } };
