@@ -7,7 +7,7 @@ import type { ErrorCode } from '../kernel/errors.js';
 import { hostnameOf, isLoopbackHost } from '../platform/config/addresses.js';
 import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
-import { createMailer } from '../platform/mail/mailer.js';
+import { createMailer, type MailerDeps } from '../platform/mail/mailer.js';
 import { newRequestId } from '../platform/http/request-id.js';
 import { createHttpServer } from '../platform/http/server/http-server.js';
 import { SECURITY_HEADERS } from '../platform/http/security.js';
@@ -34,7 +34,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
  * @param limits tests pass these to replace the default limits
  */
 export function createApiServer(
-  deps: Omit<AppDeps, 'dialGate' | 'mailer'>,
+  deps: Omit<AppDeps, 'dialGate' | 'mailer'> & MailerDeps,
   limits: Partial<ConnectionLimits> = {},
 ): {
   /** @returns the port, which the system chooses if the configured one is 0 */

@@ -100,8 +100,29 @@ it('an invitation that is rejected because of the account’s other ones does no
 it('password resets are limited by network, whether or not the addresses have an account', async () => {
   const [known] = await knownAddresses(1);
   expect(await reset(known!, '2001:db8:77:1::1')).toBe(200);
-  await service.database.rateLimits.updateMany({ key: /^mail-requests:resets:2001:/ }, { $set: { points: 80 } });
+  await service.database.rateLimits.updateMany({ key: /^mail-requests:resets:2001:/ }, { $set: { points: 400 } });
   expect(await reset(known!, '2001:db8:77:2::1')).toBe(429);
   expect(await reset(unknownAddress(), '2001:db8:77:3::1')).toBe(429);
   expect(await reset(known!, '2001:db8:78::1')).toBe(200);
 });
+
+it('rejected requests of one client stop no password resets and sign-ups of the clients next to it', async () => {
+  const signUp = (from: string) =>
+    post('/portal/sign-up', { email: unknownAddress(), password: PASSWORD, name: 'Ada', account_name: 'Acme' }, from);
+  for (const [client, neighbor] of [
+    ['203.0.113.9', '203.0.113.200'],
+    ['2001:db8:99:1::1', '2001:db8:99:2::1'],
+  ] as const) {
+    const floods = [reset, (_: string, from: string) => signUp(from)].map(async (send) => {
+      const statuses: number[] = [];
+      for (let count = 0; count < 50; count++) statuses.push(await send(unknownAddress(), client));
+      return tally(statuses);
+    });
+    for (const [accepted, ...rest] of await Promise.all(floods)) expect(rest).toEqual([50 - accepted!, 50]);
+    expect([await reset(unknownAddress(), neighbor), await signUp(neighbor)]).toEqual([200, 200]);
+    // As after the 15 minutes and the hour of the client's own limits, and after ten seconds.
+    await service.database.rateLimits.deleteMany({ key: /^(links|opening|mail-requests:(client|network)):/ });
+    await service.database.rateLimits.updateMany({ key: /^mail-requests:resets:/ }, { $inc: { points: 80 } });
+    expect(await reset(unknownAddress(), neighbor)).toBe(200);
+  }
+}, 60_000);

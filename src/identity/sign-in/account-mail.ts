@@ -85,9 +85,12 @@ export function createAccountMail(deps: {
       });
     },
 
-    /** @param address of the client that sent the request */
+    /**
+     * Sends a password reset after a random delay, which is the same for addresses without an account.
+     * @param address of the client that sent the request
+     */
     passwordReset(email: string, address: string): void {
-      mailer.post(clientGroups(address), async () => {
+      mailer.postDelayed(clientGroups(address), async () => {
         const user = await members.findByEmail(email);
         const isKnown = user !== null || (await members.countUnverified(email)) > 0;
         if (!isKnown || !(await mayReset(email))) return undefined;

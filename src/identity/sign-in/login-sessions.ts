@@ -55,6 +55,11 @@ export function createLoginSessionHandlers(
     return loginSessionView({ user, account, mode: 'test', expiresAt, config });
   }
 
+  async function countSignUp(ctx: ApiContext): Promise<void> {
+    if (!config.signUp.verifiesEmail) return inTime(ctx, limits.countSignUp(ctx));
+    await inTime(ctx, mailRequests.countOfClient(ctx, () => limits.countSignUp(ctx)));
+  }
+
   return {
     readSignUpOptions: () => ({ sign_up: config.signUp.mode, sends_email: config.mail !== undefined }),
 
@@ -64,9 +69,8 @@ export function createLoginSessionHandlers(
         throw new ServiceError('FORBIDDEN', `Sign-up is closed on this service. ${remedy}`);
       }
       const { email, name, password, account_name: accountName } = await readBody();
-      if (config.signUp.verifiesEmail) await inTime(ctx, mailRequests.countOfNetwork(ctx));
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
-      await inTime(ctx, limits.countSignUp(ctx));
+      await countSignUp(ctx);
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
       const passwordHash = await hashing.hash(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
@@ -78,8 +82,7 @@ export function createLoginSessionHandlers(
     async acceptInvitation({ ctx, readBody }) {
       assertInvitationsEnabled(config);
       const { token, name, password } = await readBody();
-      if (config.signUp.verifiesEmail) await inTime(ctx, mailRequests.countOfNetwork(ctx));
-      await inTime(ctx, limits.countSignUp(ctx));
+      await countSignUp(ctx);
       const { email, accountId, provesAddress } = await inTime(ctx, members.openInvitation(token));
       const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));

@@ -56,6 +56,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  * @param options.adapt changes parts of the configuration that no environment variable sets, such as the live carrier
  * @param options.carriers factories of carriers by kind; by default all
  * @param options.passwords replaces password hashing, for tests of requests that wait for hashes
+ * @param options.mailDelayMs the delay of e-mails with password resets: by default none
  * @param options.onLog receives each log line; LOG_LEVEL is `silent` by default
  */
 export async function startService(
@@ -67,10 +68,11 @@ export async function startService(
     adapt?: (config: Config) => Config;
     carriers?: Readonly<Record<string, CarrierFactory>>;
     passwords?: Passwords;
+    mailDelayMs?: () => number;
     onLog?: (line: string) => void;
   } = {},
 ) {
-  const { minDeadlineMs = 10_000, onLog, passwords } = options;
+  const { minDeadlineMs = 10_000, onLog, passwords, mailDelayMs = () => 0 } = options;
   const id = randomUUID();
   const parsed = parseConfig({
     NODE_ENV: 'test',
@@ -95,7 +97,7 @@ export async function startService(
   const given = options.carriers && { carriers: createCarriers({ config, factories: options.carriers }) };
   const gateway = await createCallGateway({ config });
   const server = createApiServer(
-    { config, database, gateway, logger, minDeadlineMs, ...given, ...(passwords && { passwords }) },
+    { config, database, gateway, logger, minDeadlineMs, mailDelayMs, ...given, ...(passwords && { passwords }) },
     options.connections,
   );
   const { port } = await server.listen();
