@@ -57,7 +57,10 @@ export function createLoginSessionHandlers(
 
   async function countSignUp(ctx: ApiContext): Promise<void> {
     if (!config.signUp.verifiesEmail) return inTime(ctx, limits.countSignUp(ctx));
-    await inTime(ctx, mailRequests.countOfClient(ctx, () => limits.countSignUp(ctx)));
+    await inTime(
+      ctx,
+      mailRequests.countOfClient(ctx, () => limits.countSignUp(ctx)),
+    );
   }
 
   return {

@@ -83,7 +83,10 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     /** Sends the same response for every address, known or not. */
     async requestPasswordReset({ ctx, body: { email } }) {
       assertMailEnabled(config);
-      await inTime(ctx, mailRequests.countReset(ctx, () => limits.countLink(ctx)));
+      await inTime(
+        ctx,
+        mailRequests.countReset(ctx, () => limits.countLink(ctx)),
+      );
       accountMail.passwordReset(email, clientAddress(ctx, config));
       return { requested: true };
     },
@@ -129,7 +132,10 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     async sendVerificationEmail({ ctx, principal: { user } }) {
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is already verified.');
       assertMailEnabled(config);
-      await inTime(ctx, mailRequests.countOfClient(ctx, () => limits.countLink(ctx)));
+      await inTime(
+        ctx,
+        mailRequests.countOfClient(ctx, () => limits.countLink(ctx)),
+      );
       accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: false });
       return { requested: true };
     },
