@@ -1,6 +1,12 @@
+import { CONVERSATION_FIELDS } from '../agents/fields/conversation-fields.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { CallsDatabase } from './database.js';
 import type { CallRequestDocument } from './call-request-model.js';
+
+/** The settings of the agent's conversation in a stored request; some contain texts. */
+const CONVERSATION_SETTINGS = Object.fromEntries(
+  Object.values(CONVERSATION_FIELDS).map(({ stored }) => [`agent.${stored}`, '']),
+);
 
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
@@ -39,6 +45,7 @@ export function createCallRequests(database: CallsDatabase) {
             'agent.voicemailMessage': '',
             'agent.transferNumbers': '',
             'agent.tools': '',
+            ...CONVERSATION_SETTINGS,
           },
         },
       );

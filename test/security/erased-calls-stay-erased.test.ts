@@ -89,6 +89,9 @@ describe('after a call is erased', () => {
       name: 'Ms Chen',
       voicemailMessage: 'Ms Chen, call back.',
       transferNumbers: ['+12025550155'],
+      firstMessage: 'Hello Ms Chen.',
+      keyterms: ['Chen'],
+      pronunciations: [{ text: 'Chen', spoken: 'Shen' }],
       tools: [{ name: 't', description: 'd', method: 'GET', url: 'https://chen.example.com', parameters: '{}' }],
     };
     const set = Object.fromEntries(Object.entries(agent).map(([name, value]) => [`agent.${name}`, value]));

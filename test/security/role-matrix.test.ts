@@ -96,7 +96,7 @@ const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
 /**
  * Fields of bodies that end in `_id` but do not refer to an object of the account. `REFERENCES` lists those that do.
  */
-const NO_REFERENCES = ['external_call_id'];
+const NO_REFERENCES = ['external_call_id', 'voice_id'];
 
 const newNumber = () => `+1202555${randomInt(1_000, 10_000)}${randomInt(100, 1_000)}`.slice(0, 13);
 

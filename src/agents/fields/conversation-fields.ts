@@ -82,7 +82,7 @@ export const CONVERSATION_FIELDS = {
   },
   keyterms: {
     kind: 'terms',
-    max: 100,
+    max: 25,
     maxCharacters: 50,
     stored: 'keyterms',
     presence: 'optional',
@@ -270,7 +270,7 @@ export const CONVERSATION_FIELDS = {
   },
   pronunciations: {
     kind: 'pronunciations',
-    max: 100,
+    max: 25,
     maxCharacters: 100,
     stored: 'pronunciations',
     presence: 'optional',

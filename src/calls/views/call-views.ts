@@ -195,7 +195,9 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
 /** The times at which another provider of a stage took over, or an alternative began instead of the first one. */
 function switchesIn({ startedAt, served = [] }: ResultHead): TimelineEvent[] {
   return served.flatMap(({ stage, provider, model, number, fromMs }, index) => {
-    const isSwitch = number > 1 || served.slice(0, index).some((before) => before.stage === stage);
+    const before = served.slice(0, index);
+    const continuesRealtime = stage === 'llm' && before.some((each) => each.stage === 'realtime');
+    const isSwitch = number > 1 || continuesRealtime || before.some((each) => each.stage === stage);
     const at = new Date(startedAt.getTime() + fromMs);
     return isSwitch ? [event(at, 'media', 'provider_switched', { details: { stage, provider, model, number } })] : [];
   });

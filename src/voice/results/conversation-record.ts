@@ -179,8 +179,14 @@ function servedByBoth(
   own: EngineResult['served'] = [],
   offsetMs: number,
 ): StoredProvider[] {
-  const later = own.map((each) => ({ ...each, fromMs: each.fromMs + offsetMs }));
-  return [...before, ...later].slice(0, MAX_SERVED);
+  const all = [...before];
+  for (const each of own) {
+    const last = all.findLast(({ stage }) => stage === each.stage);
+    // A later stream begins with the providers of the one before, unless another one took over.
+    const isSame = last?.provider === each.provider && last.model === each.model && last.number === each.number;
+    if (!isSame) all.push({ ...each, fromMs: each.fromMs + offsetMs });
+  }
+  return all.slice(0, MAX_SERVED);
 }
 
 function usageOfBoth(before: StoredUsage | undefined, own: EngineUsage | undefined): StoredUsage | undefined {

@@ -109,14 +109,14 @@ describe('the settings of an agent’s conversation', () => {
   });
 
   it('count toward the size of the prompt where the model reads them', async () => {
-    const pronunciations = Array.from({ length: 100 }, () => ({ text: 'ä'.repeat(100), spoken: 'ö'.repeat(100) }));
-    const instruction = 'ü'.repeat(32_768 / 2);
+    const pronunciations = Array.from({ length: 25 }, () => ({ text: 'ä'.repeat(100), spoken: 'ö'.repeat(100) }));
+    const instruction = 'ü'.repeat(28_000);
     const answer = await create({ engine: 'pipeline', instruction, pronunciations });
-    expectError(answer, 400, 'MISSING_PARAMS', /^instruction: .* have 72768 bytes/);
+    expectError(answer, 400, 'MISSING_PARAMS', /^instruction: .* have 66000 bytes/);
     const path = `/agents/${String((await create({ engine: 'pipeline', instruction })).json['agent_id'])}`;
     const change = await api.patch(path, customer.liveKey, { pronunciations });
-    expectError(change, 400, 'MISSING_PARAMS', /^pronunciations: .* have 72768 bytes/);
-    const longer = await api.patch(path, customer.liveKey, { pronunciations: pronunciations.slice(0, 81) });
+    expectError(change, 400, 'MISSING_PARAMS', /^pronunciations: .* have 66000 bytes/);
+    const longer = await api.patch(path, customer.liveKey, { pronunciations: pronunciations.slice(0, 23) });
     expect(longer.status).toBe(200);
     const message = await api.patch(path, customer.liveKey, { first_message: 'ß'.repeat(1_000) });
     expectError(message, 400, 'MISSING_PARAMS', /^first_message: /);

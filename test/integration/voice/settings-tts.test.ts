@@ -62,7 +62,7 @@ describe.each(['elevenlabs', 'openai'] as const)('an agent’s settings on the w
   });
 
   it('prepares phrases for each voice id and speed', async () => {
-    const prepared = createPreparedPhrases(voice);
+    const prepared = createPreparedPhrases({ ...voice, number: () => 1 });
     const options = (settings: ConversationSettings): TtsOptions => ({ voice: 'amber', language: 'en-US', settings });
     const choices = [{}, { voiceId: 'voice-default' }, { speechSpeed: 1.1 }].map(options);
     for (const each of choices) prepared.prepare(each);

@@ -60,6 +60,20 @@ const SETTINGS_OF_FIRST = {
   realtime: ['model', 'temperature', 'reasoningEffort', 'voiceId'],
 } as const satisfies Record<ProviderStage, readonly (keyof ConversationSettings)[]>;
 
+/**
+ * The health of the providers as a call reports it. If the agent chose a model or voice of the first provider, a failure
+ * may be the fault of that choice, so it does not count for other calls.
+ */
+export function healthOfCall(health: ProviderHealth, settings: ConversationSettings = {}): ProviderHealth {
+  return {
+    isOpen: (id) => health.isOpen(id),
+    record(id, type) {
+      const isChosen = id.number === 1 && setAmong(settings, SETTINGS_OF_FIRST[id.stage]).length > 0;
+      if (type === 'succeeded' || !isChosen) health.record(id, type);
+    },
+  };
+}
+
 /** A call's settings that a provider ignores because it is an alternative. */
 export function ignoredByAlternative(
   { number, stage }: Pick<ProviderId, 'number' | 'stage'>,

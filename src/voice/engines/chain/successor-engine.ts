@@ -13,7 +13,7 @@ import type {
   ParameterValues,
   TranscriptTurn,
 } from '../port.js';
-import { ignoredByAlternative, settingsFor } from './pipeline-chains.js';
+import { healthOfCall, ignoredByAlternative, settingsFor } from './pipeline-chains.js';
 import type { ProviderHealth } from './provider-health.js';
 import { createUnansweredAudio } from './unanswered-audio.js';
 
@@ -60,14 +60,20 @@ function createEngine(deps: SuccessorDeps): Engine {
     if (hasFailed || isStopped) return;
     if (call.isEnding()) return sink.fail(error);
     hasFailed = true;
-    deps.health.record(FIRST, 'failed');
+    healthOfCall(deps.health, given.settings).record(FIRST, 'failed');
     const { callId } = given;
     deps.logger.warn(
       { callId, stage: 'realtime', from: 1, to: deps.second.name, fault: error.message },
       'provider failed; the next one takes over',
     );
     // The first engine stores the words of its last items right after this call.
-    setImmediate(() => replace(given, sink));
+    setImmediate(() => {
+      try {
+        replace(given, sink);
+      } catch (fault) {
+        sink.fail(fault instanceof Error ? fault : new Error('the second engine failed'));
+      }
+    });
   }
 
   function replace(given: EngineCall, sink: EngineSink): void {
@@ -99,7 +105,7 @@ function createEngine(deps: SuccessorDeps): Engine {
       startSecond(given, sink);
       return Promise.resolve();
     }
-    deps.health.record(FIRST, 'tried');
+    healthOfCall(deps.health, given.settings).record(FIRST, 'tried');
     const own = call.watched(sink, {
       isHeard: () => !hasFailed,
       onHeard: () => deps.health.record(FIRST, 'succeeded'),
@@ -135,7 +141,7 @@ function createEngine(deps: SuccessorDeps): Engine {
       isStopped = true;
       if (second === undefined) return first.stop(reason);
       const [before, result] = await Promise.all([replaced, second.stop(reason)]);
-      return joined(before, result, call.ignored());
+      return joined(before, result, call.ignored(), before?.usage ?? usageOfFirst);
     },
   };
 }
@@ -222,10 +228,15 @@ function prefixed(sink: EngineSink): EngineSink {
 }
 
 /** The result of a call that two engines conducted. */
-function joined(before: EngineResult | undefined, result: EngineResult, dropped: readonly SettingName[]): EngineResult {
+function joined(
+  before: EngineResult | undefined,
+  result: EngineResult,
+  dropped: readonly SettingName[],
+  usageBefore: EngineUsage | undefined,
+): EngineResult {
   const ignored = createIgnoredSettings();
   for (const names of [before?.ignoredSettings ?? [], result.ignoredSettings ?? [], dropped]) ignored.add(names);
-  const usage = sumUsage(before?.usage, result.usage);
+  const usage = sumUsage(usageBefore, result.usage);
   const answeredBy = result.answeredBy ?? before?.answeredBy;
   return {
     ...result,

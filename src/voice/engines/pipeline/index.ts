@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import type { PipelineSettings, PipelineTimeouts } from '../../../platform/config/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
-import { unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
+import { settingsFor, unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
 import { createProviderHealth, type ProviderHealth, type ProviderStage } from '../chain/provider-health.js';
 import type { EnginePrices, UsageMeter } from '../engine-usage.js';
 import { createChatClient } from '../../models/chat-client.js';
@@ -13,8 +13,7 @@ import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { startPipelineSession, type PipelineSessionDeps } from './session.js';
 import { createLlm } from './llm/llm-providers.js';
-import type { TextToSpeech } from './ports.js';
-import { createPreparedPhrases } from './prepared-phrases.js';
+import { createPreparedPhrases, type VoiceOfPhrases } from './prepared-phrases.js';
 import { createStt } from './stt/stt-providers.js';
 import { createTts } from './tts/tts-providers.js';
 
@@ -162,10 +161,15 @@ function deadlinesOf({ fallbacks }: PipelineSettings): PipelineTimeouts {
   };
 }
 
-/** TTS for audio that is used by later calls: each stream is opened with the first healthy provider. */
-function healthiest({ tts, health }: PipelineProviders): TextToSpeech {
+/** TTS for audio that is used by later calls: the first healthy provider. */
+function healthiest({ tts, health }: PipelineProviders): VoiceOfPhrases {
+  const chosen = () => tts.find((provider) => !health.isOpen(provider)) ?? tts[0];
   return {
-    open: (...given) => (tts.find((provider) => !health.isOpen(provider)) ?? tts[0]).port.open(...given),
+    number: () => chosen().number,
+    open(options, events) {
+      const provider = chosen();
+      return provider.port.open({ ...options, settings: settingsFor(provider, options.settings) }, events);
+    },
   };
 }
 

@@ -20,15 +20,18 @@ export interface PreparedPhrases {
   close(): Promise<void>;
 }
 
+/** TTS with the number of the provider that it uses now. */
+export type VoiceOfPhrases = TextToSpeech & { number(): number };
+
 /** Creates the sentences that must be available at once, even when all providers have failed. */
-export function createPreparedPhrases(voice: TextToSpeech): PreparedPhrases {
+export function createPreparedPhrases(voice: VoiceOfPhrases): PreparedPhrases {
   const local = createOfflinePhrases();
   const audioByKey = new Map<string, Uint8Array>();
   const requested = new Set<string>();
   const cancels = new Set<() => void>();
 
   function speak(phrase: PreparedPhrase, options: TtsOptions): void {
-    const key = keyOf(phrase, options);
+    const key = keyOf(phrase, voice.number(), options);
     const isKnown = requested.delete(key);
     requested.add(key);
     if (isKnown) return;
@@ -64,7 +67,7 @@ export function createPreparedPhrases(voice: TextToSpeech): PreparedPhrases {
       for (const phrase of PHRASES) speak(phrase, options);
     },
     async getAudio(phrase, options) {
-      const own = audioByKey.get(keyOf(phrase, options));
+      const own = audioByKey.get(keyOf(phrase, voice.number(), options));
       if (own !== undefined) return own;
       if (phrase === 'filler' && !usesEnglishPhrases(options.language)) return undefined;
       try {
@@ -81,6 +84,6 @@ export function createPreparedPhrases(voice: TextToSpeech): PreparedPhrases {
   };
 }
 
-function keyOf(phrase: PreparedPhrase, { voice, language, settings }: TtsOptions): string {
-  return JSON.stringify([phrase, voice, language, settings.voiceId, settings.speechSpeed]);
+function keyOf(phrase: PreparedPhrase, number: number, { voice, language, settings }: TtsOptions): string {
+  return JSON.stringify([phrase, number, voice, language, settings.voiceId, settings.speechSpeed]);
 }

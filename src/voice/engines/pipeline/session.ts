@@ -17,6 +17,7 @@ import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-sett
 import type { Conclusion } from '../../models/conclusion.js';
 import {
   createCallChains,
+  healthOfCall,
   ignoredByAlternative,
   mapProviders,
   unitOf,
@@ -248,9 +249,10 @@ function chainsOf(
 ) {
   const served = createServedProviders(now);
   const openChain = createCallChains({
-    health: deps.providers.health,
+    health: healthOfCall(deps.providers.health, settings),
     onServed(provider) {
-      served.add(provider);
+      const isFirstLlm = provider.stage === 'llm' && provider.number === 1;
+      served.add({ ...provider, model: (isFirstLlm ? settings?.model : undefined) ?? provider.model });
       onIgnored(ignoredByAlternative(provider, settings));
     },
     log: (message, details) => deps.log(callId, message, details),

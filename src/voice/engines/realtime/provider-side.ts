@@ -101,6 +101,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     link,
     /** Ends the connection for good. */
     giveUp(why: string): void {
+      fail(why, { provider: 'openai' });
       link.close();
       onGone(why);
     },

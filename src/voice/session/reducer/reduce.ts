@@ -187,7 +187,8 @@ function onEventAfterStop(state: SessionState, event: SessionEvent): SessionStep
  */
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
   const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
-  if (state.setup.opening?.waitsForCaller === true && !state.introduction.heard) return [opened, []];
+  const isAsked = state.setup.takesOver === 'question';
+  if (state.setup.opening?.waitsForCaller === true && !state.introduction.heard && !isAsked) return [opened, []];
   if (providerStartsReplies(state)) return beginReply(opened, atMs);
   if (isClosing(opened)) return [opened, []];
   // If the caller is already speaking, reply to the caller instead of starting the conversation.

@@ -26,7 +26,9 @@ const TELLS =
 export function firstMessageOf(call: Pick<EngineCall, 'settings' | 'inputParameters' | 'disclosesAi' | 'language'>) {
   const message = fillParameters(call.settings?.firstMessage ?? '', call.inputParameters).trim();
   if (call.settings?.firstMessage === undefined || message === '') return undefined;
-  if (!call.disclosesAi || ABBREVIATIONS.test(message) || TELLS.test(message)) return message;
+  // The value of a parameter, such as the name of a company, does not tell who is speaking.
+  const own = call.settings.firstMessage.replaceAll(/\{\{[^{}]*\}\}/g, ' ');
+  if (!call.disclosesAi || ABBREVIATIONS.test(own) || TELLS.test(own)) return message;
   const disclosure = DISCLOSURES[call.language.toLowerCase().split('-')[0] ?? ''] ?? DISCLOSURES['en'];
   return `${disclosure} ${message}`;
 }
