@@ -56,11 +56,8 @@ export function createLoginSessionHandlers(
   }
 
   async function countSignUp(ctx: ApiContext): Promise<void> {
-    if (!config.signUp.verifiesEmail) return inTime(ctx, limits.countSignUp(ctx));
-    await inTime(
-      ctx,
-      mailRequests.countOfClient(ctx, () => limits.countSignUp(ctx)),
-    );
+    const count = () => limits.countSignUp(ctx);
+    await inTime(ctx, config.signUp.verifiesEmail ? mailRequests.countOfClient(ctx, count) : count());
   }
 
   return {
