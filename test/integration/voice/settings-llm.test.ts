@@ -4,7 +4,7 @@ import { createLlm } from '../../../src/voice/engines/pipeline/llm/llm-providers
 import { openFakeChat, type FakeChat } from './fakes/chat-completions';
 import { openFakeResponses, type FakeResponses } from './fakes/responses';
 
-const TOOLS = [{ name: 'look_up', description: 'Looks up.', parameters: { type: 'object' } }];
+const TOOLS = [{ name: 'look_up', description: 'Looks up.', parameters: { type: 'object', properties: {} } }];
 
 describe.each(['openai', 'openai-responses'] as const)(
   'an agent’s settings on the wire to LLM_PROVIDER=%s',
