@@ -72,6 +72,14 @@ describe('the record of a conversation', () => {
     expect(record.progress().ignoredSettings).toEqual(['keyterms', 'temperature']);
   });
 
+  it('names a provider once if a later stream begins with it', () => {
+    const provider = { stage: 'llm' as const, provider: 'openai', model: 'm', number: 1 };
+    const before = { ...earlier, served: [{ ...provider, fromMs: 300 }] };
+    const record = createConversationRecord({ template, offsetMs: 10_000, earlier: before });
+    record.setResult({ summary: '', outputParameters: {}, served: [{ ...provider, fromMs: 100 }] });
+    expect(record.progress().served).toEqual([{ ...provider, fromMs: 300 }]);
+  });
+
   it('keeps the providers of all streams, with times from the first one', () => {
     const provider = { stage: 'llm' as const, provider: 'openai', model: 'm', number: 1 };
     const record = createConversationRecord({
