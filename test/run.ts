@@ -56,12 +56,17 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function run({ projects, workers, priority }: Lane, report: string, args: readonly string[]): Promise<number> {
   const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...projects, `--maxWorkers=${workers}`];
-  const child = spawn(process.execPath, [...jest, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args], {
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-    // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Each run writes its
-    // results to a file.
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const sequencer = `--testSequencer=${require.resolve('./support/jest/long-files-first.cjs')}`;
+  const child = spawn(
+    process.execPath,
+    [...jest, sequencer, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args],
+    {
+      env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
+      // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Each run writes its
+      // results to a file.
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   if (child.pid !== undefined) setPriority(child.pid, priority);
   // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
