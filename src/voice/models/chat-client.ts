@@ -74,7 +74,7 @@ export function createChatClient(settings: ChatSettings) {
     let text: string;
     try {
       response = await parameters.send(request);
-      text = response.bodyUsed ? '' : await readText(response.body, MAX_RESPONSE_BYTES, tooLong);
+      text = await readText(response.body, MAX_RESPONSE_BYTES, tooLong);
     } catch (error) {
       if (signal.aborted || error instanceof ChatError) throw error;
       throw new ChatError('the connection to the model failed', true, response === undefined);

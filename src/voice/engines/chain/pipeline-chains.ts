@@ -88,6 +88,6 @@ export function settingsFor(
   settings: ConversationSettings,
 ): ConversationSettings {
   if (number === 1) return settings;
-  const { model: _model, temperature: _temperature, reasoningEffort: _effort, voiceId: _voice, ...rest } = settings;
-  return rest;
+  const dropped = new Set<string>(SETTINGS_OF_FIRST.realtime);
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !dropped.has(name)));
 }
