@@ -1,18 +1,16 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { createPorts } from '../../src/dev/processes/free-port.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../src/agents/tool-headers.js';
 import { startService, type Service } from '../support/http/harness.js';
+import { expectAccessiblePage } from '../support/portal-page.js';
 
 jest.setTimeout(180_000);
 
 const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   (path) => path !== '' && existsSync(path),
 );
-const SHOTS = process.env['PORTAL_SCREENSHOTS'];
 
 (BROWSER === undefined ? describe.skip : describe)('the secret headers of a tool in the portal', () => {
   const ports = createPorts(process.env);
@@ -38,17 +36,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
   });
   afterEach(() => expect(faults).toEqual([]));
 
-  /** Asserts that the page has no accessibility violation and no horizontal scrolling, on a phone and on a desktop. */
-  async function expectAccessible(name: string): Promise<void> {
-    for (const width of [375, 1280]) {
-      await page.setViewportSize({ width, height: 900 });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes[0]?.html}`)).toEqual([]);
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
-      expect({ name, width, overflow: Math.max(0, overflow) }).toEqual({ name, width, overflow: 0 });
-      if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}-${width}.png`), fullPage: true });
-    }
-  }
+  const expectAccessible = (name: string) => expectAccessiblePage(page, name);
 
   /** Returns the headers that the agent's tool sends. */
   async function sentBy(mode: 'live' | 'test'): Promise<Record<string, string>> {
