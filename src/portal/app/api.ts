@@ -12,6 +12,9 @@ interface RequestOptions {
   signal?: AbortSignal;
 }
 
+/** A log-in responds with 401 to a wrong password, and a log-out needs no new session. */
+const WITHOUT_SESSION = ['/portal/log-in', '/portal/log-out'];
+
 export type Api = ReturnType<typeof createApi>;
 
 /**
@@ -50,8 +53,7 @@ export function createApi(deps: {
 
   async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     let response = await send(method, path, options);
-    // A log-in responds with 401 to a wrong password.
-    if (response.status === 401 && path !== '/portal/log-in' && (await deps.renewSession())) {
+    if (response.status === 401 && !WITHOUT_SESSION.includes(path) && (await deps.renewSession())) {
       options.signal?.throwIfAborted();
       response = await send(method, path, options);
     }
