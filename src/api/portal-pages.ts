@@ -10,9 +10,14 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
-const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css))$/;
+const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css|svg))$/;
 const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
-const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.html': 'text/html',
+};
 
 /**
  * Serves the developer portal's built files. Every path under /portal returns the same page, whose script decides what

@@ -17,6 +17,9 @@ async function bundlePortal(root: string): Promise<void> {
     outdir: join(out, 'assets'),
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    publicPath: '/portal/assets',
+    loader: { '.svg': 'file' },
     bundle: true,
     splitting: true,
     minify: true,
@@ -30,11 +33,15 @@ async function bundlePortal(root: string): Promise<void> {
   });
   const entry = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
   if (entry === undefined) throw new Error('esbuild produced no script for src/portal/app/main.tsx.');
+  const icon = Object.keys(result.metafile.outputs).find((name) => /\/logo-\w+\.svg$/.test(name));
+  if (icon === undefined) throw new Error('esbuild produced no file for src/portal/app/shell/logo.svg.');
   const css = await readFile(join(app, 'styles/portal.css'), 'utf8');
   const style = `portal-${createHash('sha256').update(css).digest('hex').slice(0, 8)}.css`;
   await writeFile(join(out, 'assets', style), css);
   const page = await readFile(join(app, 'index.html'), 'utf8');
-  await writeFile(join(out, 'index.html'), page.replace('{{script}}', basename(entry[0])).replace('{{style}}', style));
+  const names = { script: basename(entry[0]), style, icon: basename(icon) };
+  const filled = page.replace(/{{(script|style|icon)}}/g, (_, name: keyof typeof names) => names[name]);
+  await writeFile(join(out, 'index.html'), filled);
 }
 
 if (require.main === module) {

@@ -170,7 +170,11 @@ export const Call = z
       .optional()
       .describe('The carrier’s identifier of the call. Absent until the carrier has the call.'),
     workflow_id: z.string().describe('Identifier of the call’s workflow in Temporal, for operators.'),
-    timeline: z.array(TimelineEvent).describe('Events in order of time. Contains only the last 20 webhook attempts.'),
+    timeline: z
+      .array(TimelineEvent)
+      .describe(
+        'Events in causal order. The carrier reports whole seconds, so its events are ordered by when they arrived. Contains only the last 20 webhook attempts.',
+      ),
     cost_windows: z.array(CostWindow).describe('Holds placed for the call, in order of their windows.'),
     webhook_attempts: z
       .array(WebhookAttempt)

@@ -108,8 +108,18 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     signUp: signUpSettings(values),
     /** Absent: the service sends no e-mail. */
     mail: mailSettings(values),
-    payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
+    payments: paymentSettings(values),
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
+  };
+}
+
+function paymentSettings(values: Environment) {
+  return {
+    webhookSecret: values.PAYMENT_WEBHOOK_SECRET,
+    /** Page on which customers add money; absent: there is none. */
+    url: values.PAYMENT_URL,
+    /** Web page or mailto address of the operator; absent: none is published. */
+    contactUrl: values.OPERATOR_CONTACT_URL,
   };
 }
 
