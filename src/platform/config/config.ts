@@ -78,6 +78,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       hosts: acceptedHosts(values),
     },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
+    /** Origins of other sites whose pages may open the sockets of calls in the browser. */
+    webCallOrigins: itemsOf(values.WEB_CALL_ORIGINS),
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */

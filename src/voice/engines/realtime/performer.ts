@@ -60,8 +60,9 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
       if (!command.complete) responses.cancel(command.itemId);
       speech.close(command);
     },
-    add_to_history({ from, text, digits }) {
-      if (from === 'caller') return;
+    add_to_history({ from, text, digits, isTyped }) {
+      // The provider has heard what the caller said.
+      if (from === 'caller') return isTyped && void link.send(textItem('user', text));
       const pressed = digits && `[The other person pressed these keys on the phone: ${spacedDigits(digits)}]`;
       link.send(pressed === undefined ? textItem('system', text) : textItem('user', pressed));
     },
