@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { eventually } from '../../support/http/harness.js';
@@ -8,10 +11,21 @@ import { startWebStack, type WebStack } from './web-stack';
 jest.setTimeout(180_000);
 
 let stack: WebStack;
+let delivered = 0;
+const receiver = createServer((request, response) => {
+  delivered += 1;
+  request.resume();
+  response.end();
+});
 beforeAll(async () => {
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
   stack = await startWebStack({ worker: false });
 }, 120_000);
-afterAll(() => stack.close());
+afterAll(async () => {
+  await stack.close();
+  receiver.closeAllConnections();
+  receiver.close();
+});
 
 describe('a call in the browser whose media process and worker are killed', () => {
   it('continues in the same tab, and is billed and delivered once', async () => {
@@ -24,7 +38,10 @@ describe('a call in the browser whose media process and worker are killed', () =
     const customer = await service.customer();
     const { account, liveKey } = customer;
     const call = await eventually(async () => {
-      const response = await stack.request(liveKey, { instruction: 'I am calling about your table. Say goodbye.' });
+      const response = await stack.request(liveKey, {
+        instruction: 'I am calling about your table. Say goodbye.',
+        webhook_url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+      });
       return response.status === 200 && (response.json as { call_id: string; url: string; token: string });
     });
     const callId = call.call_id;
@@ -56,7 +73,9 @@ describe('a call in the browser whose media process and worker are killed', () =
     expect(ended.durationSeconds).toBe(Math.ceil((leg.endedAt!.getTime() - leg.startedAt!.getTime()) / 1_000));
     const balance = await createLedger(service.database).balance(ledgerAccountId(account._id, 'live'));
     expect(balance).toMatchObject({ availableMicros: 10_000_000 - ended.costMicros!, heldMicros: 0 });
+    await eventually(async () => delivered > 0);
     own.stop.abort();
     await own.worker;
+    expect(delivered).toBe(1);
   });
 });
