@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stack.close());
 
-const REFUSED = { reason: 'refused', code: 1008 };
+const REJECTED = { reason: 'rejected', code: 1008 };
 
 describe('the token of a call in the browser', () => {
   it('admits one socket only, also when two come at once', async () => {
@@ -23,9 +23,9 @@ describe('the token of a call in the browser', () => {
     const outcomes = await Promise.all(
       lines.map((line) => Promise.race([line.ready().then(() => 'ready'), line.closed()])),
     );
-    expect(outcomes).toEqual(expect.arrayContaining(['ready', REFUSED]));
+    expect(outcomes).toEqual(expect.arrayContaining(['ready', REJECTED]));
     const third = await openBrowserLine(call);
-    expect(await third.closed()).toEqual(REFUSED);
+    expect(await third.closed()).toEqual(REJECTED);
     for (const line of lines) line.closeTab();
   });
 
@@ -35,7 +35,7 @@ describe('the token of a call in the browser', () => {
     const second = await stack.reopen(call, token);
     await second.ready();
     const third = await stack.reopen(call, token);
-    expect(await third.closed()).toEqual(REFUSED);
+    expect(await third.closed()).toEqual(REJECTED);
     second.closeTab();
   });
 
@@ -47,7 +47,7 @@ describe('the token of a call in the browser', () => {
       stack.create(customer.testKey),
     ]);
     for (const { token } of [foreign, test]) {
-      expect(await (await openBrowserLine({ url: own.url, token })).closed()).toEqual(REFUSED);
+      expect(await (await openBrowserLine({ url: own.url, token })).closed()).toEqual(REJECTED);
     }
   });
 
@@ -57,19 +57,19 @@ describe('the token of a call in the browser', () => {
     const forged = Buffer.from(call.token, 'base64url');
     forged[31] = (forged[31] ?? 0) ^ 1;
     expect(await (await openBrowserLine({ url: call.url, token: forged.toString('base64url') })).closed()).toEqual(
-      REFUSED,
+      REJECTED,
     );
     expect(find).not.toHaveBeenCalledWith(legIdOf(call.callId));
     find.mockRestore();
   });
 
-  it('is not looked up again when it was refused', async () => {
+  it('is not looked up again when it was rejected', async () => {
     const call = await stack.create(customer.liveKey);
     const line = await openBrowserLine(call);
     await line.ready();
-    expect(await (await openBrowserLine(call)).closed()).toEqual(REFUSED);
+    expect(await (await openBrowserLine(call)).closed()).toEqual(REJECTED);
     const find = jest.spyOn(stack.service.database.webLegs, 'findById');
-    expect(await (await openBrowserLine(call)).closed()).toEqual(REFUSED);
+    expect(await (await openBrowserLine(call)).closed()).toEqual(REJECTED);
     expect(find).not.toHaveBeenCalledWith(legIdOf(call.callId));
     find.mockRestore();
     line.closeTab();
@@ -80,8 +80,8 @@ describe('the token of a call in the browser', () => {
     const silent = await openBrowserLine({ url: call.url });
     const hasty = await openBrowserLine({ url: call.url });
     hasty.say({ event: 'digits', digits: '1' });
-    expect(await hasty.closed()).toEqual(REFUSED);
-    expect(await silent.closed()).toEqual(REFUSED);
+    expect(await hasty.closed()).toEqual(REJECTED);
+    expect(await silent.closed()).toEqual(REJECTED);
   });
 });
 
@@ -96,7 +96,7 @@ describe('the socket of a call in the browser', () => {
   ])('is closed after %s', async (_what, text, code) => {
     const { line } = await stack.talk(customer.testKey);
     line.sayRaw(text);
-    expect(await line.closed()).toEqual({ reason: 'refused', code });
+    expect(await line.closed()).toEqual({ reason: 'rejected', code });
   });
 
   it('opens for pages of this service, of configured origins, and for clients without one', async () => {

@@ -78,8 +78,6 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       hosts: acceptedHosts(values),
     },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
-    /** Origins of other sites whose pages may open the sockets of calls in the browser. */
-    webCallOrigins: itemsOf(values.WEB_CALL_ORIGINS),
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
@@ -160,6 +158,8 @@ function callSettings(values: Environment) {
     /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),
+    /** Origins of other sites whose pages may open the sockets of calls in the browser. */
+    webOrigins: itemsOf(values.WEB_CALL_ORIGINS),
   };
 }
 

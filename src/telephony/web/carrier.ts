@@ -32,7 +32,7 @@ export function createWebCarrier({ legs, mode }: { legs: WebLegs; mode: Mode }):
 
     async hangUp(legId) {
       const leg = await read(legId);
-      if (leg !== undefined) await legs.end(leg, { at: await legs.now(), cause: 'service' });
+      if (leg !== undefined) await legs.end(legId, { at: await legs.now(), cause: 'service' });
     },
 
     async limitTo(legId, seconds) {

@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Why the server closes a socket, as its last message says. */
-export type LegEndWord = 'call_ended' | 'reconnect' | 'replaced' | 'refused' | 'failed';
+export type LegEndWord = 'call_ended' | 'reconnect' | 'replaced' | 'rejected' | 'failed';
 
 /**
  * Creates the codec for one socket of a browser. All messages are JSON in text frames.
@@ -89,7 +89,7 @@ function endWordOf(code: number, reason: string): LegEndWord {
   if (reason === SUPERSEDED) return 'replaced';
   if (code === 1000) return 'call_ended';
   if (code === 1001 || code === 1012 || code === 1013) return 'reconnect';
-  return code === 1011 ? 'failed' : 'refused';
+  return code === 1011 ? 'failed' : 'rejected';
 }
 
 function messageOf(data: Buffer, isBinary: boolean): Fields {

@@ -7,6 +7,12 @@ export const FIRST_TOKEN_MS = 60_000;
 /** A leg without a heartbeat for this long has ended at its last one. Until then the browser can reconnect. */
 export const LOST_AFTER_MS = 30_000;
 
+/**
+ * How much later than its limit a leg is ended, at the limit. The workflow ends the call at the limit and knows why, so it
+ * goes first.
+ */
+const LIMIT_GRACE_MS = 2_000;
+
 const LEG_ID = /^web_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** Returns the id of a call's leg, which takes the place of a carrier's call id. */
@@ -15,7 +21,7 @@ export function legIdOf(callId: string): string {
   return callId.replace('call_', 'web_');
 }
 
-export function callIdOf(legId: string): string {
+export function callIdOfLeg(legId: string): string {
   return legId.replace('web_', 'call_');
 }
 
@@ -39,7 +45,7 @@ export function endOfLeg(leg: WebLegDocument, now: number): LegEnd | undefined {
   const limitAt = limitOfLeg(leg);
   const seenAt = leg.seenAt.getTime();
   if (now - seenAt > LOST_AFTER_MS && seenAt < limitAt) return { at: seenAt, cause: 'lost' };
-  return now >= limitAt ? { at: limitAt, cause: 'limit' } : undefined;
+  return now >= limitAt + LIMIT_GRACE_MS ? { at: limitAt, cause: 'limit' } : undefined;
 }
 
 /** The time at which a started leg ends at the latest, in ms since the epoch. */

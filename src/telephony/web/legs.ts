@@ -1,12 +1,14 @@
 import type { Mode } from '../../kernel/ids.js';
 import { carrierTimeLimit } from '../../kernel/hold-windows.js';
-import { createServerClock } from '../../platform/mongo/server-clock.js';
+import { createServerClock, type ServerClock } from '../../platform/mongo/server-clock.js';
 import type { TelephonyDatabase } from '../database.js';
 import { endOfLeg, FIRST_TOKEN_MS, legIdOf, limitOfLeg, LOST_AFTER_MS, type LegEnd } from './leg.js';
 import type { WebLegDocument } from './leg-model.js';
 
 /** Maximum legs that one sweep looks at. */
 const MAX_SWEPT = 200;
+const END_ATTEMPTS = 3;
+const UNENDED = { endedAt: null };
 
 export type WebLegs = ReturnType<typeof createWebLegs>;
 
@@ -20,7 +22,6 @@ interface LegSocket {
 export function createWebLegs(database: TelephonyDatabase) {
   const legs = database.webLegs;
   const clock = createServerClock(database);
-  const unended = { endedAt: null };
 
   const find = (legId: string) => legs.findById(legId).lean<WebLegDocument>().exec();
 
@@ -29,16 +30,24 @@ export function createWebLegs(database: TelephonyDatabase) {
    * @param only end it only if it still has this socket, or if its last heartbeat was then
    */
   async function end(
-    leg: WebLegDocument,
+    legId: string,
     { at, cause }: LegEnd,
     only: { socketId?: string; seenAt?: Date } = {},
   ): Promise<WebLegDocument | null> {
-    const endedAt = new Date(Math.min(at, limitOfLeg(leg)));
-    await legs.updateOne(
-      { _id: leg._id, ...unended, ...only },
-      { $set: { endedAt, endCause: cause }, $unset: { tokenHash: '', previousTokenHash: '' } },
-    );
-    return find(leg._id);
+    for (let attempt = 1; attempt <= END_ATTEMPTS; attempt++) {
+      const leg = await find(legId);
+      if (leg === null || leg.endedAt !== undefined) return leg;
+      if (cause === 'limit' && at < limitOfLeg(leg)) return leg;
+      // The workflow may raise the limit at the same moment.
+      const { limitSeconds } = leg;
+      const endedAt = new Date(Math.min(at, limitOfLeg(leg)));
+      const ended = await legs.updateOne(
+        { _id: legId, ...UNENDED, limitSeconds, ...only },
+        { $set: { endedAt, endCause: cause }, $unset: { tokenHash: '', previousTokenHash: '' } },
+      );
+      if (ended.matchedCount === 1) break;
+    }
+    return find(legId);
   }
 
   return {
@@ -77,6 +86,43 @@ export function createWebLegs(database: TelephonyDatabase) {
         .exec();
     },
 
+    ...createLegSockets(legs, clock),
+
+    end,
+
+    /** Stores the end that follows from the leg's times, if any. Returns the stored leg. */
+    async settle(leg: WebLegDocument): Promise<WebLegDocument> {
+      const due = endOfLeg(leg, await clock());
+      if (due === undefined || leg.endedAt !== undefined) return leg;
+      return (await end(leg._id, due, { seenAt: leg.seenAt })) ?? leg;
+    },
+
+    /** Changes the time limit of a leg that has not ended. */
+    async limit(legId: string, limitSeconds: number): Promise<void> {
+      await legs.updateOne({ _id: legId, ...UNENDED }, { $set: { limitSeconds } });
+    },
+
+    /** Returns legs whose end is not known to their workflow yet: ended ones, and those that may have ended. */
+    async unreported(): Promise<WebLegDocument[]> {
+      const silentSince = new Date((await clock()) - LOST_AFTER_MS);
+      return legs
+        .find({ open: true, $or: [{ endedAt: { $ne: null } }, { seenAt: { $lt: silentSince } }] })
+        .sort({ seenAt: 1 })
+        .limit(MAX_SWEPT)
+        .lean<WebLegDocument[]>()
+        .exec();
+    },
+
+    /** Call this when the workflow knows the end. */
+    async markReported(legId: string): Promise<void> {
+      await legs.updateOne({ _id: legId, endedAt: { $ne: null } }, { $set: { open: false } });
+    },
+  };
+}
+
+/** Changes of legs by their sockets. */
+function createLegSockets(legs: TelephonyDatabase['webLegs'], clock: ServerClock) {
+  return {
     /**
      * Admits a socket: uses up its token, and makes the leg belong to this socket.
      * @param p.leg the leg as it was read
@@ -98,7 +144,7 @@ export function createWebLegs(database: TelephonyDatabase) {
         : { streamNumber: leg.streamNumber, seenAt: { $gte: new Date(now.getTime() - LOST_AFTER_MS) } };
       return legs
         .findOneAndUpdate(
-          { _id: leg._id, ...unended, ...standing, $or: [{ tokenHash }, { previousTokenHash: tokenHash }] },
+          { _id: leg._id, ...UNENDED, ...standing, $or: [{ tokenHash }, { previousTokenHash: tokenHash }] },
           {
             $set: {
               tokenHash: nextTokenHash,
@@ -118,7 +164,7 @@ export function createWebLegs(database: TelephonyDatabase) {
     /** Stores a new token. The one before stays valid until the next rotation. @returns false if the socket is replaced */
     async rotate({ legId, socketId }: LegSocket, tokenHash: string, previousTokenHash: string): Promise<boolean> {
       const rotated = await legs.updateOne(
-        { _id: legId, socketId, ...unended },
+        { _id: legId, socketId, ...UNENDED },
         { $set: { tokenHash, previousTokenHash } },
       );
       return rotated.matchedCount === 1;
@@ -131,40 +177,10 @@ export function createWebLegs(database: TelephonyDatabase) {
         {
           _id: { $in: sockets.map(({ legId }) => legId) },
           socketId: { $in: sockets.map(({ socketId }) => socketId) },
-          ...unended,
+          ...UNENDED,
         },
         { $set: { seenAt } },
       );
-    },
-
-    end,
-
-    /** Stores the end that follows from the leg's times, if any. Returns the stored leg. */
-    async settle(leg: WebLegDocument): Promise<WebLegDocument> {
-      const due = endOfLeg(leg, await clock());
-      if (due === undefined || leg.endedAt !== undefined) return leg;
-      return (await end(leg, due, { seenAt: leg.seenAt })) ?? leg;
-    },
-
-    /** Changes the time limit of a leg that has not ended. */
-    async limit(legId: string, limitSeconds: number): Promise<void> {
-      await legs.updateOne({ _id: legId, ...unended }, { $set: { limitSeconds } });
-    },
-
-    /** Returns legs whose end is not known to their workflow yet: ended ones, and those that may have ended. */
-    async unreported(): Promise<WebLegDocument[]> {
-      const silentSince = new Date((await clock()) - LOST_AFTER_MS);
-      return legs
-        .find({ open: true, $or: [{ endedAt: { $ne: null } }, { seenAt: { $lt: silentSince } }] })
-        .sort({ seenAt: 1 })
-        .limit(MAX_SWEPT)
-        .lean<WebLegDocument[]>()
-        .exec();
-    },
-
-    /** Call this when the workflow knows the end. */
-    async markReported(legId: string): Promise<void> {
-      await legs.updateOne({ _id: legId, endedAt: { $ne: null } }, { $set: { open: false } });
     },
   };
 }

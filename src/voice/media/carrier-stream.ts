@@ -91,7 +91,8 @@ export function openCarrierStream(
       return;
     }
     if (state === 'connecting') readBeforeStart(message);
-    else readLive(message);
+    else if (message.event === 'stop') end('stopped');
+    else handle(message, handlers);
   }
 
   function readBeforeStart(message: MediaEvent): void {
@@ -101,25 +102,6 @@ export function openCarrierStream(
     state = 'live';
     const rejection = handlers.onStart(message);
     if (rejection !== undefined) throw new ProtocolViolation(1008, rejection);
-  }
-
-  function readLive(message: MediaEvent): void {
-    switch (message.event) {
-      case 'media':
-        return handlers.onAudio(message.mulaw, message.timestampMs);
-      case 'dtmf':
-        return handlers.onDtmf(message.digit);
-      case 'mark':
-        return handlers.onMark(message.name);
-      case 'text':
-        return handlers.onText(message.text);
-      case 'stop':
-        return end('stopped');
-      case 'unknown':
-        return undefined;
-      default:
-        throw new ProtocolViolation(1008, `${message.event} in a running stream`);
-    }
   }
 
   function send(message: string | Uint8Array): void {
@@ -180,4 +162,22 @@ export function openCarrierStream(
       if (isNew) handlers.onClose?.(code);
     },
   };
+}
+
+/** Passes an event of a running stream to its handler. */
+function handle(message: MediaEvent, handlers: CarrierStreamHandlers): void {
+  switch (message.event) {
+    case 'media':
+      return handlers.onAudio(message.mulaw, message.timestampMs);
+    case 'dtmf':
+      return handlers.onDtmf(message.digit);
+    case 'mark':
+      return handlers.onMark(message.name);
+    case 'text':
+      return handlers.onText(message.text);
+    case 'unknown':
+      return undefined;
+    default:
+      throw new ProtocolViolation(1008, `${message.event} in a running stream`);
+  }
 }

@@ -144,11 +144,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   return {
     hear: (mulaw, timestampMs) => callerTrack.hear(mulaw, timestampMs),
     onDtmf: (digit) => runEngine(() => engine.onDtmf(digit)),
-    onText(text) {
-      if (engine.onText === undefined)
-        logger.warn({ callId, engine: engine.name }, 'typed words ignored by the engine');
-      else runEngine(() => engine.onText?.(text));
-    },
+    onText: (text) => runEngine(() => engine.onText?.(text)),
     onMark(name) {
       if (!ended) playback.onMark(name);
     },

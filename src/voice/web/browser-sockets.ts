@@ -33,8 +33,8 @@ const BROWSER_PATH = '/web';
 const START_MS = 2_000;
 /** Time limit for the decision about a call that lost its socket. */
 const DECIDE_MS = 12_000;
-/** Maximum refused tokens that a process remembers. */
-const MAX_REFUSALS = 10_000;
+/** Maximum rejected tokens that a process stores. */
+const MAX_REJECTIONS = 10_000;
 /** Close codes by which a browser ends the call: 1001 when its page closes. */
 const PAGE_CLOSED = [1001];
 
@@ -47,17 +47,17 @@ interface Admitted {
 }
 
 /** Why a socket is not admitted. */
-interface Refusal {
+interface Rejection {
   word: LegEndWord;
   code: number;
 }
 
-const UNAUTHORIZED: Refusal = { word: 'refused', code: 1008 };
-const OVER: Refusal = { word: 'call_ended', code: 1000 };
-const BUSY: Refusal = { word: 'reconnect', code: 1013 };
+const UNAUTHORIZED: Rejection = { word: 'rejected', code: 1008 };
+const OVER: Rejection = { word: 'call_ended', code: 1000 };
+const BUSY: Rejection = { word: 'reconnect', code: 1013 };
 
 export interface BrowserSocketDeps {
-  config: Pick<Config, 'publicBaseUrl' | 'production' | 'apiKeyPepper' | 'webCallOrigins'>;
+  config: Pick<Config, 'publicBaseUrl' | 'production' | 'apiKeyPepper' | 'calls'>;
   database: VoiceDatabase;
   web: Pick<CarrierEventHandlers, 'handleStatus'> & Pick<CallInstructions, 'continueAfterStream'>;
   sockets: WebSocketServer;
@@ -89,12 +89,12 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
 
   async function begin(socket: WebSocket, raw: Duplex, callId: string, first: Buffer, isBinary: boolean) {
     const token = parseStart(first, isBinary);
-    if (!tokens.isGenuine(callId, token)) return refuse(socket, UNAUTHORIZED);
-    if (!slots.acquire(raw)) return refuse(socket, BUSY);
+    if (!tokens.isGenuine(callId, token)) return reject(socket, UNAUTHORIZED);
+    if (!slots.acquire(raw)) return reject(socket, BUSY);
     const admitted = await tokensUsed.admitOnce(hashOfToken(token), () =>
       admit(callId, token, (owner) => slots.assign(raw, owner)),
     );
-    if ('word' in admitted) return refuse(socket, admitted);
+    if ('word' in admitted) return reject(socket, admitted);
     const { leg, socketId, admission } = admitted;
     if (leg.streamNumber === 0) void watch.reportStart(leg);
     // The browser has gone meanwhile. The leg ends when its time to reconnect is over.
@@ -109,7 +109,7 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
         watch.remove(socketId);
         const isOver = 'code' in how ? how.code === 1000 || how.code === 1011 : how.end !== 'dropped';
         const isCallers = 'end' in how && how.end !== 'misused';
-        if (isOver) void watch.end(leg, socketId, isCallers ? 'caller' : 'service');
+        if (isOver) void watch.end({ legId, socketId }, isCallers ? 'caller' : 'service');
       },
     });
     let current = admitted.token;
@@ -130,8 +130,8 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
 
   /** Waits for the first message. Until the socket is admitted, a second one closes it. */
   function receive(socket: WebSocket, raw: Duplex, callId: string): void {
-    const timer = setTimeout(() => refuse(socket, UNAUTHORIZED), START_MS);
-    const tooMany = () => refuse(socket, UNAUTHORIZED);
+    const timer = setTimeout(() => reject(socket, UNAUTHORIZED), START_MS);
+    const tooMany = () => reject(socket, UNAUTHORIZED);
     const onError = () => socket.terminate();
     socket.on('error', onError);
     socket.once('close', () => clearTimeout(timer));
@@ -140,9 +140,9 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
       socket.on('message', tooMany);
       begin(socket, raw, callId, data as Buffer, isBinary)
         .catch((error: unknown) => {
-          if (error instanceof ProtocolViolation) return refuse(socket, { word: 'refused', code: error.closeCode });
+          if (error instanceof ProtocolViolation) return reject(socket, { word: 'rejected', code: error.closeCode });
           logger.error({ callId, err: error }, 'browser’s socket not admitted');
-          return refuse(socket, BUSY);
+          return reject(socket, BUSY);
         })
         .finally(() => socket.off('message', tooMany));
     });
@@ -158,7 +158,7 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
   };
 }
 
-function refuse(socket: WebSocket, { word, code }: Refusal): undefined {
+function reject(socket: WebSocket, { word, code }: Rejection): undefined {
   if (socket.readyState !== socket.OPEN) return undefined;
   socket.send(encodeEnded(word));
   socket.close(code);
@@ -166,23 +166,23 @@ function refuse(socket: WebSocket, { word, code }: Refusal): undefined {
 }
 
 /**
- * Remembers tokens that this process has refused or is admitting, so that repeats cost no database read. A refused token
+ * Stores tokens that this process has rejected or is admitting, so that repeats cost no database read. A rejected token
  * never becomes valid.
  */
 function createUsedTokens() {
-  const refusals = new Map<string, Refusal>();
+  const rejections = new Map<string, Rejection>();
   const pending = new Set<string>();
   return {
-    async admitOnce(tokenHash: string, admit: () => Promise<Admitted | Refusal>): Promise<Admitted | Refusal> {
-      const known = refusals.get(tokenHash) ?? (pending.has(tokenHash) ? UNAUTHORIZED : undefined);
+    async admitOnce(tokenHash: string, admit: () => Promise<Admitted | Rejection>): Promise<Admitted | Rejection> {
+      const known = rejections.get(tokenHash) ?? (pending.has(tokenHash) ? UNAUTHORIZED : undefined);
       if (known !== undefined) return known;
       pending.add(tokenHash);
       try {
         const result = await admit();
         if ('word' in result && result !== BUSY) {
-          refusals.set(tokenHash, result);
-          const [oldest] = refusals.keys();
-          if (refusals.size > MAX_REFUSALS && oldest !== undefined) refusals.delete(oldest);
+          rejections.set(tokenHash, result);
+          const [oldest] = rejections.keys();
+          if (rejections.size > MAX_REJECTIONS && oldest !== undefined) rejections.delete(oldest);
         }
         return result;
       } finally {
@@ -214,7 +214,7 @@ function createLegAdmission(
     callId: string,
     token: string,
     assign: (owner: StreamOwner) => boolean,
-  ): Promise<Admitted | Refusal> {
+  ): Promise<Admitted | Rejection> {
     const found = await legs.find(legIdOf(callId));
     const tokenHash = hashOfToken(token);
     if (found === null) return UNAUTHORIZED;
@@ -223,7 +223,7 @@ function createLegAdmission(
     if (![leg.tokenHash, leg.previousTokenHash].includes(tokenHash)) return UNAUTHORIZED;
     const streamNumber = leg.startedAt === undefined ? 0 : await nextStream(callId, leg);
     if (streamNumber === undefined) {
-      await legs.end(leg, { at: await legs.now(), cause: 'service' });
+      await legs.end(leg._id, { at: await legs.now(), cause: 'service' });
       return OVER;
     }
     const carrierOf = (mode: WebLegDocument['mode']) =>

@@ -2,7 +2,7 @@ import type { CarrierEventHandlers, StatusReport } from '../../telephony/callbac
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { SUPERSEDED } from '../../telephony/media.js';
 import { createWebCarrier } from '../../telephony/web/carrier.js';
-import { callIdOf, endOfLeg, secondsOfLeg } from '../../telephony/web/leg.js';
+import { callIdOfLeg, endOfLeg, secondsOfLeg } from '../../telephony/web/leg.js';
 import type { WebLegDocument } from '../../telephony/web/leg-model.js';
 import type { WebLegs } from '../../telephony/web/legs.js';
 
@@ -46,7 +46,7 @@ export function watchLegs(deps: {
 
   async function report(leg: WebLegDocument, status: StatusReport): Promise<void> {
     const carrier = createWebCarrier({ legs, mode: leg.mode });
-    await events.handleStatus(callIdOf(leg._id), { mode: leg.mode, carrier, carrierSid: leg._id }, status);
+    await events.handleStatus(callIdOfLeg(leg._id), { mode: leg.mode, carrier, carrierSid: leg._id }, status);
   }
 
   /** Tells the workflow how the leg ended. If that fails, a later sweep does it. */
@@ -68,8 +68,8 @@ export function watchLegs(deps: {
       if (leg.socketId !== each.socketId) each.leave(SUPERSEDED);
       // A missing heartbeat of this process's own socket only means that the database was unavailable.
       else if (end !== undefined && end.cause !== 'lost') {
-        if (leg.endedAt === undefined) await legs.end(leg, end);
-        each.end();
+        const ended = leg.endedAt === undefined ? await legs.end(leg._id, end) : leg;
+        if (ended?.endedAt !== undefined) each.end();
       }
     }
   }
@@ -133,12 +133,12 @@ export function watchLegs(deps: {
     },
 
     /** Ends the leg of a socket, unless another socket has taken it over, and reports the end. Never throws. */
-    async end(leg: WebLegDocument, socketId: string, cause: 'caller' | 'service'): Promise<void> {
+    async end({ legId, socketId }: Pick<WatchedLeg, 'legId' | 'socketId'>, cause: 'caller' | 'service'): Promise<void> {
       try {
-        const ended = await legs.end(leg, { at: await legs.now(), cause }, { socketId });
+        const ended = await legs.end(legId, { at: await legs.now(), cause }, { socketId });
         if (ended !== null) await reportEnd(ended);
       } catch (error) {
-        logger.warn({ legId: leg._id, err: error }, 'end of a browser’s leg not reported');
+        logger.warn({ legId, err: error }, 'end of a browser’s leg not reported');
       }
     },
 

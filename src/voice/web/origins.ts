@@ -6,11 +6,11 @@ import type { Config } from '../../platform/config/config.js';
  */
 export function isAllowedOrigin(
   origin: string | undefined,
-  { publicBaseUrl, production, webCallOrigins }: Pick<Config, 'publicBaseUrl' | 'production' | 'webCallOrigins'>,
+  { publicBaseUrl, production, calls }: Pick<Config, 'publicBaseUrl' | 'production' | 'calls'>,
 ): boolean {
   if (origin === undefined) return true;
   const own = new URL(publicBaseUrl);
-  if (origin === own.origin || webCallOrigins.includes(origin)) return true;
+  if (origin === own.origin || calls.webOrigins.includes(origin)) return true;
   // A developer may open the portal at another name of the same machine.
   return !production && isLoopback(own.hostname) && ['localhost', '127.0.0.1'].some((name) => origin === at(own, name));
 }

@@ -1,6 +1,8 @@
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
+import { legIdOf } from '../../../src/telephony/web/leg.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { eventually, type Customer } from '../../support/http/harness.js';
+import { createBrowser } from '../../support/http/portal-support';
 import { openBrowserLine } from './browser-line';
 import { startWebStack, type WebStack } from './web-stack';
 
@@ -52,6 +54,17 @@ describe('a call in the browser', () => {
     expect(await stack.ended(call.callId)).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup' });
   });
 
+  it('is billed to its end, also after its limit was raised', async () => {
+    const call = await stack.talk(customer.liveKey);
+    await stack.say(call.callId, call.line);
+    await stack.service.database.webLegs.updateOne({ _id: legIdOf(call.callId) }, { $set: { limitSeconds: 600 } });
+    await stack.age(call.callId, ['startedAt'], 70_000);
+    call.line.closeTab();
+    await stack.ended(call.callId);
+    const { startedAt, endedAt } = await stack.leg(call.callId);
+    expect(endedAt!.getTime() - startedAt!.getTime()).toBeGreaterThan(70_000);
+  });
+
   it('ends when the browser says stop', async () => {
     const call = await stack.talk(customer.liveKey);
     await stack.say(call.callId, call.line);
@@ -87,7 +100,7 @@ describe('a call in the browser', () => {
     expect(ended).toMatchObject({ status: 'CANCELLED', endReason: 'caller_hangup', costMicros: 0 });
     expect(await balanceOf(customer)).toEqual({ ...(await balanceOf(customer)), availableMicros, heldMicros: 0 });
     const late = await openBrowserLine(call);
-    expect(await late.closed()).toEqual({ reason: 'refused', code: 1008 });
+    expect(await late.closed()).toEqual({ reason: 'rejected', code: 1008 });
   });
 
   it('has the abilities of its agent, except that it cannot be transferred', async () => {
@@ -98,7 +111,24 @@ describe('a call in the browser', () => {
     line.closeTab();
   });
 
-  it('renews the token for the next socket', async () => {
+  it('of a member has the name of the member, until the call is erased', async () => {
+    const browser = createBrowser(stack.service);
+    await browser.signUp();
+    const { status, json } = await browser.post('/web_calls?mode=test', { instruction: 'Ask for the day.' });
+    expect(status).toBe(200);
+    const callId = String(json['call_id']);
+    const line = await openBrowserLine({ url: String(json['url']), token: String(json['token']) });
+    await line.ready();
+    line.closeTab();
+    await stack.ended(callId);
+    const read = () => browser.get(`/calls/${callId}?mode=test`);
+    expect((await read()).json).toMatchObject({ from_phone_number: 'web:Ada', mode: 'test' });
+    await browser.post(`/calls/${callId}/erase?mode=test`);
+    expect((await read()).json).toMatchObject({ from_phone_number: '', to_phone_number: '' });
+    expect(JSON.stringify(await stack.leg(callId))).not.toContain('Ada');
+  });
+
+  it('sends a new token with the first message', async () => {
     const call = await stack.create(customer.liveKey);
     const line = await openBrowserLine(call);
     const { reconnect_token: token } = await line.ready();

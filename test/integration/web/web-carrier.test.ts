@@ -130,7 +130,7 @@ describe('the carrier of calls in the browser', () => {
     await age(legId, 61_000, ['startedAt']);
     await carrier.limitTo(legId, 100);
     expect(await carrier.fetch(legId)).toMatchObject({ status: 'in-progress' });
-    await age(legId, 40_000, ['startedAt']);
+    await age(legId, 42_000, ['startedAt']);
     expect(await carrier.fetch(legId)).toMatchObject({ status: 'completed', durationSeconds: 100 });
   });
 

@@ -61,8 +61,11 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
       speech.close(command);
     },
     add_to_history({ from, text, digits, isTyped }) {
-      // The provider has heard what the caller said.
-      if (from === 'caller') return isTyped && void link.send(textItem('user', text));
+      if (from === 'caller') {
+        // The provider has heard what the caller said.
+        if (isTyped) link.send(textItem('user', text));
+        return;
+      }
       const pressed = digits && `[The other person pressed these keys on the phone: ${spacedDigits(digits)}]`;
       link.send(pressed === undefined ? textItem('system', text) : textItem('user', pressed));
     },
