@@ -121,6 +121,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     ...deps,
     sockets,
     streams,
+    isClosing: () => closing,
     admitCall: createCallAdmission({ database, calls }),
     slots: { acquire: acquireSlot, assign: (socket, owner) => slots.assign(socket, owner) },
     ...(timings.legsEveryMs === undefined ? {} : { everyMs: timings.legsEveryMs }),

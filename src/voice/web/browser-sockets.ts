@@ -64,6 +64,8 @@ export interface BrowserSocketDeps {
   streams: ReturnType<typeof createLiveStreams>;
   admitCall: ReturnType<typeof createCallAdmission>;
   slots: { acquire(socket: Duplex): boolean; assign(socket: Duplex, owner: StreamOwner): boolean };
+  /** Whether the media server is shutting down. */
+  isClosing: () => boolean;
   logger: Logger;
   everyMs?: number;
 }
@@ -90,7 +92,7 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
   async function begin(socket: WebSocket, raw: Duplex, callId: string, first: Buffer, isBinary: boolean) {
     const token = parseStart(first, isBinary);
     if (!tokens.isGenuine(callId, token)) return reject(socket, UNAUTHORIZED);
-    if (!slots.acquire(raw)) return reject(socket, BUSY);
+    if (deps.isClosing() || !slots.acquire(raw)) return reject(socket, BUSY);
     const admitted = await tokensUsed.admitOnce(hashOfToken(token), () =>
       admit(callId, token, (owner) => slots.assign(raw, owner)),
     );
