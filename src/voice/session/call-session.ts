@@ -145,9 +145,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     hear: (mulaw, timestampMs) => callerTrack.hear(mulaw, timestampMs),
     onDtmf: (digit) => runEngine(() => engine.onDtmf(digit)),
     onText: (text) => runEngine(() => engine.onText?.(text)),
-    onMark(name) {
-      if (!ended) playback.onMark(name);
-    },
+    onMark: (name) => (ended ? undefined : playback.onMark(name)),
     endsAfter: (seconds) => agent.endsAt(seconds === undefined ? undefined : seconds * 1_000 - storage.offsetMs),
     onAnsweredBy,
     end,
