@@ -47,8 +47,10 @@ const summary = {
   call_direction: z
     .enum(['outbound', 'inbound'])
     .describe('Whether the service placed the call (outbound) or received it (inbound).'),
-  from_phone_number: z.string().describe('Number that the call comes from. Empty after erasure.'),
-  to_phone_number: z.string().describe('Number that was called. Empty after erasure.'),
+  from_phone_number: z
+    .string()
+    .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
+  to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
   agent_id: z.string().describe('Identifier of the agent that conducts the call; agent_tmp_… for a temporary one.'),
   agent_name: z
     .string()

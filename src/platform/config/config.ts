@@ -168,6 +168,8 @@ function callSettings(values: Environment) {
     /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),
+    /** Origins of other sites whose pages may open the sockets of calls in the browser. */
+    webOrigins: itemsOf(values.WEB_CALL_ORIGINS),
   };
 }
 

@@ -182,6 +182,16 @@ export const environment = z.object({
     description: 'name servers that resolve the URLs of webhooks and tools, such as `10.0.0.2,10.0.0.3:5353`',
     shown: 'the system’s',
   }),
+  WEB_CALL_ORIGINS: z
+    .string()
+    .refine(
+      (text) => itemsOf(text).every((item) => urlFrom(item)?.origin === item),
+      'must be a comma-separated list of origins, like https://app.example.com',
+    )
+    .default('')
+    .describe(
+      'origins of other sites whose pages may connect to [calls in the browser](web-calls.md), such as `https://app.example.com`. The portal of this service always may',
+    ),
   RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off` records no call', production: 'on' }),
   SESSION_LOG: z.enum(['on', 'off']).default('off').meta({
     description:
