@@ -137,6 +137,14 @@ describe('the connection of a talk', () => {
     expect(pauses.reduce((sum, pause) => sum + pause)).toBeLessThan(32_000);
   });
 
+  it('is tried again, with the same token, when the service asks for it', () => {
+    const connecting: TalkState = { phase: 'connecting', token: 'a' };
+    const deferred = reduceTalk(connecting, { event: 'ended', reason: 'reconnect' });
+    expect(reduceTalk(deferred, { event: 'closed', nowMs: 0 })).toMatchObject({ phase: 'lost', token: 'a' });
+    expect(reduceTalk(talking, { event: 'ended', reason: 'reconnect' })).toBe(talking);
+    expect(reduceTalk(talking, { event: 'ended', reason: 'call_ended' }).phase).toBe('ended');
+  });
+
   it('ends when the first socket is not admitted, and stays ended', () => {
     const ended = reduceTalk({ phase: 'connecting', token: 'a' }, { event: 'closed', nowMs: 0 });
     expect(ended).toEqual({ phase: 'ended', reason: 'not_connected' });

@@ -4,14 +4,17 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /** The state of a talk's connection. `token` admits the next socket. */
 export type TalkState =
-  | { phase: 'connecting' | 'talking'; token: string }
+  /** `isDeferred`: the service asked for another attempt with the same token. */
+  | { phase: 'connecting'; token: string; isDeferred?: true }
+  | { phase: 'talking'; token: string }
   | { phase: 'lost'; token: string; sinceMs: number; attempts: number }
   | { phase: 'ended'; reason: string };
 
 export type TalkEvent =
   | { event: 'ready'; reconnect_token: string }
   | { event: 'reconnect_token'; token: string }
-  | { event: 'ended'; reason: string }
+  /** `reconnect`: the call goes on, on another socket. */
+  | { event: 'ended'; reason: 'call_ended' | 'reconnect' | 'replaced' | 'refused' | 'failed' | 'hung_up' }
   /** The socket closed without `ended`, or could not be opened. */
   | { event: 'closed'; nowMs: number };
 
@@ -24,7 +27,8 @@ export function reduceTalk(state: TalkState, event: TalkEvent): TalkState {
     case 'reconnect_token':
       return { ...state, token: event.token };
     case 'ended':
-      return { phase: 'ended', reason: event.reason };
+      if (event.reason !== 'reconnect') return { phase: 'ended', reason: event.reason };
+      return state.phase === 'connecting' ? { ...state, isDeferred: true } : state;
     case 'closed':
       return afterLoss(state, event.nowMs);
   }
@@ -32,7 +36,7 @@ export function reduceTalk(state: TalkState, event: TalkEvent): TalkState {
 
 function afterLoss(state: Exclude<TalkState, { phase: 'ended' }>, nowMs: number): TalkState {
   // The token of a first socket can be used only once.
-  if (state.phase === 'connecting') return { phase: 'ended', reason: 'not_connected' };
+  if (state.phase === 'connecting' && !state.isDeferred) return { phase: 'ended', reason: 'not_connected' };
   const { token } = state;
   const { sinceMs, attempts } = state.phase === 'lost' ? state : { sinceMs: nowMs, attempts: -1 };
   if (nowMs - sinceMs >= RECONNECT_WITHIN_MS) return { phase: 'ended', reason: 'connection_lost' };
