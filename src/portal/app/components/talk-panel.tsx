@@ -91,7 +91,7 @@ function TypedWords({ onSay }: { onSay: (text: string) => void }) {
     setText('');
   }
   return (
-    <form class="actions" onSubmit={submit}>
+    <form class="say" onSubmit={submit}>
       <input
         aria-label="Your words"
         placeholder="Type instead of speaking"
@@ -108,7 +108,7 @@ function TypedWords({ onSay }: { onSay: (text: string) => void }) {
 
 /** The words, status and cost of a talk. */
 function Progress({ callId }: { callId: string }) {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const call = useCall(api, mode, callId);
   if (call.state === 'failed') return <Failure>{call.error.message}</Failure>;
   if (call.data === undefined) return null;
@@ -116,7 +116,7 @@ function Progress({ callId }: { callId: string }) {
     <>
       <Conversation call={call.data} live={call.conversation} />
       <p>
-        <Status of={call.data.status} /> <a href={`/portal/calls/${callId}`}>View call</a>
+        <Status of={call.data.status} /> <a href={to(`/calls/${callId}`)}>View call</a>
       </p>
     </>
   );

@@ -12,6 +12,7 @@ import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton } from '../components/fields';
 import { CopyToLive } from '../components/copy-to-live';
+import { TalkPanel } from '../components/talk-panel';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
 import { editedTools, ToolsEditor } from '../components/tools-editor';
@@ -62,7 +63,12 @@ export function AgentEditorPage() {
           ) : (
             <div class="columns">
               <Editor key={id} agent={agent.data} choices={data} />
-              {agent.data === undefined ? null : <TestCall agentId={agent.data.agent_id} />}
+              {agent.data === undefined ? null : (
+                <div class="beside">
+                  <TalkPanel request={{ agent_id: agent.data.agent_id }} />
+                  <TestCall agentId={agent.data.agent_id} />
+                </div>
+              )}
             </div>
           )
         }

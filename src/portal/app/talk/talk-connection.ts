@@ -29,7 +29,9 @@ export function connectTalk({ url, token, onState, onAudio, onMark, onClear }: T
   let clock = createFrameClock();
 
   function apply(event: TalkEvent): void {
-    state = reduceTalk(state, event);
+    const next = reduceTalk(state, event);
+    if (next === state) return;
+    state = next;
     if (state.phase === 'lost' && event.event === 'closed') nextAttempt = setTimeout(open, pauseBeforeAttempt(state));
     onState(state);
   }
