@@ -27,6 +27,11 @@ export const CallsQuery = z.object({
   external_call_id: text('external_call_id', MAX_LENGTHS.externalCallId)
     .optional()
     .describe('Returns only calls with this tracking identifier.'),
+  search: text('search', MAX_LENGTHS.search)
+    .optional()
+    .describe(
+      'Returns only calls in which every word occurs: in external_call_id, in the transcript once the call has ended, or as at least four digits of a phone number. A word also finds longer ones that it begins; case and accents do not matter. The first 10 words count. Of a transcript, the first 1,000 different words are found.',
+    ),
   from: momentParameter('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
   to: momentParameter('to', 'Calls created before this time.'),
 });
