@@ -212,6 +212,8 @@ export type Transcript = z.infer<typeof Transcript>;
 export type ConversationSoFar = {
   /** The last turns; those that began before the first of them no longer change. */
   turns: Transcript['turns'];
+  /** Words that the speakers are saying, or that may still change; a turn replaces them. */
+  interim: { speaker: 'agent' | 'caller'; text: string }[];
   /** The values extracted so far: a JSON object as a string. */
   output_parameters: string;
 };
