@@ -22,6 +22,7 @@ import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
 import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
+import { createLiveWords } from '../voice/live-words/live-words.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
@@ -146,6 +147,7 @@ function createShared(deps: HandlerDeps) {
     carriers: deps.carriers ?? createCarriers({ config, timeoutMs: CARRIER_TIMEOUT_MS }),
     carrierEvents: createCarrierEvents(database),
     results: createCallResults(database),
+    liveWords: createLiveWords(database),
     recordings: createRecordings(database),
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),

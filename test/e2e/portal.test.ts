@@ -225,13 +225,22 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.click('button:has-text("Place test call")');
     await page.click('text=/^(Follow|View) call$/');
     await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
-    // The words appear during the call.
-    await page.waitForSelector('.talk button', WITHIN);
-    expect(await page.locator('.badge:has-text("in progress")').count()).toBe(1);
+    // All of this appears during the call: words while they are spoken, the transcript, cost, timeline, latency, values.
+    const live = (selector: string) =>
+      page.waitForSelector(`main:has(.badge:has-text("in progress")) ${selector}`, WITHIN);
+    await live('.talk .interim.agent');
+    await picture('call-live');
+    await live('.talk button');
+    await live('dd:has-text("so far")');
+    await live('[aria-label="Cost by window"] tbody tr');
+    await live('.timeline li:has-text("Audio started")');
+    await live('[aria-label="Extracted data"] dd');
+    await live('.talk button:has-text("response in")');
     await page.waitForSelector('.badge:has-text("completed")', WITHIN);
     await page.waitForSelector('audio', WITHIN);
     await page.waitForSelector('text=Cost by window');
     await page.waitForSelector('.talk button');
+    expect(await page.locator('.interim').count()).toBe(0);
     const duration = await audioDuration();
     const spoken = await page.textContent('.talk');
     expect(duration).toBeGreaterThan(3);
@@ -255,6 +264,41 @@ describeWithBrowser('the portal in a real browser', () => {
     // The page shows whole seconds, rounded.
     await eventually(async () => (await playedAt()) > startsAt - 0.5);
     expect(await playedAt()).toBeLessThan(startsAt + 3);
+  });
+
+  it('lists calls in rows that are links, and finds them by words, number and agent', async () => {
+    await page.goto(at('/calls'));
+    await page.waitForSelector('.calls tbody tr');
+    expect(await page.locator('.calls tbody tr').count()).toBe(1);
+    expect(await page.textContent('.calls time')).toMatch(/\d:\d\d:\d\d/);
+    for (const search of ['appointm tomorrow', '+1 202-555-0100']) {
+      await page.fill('[name=search]', 'zebra');
+      await page.waitForSelector('.empty');
+      await page.fill('[name=search]', search);
+      await page.waitForSelector('.calls tbody tr');
+    }
+    await page.selectOption('[name=agent_id]', { label: 'Reminders (test)' });
+    await page.waitForURL(/agent_id=agent_/);
+    await page.waitForSelector('.calls tbody tr');
+    await expectAccessible('calls-found', { atBoth: true });
+    const hidden = `((wrap) => wrap.scrollWidth - wrap.clientWidth)(document.querySelector('.calls-wrap'))`;
+    expect(await page.evaluate<number>(hidden)).toBe(0);
+    await page.setViewportSize({ width: 375, height: 800 });
+    const card = await page.innerText('.calls tbody tr');
+    for (const part of [/Completed/i, /Reminders/, /\$0\.\d+/, /\d:\d\d/]) expect(card).toMatch(part);
+    expect(await page.evaluate<number>(hidden)).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    // A middle click opens what is under the pointer: the link covers the whole row.
+    const covered = `(() => {
+      const { left, right, top, bottom } = document.querySelector('.calls tbody tr').getBoundingClientRect();
+      return [left + 4, (left + right) / 2, right - 4].map(
+        (x) => document.elementFromPoint(x, (top + bottom) / 2).closest('a')?.pathname.includes('/calls/call_') === true,
+      );
+    })()`;
+    expect(await page.evaluate<boolean[]>(covered)).toEqual([true, true, true]);
+    await page.click('.calls .call-cost', { force: true });
+    await page.waitForURL(/\/calls\/call_/);
+    await page.waitForSelector('[aria-label="Webhook attempts"]');
   });
 
   it('sends the webhook of a call again', async () => {

@@ -6,8 +6,9 @@ import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
+import type { InterimWords } from '../../voice/live-words/model.js';
 import type { LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
-import type { ConversationResultDocument, StoredProvider } from '../../voice/results/model.js';
+import type { ConversationResultDocument, StoredProvider, StoredTurn } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { timelineOf } from './timeline.js';
@@ -82,10 +83,21 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
   };
 }
 
-/** The last turns of a call in progress, and the values extracted so far. */
-export function latestView({ turns, values }: LatestConversation): ConversationSoFar {
+/**
+ * The last turns of a call in progress, its interim words and the values extracted so far.
+ * @param most maximum turns; the one before them only tells how long the first response took
+ */
+export function latestView(
+  { turns, values }: LatestConversation,
+  interim: readonly InterimWords[],
+  most: number,
+): ConversationSoFar {
+  // A turn of the transcript that began later contains the words.
+  const isNew = ({ speaker, afterMs }: InterimWords) =>
+    !turns.some((turn) => turn.speaker === speaker && turn.startMs > afterMs);
   return {
-    turns: turns.map(({ speaker, text, startMs, endMs }) => ({ speaker, text, start_ms: startMs, end_ms: endMs })),
+    turns: turnViews(turns).slice(-most),
+    interim: interim.filter(isNew).map(({ speaker, text }) => ({ speaker, text })),
     output_parameters: values ?? '{}',
   };
 }
@@ -94,19 +106,23 @@ export function transcriptView(callId: string, result: Pick<ConversationResultDo
   const turns = result?.turns ?? [];
   return {
     call_id: callId,
-    turns: turns.map(({ speaker, text, startMs, endMs }, index) => {
-      const before = turns[index - 1];
-      const answers = speaker === 'agent' && before?.speaker === 'caller';
-      return {
-        speaker,
-        text,
-        start_ms: startMs,
-        end_ms: endMs,
-        ...(answers ? { latency_ms: Math.max(0, startMs - before.endMs) } : {}),
-      };
-    }),
+    turns: turnViews(turns),
     text: turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
   };
+}
+
+function turnViews(turns: readonly StoredTurn[]): Transcript['turns'] {
+  return turns.map(({ speaker, text, startMs, endMs }, index) => {
+    const before = turns[index - 1];
+    const answers = speaker === 'agent' && before?.speaker === 'caller';
+    return {
+      speaker,
+      text,
+      start_ms: startMs,
+      end_ms: endMs,
+      ...(answers ? { latency_ms: Math.max(0, startMs - before.endMs) } : {}),
+    };
+  });
 }
 
 /** The public names of settings that a provider did not have; undefined if there were none. */

@@ -27,6 +27,11 @@ export const CallsQuery = z.object({
   external_call_id: text('external_call_id', MAX_LENGTHS.externalCallId)
     .optional()
     .describe('Returns only calls with this tracking identifier.'),
+  search: text('search', MAX_LENGTHS.search)
+    .optional()
+    .describe(
+      'Returns only calls in which every word occurs: in external_call_id, in the transcript once the call has ended, or as at least four digits of a phone number. A word also finds longer ones that it begins; case and accents do not matter. The first 10 words count. Of a transcript, the first 1,000 different words are found.',
+    ),
   from: momentParameter('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
   to: momentParameter('to', 'Calls created before this time.'),
 });
@@ -213,6 +218,8 @@ export type Transcript = z.infer<typeof Transcript>;
 export type ConversationSoFar = {
   /** The last turns; those that began before the first of them no longer change. */
   turns: Transcript['turns'];
+  /** Words that the speakers are saying, or that may still change; a turn replaces them. */
+  interim: { speaker: 'agent' | 'caller'; text: string }[];
   /** The values extracted so far: a JSON object as a string. */
   output_parameters: string;
 };

@@ -165,6 +165,12 @@ export interface EngineSink {
   clear(): void;
   storeTurn(turn: TranscriptTurn): void;
   /**
+   * Shows what a speaker has said since the last turn, to people who watch the call. The words are never stored with the
+   * call: the speaker's next turn replaces them.
+   * @param read returns the words; called only if somebody watches
+   */
+  showInterim(speaker: TranscriptTurn['speaker'], read: () => string): void;
+  /**
    * Stores the values known so far, so that another media process can continue the call. Null means that the caller
    * could not or would not give the value.
    */

@@ -10,6 +10,7 @@ type Admitted = Extract<Admission, { admitted: true }>;
 type Shared = Pick<
   StreamSessionDeps,
   | 'results'
+  | 'liveWords'
   | 'recordings'
   | 'testRecordingTime'
   | 'gateway'

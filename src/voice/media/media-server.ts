@@ -10,6 +10,8 @@ import { createEgressClient } from '../../platform/egress/client.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
 import type { CallReader, MediaSignals } from '../call-reader.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
+import { createLiveWords } from '../live-words/live-words.js';
+import { followWatchedCalls } from '../live-words/watched-calls.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
@@ -98,6 +100,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   });
   const { sessions } = streams;
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
+  const watched = followWatchedCalls({ sessions, liveWords: createLiveWords(database), logger });
   const sockets = new WebSocketServer({
     noServer: true,
     // Accept no subprotocol, even if one is offered.
@@ -179,6 +182,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       for (const callId of sessions.keys()) logger.error({ callId }, 'call end not reported before shutdown');
       await browser.close();
       endings.close();
+      watched.close();
       detections.close();
       for (const socket of sockets.clients) socket.terminate();
       httpServer.closeAll();
@@ -210,6 +214,7 @@ function sharedByStreams(
   };
   return {
     results: createConversationResults(database, calls),
+    liveWords: createLiveWords(database),
     ...(recordings === undefined ? {} : { recordings }),
     testRecordingTime: createTestRecordingTime({ database, logger, ...config.recordings }),
     gateway,

@@ -16,6 +16,8 @@ export interface StreamSession {
   callIsOver(): void;
   /** Call this when the carrier's detection has reported whether a person or a machine answered. */
   onAnsweredBy(who: AnsweredBy): void;
+  /** Call this with whether somebody watches the call. */
+  setWatched(isWatched: boolean): void;
   /** Resolves when the socket is closed and the result stored and reported, or after a bounded time. */
   readonly over: Promise<void>;
 }
@@ -105,6 +107,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
     endsAfter: (seconds) => callSession?.endsAfter(seconds),
     callIsOver: () => void callSession?.end('carrier_stop'),
     onAnsweredBy: (who) => callSession?.onAnsweredBy(who),
+    setWatched: (isWatched) => callSession?.setWatched(isWatched),
     over,
   };
 }

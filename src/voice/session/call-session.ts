@@ -25,6 +25,8 @@ export interface CallSession {
   endsAfter(seconds: number | undefined): void;
   /** Call this when the carrier's detection has reported whether a person or a machine answered. */
   onAnsweredBy(who: AnsweredBy): void;
+  /** Call this with whether somebody watches the call. */
+  setWatched(isWatched: boolean): void;
   /** Ends the conversation, unless it has ended already; resolves like `over`. */
   end(reason: MediaEndReason): Promise<void>;
   /** Stores the progress of a lost stream for the next one, without ending the call. Resolves like `over`. */
@@ -137,8 +139,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   runEngine(() => {
     engine.start(call, sink).catch((error: unknown) => sink.fail(toError(error)));
   });
-  // Of the detection on an earlier stream, use only the result `voicemail`: a supposed person may still turn out to be
-  // a machine.
+  // Of an earlier stream's results only `voicemail` is certain: a supposed person may turn out to be a machine.
   if (earlier?.answeredBy === 'voicemail') onAnsweredBy('voicemail');
 
   return {
@@ -148,6 +149,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     onMark: (name) => (ended ? undefined : playback.onMark(name)),
     endsAfter: (seconds) => agent.endsAt(seconds === undefined ? undefined : seconds * 1_000 - storage.offsetMs),
     onAnsweredBy,
+    setWatched: (isWatched) => storage.interim.setWatched(isWatched),
     end,
     suspend: (why) => close((lengthMs) => wrapUp.suspend(why, lengthMs)),
     over,

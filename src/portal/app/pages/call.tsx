@@ -1,6 +1,7 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { Call, ConversationSoFar, TimelineEvent } from '../../../calls/views/schemas.js';
+import { CostSoFar } from '../components/cost-so-far';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
@@ -201,7 +202,7 @@ function Facts({ call }: { call: Call }) {
       </dd>
       <dt>Billed</dt>
       <dd>
-        {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
+        {call.duration_seconds === undefined ? <CostSoFar call={call} /> : duration(call.duration_seconds)}
         {call.cost === undefined ? '' : ` · ${formatDollars(call.cost)}`}
         <span class="quiet"> at {formatDollars(call.price_per_minute)} per minute</span>
       </dd>

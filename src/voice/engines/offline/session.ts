@@ -132,6 +132,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       player.played(itemId, playedMs);
       dispatch({ type: 'item_played', itemId, playedMs, complete });
+      sink.showInterim('agent', () => player.heard(itemId));
     },
     onEndingSoon,
     onAnsweredBy,
