@@ -25,6 +25,7 @@ import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
+import { errorDocsUrl } from '../platform/http/contract/errors.js';
 import { limitUnauthenticatedBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
@@ -108,7 +109,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   // Koa reports only errors of connections that broke while a response was sent; the middleware handles all others.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'response could not be sent'));
-  app.use(requestId(logger, deps.minDeadlineMs ?? 0));
+  app.use(requestId(logger, { errorDocs: errorDocsUrl(config), minDeadlineMs: deps.minDeadlineMs ?? 0 }));
   app.use(handleErrors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);

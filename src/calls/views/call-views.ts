@@ -145,9 +145,10 @@ const STAGES: Record<StoredFailure['part'], string> = { recogniser: 'stt', model
 
 type Details = NonNullable<TimelineEvent['details']>;
 
-function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecords): TimelineEvent[] {
+function timelineOf({ call, request, result, carrierEvents, money, attempts }: CallRecords): TimelineEvent[] {
   const events: TimelineEvent[] = [
     event(call.createdAt, 'call', 'requested'),
+    ...(call.erasedAt ? [] : unknownFieldsIn(call, request)),
     ...(call.changes ?? []).map(changeEvent),
     ...carrierEvents.map((carrierEvent) =>
       event(carrierEvent.at ?? carrierEvent.createdAt, 'carrier', carrierEvent.status, {
@@ -190,6 +191,14 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
   ];
   // The sort is stable, so events of the same time keep the order in which they were added.
   return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+/** The fields of the request that were ignored, because the interface does not know them. */
+function unknownFieldsIn({ createdAt }: WholeCall, request: CallRequestDocument | null): TimelineEvent[] {
+  const names = request?.unknownFields ?? [];
+  return names.length === 0
+    ? []
+    : [event(createdAt, 'call', 'unknown_fields_ignored', { details: { fields: names.join(', ') } })];
 }
 
 /** The times at which another provider of a stage took over, or an alternative began instead of the first one. */

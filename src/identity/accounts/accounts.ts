@@ -3,6 +3,7 @@ import { MAX_LIVE_CALLS_PER_DAY, MAX_UNANSWERED_ATTEMPTS, type LiveLimits } from
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 import { accountNotFound, limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 import { characterCount } from '../../kernel/text.js';
@@ -206,12 +207,12 @@ export function updateOf(changes: Record<string, unknown>): { $set?: object; $un
 export function checkedName(name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : '';
   if (text.length > 0 && characterCount(text) <= MAX_NAME_LENGTH) return text;
-  throw new ServiceError('MISSING_PARAMS', `name must have 1 to ${MAX_NAME_LENGTH} characters.`);
+  throw invalidParam('name', `name must have 1 to ${MAX_NAME_LENGTH} characters.`);
 }
 
 function checkedPlan(plan: Plan): Plan {
   if (PLANS.includes(plan)) return plan;
-  throw new ServiceError('MISSING_PARAMS', `plan must be one of ${PLANS.join(', ')}.`);
+  throw invalidParam('plan', `plan must be one of ${PLANS.join(', ')}.`);
 }
 
 function checkPrefix(prefix: string): void {
