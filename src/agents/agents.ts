@@ -4,9 +4,10 @@ import type { AccountDocument } from '../identity/accounts/model.js';
 import { accountNotFound, limitReached } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
+import { engineConfigOf } from '../platform/config/config.js';
 import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.js';
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
-import { madeIn } from './agent-mode.js';
+import { madeIn, modeOfAgent } from './agent-mode.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
 import { assertSettingsSupported } from './fields/settings-rules.js';
 import { createAgentQueries } from './agent-queries.js';
@@ -42,6 +43,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   const { agents } = database;
   const queries = createAgentQueries(database);
   const usable = createUsableCheck(database, policy);
+  const policyOf = (mode: Mode) => policy && engineConfigOf(policy, mode);
 
   /**
    * Deletes archived agents, those archived earliest first, until the account has room for one more agent. Calls have
@@ -81,8 +83,8 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       const { tools: given, ...others } = fields;
       const tools = given ?? [];
       const checks = [
-        () => assertVoiceFits(fields, policy),
-        () => assertSettingsSupported(fields, policy),
+        () => assertVoiceFits(fields, policyOf(mode)),
+        () => assertSettingsSupported(fields, policyOf(mode)),
         () => assertPromptSize(tools.length > 0 ? 'tools' : 'instruction', { ...fields, tools }),
         () => assertTemplateSize(fields.outputParameters),
       ];
@@ -123,10 +125,11 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         // An agent whose voice or engine is no longer available can still be changed, so check only the changed fields.
         const wanted = { ...present, ...given };
         const { voice = '', language = '', engine } = wanted;
+        const ofMode = policyOf(modeOfAgent(present));
         const isVoiceNew = SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field]);
         const checks = [
-          () => isVoiceNew && assertVoiceFits({ voice, language, engine: engine ?? undefined }, policy),
-          () => assertSettingsSupported(wanted, policy, present),
+          () => isVoiceNew && assertVoiceFits({ voice, language, engine: engine ?? undefined }, ofMode),
+          () => assertSettingsSupported(wanted, ofMode, present),
           () => assertNewPromptSize(given, present),
           () => assertTemplateSize(given.outputParameters ?? undefined),
         ];

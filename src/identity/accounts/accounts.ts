@@ -52,16 +52,26 @@ const MAX_DESTINATION_CALLS = 10_000;
  * Returns the limits of an account in one mode: the limit that an operator set for it, else that of the plan (or of
  * test mode). Live calls on a real carrier also have the service's default limits.
  * @param defaults absent if live calls use the simulated carrier, which reaches no one and costs nothing
+ * @param testSpendCapMicros what test calls of an account may use in a day
  */
-export function limitsOf(account: AccountDocument, mode: Mode, defaults: LiveLimits | undefined): Limits {
+export function limitsOf(
+  account: AccountDocument,
+  mode: Mode,
+  defaults: LiveLimits | undefined,
+  testSpendCapMicros = Infinity,
+): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
   const concurrentCalls = account.concurrentCalls ?? standard.concurrentCalls;
   return {
     requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
     concurrentCalls: account.unverified ? Math.min(concurrentCalls, UNVERIFIED_CONCURRENT_CALLS) : concurrentCalls,
-    ...(account.dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros: account.dailySpendCapMicros }),
+    ...spendCapOf(Math.min(account.dailySpendCapMicros ?? Infinity, mode === 'test' ? testSpendCapMicros : Infinity)),
     ...(mode === 'live' && defaults !== undefined ? liveLimitsFor(account, defaults) : {}),
   };
+}
+
+function spendCapOf(dailySpendCapMicros: Micros): Pick<Limits, 'dailySpendCapMicros'> {
+  return dailySpendCapMicros === Infinity ? {} : { dailySpendCapMicros };
 }
 
 function liveLimitsFor(account: AccountDocument, defaults: LiveLimits): LiveLimits {
