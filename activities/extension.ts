@@ -48,7 +48,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
   }: Extension): Promise<{ cap: Micros | undefined; microsPerSecond: Micros }> {
     const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
     const call = { mode, direction: request?.direction ?? 'outbound' };
-    const cap = account ? limitsOfCall(account, call, config.calls.liveLimits).dailySpendCapMicros : undefined;
+    const cap = account ? limitsOfCall(account, call, config.calls).dailySpendCapMicros : undefined;
     return { cap, microsPerSecond: rateOf(request ?? {}) };
   }
 

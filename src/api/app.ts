@@ -26,6 +26,7 @@ import { createLiveWords } from '../voice/live-words/live-words.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
+import { errorDocsUrl } from '../platform/http/contract/errors.js';
 import { limitUnauthenticatedBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
@@ -110,7 +111,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   // Koa reports only errors of connections that broke while a response was sent; the middleware handles all others.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'response could not be sent'));
-  app.use(requestId(logger, deps.minDeadlineMs ?? 0));
+  app.use(requestId(logger, { errorDocs: errorDocsUrl(config), minDeadlineMs: deps.minDeadlineMs ?? 0 }));
   app.use(handleErrors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);

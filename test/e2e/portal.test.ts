@@ -138,15 +138,27 @@ describeWithBrowser('the portal in a real browser', () => {
     return fetch(`${runtime.base_url}/balance`, { headers: { authorization: `Bearer ${key}` } });
   }
 
-  it('creates an agent with output parameters, and shows the server’s error at an invalid field', async () => {
+  it('creates an agent with output parameters, and shows the server’s errors at each invalid field', async () => {
     await page.goto(at('/agents/new'));
     await page.waitForSelector('[name=name]');
-    await page.fill('[name=name]', 'Reminders');
     await page.fill('[name=instruction]', 'Hello, this is about your appointment tomorrow.');
     await page.fill('[name=webhook_url]', 'no address');
+    await page.click('summary:has-text("Speech")');
+    await page.fill('[name=speech_speed]', '99');
+    await page.click('summary:has-text("Speech")');
     await page.click('button:has-text("Create agent")');
-    await page.waitForSelector('.field-error');
+    const focused = () => page.evaluate<string | null>(`document.activeElement.getAttribute('name')`);
+    const invalid = `[...document.querySelectorAll('[aria-invalid=true]')].map((each) => each.getAttribute('name')).sort()`;
+    await eventually(async () => (await focused()) === 'name');
+    expect(await page.evaluate<string[]>(invalid)).toEqual(['name', 'speech_speed', 'webhook_url']);
+    await page.fill('[name=name]', 'Reminders');
+    await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
+    await page.click('summary:has-text("Speech")');
+    await page.click('button:has-text("Create agent")');
+    await eventually(async () => (await focused()) === 'speech_speed');
+    await page.waitForSelector('[name=speech_speed]:visible');
     expect(await page.inputValue('[name=name]')).toBe('Reminders');
+    await page.fill('[name=speech_speed]', '');
     await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
     for (const [index, [name, kind]] of Object.entries([
       ['appointment_confirmed', 'yes-no'],

@@ -3,6 +3,7 @@ import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { OutboundCallRequest } from './contract.js';
 import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam, runChecks } from '../../kernel/invalid-request.js';
 import { rateTo } from '../../kernel/destinations/rate-deck.js';
 import { AGENT_FIELDS } from '../../agents/agent-definition.js';
 import { agentNotFound, type Agents } from '../../agents/agents.js';
@@ -45,7 +46,7 @@ export async function createOutboundRequest(
   const from =
     mode === 'test' ? TEST_FROM_NUMBER : (findFromNumber(agent, numbers) ?? config.carriers[mode].fromNumber);
   if (from === to)
-    throw new ServiceError('MISSING_PARAMS', 'to_phone_number must differ from the number that the call comes from.');
+    throw invalidParam('to_phone_number', 'to_phone_number must differ from the number that the call comes from.');
   return {
     ...conducted.call,
     direction: 'outbound',
@@ -75,15 +76,21 @@ export async function createConducted(
   const agent = request.agent_id === undefined ? undefined : await requireAgent(agents, principal, request.agent_id);
   // Test calls do not use the agent's engine, so it is not checked.
   if (mode === 'live') assertEngineAllowed(agent?.engine, config);
-  if (request.instruction !== undefined) {
-    assertPromptSize('instruction', { ...agent, instruction: request.instruction, tools: agent?.tools ?? [] });
-  }
-  assertValuesSize({
-    instruction: request.instruction ?? agent?.instruction ?? '',
-    isOwn: request.instruction !== undefined,
-    inputParameters: request.input_parameters,
-    outputParameters: request.output_parameters,
-  });
+  const { instruction } = request;
+  runChecks(
+    () => {
+      if (instruction !== undefined) {
+        assertPromptSize('instruction', { ...agent, instruction, tools: agent?.tools ?? [] });
+      }
+    },
+    () =>
+      assertValuesSize({
+        instruction: instruction ?? agent?.instruction ?? '',
+        isOwn: instruction !== undefined,
+        inputParameters: request.input_parameters,
+        outputParameters: request.output_parameters,
+      }),
+  );
   const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
   const call = {
     accountId: account._id,
@@ -109,7 +116,7 @@ function findFromNumber(agent: AgentDocument | undefined, numbers: readonly { _i
   if (numbers.some(({ _id }) => _id === wanted)) return wanted;
   const message =
     'agent_id: the phone_number of this agent no longer belongs to the account. Assign another number to the agent.';
-  throw new ServiceError('MISSING_PARAMS', message);
+  throw invalidParam('agent_id', message);
 }
 
 /** @throws ServiceError AGENT_NOT_FOUND, also for an agent of another account, or a test agent in live mode */

@@ -13,7 +13,8 @@ type Details = NonNullable<TimelineEvent['details']>;
 
 /** The records that a timeline is made from. */
 export interface TimelineRecords {
-  call: { createdAt: Date; changes?: readonly StoredChange[] };
+  call: { createdAt: Date; erasedAt?: Date; changes?: readonly StoredChange[] };
+  request: { unknownFields?: readonly string[] } | null;
   result: Pick<ResultHead, 'startedAt' | 'endedAt' | 'endReason' | 'served' | 'failures'> | null;
   carrierEvents: readonly CarrierEventDocument[];
   money: CallMoney;
@@ -27,9 +28,10 @@ interface Placed {
 }
 
 /** Returns the events of a call, each after those that led to it. */
-export function timelineOf({ call, result, carrierEvents, money, attempts }: TimelineRecords): TimelineEvent[] {
+export function timelineOf({ call, request, result, carrierEvents, money, attempts }: TimelineRecords): TimelineEvent[] {
   const requested = event(call.createdAt, 'call', 'requested');
   const own = [
+    ...(call.erasedAt ? [] : unknownFieldsIn(call, request)),
     ...(call.changes ?? []).map(changeEvent),
     ...(result === null ? [] : mediaEvents(result)),
     ...moneyEvents(money),
@@ -41,6 +43,14 @@ export function timelineOf({ call, result, carrierEvents, money, attempts }: Tim
   ];
   // The sort is stable, so events of the same time keep the order in which they were added.
   return [requested, ...placed.toSorted((a, b) => a.order - b.order).map((each) => each.event)];
+}
+
+/** The fields of the request that were ignored, because the interface does not know them. */
+function unknownFieldsIn({ createdAt }: TimelineRecords['call'], request: TimelineRecords['request']): TimelineEvent[] {
+  const names = request?.unknownFields ?? [];
+  return names.length === 0
+    ? []
+    : [event(createdAt, 'call', 'unknown_fields_ignored', { details: { fields: names.join(', ') } })];
 }
 
 /**

@@ -45,7 +45,7 @@ export function createWatchCall(deps: {
     writeChanges(() => reads.read(principal, callId), stream, closed.signal).catch((error: unknown) => {
       // The watcher reconnects after an error and then receives the error as a response.
       if (closed.signal.aborted) return;
-      if (error instanceof ServiceError) return endEvents(stream, error);
+      if (error instanceof ServiceError) return endEvents(stream, error, ctx.state);
       logger.warn({ callId, err: error }, 'call event stream failed');
       stream.destroy();
     });

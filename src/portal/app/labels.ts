@@ -26,6 +26,7 @@ const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
 /** Labels of codes that do not read well as words in sentence case. */
 const LABELS: Readonly<Record<string, string>> = {
   CANCELLED: 'Canceled',
+  unknown_fields_ignored: 'Unknown fields ignored',
   stream_started: 'Audio started',
   stream_ended: 'Audio ended',
   throttled: 'Dial postponed by the carrier',
