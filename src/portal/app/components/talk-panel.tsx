@@ -12,7 +12,7 @@ import { Status } from './values';
 const END_LABELS: Record<string, string> = {
   hung_up: 'You hung up.',
   replaced: 'The call goes on in another tab.',
-  refused: 'The connection was rejected. Start another call.',
+  rejected: 'The connection was rejected. Start another call.',
   failed: 'The call ended because of an error. Start another one.',
   connection_lost: 'The connection was lost for more than 30 seconds.',
   not_connected: 'The call could not be connected. Start another one.',

@@ -14,7 +14,7 @@ export type TalkEvent =
   | { event: 'ready'; reconnect_token: string }
   | { event: 'reconnect_token'; token: string }
   /** `reconnect`: the call goes on, on another socket. */
-  | { event: 'ended'; reason: 'call_ended' | 'reconnect' | 'replaced' | 'refused' | 'failed' | 'hung_up' }
+  | { event: 'ended'; reason: 'call_ended' | 'reconnect' | 'replaced' | 'rejected' | 'failed' | 'hung_up' }
   /** The socket closed without `ended`, or could not be opened. */
   | { event: 'closed'; nowMs: number };
 
