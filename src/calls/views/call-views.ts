@@ -141,7 +141,12 @@ function costWindow(window: HeldWindow): CostWindow {
   };
 }
 
-const STAGES: Record<StoredFailure['part'], string> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
+const STAGES: Record<StoredFailure['part'], string> = {
+  recogniser: 'stt',
+  model: 'llm',
+  voice: 'tts',
+  realtime: 'realtime',
+};
 
 type Details = NonNullable<TimelineEvent['details']>;
 

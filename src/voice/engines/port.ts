@@ -84,8 +84,8 @@ export interface TurnLatency {
   parts?: Record<string, number>;
 }
 
-/** The kind of provider at fault: STT, LLM (also a realtime model) or TTS. */
-export type ProviderPart = 'recogniser' | 'model' | 'voice';
+/** The kind of provider at fault: STT, LLM, TTS or a realtime model, which older records call `model`. */
+export type ProviderPart = 'recogniser' | 'model' | 'voice' | 'realtime';
 
 /** A failure of a provider during a call, without keys, phone numbers and words of the call. */
 export interface ProviderFailure extends FailureReport {

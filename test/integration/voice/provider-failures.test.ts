@@ -121,7 +121,7 @@ describe('a failure of the realtime provider', () => {
     expectNoSpeechIn(call.line.failures);
     expect(call.line.failures).toEqual([
       {
-        part: 'model',
+        part: 'realtime',
         what: 'the provider reported an error',
         provider: 'openai',
         code: 'server_error',

@@ -82,7 +82,7 @@ export function openProviderSide(p: ProviderSideDeps) {
   const events = createProviderEvents({ ...p, callId, link, responses, costs, speech, turns, tools, fail });
 
   function fail(what: string, report: FailureReport): void {
-    p.sink.storeFailure({ part: 'model', what, ...report });
+    p.sink.storeFailure({ part: 'realtime', what, ...report });
   }
 
   function forget(): void {
