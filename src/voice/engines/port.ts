@@ -40,10 +40,10 @@ export interface EngineCall {
   /** Whether another engine continues the call if this one fails, so that it fails at once and without an apology. */
   hasSuccessor?: boolean;
   /**
-   * Set if another engine conducted the stream until now: the time since its start in ms, and what the caller has said
-   * since the last turn with a transcript.
+   * Set if another engine conducted the stream until now: the time since its start in ms, what the caller has said since
+   * the last turn with a transcript, and who has answered, if that engine knew.
    */
-  takesOver?: { atMs: number; unanswered: readonly CallerFrame[] };
+  takesOver?: { atMs: number; unanswered: readonly CallerFrame[]; answeredBy?: AnsweredBy };
 }
 
 export interface VoicemailPolicy {
@@ -117,8 +117,8 @@ export interface EngineResult {
   ignoredSettings?: readonly (keyof ConversationSettings)[];
   /** The providers that served the call, in the order in which they began to. Absent for an engine without providers. */
   served?: readonly ServedProvider[];
-  /** The session's events as JSON, if recorded; personal data, stored only with the call. */
-  sessionLog?: string;
+  /** The events of each engine's session as JSON, if recorded; personal data, stored only with the call. */
+  sessionLogs?: readonly string[];
 }
 
 /**

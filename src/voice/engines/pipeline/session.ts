@@ -1,6 +1,7 @@
 import { FRAME_MS } from '../../audio/frame.js';
 import { openingOf, withAgentSettings } from '../../session/settings/agent-policy.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
+import { personIn } from '../../session/reducer/resume.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createToneDetector } from '../../session/voicemail-tone.js';
@@ -171,7 +172,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
         served: served.all(),
         ...answeredByInResult(session.state()),
         ...ignored.inResult(),
-        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+        ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
       };
     },
   };
@@ -266,6 +267,17 @@ function isAsked({ resume }: EngineCall): boolean {
   return resume?.turns.findLast((turn) => turn.speaker === 'caller' || !isFiller(turn))?.speaker === 'caller';
 }
 
+/** What the session must know about the engine that conducted the stream until now. */
+function takeoverOf(call: EngineCall): Pick<SessionSetup, 'takesOver' | 'person'> {
+  const { takesOver, resume } = call;
+  if (takesOver === undefined) return {};
+  const noticed = resume !== undefined && resume.unnoticed !== true;
+  return {
+    ...(isAsked(call) ? { takesOver: 'question' } : noticed ? {} : { takesOver: 'rest' }),
+    ...(takesOver.answeredBy === 'human' ? { person: personIn(resume?.turns ?? []) } : {}),
+  };
+}
+
 /** Counts the audio that each STT provider bills. */
 function createSttUsage(usage: UsageMeter) {
   const seconds = new Map<Provider<SpeechToText>, { billed: number; sent: number }>();
@@ -322,6 +334,6 @@ function setupOf(
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
-    ...(call.takesOver === undefined ? {} : { takesOver: isAsked(call) ? 'question' : 'rest' }),
+    ...takeoverOf(call),
   };
 }

@@ -107,7 +107,7 @@ export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineC
       ...ignored.inResult(),
       usage: usageSoFar(),
       served: served.all(),
-      ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+      ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
     };
   }
 
