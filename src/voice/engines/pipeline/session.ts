@@ -1,7 +1,6 @@
 import { FRAME_MS } from '../../audio/frame.js';
 import { openingOf, withAgentSettings } from '../../session/settings/agent-policy.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
-import { personIn } from '../../session/reducer/resume.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createToneDetector } from '../../session/voicemail-tone.js';
@@ -12,7 +11,6 @@ import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
-import { ONE_MOMENT } from '../offline-phrases.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
@@ -26,6 +24,7 @@ import {
 } from '../chain/pipeline-chains.js';
 import type { Provider } from '../chain/provider-chain.js';
 import { createServedProviders } from '../chain/served-providers.js';
+import { takeoverOf } from '../chain/takeover.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
 import type { ProviderError, SpeechToText } from './ports.js';
@@ -259,23 +258,6 @@ function chainsOf(
     log: (message, details) => deps.log(callId, message, details),
   });
   return { served, openChain };
-}
-
-/** Whether the caller spoke last before this engine took over, apart from a filler. */
-function isAsked({ resume }: EngineCall): boolean {
-  const isFiller = ({ text }: TranscriptTurn) => ONE_MOMENT.startsWith(text.replace(' (interrupted)', ''));
-  return resume?.turns.findLast((turn) => turn.speaker === 'caller' || !isFiller(turn))?.speaker === 'caller';
-}
-
-/** What the session must know about the engine that conducted the stream until now. */
-function takeoverOf(call: EngineCall): Pick<SessionSetup, 'takesOver' | 'person'> {
-  const { takesOver, resume } = call;
-  if (takesOver === undefined) return {};
-  const noticed = resume !== undefined && resume.unnoticed !== true;
-  return {
-    ...(isAsked(call) ? { takesOver: 'question' } : noticed ? {} : { takesOver: 'rest' }),
-    ...(takesOver.answeredBy === 'human' ? { person: personIn(resume?.turns ?? []) } : {}),
-  };
 }
 
 /** Counts the audio that each STT provider bills. */
