@@ -104,6 +104,9 @@ export interface EngineUsage {
   estimatedMicros?: number;
 }
 
+/** The reason to stop an engine if another one continues the call, which then also summarizes it. */
+export const REPLACED = 'replaced';
+
 /** Reasons for an engine to end the call. */
 export type EngineEndReason = 'agent_hangup' | 'silence' | 'voicemail';
 
@@ -149,7 +152,7 @@ export interface Engine {
   onAnsweredBy?(who: AnsweredBy): boolean;
   /** The provider usage so far. Absent, or returns undefined: none, or known only at the end. */
   usage?(): EngineUsage | undefined;
-  /** Called when the call is over; returns the engine's result. Takes at most 5 s. */
+  /** Called when the call is over, or another engine takes over; returns the engine's result. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
 }
 

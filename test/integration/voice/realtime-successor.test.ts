@@ -86,6 +86,7 @@ describe('pipeline as the successor of openai-realtime', () => {
       expect(audioAfter(spokenMs)).toBeLessThan(1_000 + DEADLINE_MS + NEXT_WITHIN_MS);
       const [system] = both.chat.requests[0]?.messages ?? [];
       expect(system?.content).toContain('Do not greet or introduce yourself again');
+      expect(line.failures).toEqual([{ part: 'realtime', what: 'the provider timed out', provider: 'openai' }]);
       const { served, usage } = await line.hangUp();
       expect(stages(served)?.toSorted()).toEqual(['llm', 'realtime', ...(words === '' ? ['stt'] : []), 'tts']);
       expect(served?.[0]?.stage).toBe('realtime');

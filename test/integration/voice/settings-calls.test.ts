@@ -61,16 +61,27 @@ describe('a call of the pipeline engine with settings of the agent', () => {
 });
 
 describe('a call of the realtime engine with a first message', () => {
-  it('requests exactly this message, once', async () => {
-    const settings = { firstMessage: FIRST_MESSAGE };
-    const call = await placeRealtimeCall({ call: { inputParameters, settings } });
+  it.each([
+    ['that discloses the AI, requests exactly this message, once', FIRST_MESSAGE, true, SAID],
+    ['without a disclosure, requests exactly this message, once', 'Hello {{name}}.', false, 'Hello Ada.'],
+    [
+      'without the required disclosure, requests the disclosure before the message, once',
+      'Hello {{name}}.',
+      true,
+      'You are speaking with an AI assistant. Hello Ada.',
+    ],
+  ])('%s', async (_which, firstMessage, disclosesAi, said) => {
+    const settings = { firstMessage };
+    const call = await placeRealtimeCall({ call: { inputParameters, settings, disclosesAi } });
     await call.greeted();
     await call.ask('Yes, please.');
     const requests = call
       .sent('response.create')
       .map(({ response }) => [response?.instructions, response?.tool_choice]);
+    const agentTurns = call.line.agentTurns();
     await call.close();
-    expect(requests[0]).toEqual([`Say exactly the following, word for word, and nothing else: ⟦${SAID}⟧`, 'none']);
+    expect(requests[0]).toEqual([`Say exactly the following, word for word, and nothing else: ⟦${said}⟧`, 'none']);
+    expect(agentTurns[0]).toBe(said);
     expect(requests.slice(1).every(([instructions]) => instructions === undefined)).toBe(true);
   });
 });

@@ -2,6 +2,7 @@ import type { SettingName } from '../../../kernel/conversation/settings-support.
 import { createIgnoredSettings } from '../ignored-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { sumUsage } from '../engine-usage.js';
+import { REPLACED } from '../port.js';
 import type {
   AnsweredBy,
   Engine,
@@ -79,7 +80,7 @@ function createEngine(deps: SuccessorDeps): Engine {
   function replace(given: EngineCall, sink: EngineSink): void {
     if (isStopped) return;
     usageOfFirst = first.usage?.();
-    replaced = first.stop('replaced').catch(() => undefined);
+    replaced = first.stop(REPLACED).catch(() => undefined);
     void replaced.then((result) => (usageOfFirst = result?.usage ?? usageOfFirst));
     startSecond(given, sink);
   }

@@ -81,7 +81,8 @@ export function openProviderSide(p: ProviderSideDeps) {
   const tools = createToolCalls({ ...p, link, rounds: createToolRounds(now) });
   const events = createProviderEvents({ ...p, callId, link, responses, costs, speech, turns, tools, fail });
 
-  function fail(what: string, report: FailureReport): void {
+  function fail(what: string, report: FailureReport | null): void {
+    if (report === null) return;
     p.sink.storeFailure({ part: 'realtime', what, ...report });
   }
 
