@@ -39,6 +39,11 @@ export interface SttOptions {
   onIgnored?: OnIgnored;
 }
 
+/** The texts that are sent to STT, which it may quote in an error. */
+export function sentText({ settings: { keyterms = [] } }: Pick<SttOptions, 'settings'>): string {
+  return keyterms.join(' ');
+}
+
 /** Speech to text. */
 export interface SpeechToText {
   /** Whether the provider detects the end of a turn from its meaning; otherwise VAD must confirm the end by a pause. */
