@@ -14,7 +14,7 @@ describe('pipeline as the successor of openai-realtime', () => {
   let both: SuccessorHarness;
   let line: EngineLine;
   beforeEach(async () => {
-    both = await openBothEngines();
+    both = await openBothEngines({ AGENT_MODELS: 'gpt-realtime-2' });
     both.chat.answers.set('[The line is open. Begin to speak.]', { says: GREETING });
     both.chat.answers.set('[Continue where you stopped.]', { says: 'So, is ten o clock fine?' });
     both.chat.answers.set('[Answer what the other person said last.]', { says: 'At ten o clock.' });
@@ -119,6 +119,16 @@ describe('pipeline as the successor of openai-realtime', () => {
     await eventually(() => line.failed !== undefined, 60_000);
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   }, 90_000);
+
+  it.each([
+    ['gpt-realtime-2', 'gpt-realtime-2', undefined],
+    ['gpt-realtime-1.5', 'gpt-realtime-2.1', ['model']],
+  ])('does not use a stored model that the operator has forbidden since: %s', async (model, used, ignored) => {
+    line = both.dial({ settings: { model } });
+    await eventually(() => line.agentTurns().length === 1, ANSWER_MS);
+    expect(both.realtime.sessions.map((session) => session.model)).toEqual([used]);
+    expect((await line.hangUp()).ignoredSettings).toEqual(ignored);
+  });
 
   it('does not take over a call that it cannot conduct', async () => {
     await greet();
