@@ -129,7 +129,7 @@ describe('a chain of providers', () => {
     first.succeeded();
   });
 
-  it('does not blame a provider for a reply that is of no use', () => {
+  it('does not blame a provider for a reply that cannot be used', () => {
     for (let call = 0; call < 3; call += 1) {
       const attempts = chainOf(2).begin();
       expect(attempts.failed(FAULT, { isHealthy: true })).toBe(0);

@@ -11,7 +11,7 @@ const SAID = {
   answer: { speaker: 'caller', text: 'Good morning.', startMs: 2_000, endMs: 3_000 },
 } satisfies Record<string, TranscriptTurn>;
 
-/** Starts a call with two scripted engines, the second of which continues the calls of the first. */
+/** Starts a call with two scripted engines. The second continues the calls of the first. */
 async function startCall(changes: Partial<EngineCall> = {}) {
   const first = createScriptedEngine();
   const second = createScriptedEngine();
@@ -60,7 +60,7 @@ describe('the engine that takes over', () => {
     expect((await fail()).call.takesOver?.answeredBy).toBe('human');
   });
 
-  it('is told of a machine that the first engine detected or accepted', async () => {
+  it('learns of a machine that the first engine detected or accepted', async () => {
     const detected = await startCall();
     detected.first.sink.storeAnsweredBy('voicemail');
     const own = await detected.fail();

@@ -32,7 +32,7 @@ describe('a session that continues the call of another engine', () => {
     expect(takeoverOf({ takesOver, resume: { turns: [...TURNS, REPLY], values: {} } })).toEqual({});
   });
 
-  it('is told nothing if the engine began the call', () => {
+  it('learns nothing if the engine began the call', () => {
     expect(takeoverOf({})).toEqual({});
     expect(takeoverOf({ takesOver: { atMs: 0, unanswered: [] } })).toEqual({ takesOver: 'rest' });
   });

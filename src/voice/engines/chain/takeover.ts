@@ -5,7 +5,7 @@ import type { EngineCall, TranscriptTurn } from '../port.js';
 
 type TakenCall = Pick<EngineCall, 'takesOver' | 'resume'>;
 
-/** What a session must know about the engine that conducted the stream until now. */
+/** The properties of a session that continues the call of another engine. */
 export function takeoverOf(call: TakenCall): Pick<SessionSetup, 'takesOver' | 'person'> {
   const { takesOver, resume } = call;
   if (takesOver === undefined) return {};

@@ -27,7 +27,7 @@ export function heardIntroduction(turns: readonly EarlierTurn[], heardAfterMs: n
 
 const isHeardToItsEnd = ({ text }: EarlierTurn) => !text.endsWith('(interrupted)');
 
-/** What earlier turns prove about a person. */
+/** The evidence about a person in earlier turns. */
 export function personIn(turns: readonly EarlierTurn[]): PersonEvidence {
   let person: PersonEvidence = { personTurns: 0, answers: 0, agentHeard: false };
   for (const turn of turns) {

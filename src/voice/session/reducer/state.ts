@@ -41,13 +41,13 @@ export interface SessionSetup {
    * caller spoke last, and waits for an answer.
    */
   takesOver?: 'question' | 'rest';
-  /** What the turns with that engine prove about a person, unless it took the person for a machine. */
+  /** Evidence from the turns with that engine, unless it took the person for a machine. */
   person?: PersonEvidence;
   /** Whether another engine continues the call if this session fails, so that it says no apology. */
   hasSuccessor?: boolean;
 }
 
-/** What the turns of a call prove about a person. */
+/** Evidence that a person has answered, from the turns of a call. */
 export interface PersonEvidence {
   /** Number of DTMF entries, and of turns that prove a person, such as those that the offline engine understood. */
   personTurns: number;
