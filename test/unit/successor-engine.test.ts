@@ -44,7 +44,7 @@ async function startCall(changes: Partial<EngineCall> = {}) {
     failures,
     first: of(first),
     /** Lets the first engine fail. @returns the call as the second one got it */
-    async fail(): Promise<ScriptedCall> {
+    fail: async (): Promise<ScriptedCall> => {
       of(first).sink.fail(new Error('the provider closed the connection'));
       await new Promise((resolve) => setImmediate(resolve));
       return of(second);

@@ -21,7 +21,7 @@ function openWatch() {
     watch,
     asked: () => asked,
     turn: (isOpen: boolean) => void (openedAtMs = isOpen ? atMs : undefined),
-    hears(voice: boolean, ms: number): void {
+    hears: (voice: boolean, ms: number): void => {
       isVoice = voice;
       for (const untilMs = atMs + ms; atMs < untilMs;) {
         atMs += 20;

@@ -79,11 +79,11 @@ export function assertShort(characters: number): void {
  * reason when that signal aborts.
  */
 export function watchSilence(outer: AbortSignal, ms: number) {
-  const { signal, limit, stop } = watchRequest(outer);
-  const silence = limit(ms, () => new ProviderError('model', `sent nothing for ${ms} ms`));
+  const watch = watchRequest(outer);
+  const silence = watch.limit(ms, () => new ProviderError('model', `sent nothing for ${ms} ms`));
   const wholeMs = MAX_TIMEOUTS * ms;
-  limit(wholeMs, () => new ProviderError('model', `did not finish its response in ${wholeMs} ms`));
-  return { signal, alive: silence.restart, stop };
+  watch.limit(wholeMs, () => new ProviderError('model', `did not finish its response in ${wholeMs} ms`));
+  return { signal: watch.signal, alive: () => silence.restart(), stop: () => watch.stop() };
 }
 
 /** Returns the signal's reason if it has aborted; converts every other error to a ProviderError. */

@@ -18,7 +18,7 @@ import {
 import { transcriptionLanguage } from '../../../models/transcription-language.js';
 import { transcriptionHints } from '../../../models/transcription-hints.js';
 import { setAmong } from '../../ignored-settings.js';
-import { watchRequest } from '../../../models/request-watch.js';
+import { watchRequest, type RequestLimit } from '../../../models/request-watch.js';
 import { ProviderError, sentText, type SpeechToText, type SttOptions } from '../ports.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
 
@@ -45,7 +45,7 @@ const SAMPLE_RATE = 8_000;
 /** The signal and the time limit of a transcription. */
 interface Watch {
   signal: AbortSignal;
-  leftMs(): number;
+  limit: RequestLimit;
 }
 
 const transcription = z.object({ text: z.string().nullish() });
@@ -92,14 +92,15 @@ export function createOpenAiStt(
     const { settings, onIgnored } = options;
     if (transcriptionHints(account.model, settings.keyterms) === undefined)
       onIgnored?.(setAmong(settings, ['keyterms']));
-    const { signal, limit, stop } = watchRequest(outer);
-    const { leftMs } = limit(
+    const request = watchRequest(outer);
+    const { signal } = request;
+    const limit = request.limit(
       timeoutMs,
       () => new ProviderError('recogniser', `did not respond within ${timeoutMs} ms`),
     );
     let response: Response | undefined;
     try {
-      response = await postNamed(mulaw, options, { signal, leftMs });
+      response = await postNamed(mulaw, options, { signal, limit });
       if (response.ok) return await textOf(response);
       throw rejected(response, account, await readReason(response.body), options);
     } catch (error) {
@@ -107,7 +108,7 @@ export function createOpenAiStt(
       if (signal.aborted) throw signal.reason;
       throw new ProviderError('recogniser', failureOf(error), undefined, response === undefined);
     } finally {
-      stop();
+      request.stop();
     }
   };
 
@@ -128,10 +129,10 @@ async function sendPatiently(
       if (!(response.status === 429 || response.status >= 500)) return response;
       const reason = await readReason(response.body);
       waitMs = retryAfterOf(response.headers) ?? backoffMs;
-      if (waitMs >= watch.leftMs()) throw rejected(response, account, reason, options);
+      if (waitMs >= watch.limit.leftMs()) throw rejected(response, account, reason, options);
     } catch (error) {
       // A redirect is an error without a network code, and is not repeated.
-      if (watch.signal.aborted || networkCodeOf(error) === undefined || waitMs >= watch.leftMs()) throw error;
+      if (watch.signal.aborted || networkCodeOf(error) === undefined || waitMs >= watch.limit.leftMs()) throw error;
     }
     await sleep(waitMs, undefined, { signal: watch.signal });
   }
