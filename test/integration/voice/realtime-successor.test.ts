@@ -120,14 +120,11 @@ describe('pipeline as the successor of openai-realtime', () => {
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   }, 90_000);
 
-  it.each([
-    ['gpt-realtime-2', 'gpt-realtime-2', undefined],
-    ['gpt-realtime-1.5', 'gpt-realtime-2.1', ['model']],
-  ])('does not use a stored model that the operator has forbidden since: %s', async (model, used, ignored) => {
-    line = both.dial({ settings: { model } });
+  it('does not use a stored model that the operator has forbidden since', async () => {
+    line = both.dial({ settings: { model: 'gpt-realtime-1.5' } });
     await eventually(() => line.agentTurns().length === 1, ANSWER_MS);
-    expect(both.realtime.sessions.map((session) => session.model)).toEqual([used]);
-    expect((await line.hangUp()).ignoredSettings).toEqual(ignored);
+    expect(both.realtime.sessions.map((session) => session.model)).toEqual(['gpt-realtime-2.1']);
+    expect((await line.hangUp()).ignoredSettings).toEqual(['model']);
   });
 
   it('does not take over a call that it cannot conduct', async () => {
