@@ -7,7 +7,12 @@ import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import type { StoredChange } from '../call-model.js';
 import type { TimelineEvent } from './schemas.js';
 
-const STAGES: Record<StoredFailure['part'], string> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
+const STAGES: Record<StoredFailure['part'], string> = {
+  recogniser: 'stt',
+  model: 'llm',
+  voice: 'tts',
+  realtime: 'realtime',
+};
 
 type Details = NonNullable<TimelineEvent['details']>;
 

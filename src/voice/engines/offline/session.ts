@@ -152,7 +152,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
         outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         ...answeredByInResult(state()),
         ...otherSettingsIgnored(call, ['firstSpeaker', 'firstMessage']),
-        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+        ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
       };
     },
   };

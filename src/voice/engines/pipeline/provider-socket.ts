@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import { reportFailure, type FailureReport } from '../../models/failure-report.js';
 import { rejectedUpgrade, retryAfterOf } from '../../models/http-api.js';
-import { ProviderError, type ProviderPart } from './ports.js';
+import { ProviderError, type PipelinePart } from './ports.js';
 
 const CONNECT_WITHIN_MS = 5_000;
 /** Maximum size of a provider's message. Real messages are far smaller. */
@@ -27,7 +27,7 @@ type Reason = Omit<Parameters<typeof reportFailure>[0], 'provider'>;
  * connection, an unexpected close, or a message that is not a JSON object.
  */
 export function openProviderSocket(p: {
-  part: ProviderPart;
+  part: PipelinePart;
   /** The provider's name in the settings. */
   provider: string;
   /** The key in the headers, which no report may contain. */

@@ -11,7 +11,6 @@ import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
-import { ONE_MOMENT } from '../offline-phrases.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
@@ -25,6 +24,7 @@ import {
 } from '../chain/pipeline-chains.js';
 import type { Provider } from '../chain/provider-chain.js';
 import { createServedProviders } from '../chain/served-providers.js';
+import { takeoverOf } from '../chain/takeover.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
 import type { ProviderError, SpeechToText } from './ports.js';
@@ -174,7 +174,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
         served: served.all(),
         ...answeredByInResult(session.state()),
         ...ignored.inResult(),
-        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+        ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
       };
     },
   };
@@ -263,12 +263,6 @@ function chainsOf(
   return { served, openChain };
 }
 
-/** Whether the caller spoke last before this engine took over, apart from a filler. */
-function isAsked({ resume }: EngineCall): boolean {
-  const isFiller = ({ text }: TranscriptTurn) => ONE_MOMENT.startsWith(text.replace(' (interrupted)', ''));
-  return resume?.turns.findLast((turn) => turn.speaker === 'caller' || !isFiller(turn))?.speaker === 'caller';
-}
-
 /** Counts the audio that each STT provider bills. */
 function createSttUsage(usage: UsageMeter) {
   const seconds = new Map<Provider<SpeechToText>, { billed: number; sent: number }>();
@@ -325,6 +319,6 @@ function setupOf(
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
-    ...(call.takesOver === undefined ? {} : { takesOver: isAsked(call) ? 'question' : 'rest' }),
+    ...takeoverOf(call),
   };
 }
