@@ -22,6 +22,7 @@ import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
 import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
+import { createAgentIdCheck } from '../voice/engines/agent-ids/agent-id-check.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
@@ -137,7 +138,14 @@ function createShared(deps: HandlerDeps) {
     cursors: createCursors(config.apiKeyPepper),
     accounts: createAccounts(database),
     inboundAgents: createInboundAgents(database),
-    agents: createAgents(database, config),
+    agents: createAgents(
+      database,
+      config,
+      createAgentIdCheck(config, {
+        onWarning: ({ field, why }) =>
+          logger.warn({ field, reason: why }, 'agent saved with an id that needs attention'),
+      }),
+    ),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
     queries: createCallQueries(database),
