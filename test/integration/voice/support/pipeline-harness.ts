@@ -8,7 +8,8 @@ import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeResponses } from '../fakes/responses';
 import { openFakeTranscriptions } from '../fakes/transcriptions';
-import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
+import { openFakeOpenAiSpeech } from '../fakes/voices';
 import { openEngineLine } from './engine-line';
 
 export const GREETING = 'Hello, this is the AI assistant of the clinic. I am calling about tomorrow at ten.';
