@@ -16,6 +16,7 @@ type Shared = Pick<
   | 'tools'
   | 'logger'
   | 'clock'
+  | 'backgrounds'
   | 'closing'
   | 'lostForGoodMs'
   | 'costsEveryMs'

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { createBackgroundLoops } from '../audio/background-sound.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { Carriers } from '../../telephony/port.js';
 import type { Config } from '../../platform/config/config.js';
@@ -197,6 +198,7 @@ function sharedByStreams(
     tools,
     logger,
     clock: createFrameClock(),
+    backgrounds: createBackgroundLoops(),
     closing,
     ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
     ...(costsEveryMs === undefined ? {} : { costsEveryMs }),
