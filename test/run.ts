@@ -6,21 +6,27 @@ import { join, relative } from 'node:path';
 import setUp from './support/global-setup.js';
 import tearDown from './support/global-teardown.js';
 
-interface Lane {
+/** Test projects that run together in one process of jest. */
+interface Group {
+  name: string;
   projects: readonly string[];
-  workers: number;
   priority: number;
 }
 
+const WORKERS_PER_GROUP = 2;
+
 /**
- * Groups of test projects that run in parallel. Tests of real-time calls mostly wait, so two workers for them leave
- * most of a CPU core free. These tests fail if they have to wait for the core, so all other groups have a lower
- * priority.
+ * Lanes run in parallel; the groups of a lane run one after the other. Tests of real-time calls mostly wait, so two
+ * workers for them leave most of a CPU core free. These tests fail if they have to wait for the core, so all other groups
+ * have a lower priority. The second lane ends earlier, and then takes a part of the real-time tests.
  */
-const LANES: Record<string, Lane> = {
-  realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
-  rest: { projects: ['unit', 'servers', 'e2e'], workers: 2, priority: constants.priority.PRIORITY_BELOW_NORMAL },
-};
+const LANES: readonly (readonly Group[])[] = [
+  [{ name: 'realtime', projects: ['realtime'], priority: constants.priority.PRIORITY_NORMAL }],
+  [
+    { name: 'rest', projects: ['unit', 'servers', 'e2e'], priority: constants.priority.PRIORITY_BELOW_NORMAL },
+    { name: 'realtime-e2e', projects: ['realtime-e2e'], priority: constants.priority.PRIORITY_NORMAL },
+  ],
+];
 
 interface Report {
   testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
@@ -37,12 +43,15 @@ async function main(args: readonly string[]): Promise<number> {
   const kept = args.find((arg) => arg.startsWith('--reports='))?.slice('--reports='.length);
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'callwright-reports-')));
   const rest = args.filter((arg) => !arg.startsWith('--reports='));
+  // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort(signal));
   await setUp();
   try {
-    const names = Object.keys(LANES);
-    const codes = await Promise.all(names.map((name) => run(LANES[name]!, join(folder, `${name}.json`), rest)));
-    const failed = codes.filter((code) => code !== 0).length;
-    const reports = await Promise.all(names.map((name) => reportOf(join(folder, `${name}.json`))));
+    const pathOf = ({ name }: Group) => join(folder, `${name}.json`);
+    const codes = await Promise.all(LANES.map((lane) => runLane(lane, { pathOf, args: rest, interrupted: interruption.signal })));
+    const failed = codes.flat().filter((code) => code !== 0).length;
+    const reports = await Promise.all(LANES.flat().map((group) => reportOf(pathOf(group))));
     printSummary(
       reports.flatMap(({ testResults }) => testResults),
       Math.round((Date.now() - began) / 1_000),
@@ -54,12 +63,30 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run({ projects, workers, priority }: Lane, report: string, args: readonly string[]): Promise<number> {
-  const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...projects, `--maxWorkers=${workers}`];
+interface RunOptions {
+  /** Where jest writes the report of a group. */
+  pathOf: (group: Group) => string;
+  /** Further arguments for jest. */
+  args: readonly string[];
+  interrupted: AbortSignal;
+}
+
+async function runLane(lane: readonly Group[], options: RunOptions): Promise<number[]> {
+  const codes: number[] = [];
+  for (const group of lane) {
+    if (options.interrupted.aborted) break;
+    codes.push(await run(group, options));
+  }
+  return codes;
+}
+
+async function run(group: Group, { pathOf, args, interrupted }: RunOptions): Promise<number> {
+  const workers = `--maxWorkers=${WORKERS_PER_GROUP}`;
+  const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...group.projects, workers];
   const sequencer = `--testSequencer=${require.resolve('./support/jest/long-files-first.cjs')}`;
   const child = spawn(
     process.execPath,
-    [...jest, sequencer, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args],
+    [...jest, sequencer, '--passWithNoTests', '--json', `--outputFile=${pathOf(group)}`, ...args],
     {
       env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
       // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Each run writes its
@@ -67,9 +94,8 @@ async function run({ projects, workers, priority }: Lane, report: string, args: 
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   );
-  if (child.pid !== undefined) setPriority(child.pid, priority);
-  // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
+  if (child.pid !== undefined) setPriority(child.pid, group.priority);
+  interrupted.addEventListener('abort', () => child.kill(interrupted.reason as NodeJS.Signals), { once: true });
   child.stderr.pipe(process.stderr, { end: false });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
