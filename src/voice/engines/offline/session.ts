@@ -151,7 +151,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
         ),
         outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         ...answeredByInResult(state()),
-        ...otherSettingsIgnored(call, ['firstSpeaker', 'firstMessage']),
+        ...otherSettingsIgnored(call, ['firstSpeaker', 'firstMessage', 'backgroundSound']),
         ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
       };
     },

@@ -145,6 +145,13 @@ export interface TtsOptions {
 export interface TextToSpeech {
   /** Opens a stream for one utterance, and prepares what it can before the first sentence. */
   open(options: TtsOptions, events: TtsEvents): TtsStream;
+  /** TTS for the utterances of one call, if they can share a connection. */
+  forCall?(): CallTts;
+}
+
+export interface CallTts extends TextToSpeech {
+  /** Closes the connection when the call has ended. */
+  close(): void;
 }
 
 export interface TtsEvents {
@@ -154,6 +161,11 @@ export interface TtsEvents {
   onSpoken(text: string): void;
   /** Reports that the audio of all text has arrived. */
   onDone(): void;
+  /**
+   * Reports that the connection broke and was replaced.
+   * @param again the text that was sent once more
+   */
+  onReconnected?(error: ProviderError, again: string): void;
   /** The stream has failed. Called at most once, and never after `cancel`. */
   onLost(error: ProviderError): void;
 }

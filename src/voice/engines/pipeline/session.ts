@@ -27,7 +27,7 @@ import { createServedProviders } from '../chain/served-providers.js';
 import { takeoverOf } from '../chain/takeover.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
-import type { ProviderError, SpeechToText } from './ports.js';
+import type { CallTts, ProviderError, SpeechToText } from './ports.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { withPronunciations } from './tts/pronunciation.js';
 import { createReplies } from './replies.js';
@@ -83,8 +83,9 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   });
   const { dispatch } = session;
   const onFailure = reportTo(sink);
+  const voices = voicesOf(deps, call, usage);
   const speech = createSpeech({
-    voices: openChain(voicesOf(deps, call, usage)),
+    voices: openChain(voices.providers),
     options: options.tts,
     sink,
     dispatch,
@@ -164,6 +165,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       stopped = true;
       dispatch({ type: 'stopped' });
       caller.close();
+      voices.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
       const ending = { call, turns: all, usage, model: replies.model().number };
       const concluding = deps.conclude({ ...ending, onFailure: (failure) => sink.storeFailure(failure) });
@@ -201,11 +203,17 @@ function reportTo(sink: EngineSink) {
   return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
 }
 
-/** The TTS providers as the call uses them: metered, and with the agent's pronunciations. */
+/** The TTS providers as the call uses them: with its own connections, metered, and with the agent's pronunciations. */
 function voicesOf({ providers }: PipelineSessionDeps, { settings }: EngineCall, usage: UsageMeter) {
-  return mapProviders(providers.tts, (provider) =>
-    withPronunciations(meterTts(provider, usage), settings?.pronunciations),
-  );
+  const connections: CallTts[] = [];
+  return {
+    providers: mapProviders(providers.tts, (provider) => {
+      const ofCall = provider.port.forCall?.();
+      if (ofCall !== undefined) connections.push(ofCall);
+      return withPronunciations(meterTts(provider, ofCall ?? provider.port, usage), settings?.pronunciations);
+    }),
+    close: () => connections.forEach((connection) => connection.close()),
+  };
 }
 
 type CallerDeps = Parameters<typeof listenToCaller>[0];

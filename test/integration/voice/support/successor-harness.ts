@@ -6,7 +6,7 @@ import type { EngineCall } from '../../../../src/voice/engines/port.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { startFakeRealtime } from '../fakes/openai-realtime';
-import { openFakeElevenLabs } from '../fakes/voices';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
 import { CALL } from './contract-call';
 import { openEngineLine } from './engine-line';
 
