@@ -49,7 +49,9 @@ async function main(args: readonly string[]): Promise<number> {
   await setUp();
   try {
     const pathOf = ({ name }: Group) => join(folder, `${name}.json`);
-    const codes = await Promise.all(LANES.map((lane) => runLane(lane, { pathOf, args: rest, interrupted: interruption.signal })));
+    const codes = await Promise.all(
+      LANES.map((lane) => runLane(lane, { pathOf, args: rest, interrupted: interruption.signal })),
+    );
     const failed = codes.flat().filter((code) => code !== 0).length;
     const reports = await Promise.all(LANES.flat().map((group) => reportOf(pathOf(group))));
     printSummary(
