@@ -34,7 +34,7 @@ export const PARTS: readonly Part[] = [
   { at: 'workflows', about: 'deterministic: the course of a call and its steps' },
   { at: 'activities', about: 'thin adapters that run the code of src/calls for workflows' },
   { at: 'workers', about: 'the worker process' },
-  { at: 'src/main.ts', about: 'the composition root of every role' },
+  { at: 'src/main.ts', about: 'opens database and Temporal, and starts a role, which composes its services' },
   { at: 'deploy', about: 'set-up and health check of a deployment' },
 ];
 
@@ -96,5 +96,8 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
   },
 ];
 
-/** The maximum number of lines and files. A factory is a function that returns an object of functions. */
+/**
+ * The maximum number of lines and files. A factory is a function that returns an object of functions. Only files with
+ * code count, not data such as the scenarios of the simulated carrier.
+ */
 export const LIMITS = { functionLines: 60, factoryLines: 120, fileLines: 400, filesInFolder: 20 } as const;
