@@ -10,8 +10,10 @@ jest.setTimeout(600_000);
 /** Multiplies the limits that hold on an idle machine, because this machine may be busy. */
 const ROOM = 5;
 const QUESTIONS = 8;
-/** The caller interrupts this long after the agent began to speak. */
-const INTERRUPT_AFTER_MS = 1_500;
+/** The caller interrupts this long after the agent began to speak: a question must be heard before it can be answered. */
+const INTERRUPT_AFTER_MS = 2_500;
+/** The agent repeats a question that was cut off before it was asked. So the caller lets the greeting play for longer. */
+const INTERRUPT_GREETING_AFTER_MS = 8_000;
 
 const booleans = Object.fromEntries(Array.from({ length: QUESTIONS }, (_, i) => [`confirmed_${'abcdefgh'[i]}`, false]));
 const digits = Object.fromEntries(Array.from({ length: QUESTIONS }, (_, i) => [`code_${'abcdefgh'[i]}`, null]));
@@ -45,8 +47,7 @@ describe('the offline conversation', () => {
     const interrupting = connect(factory.create(), { outputTemplate: booleans });
     for (let i = 0; i < QUESTIONS; i++) {
       await until(() => interrupting.itemsAt.length === i + 1);
-      // The agent repeats a greeting that was cut off early. So the caller lets the greeting play for longer.
-      const beforeMs = i === 0 ? 4_000 : INTERRUPT_AFTER_MS;
+      const beforeMs = i === 0 ? INTERRUPT_GREETING_AFTER_MS : INTERRUPT_AFTER_MS;
       await until(() => interrupting.now() - (interrupting.itemsAt[i] ?? 0) >= beforeMs);
       interrupting.say(no);
       await until(() => interrupting.clearedAt.length === i + 1 || interrupting.clearedAt.length >= QUESTIONS);
