@@ -9,6 +9,7 @@ import { createCallRequests } from '../src/calls/call-requests.js';
 import { createCarrierBindings } from '../src/telephony/carrier-bindings.js';
 import type { Database } from '../src/database.js';
 import { createRejectionReports } from '../src/telephony/rejection-reports.js';
+import { createCarrierOfCall } from '../src/telephony/web/carrier.js';
 import { createCarrierEvents } from '../src/telephony/carrier-events.js';
 import { createDialPacing } from '../src/telephony/pacing/dial-pacing.js';
 import { createIdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
@@ -59,6 +60,7 @@ export function createActivities(deps: {
 }) {
   const { config, database, carriers, logger, dialGate = createCallGate({ config, database }) } = deps;
   const clock = deps.clock ?? createServerClock(database);
+  const carrierOfCall = createCarrierOfCall(carriers, database);
   const stores = {
     accounts: createAccounts(database),
     bindings: createCarrierBindings(database),
@@ -73,7 +75,6 @@ export function createActivities(deps: {
   const rejectionReports = createRejectionReports({ carrierEvents: createCarrierEvents(database), logger });
   const erasure = createCallErasure({
     ...stores,
-    recordings: createRecordings(database),
     deliveries: createWebhookDeliveries(database),
     attempts: createWebhookAttempts(database),
     idempotencyKeys: createIdempotencyKeys(database),
@@ -82,11 +83,11 @@ export function createActivities(deps: {
     // Every function of these objects is an activity, and running calls know it by its name.
     ...createCallReservations({ ...stores, config, clock }),
     ...createCallSettlement({ ...stores, dialGate }),
-    ...createCarrierCalls({ ...stores, config, carriers, dialGate, rejectionReports }),
+    ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate, rejectionReports }),
     ...createConversationFacts(stores),
     ...erasure,
     // These need Temporal: the number of the attempt, heartbeats, metrics.
-    ...createExtensionActivities(createHoldExtensions({ ...stores, config, carriers })),
+    ...createExtensionActivities(createHoldExtensions({ ...stores, config, carrierOfCall })),
     ...createPacingActivities(createDialSlots({ ...stores, config })),
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
     ...createRecordingActivities(createRecordingRetention({ ...stores, ...config.recordings, logger })),
@@ -95,7 +96,7 @@ export function createActivities(deps: {
       ...stores,
       ...config.reconciliation,
       database,
-      carriers,
+      carrierOfCall,
       dialGate,
       logger,
       findings: createFindings(database),

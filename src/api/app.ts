@@ -48,6 +48,7 @@ import { createHealthHandlers } from './health.js';
 import { mountedRoutes } from './routes.js';
 import type { PrincipalsByAuth, RouteHandlers } from '../identity/access/principal.js';
 import { createPlacingHandlers } from '../calls/placing/routes.js';
+import { createWebCallHandlers } from '../calls/web/routes.js';
 import { createCallHandlers } from '../calls/views/routes.js';
 import { createAgentHandlers } from '../agents/routes.js';
 import { createPhoneNumberHandlers } from '../agents/numbers/routes.js';
@@ -117,7 +118,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const mountDeps = { config, authenticator, auditor, changeQuota, principalWatch };
   const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
   app.use(mount([...bound, ...carrierRoutes], mountDeps).routes());
-  app.use(createPortalPages());
+  app.use(createPortalPages({ streamUrl: config.streamUrl }));
   app.use(handleUnmatched({ config, authenticator, carrierRoutes }));
   return app;
 }
@@ -162,6 +163,7 @@ function createHandlers(shared: ReturnType<typeof createShared>): RouteHandlers<
   return {
     ...createPlacingHandlers(shared),
     ...createCallHandlers(shared),
+    ...createWebCallHandlers(shared),
     ...createWebhookHandlers(shared),
     ...createAgentHandlers(shared),
     ...createPhoneNumberHandlers(shared),

@@ -27,6 +27,8 @@ export interface CallRequestDocument {
   microsPerSecond?: Micros;
   /** The carrier's call id. Set for inbound calls only, because for these it is known before the call starts. */
   carrierSid?: string;
+  /** How long the call waits for its first media stream, if that is not the default. */
+  streamWithinMs?: number;
   createdAt: Date;
 }
 
@@ -46,6 +48,7 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
     maxDurationSeconds: { type: Number, required: true },
     microsPerSecond: Number,
     carrierSid: String,
+    streamWithinMs: Number,
     createdAt: { type: Date, required: true },
   },
   { collection: 'call_requests', versionKey: false },

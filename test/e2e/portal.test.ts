@@ -159,7 +159,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await expectAccessible('agent-new');
     await page.click('button:has-text("Create agent")');
     await page.waitForURL(/agents\/agent_/);
-    agentPath = new URL(page.url()).pathname.replace('/portal', '');
+    agentPath = new URL(page.url()).pathname.replace('/portal/test', '');
     await page.waitForSelector('text=Place test call');
     await expectAccessible('agent');
   });
@@ -207,7 +207,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.goto(at('/agents'));
     await page.waitForSelector('tbody tr');
     expect(await page.locator('tbody tr').count()).toBe(1);
-    await page.check('[name=mode][value=test]');
+    await page.click('.modes a:has-text("Test")');
     await page.waitForSelector('tbody tr:nth-child(2)');
     await page.goto(at(agentPath));
   });
@@ -328,17 +328,25 @@ describeWithBrowser('the portal in a real browser', () => {
     expect((await withKey()).status).toBe(401);
   });
 
-  it('returns to the same page after a login for an expired session', async () => {
-    await page.goto(at('/usage?group_by=agent'));
-    await page.waitForSelector('h1');
+  it('returns to the requested page after a login', async () => {
     await context.clearCookies();
-    await page.selectOption('[name=group_by]', 'day');
+    await page.goto(at('/test/usage?group_by=agent'));
     await page.waitForURL(/log-in/);
     await page.fill('[name=email]', 'ada@example.com');
     await page.fill('[name=password]', 'correct horse battery');
     await page.click('button[type=submit]');
-    await page.waitForURL(/\/portal\/usage/);
-    expect(new URL(page.url()).searchParams.get('group_by')).not.toBe('agent');
+    await page.waitForSelector('h1:has-text("Usage")');
+    expect(page.url()).toBe(at('/test/usage?group_by=agent'));
+  });
+
+  it('asks for the password in place when the session ends while a page is open', async () => {
+    await context.clearCookies();
+    await page.selectOption('[name=group_by]', 'day');
+    await page.fill('dialog [name=password]', 'correct horse battery');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await page.waitForSelector('th:has-text("Day (UTC)")');
+    expect(new URL(page.url()).pathname).toBe('/portal/test/usage');
   });
 
   it('has no script errors and no Content Security Policy violations', () => {

@@ -79,6 +79,7 @@ const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
   // An incomplete body is rejected, but only after the permissions have been checked.
   placeCall: () => ({}),
   createCall: () => ({}),
+  createWebCall: () => ({}),
   receiveCall: () => ({ From: '+12025550143' }),
   signUp: () => ({}),
   logIn: () => ({}),
@@ -329,6 +330,7 @@ const REFERENCES: readonly [string, string, (id: string) => Record<string, unkno
   ],
   ['addPhoneNumber', 'agent_id', (id) => ({ phone_number: newNumber(), agent_id: id })],
   ['updatePhoneNumber', 'agent_id', (id) => ({ agent_id: id })],
+  ['createWebCall', 'agent_id', (id) => ({ agent_id: id })],
   ['updateAccount', 'inbound_agent_id', (id) => ({ inbound_agent_id: id })],
 ];
 

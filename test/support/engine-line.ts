@@ -70,6 +70,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         speech.push(frame);
       }
     },
+    type: (text: string) => engine.onText?.(text),
     /** Waits until the agent has had `turns` more turns and is silent. @returns the text of the last turn */
     async agentTurn(turns = 1): Promise<string> {
       const said = () => line.transcript.filter(({ speaker }) => speaker === 'agent');

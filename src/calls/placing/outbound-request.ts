@@ -34,10 +34,45 @@ export async function createOutboundRequest(
   const { account, mode } = principal;
   const { config } = deps;
   // Test calls have a fixed from number, so the account's numbers are not read.
-  const [agent, numbers] = await Promise.all([
-    request.agent_id === undefined ? undefined : requireAgent(deps.agents, principal, request.agent_id),
+  const [conducted, numbers] = await Promise.all([
+    createConducted(deps, principal, request),
     mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
   ]);
+  const { agent } = conducted;
+  const to = request.to_phone_number;
+  const fault = await deps.dialGate.findDestinationFault(to, account, mode);
+  if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
+  const from =
+    mode === 'test' ? TEST_FROM_NUMBER : (findFromNumber(agent, numbers) ?? config.carriers[mode].fromNumber);
+  if (from === to)
+    throw new ServiceError('MISSING_PARAMS', 'to_phone_number must differ from the number that the call comes from.');
+  return {
+    ...conducted.call,
+    direction: 'outbound',
+    fromPhoneNumber: from,
+    toPhoneNumber: to,
+    microsPerSecond: rateTo(config.calls.rates, to),
+  };
+}
+
+/** The fields of a request that say how a call is conducted. */
+export type ConductedRequest = Pick<
+  OutboundCallRequest,
+  'agent_id' | 'instruction' | 'webhook_url' | 'external_call_id' | 'input_parameters' | 'output_parameters'
+>;
+
+/**
+ * Builds the part of a call that does not depend on phone numbers: a snapshot of the agent, the parameters and the
+ * limits. Also returns the stored agent, if there is one.
+ * @throws ServiceError AGENT_NOT_FOUND, MISSING_PARAMS
+ */
+export async function createConducted(
+  { config, agents }: Pick<OutboundDeps, 'config' | 'agents'>,
+  principal: Principal,
+  request: ConductedRequest,
+) {
+  const { account, mode } = principal;
+  const agent = request.agent_id === undefined ? undefined : await requireAgent(agents, principal, request.agent_id);
   // Test calls do not use the agent's engine, so it is not checked.
   if (mode === 'live') assertEngineAllowed(agent?.engine, config);
   if (request.instruction !== undefined) {
@@ -49,28 +84,18 @@ export async function createOutboundRequest(
     inputParameters: request.input_parameters,
     outputParameters: request.output_parameters,
   });
-  const to = request.to_phone_number;
-  const fault = await deps.dialGate.findDestinationFault(to, account, mode);
-  if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
-  const from =
-    mode === 'test' ? TEST_FROM_NUMBER : (findFromNumber(agent, numbers) ?? config.carriers[mode].fromNumber);
-  if (from === to)
-    throw new ServiceError('MISSING_PARAMS', 'to_phone_number must differ from the number that the call comes from.');
   const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
-  return {
+  const call = {
     accountId: account._id,
     mode,
-    direction: 'outbound',
-    fromPhoneNumber: from,
-    toPhoneNumber: to,
     agent: createSnapshot(agent, request, config),
     inputParameters: request.input_parameters ?? '{}',
     externalCallId: request.external_call_id ?? '',
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
     ringTimeoutSeconds: agent?.ringTimeoutSeconds ?? config.calls.ringSeconds,
     maxDurationSeconds: agent?.maxDurationSeconds ?? AGENT_FIELDS.max_duration_seconds.initial,
-    microsPerSecond: rateTo(config.calls.rates, to),
   };
+  return { agent, call };
 }
 
 /**
@@ -96,7 +121,7 @@ async function requireAgent(agents: Agents, { account, mode }: Principal, agentI
   return agent;
 }
 
-function createSnapshot(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {
+function createSnapshot(agent: AgentDocument | undefined, request: ConductedRequest, config: Config): AgentSnapshot {
   const base: AgentSnapshot = agent
     ? snapshotOfAgent(agent)
     : {

@@ -1,5 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
-import type { CarrierApis } from '../../telephony/port.js';
+import type { CarrierOfCall } from '../../telephony/web/carrier.js';
 import { carrierTimeLimit, forecastEnd } from '../../kernel/hold-windows.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import { rateOf, type Micros } from '../../kernel/money.js';
@@ -15,7 +15,7 @@ interface Deps {
   accounts: Accounts;
   requests: CallRequests;
   ledger: Ledger;
-  carriers: CarrierApis;
+  carrierOfCall: CarrierOfCall;
   projection: CallProjection;
 }
 
@@ -34,7 +34,7 @@ export interface Extension extends CallOfAccount {
 export type HoldExtensions = ReturnType<typeof createHoldExtensions>;
 
 /** Holds money so that a call in progress can continue. */
-export function createHoldExtensions({ config, accounts, requests, ledger, carriers, projection }: Deps) {
+export function createHoldExtensions({ config, accounts, requests, ledger, carrierOfCall, projection }: Deps) {
   /**
    * Reads the daily limit of spending and the call's price per second. The ledger uses the price only if no first hold
    * has already set the call's price.
@@ -85,9 +85,9 @@ export function createHoldExtensions({ config, accounts, requests, ledger, carri
         ...(windows === undefined ? {} : { windows }),
         ...(cap === undefined ? {} : { dailySpendCapMicros: cap }),
       });
-      const { canChangeTimeLimit } = carriers[mode].capabilities;
-      if (hold.grantedSeconds > 0 && carrierSid !== undefined && canChangeTimeLimit) {
-        await carriers[mode].limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
+      const carrier = carrierSid === undefined ? undefined : carrierOfCall(mode, carrierSid);
+      if (hold.grantedSeconds > 0 && carrierSid !== undefined && carrier?.capabilities.canChangeTimeLimit) {
+        await carrier.limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
       }
       const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
       const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;

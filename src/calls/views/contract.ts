@@ -162,7 +162,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Read the recording of a call',
     description:
-      'Returns the recording as a WAV file. A request with a Range header for one range of bytes gets this part with status 206. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
+      'Returns the recording as a WAV file. A request with a Range header for one range of bytes gets this part with status 206. With a login session and without `mode`, the call may be of either mode, so that a member can open `recording_url`. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
     auth: 'keyOrSession',
     load: 'recording',
     params: callParams,

@@ -47,8 +47,10 @@ const summary = {
   call_direction: z
     .enum(['outbound', 'inbound'])
     .describe('Whether the service placed the call (outbound) or received it (inbound).'),
-  from_phone_number: z.string().describe('Number that the call comes from. Empty after erasure.'),
-  to_phone_number: z.string().describe('Number that was called. Empty after erasure.'),
+  from_phone_number: z
+    .string()
+    .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
+  to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
   agent_id: z.string().describe('Identifier of the agent that conducts the call; agent_tmp_… for a temporary one.'),
   agent_name: z
     .string()
@@ -170,7 +172,11 @@ export const Call = z
       .optional()
       .describe('The carrier’s identifier of the call. Absent until the carrier has the call.'),
     workflow_id: z.string().describe('Identifier of the call’s workflow in Temporal, for operators.'),
-    timeline: z.array(TimelineEvent).describe('Events in order of time. Contains only the last 20 webhook attempts.'),
+    timeline: z
+      .array(TimelineEvent)
+      .describe(
+        'Events in causal order. The carrier reports whole seconds, so its events are ordered by when they arrived. Contains only the last 20 webhook attempts.',
+      ),
     cost_windows: z.array(CostWindow).describe('Holds placed for the call, in order of their windows.'),
     webhook_attempts: z
       .array(WebhookAttempt)

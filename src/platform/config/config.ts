@@ -108,8 +108,18 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     signUp: signUpSettings(values),
     /** Absent: the service sends no e-mail. */
     mail: mailSettings(values),
-    payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
+    payments: paymentSettings(values),
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
+  };
+}
+
+function paymentSettings(values: Environment) {
+  return {
+    webhookSecret: values.PAYMENT_WEBHOOK_SECRET,
+    /** Page on which customers add money; absent: there is none. */
+    url: values.PAYMENT_URL,
+    /** Web page or mailto address of the operator; absent: none is published. */
+    contactUrl: values.OPERATOR_CONTACT_URL,
   };
 }
 
@@ -158,6 +168,8 @@ function callSettings(values: Environment) {
     /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),
+    /** Origins of other sites whose pages may open the sockets of calls in the browser. */
+    webOrigins: itemsOf(values.WEB_CALL_ORIGINS),
   };
 }
 

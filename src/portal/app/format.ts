@@ -20,5 +20,17 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
 
+/** Formats seconds with units: 90 becomes `1 min 30 s`. */
+export function durationInWords(seconds: number): string {
+  const whole = Math.round(seconds);
+  const parts = [
+    [Math.floor(whole / 3_600), 'h'],
+    [Math.floor((whole % 3_600) / 60), 'min'],
+    [whole % 60, 's'],
+  ] as const;
+  const shown = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount} ${unit}`);
+  return shown.length === 0 ? '0 s' : shown.join(' ');
+}
+
 /** Formats a code as words: `callee_hangup` becomes `callee hangup`. */
 export const words = (code: string) => code.replaceAll('_', ' ');

@@ -1,15 +1,27 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { ApiError } from './api';
+import { useUnsaved } from './shell/unsaved-changes';
 
 /**
- * Manages a form's values and the server's errors. If sending fails, the values stay in the form.
+ * Manages a form's values and the server's errors. If sending fails, the values stay in the form. Before the user leaves
+ * the page with values that were not sent, asks whether to lose them.
  * @param send rejects with an ApiError, whose field errors are shown next to the fields
+ * @param options.isGuarded false for forms with little input, which is quickly entered again
  */
-export function useForm<T extends Record<string, unknown>>(first: T, send: (values: T) => Promise<unknown>) {
+export function useForm<T extends Record<string, unknown>>(
+  first: T,
+  send: (values: T) => Promise<unknown>,
+  { isGuarded = true }: { isGuarded?: boolean } = {},
+) {
   const [values, setValues] = useState(first);
+  const [saved, setSaved] = useState(first);
+  /** Values that `reset` has set since the form was last sent. */
+  const resets = useRef<Partial<T>>({});
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
+
+  useUnsaved(isGuarded && JSON.stringify(values) !== JSON.stringify(saved));
 
   /** Whether a name is that of a field, or of a path inside a field, such as `tools.0.url`. */
   const isField = (name: string) => (name.split('.')[0] ?? '') in values;
@@ -20,8 +32,10 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     setBusy(true);
     setErrors({});
     setFailure(undefined);
+    resets.current = {};
     try {
       await send(values);
+      setSaved({ ...values, ...resets.current });
     } catch (error) {
       const known = error instanceof ApiError ? fieldsOf(error) : {};
       const own = Object.fromEntries(
@@ -42,6 +56,12 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     busy,
     submit,
     set: (change: Partial<T>) => setValues((before) => ({ ...before, ...change })),
+    /** Sets values that need no saving, such as empty ones after sending. */
+    reset(change: Partial<T>) {
+      setValues((before) => ({ ...before, ...change }));
+      setSaved((before) => ({ ...before, ...change }));
+      resets.current = { ...resets.current, ...change };
+    },
     /** Returns the props of a field component. */
     field: <K extends keyof T & string>(name: K) => ({
       name,

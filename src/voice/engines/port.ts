@@ -132,6 +132,8 @@ export interface Engine {
   start(call: EngineCall, sink: EngineSink): Promise<void>;
   onCallerAudio(frame: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
+  /** Takes words that the caller typed as a turn of the caller. Absent: the engine only listens. */
+  onText?(text: string): void;
   /**
    * Reports how much of an item the remote party has heard, in ms, from the carrier's marks: about every 200 ms, and
    * once more for each item that a clear dropped, before `clear` returns.

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import type { CallInstructions, CarrierEventHandlers } from '../../telephony/callbacks.js';
 import type { Carriers } from '../../telephony/port.js';
 import type { Config } from '../../platform/config/config.js';
 import { createEgressClient } from '../../platform/egress/client.js';
@@ -16,7 +17,8 @@ import { createTestRecordingTime } from '../recordings/test-recording-time.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import { createAdmission, streamOfPath } from './admission.js';
+import { createBrowserSockets, isBrowserPath } from '../web/browser-sockets.js';
+import { createAdmission, createCallAdmission, streamOfPath } from './admission.js';
 import { STREAM_TIMINGS, type StreamTimings } from './carrier-stream.js';
 import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
@@ -34,6 +36,8 @@ export interface MediaServerDeps {
   calls: CallReader;
   dialGate: DialGate;
   carriers: Carriers;
+  /** Takes reports about the legs of calls in the browser, and decides about lost ones; implemented by the calls domain. */
+  web: Pick<CarrierEventHandlers, 'handleStatus'> & Pick<CallInstructions, 'continueAfterStream'>;
   engines: Engines;
   logger: Logger;
   /** Overridden only by tests. */
@@ -47,6 +51,7 @@ export interface MediaServerDeps {
       lostForGoodMs: number;
       costsEveryMs: number;
       recordingGiveUpMs: number;
+      legsEveryMs: number;
     }
   >;
 }
@@ -112,11 +117,22 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     return slots.acquire(socket);
   }
 
+  const browser = createBrowserSockets({
+    ...deps,
+    sockets,
+    streams,
+    isClosing: () => closing,
+    admitCall: createCallAdmission({ database, calls }),
+    slots: { acquire: acquireSlot, assign: (socket, owner) => slots.assign(socket, owner) },
+    ...(timings.legsEveryMs === undefined ? {} : { everyMs: timings.legsEveryMs }),
+  });
+
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const asked = streamOfPath(config.streamUrl, request.url ?? '');
     if (asked === undefined) return rejectUpgrade(socket, 404, 'no such stream');
     const { callId, rest } = asked;
     if (closing) return rejectUpgrade(socket, 503, 'shutting down');
+    if (isBrowserPath(rest)) return browser.upgrade(request, socket, head, callId);
     if (arriving.has(callId)) return rejectUpgrade(socket, 409, 'the call already has a media stream');
     arriving.add(callId);
     try {
@@ -131,7 +147,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
         let begun = false;
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
           begun = true;
-          streams.begin(callId, webSocket, admission, () => arriving.delete(callId));
+          streams.begin(webSocket, admission, {
+            codec: carriers[admission.request.mode].createCodec(),
+            onDecided: () => arriving.delete(callId),
+          });
         });
         // Only the `start` message shows whether this stream follows another one of the call. Until it arrives, accept
         // no further socket of the call.
@@ -158,6 +177,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       streams.suspendAll('shutting down');
       await waitAtMost(timings.shutdownMs, streams.allOver());
       for (const callId of sessions.keys()) logger.error({ callId }, 'call end not reported before shutdown');
+      await browser.close();
       endings.close();
       detections.close();
       for (const socket of sockets.clients) socket.terminate();

@@ -4,6 +4,7 @@ import type { ConversationBeginning, ConversationEnding, ConversationResults } f
 import type { CostReports } from './cost-reports.js';
 import type { Recordings } from '../recordings/recordings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { SUPERSEDED } from '../../telephony/media.js';
 import type { CarrierStream } from '../media/carrier-stream.js';
 import type { ConversationRecord } from './conversation-record.js';
 import type { MediaReports } from '../media/media-reports.js';
@@ -135,7 +136,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       const storedInTime = (await waitAtMost(waitMs, stored)) === 'stored';
       // If another stream owns the call, that stream will report the end.
       if (writer.isSuperseded()) {
-        stream.close(NORMAL, 'another stream owns the call');
+        stream.close(NORMAL, SUPERSEDED);
         await made;
         return;
       }

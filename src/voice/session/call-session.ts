@@ -1,5 +1,6 @@
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
+import { SUPERSEDED } from '../../telephony/media.js';
 import { createCallerTrack } from '../media/caller-track.js';
 import type { FrameClock } from '../media/frame-clock.js';
 import { buildResume } from '../results/conversation-record.js';
@@ -18,6 +19,8 @@ export interface CallSession {
   hear(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
+  /** Words that the caller typed instead of speaking. */
+  onText(text: string): void;
   /** When the call will be ended, in seconds from its first stream's start; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
   /** Call this when the carrier's detection has reported whether a person or a machine answered. */
@@ -49,7 +52,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   const storage = createSessionStorage(deps, {
     startedAt,
     template: call.outputTemplate,
-    onSuperseded: () => leave('another stream owns the call'),
+    onSuperseded: () => leave(SUPERSEDED),
   });
   const { record, recorder, wrapUp } = storage;
   const callerTrack = createCallerTrack({
@@ -101,7 +104,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     ended = true;
     stopTicking();
     logger.warn({ callId, streamId, why }, 'media stream closed');
-    stream.close(1008, why);
+    stream.close(1008, SUPERSEDED);
     engine.stop('taken').then(
       ({ usage }) => storage.costs.finish(usage),
       (error: unknown) => logger.warn({ callId, err: error }, 'engine stop failed'),
@@ -141,9 +144,8 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   return {
     hear: (mulaw, timestampMs) => callerTrack.hear(mulaw, timestampMs),
     onDtmf: (digit) => runEngine(() => engine.onDtmf(digit)),
-    onMark(name) {
-      if (!ended) playback.onMark(name);
-    },
+    onText: (text) => runEngine(() => engine.onText?.(text)),
+    onMark: (name) => (ended ? undefined : playback.onMark(name)),
     endsAfter: (seconds) => agent.endsAt(seconds === undefined ? undefined : seconds * 1_000 - storage.offsetMs),
     onAnsweredBy,
     end,

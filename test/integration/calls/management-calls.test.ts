@@ -136,7 +136,8 @@ describe('a call', () => {
       { window: 1, held_seconds: 180, billed_seconds: 10, billed_micros: 25_000 },
     ]);
     const timeline = json['timeline'] as { at: string; source: string; event: string; sequence?: number }[];
-    expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).toSorted());
+    const ours = timeline.filter(({ source }) => source !== 'carrier').map(({ at }) => at);
+    expect(ours).toEqual(ours.toSorted());
     const of = (source: string) => timeline.filter((each) => each.source === source);
     expect(of('call').map(({ event, sequence }) => [event, sequence])).toEqual([
       ['requested', undefined],
@@ -144,11 +145,11 @@ describe('a call', () => {
       ['IN_PROGRESS', 2],
       ['COMPLETED', 3],
     ]);
-    expect(
-      of('carrier')
-        .map(({ event, sequence }) => `${event} ${sequence}`)
-        .toSorted(),
-    ).toEqual(['completed 2', 'in-progress 1']);
+    // The carrier numbers its events, whatever order they arrive in.
+    expect(of('carrier').map(({ event, sequence }) => `${event} ${sequence}`)).toEqual([
+      'in-progress 1',
+      'completed 2',
+    ]);
     expect(of('money').map(({ event }) => event)).toEqual(['hold', 'hold', 'settlement']);
   });
 

@@ -22,7 +22,7 @@ const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inb
 const LIVE_EVERY_MS = 3_000;
 
 export function CallsPage() {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({
     status: '',
@@ -87,7 +87,7 @@ export function CallsPage() {
         isEmpty={(list) => list.data.length === 0}
         empty={
           <>
-            No calls found. <a href="/portal">Place a test call</a> or change the filters.
+            No calls found. <a href={to('')}>Place a test call</a> or change the filters.
           </>
         }
       >
@@ -111,10 +111,11 @@ export function CallsPage() {
 }
 
 function Row({ call }: { call: CallSummary }) {
+  const { to } = usePortal();
   return (
     <tr>
       <td>
-        <a href={`/portal/calls/${call.call_id}`}>
+        <a href={to(`/calls/${call.call_id}`)}>
           <Time at={call.created_at} />
         </a>
       </td>

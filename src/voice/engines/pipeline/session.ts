@@ -150,6 +150,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   return {
     onCallerAudio: hear,
     onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
+    onText: (text: string) => dispatch({ type: 'turn_typed', text }),
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       dispatch({ type: 'item_played', itemId, playedMs, complete });
       speech.played(itemId, playedMs);

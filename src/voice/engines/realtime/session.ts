@@ -120,6 +120,7 @@ export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineC
     onCallerAudio: (frame: Uint8Array, timestampMs: number) =>
       state().stopped ? undefined : provider.onCallerAudio(frame, timestampMs),
     onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
+    onText: (text: string) => dispatch({ type: 'turn_typed', text }),
     onPlayed: (itemId: string, playedMs: number, complete: boolean) =>
       dispatch({ type: 'item_played', itemId, playedMs, complete }),
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
