@@ -13,7 +13,10 @@ import { createLogger } from '../../src/platform/telemetry/logger.js';
 async function responseTo(work: () => Promise<unknown>): Promise<Response> {
   const logger = createLogger({ role: 'test', level: 'silent' });
   const app = new Koa<RequestState>();
-  app.use(requestId(logger, 0)).use(handleErrors(logger)).use(work);
+  app
+    .use(requestId(logger, { errorDocs: '', minDeadlineMs: 0 }))
+    .use(handleErrors(logger))
+    .use(work);
   const server = app.listen(0, '127.0.0.1');
   try {
     await once(server, 'listening');

@@ -33,7 +33,14 @@ interface Placed {
 }
 
 /** Returns the events of a call, each after those that led to it. */
-export function timelineOf({ call, request, result, carrierEvents, money, attempts }: TimelineRecords): TimelineEvent[] {
+export function timelineOf({
+  call,
+  request,
+  result,
+  carrierEvents,
+  money,
+  attempts,
+}: TimelineRecords): TimelineEvent[] {
   const requested = event(call.createdAt, 'call', 'requested');
   const own = [
     ...(call.erasedAt ? [] : unknownFieldsIn(call, request)),
