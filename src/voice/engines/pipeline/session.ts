@@ -84,13 +84,8 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   const { dispatch } = session;
   const onFailure = reportTo(sink);
   const voices = voicesOf(deps, call, usage);
-  const speech = createSpeech({
-    voices: openChain(voices.providers),
-    options: options.tts,
-    sink,
-    dispatch,
-    onFailure,
-  });
+  const speaking = { voices: openChain(voices.providers), options: options.tts };
+  const speech = createSpeech({ ...speaking, sink, dispatch, onFailure });
   const caller = openCaller(deps, call, {
     chain: sttChain,
     sttUsage,
