@@ -1,4 +1,5 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
+import type { CarrierOfCall } from '../src/telephony/web/carrier.js';
 import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
 import { createBulkhead } from '../src/platform/egress/bulkhead.js';
 import type { Config } from '../src/platform/config/config.js';
@@ -16,6 +17,7 @@ import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
 interface Deps {
   config: Config;
   carriers: CarrierApis;
+  carrierOfCall: CarrierOfCall;
   dialGate: DialGate;
   pacing: DialPacing;
   requests: CallRequests;
@@ -61,7 +63,7 @@ interface CarrierCallTarget {
 
 /** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
 export function createCarrierActivities(deps: Deps) {
-  const { config, carriers, dialGate, pacing, requests, bindings, rejectionReports } = deps;
+  const { config, carriers, carrierOfCall, dialGate, pacing, requests, bindings, rejectionReports } = deps;
   const perTarget = TEST_DIALS_OF_ACCOUNT;
   const testDials = createBulkhead({ total: TEST_DIALS, perTarget, perAccount: perTarget });
 
@@ -164,18 +166,19 @@ export function createCarrierActivities(deps: Deps) {
     },
 
     async hangUpCall({ mode, carrierSid }: CarrierCallTarget): Promise<void> {
-      await carriers[mode].hangUp(carrierSid);
+      await carrierOfCall(mode, carrierSid).hangUp(carrierSid);
     },
 
     /** Changes the carrier's time limit of the call, in seconds after the answer, if the carrier supports that. */
     async limitCall({ mode, carrierSid, seconds }: CarrierCallTarget & { seconds: number }): Promise<void> {
-      if (!canChangeTimeLimit(mode)) return;
-      await carriers[mode].limitTo(carrierSid, seconds);
+      const carrier = carrierOfCall(mode, carrierSid);
+      if (!carrier.capabilities.canChangeTimeLimit) return;
+      await carrier.limitTo(carrierSid, seconds);
     },
 
     /** The carrier's record of a call; null if there is none. */
     async fetchCarrierCall({ mode, carrierSid }: CarrierCallTarget) {
-      return (await carriers[mode].fetch(carrierSid)) ?? null;
+      return (await carrierOfCall(mode, carrierSid).fetch(carrierSid)) ?? null;
     },
   };
 }

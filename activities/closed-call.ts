@@ -1,5 +1,6 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import type { CarrierApis, CarrierCall } from '../src/telephony/port.js';
+import type { CarrierOfCall } from '../src/telephony/web/carrier.js';
+import type { CarrierCall } from '../src/telephony/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { decideOutcome, decideOutcomeWithoutCarrier } from '../src/calls/call-outcome.js';
 import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/kernel/call-state.js';
@@ -18,7 +19,7 @@ import type { Recordings } from '../src/voice/recordings/recordings.js';
 import { collectedFields, toMediaEnd } from './conversation.js';
 
 export interface ClosedCallDeps {
-  carriers: CarrierApis;
+  carrierOfCall: CarrierOfCall;
   dialGate: DialGate;
   bindings: CarrierBindings;
   requests: CallRequests;
@@ -66,10 +67,10 @@ export async function endClosedCall(
   ]);
   const facts: Facts = { request, call: call?.accountId === undefined ? null : call, result };
   const carrierSid = await findCarrierSid(deps, mode, callId, request);
-  const record = carrierSid === undefined ? undefined : await deps.carriers[mode].fetch(carrierSid);
+  const record = carrierSid === undefined ? undefined : await deps.carrierOfCall(mode, carrierSid).fetch(carrierSid);
   if (carrierSid !== undefined && record === undefined && p.notFoundChecks < NOT_FOUND_CHECKS_NEEDED) return false;
   if (carrierSid !== undefined && record !== undefined && toCarrierEnd(record, 0) === undefined) {
-    if (p.run === 'closed' || p.overdue) await deps.carriers[mode].hangUp(carrierSid);
+    if (p.run === 'closed' || p.overdue) await deps.carrierOfCall(mode, carrierSid).hangUp(carrierSid);
     return false;
   }
   const outcome = decideClosedOutcome(facts, record);
@@ -90,17 +91,17 @@ export async function endClosedCall(
 
 /** Returns the carrier call bound to the call. From then on no other can be bound: one that appears late is hung up. */
 async function findCarrierSid(
-  { bindings, carriers }: ClosedCallDeps,
+  { bindings, carrierOfCall }: ClosedCallDeps,
   mode: Mode,
   callId: string,
   request: CallRequestDocument | null,
 ): Promise<string | undefined> {
   // The carrier cannot look up an id that is not in its format, so a call with such an id ends as if never placed.
-  const isCallId = (text: string) => carriers[mode].isCallId(text);
+  const isCallId = (text: string) => carrierOfCall(mode, text).isCallId(text);
   const sid = request?.carrierSid;
   const row =
     sid !== undefined && isCallId(sid)
-      ? await bindings.bind(callId, sid, carriers[mode])
+      ? await bindings.bind(callId, sid, carrierOfCall(mode, sid))
       : await bindings.close(callId);
   return row.closed || !isCallId(row.carrierSid) ? undefined : row.carrierSid;
 }

@@ -9,6 +9,7 @@ import { createCallRequests } from '../src/calls/call-requests.js';
 import { createCarrierBindings } from '../src/telephony/carrier-bindings.js';
 import type { Database } from '../src/database.js';
 import { createRejectionReports } from '../src/telephony/rejection-reports.js';
+import { createCarrierOfCall } from '../src/telephony/web/carrier.js';
 import { createCarrierEvents } from '../src/telephony/carrier-events.js';
 import { createDialPacing } from '../src/telephony/pacing/dial-pacing.js';
 import { createIdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
@@ -56,6 +57,7 @@ export function createActivities(deps: {
 }) {
   const { config, database, carriers, logger, dialGate = createCallGate({ config, database }) } = deps;
   const clock = deps.clock ?? createServerClock(database);
+  const carrierOfCall = createCarrierOfCall(carriers, database);
   const stores = {
     accounts: createAccounts(database),
     bindings: createCarrierBindings(database),
@@ -78,9 +80,9 @@ export function createActivities(deps: {
   return withFailures({
     ...createReservationActivities({ ...stores, config, clock }),
     ...createMoneyActivities({ ...stores, dialGate }),
-    ...createExtensionActivities({ ...stores, config, carriers }),
+    ...createExtensionActivities({ ...stores, config, carrierOfCall }),
     ...createPacingActivities({ ...stores, config }),
-    ...createCarrierActivities({ ...stores, config, carriers, dialGate, rejectionReports }),
+    ...createCarrierActivities({ ...stores, config, carriers, carrierOfCall, dialGate, rejectionReports }),
     ...createConversationActivities(stores),
     ...erasure,
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
@@ -90,7 +92,7 @@ export function createActivities(deps: {
       ...stores,
       ...config.reconciliation,
       database,
-      carriers,
+      carrierOfCall,
       dialGate,
       logger,
       findings: createFindings(database),

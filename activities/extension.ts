@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Config } from '../src/platform/config/config.js';
-import type { CarrierApis } from '../src/telephony/port.js';
+import type { CarrierOfCall } from '../src/telephony/web/carrier.js';
 import { carrierTimeLimit, forecastEnd } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId } from '../src/kernel/ids.js';
 import { rateOf, type Micros } from '../src/kernel/money.js';
@@ -17,7 +17,7 @@ interface Deps {
   accounts: Accounts;
   requests: CallRequests;
   ledger: Ledger;
-  carriers: CarrierApis;
+  carrierOfCall: CarrierOfCall;
   projection: CallProjection;
 }
 
@@ -36,7 +36,7 @@ interface Extension extends CallOfAccount {
 }
 
 /** Activities that hold money so that a call in progress can continue. */
-export function createExtensionActivities({ config, accounts, requests, ledger, carriers, projection }: Deps) {
+export function createExtensionActivities({ config, accounts, requests, ledger, carrierOfCall, projection }: Deps) {
   /**
    * Reads the daily limit of spending and the call's price per second. The ledger uses the price only if no first hold
    * has already set the call's price.
@@ -48,7 +48,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
   }: Extension): Promise<{ cap: Micros | undefined; microsPerSecond: Micros }> {
     const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
     const call = { mode, direction: request?.direction ?? 'outbound' };
-    const cap = account ? limitsOfCall(account, call, config.calls.liveLimits).dailySpendCapMicros : undefined;
+    const cap = account ? limitsOfCall(account, call, config.calls).dailySpendCapMicros : undefined;
     return { cap, microsPerSecond: rateOf(request ?? {}) };
   }
 
@@ -96,9 +96,9 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
         ...(windows === undefined ? {} : { windows }),
         ...(cap === undefined ? {} : { dailySpendCapMicros: cap }),
       });
-      const { canChangeTimeLimit } = carriers[mode].capabilities;
-      if (hold.grantedSeconds > 0 && carrierSid !== undefined && canChangeTimeLimit) {
-        await carriers[mode].limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
+      const carrier = carrierSid === undefined ? undefined : carrierOfCall(mode, carrierSid);
+      if (hold.grantedSeconds > 0 && carrierSid !== undefined && carrier?.capabilities.canChangeTimeLimit) {
+        await carrier.limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
       }
       const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
       const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;

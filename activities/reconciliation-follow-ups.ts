@@ -1,3 +1,4 @@
+import type { CarrierApi } from '../src/telephony/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { priceOfSeconds, rateOf, secondsCovered } from '../src/kernel/money.js';
 import { CALL_ID_PATTERN, ownerOfLedgerAccount } from '../src/kernel/ids.js';
@@ -50,7 +51,8 @@ const CORRECTION_REASON = 'The carrier counted fewer seconds than our clocks.';
 
 /** Follows up the calls for which the walks scheduled a check. */
 export function createReconciliationFollowUps(deps: FollowUpDeps) {
-  const { bindings, carriers, checks, database, findings, ledger, logger, requests, report, readRun, readSwept } = deps;
+  const { bindings, carrierOfCall, checks, database, findings, ledger, logger, requests, report, readRun, readSwept } =
+    deps;
   const { unfinishedWebhooks } = deps;
 
   /** Ends a call that its workflow did not end. @returns whether it is over, and whether its webhook may be unsent */
@@ -97,7 +99,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const settlement = (await readSwept(check))?.settlement;
     const binding = await bindings.find(callId);
     if (!settlement || !binding || binding.closed) return { over: true, corrected: false };
-    const carrier = carriers[ownerOfLedgerAccount(ledgerAccountId).mode];
+    const carrier = carrierOfCall(ownerOfLedgerAccount(ledgerAccountId).mode, binding.carrierSid);
     if (!carrier.isCallId(binding.carrierSid)) return { over: true, corrected: false };
     const record = await carrier.fetch(binding.carrierSid);
     const seconds = carrierSeconds(record);
@@ -174,7 +176,7 @@ function isWellFormed({ callId, ledgerAccountId, addedAt }: CheckDocument): bool
 }
 
 /** The carrier's duration in seconds; undefined while it is not reported, 0 for a call that was never connected. */
-function carrierSeconds(record: Awaited<ReturnType<FollowUpDeps['carriers']['live']['fetch']>>): number | undefined {
+function carrierSeconds(record: Awaited<ReturnType<CarrierApi['fetch']>>): number | undefined {
   switch (record?.status) {
     case 'completed':
       return record.durationSeconds;

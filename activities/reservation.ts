@@ -75,7 +75,7 @@ export function createReservationActivities(deps: Deps) {
         throw new CallRequestMissing();
       }
       const { direction } = request;
-      const limits = limitsOfCall(account, { mode, direction }, config.calls.liveLimits);
+      const limits = limitsOfCall(account, { mode, direction }, config.calls);
       const { concurrentCalls: limit, dailySpendCapMicros } = limits;
       const microsPerSecond = rateOf(request);
       const lease = await leases.acquire({ accountId, mode, callId, limit });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { ignoreEngineSettings } from './support/engine-environment.js';
 import setUp from './support/global-setup.js';
 import tearDown from './support/global-teardown.js';
 
@@ -43,13 +44,16 @@ async function main(args: readonly string[]): Promise<number> {
   const kept = args.find((arg) => arg.startsWith('--reports='))?.slice('--reports='.length);
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'callwright-reports-')));
   const rest = args.filter((arg) => !arg.startsWith('--reports='));
+  ignoreEngineSettings(process.env);
   // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort(signal));
   await setUp();
   try {
     const pathOf = ({ name }: Group) => join(folder, `${name}.json`);
-    const codes = await Promise.all(LANES.map((lane) => runLane(lane, { pathOf, args: rest, interrupted: interruption.signal })));
+    const codes = await Promise.all(
+      LANES.map((lane) => runLane(lane, { pathOf, args: rest, interrupted: interruption.signal })),
+    );
     const failed = codes.flat().filter((code) => code !== 0).length;
     const reports = await Promise.all(LANES.flat().map((group) => reportOf(pathOf(group))));
     printSummary(

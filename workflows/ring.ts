@@ -6,7 +6,7 @@ import { applyCarrierRecord } from './ending.js';
 /** Added to the ring timeout for our timer, which is only a fallback: the carrier enforces the ring timeout. */
 const CARRIER_MARGIN_MS = 10_000;
 
-/** Timeout for the first media stream or callback of an inbound call. */
+/** Timeout for the first media stream or callback of an inbound call, unless its input has another one. */
 const INBOUND_STREAM_MS = 30_000;
 
 /** Waits until the call is answered, has ended or is ending. */
@@ -21,7 +21,7 @@ export async function waitForAnswer(call: CallRun): Promise<void> {
 }
 
 async function waitForStream(call: CallRun, isSettled: () => boolean): Promise<void> {
-  if (await condition(isSettled, INBOUND_STREAM_MS)) return;
+  if (await condition(isSettled, call.input.streamWithinMs ?? INBOUND_STREAM_MS)) return;
   const record = await applyCarrierRecord(call);
   if (call.state.carrierEnd !== undefined || isFinal(call.state)) return;
   if (record === undefined) return call.apply({ type: 'carrier_lost', now: Date.now() });

@@ -139,7 +139,7 @@ export const AGENT_FIELDS = {
     about: 'Engine that conducts live calls. Default: ENGINE of the service.',
     form: {
       label: 'Engine',
-      hint: 'Conducts live calls. Test calls always use the offline demo, which asks fixed questions.',
+      hint: 'Conducts the calls. If test mode uses the offline demo, which asks fixed questions, it conducts all test calls.',
     },
     option: { name: 'engine', value: '<engine>', about: 'conducts its live calls (default: ENGINE)', clear: 'engine' },
   },

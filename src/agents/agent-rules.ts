@@ -3,6 +3,7 @@ import { urlFault } from '../platform/egress/guard.js';
 import { isNeverDialed, type NumberingPlans } from '../kernel/destinations/destinations.js';
 import { ENGINE_NAMES, type EngineName } from '../kernel/conversation/engines.js';
 import { ServiceError } from '../kernel/errors.js';
+import { invalidParam } from '../kernel/invalid-request.js';
 import { voiceFault } from '../kernel/conversation/voices.js';
 import type { AgentDocument } from './model.js';
 
@@ -22,7 +23,7 @@ export function assertVoiceFits(agent: Spoken, policy?: AgentPolicy): void {
   const { voice, language } = agent;
   const voices = policy && configuredVoices(policy);
   const fault = voiceFault({ voice, language }, enginesFor(agent, policy), voices);
-  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', `${fault}.`);
+  if (fault !== undefined) throw invalidParam(fault.startsWith('language') ? 'language' : 'voice', `${fault}.`);
 }
 
 /**
@@ -40,7 +41,7 @@ export function assertEngineAllowed(
     engine === 'offline-demo'
       ? 'is a demonstration that must not call real numbers (see ALLOW_DEMO_ENGINE_ON_LIVE_CALLS)'
       : 'is not configured on this service';
-  throw new ServiceError('MISSING_PARAMS', `engine: ${engine} ${why}; use one of ${offered.join(', ')}.`);
+  throw invalidParam('engine', `engine: ${engine} ${why}; use one of ${offered.join(', ')}.`);
 }
 
 /**

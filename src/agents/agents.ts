@@ -4,25 +4,18 @@ import type { AccountDocument } from '../identity/accounts/model.js';
 import { accountNotFound, limitReached } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
+import { engineConfigOf } from '../platform/config/config.js';
 import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.js';
-import { createPlansLoader } from '../platform/numbering/national-plans.js';
-import { createSecretBox } from '../platform/secrets/secret-box.js';
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
-import { madeIn } from './agent-mode.js';
+import { madeIn, modeOfAgent } from './agent-mode.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
 import { assertSettingsSupported } from './fields/settings-rules.js';
 import { createAgentQueries } from './agent-queries.js';
-import {
-  assertAgentSize,
-  assertTransferNumbers,
-  assertToolUrls,
-  assertVoiceFits,
-  type AgentPolicy,
-} from './agent-rules.js';
+import { assertAgentSize, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
+import { createUsableCheck } from './fields/usable-check.js';
 import type { AgentsDatabase } from './database.js';
-import type { AgentDocument, HttpTool } from './model.js';
+import type { AgentDocument } from './model.js';
 import { assertPromptSize, assertTemplateSize } from './prompt-size.js';
-import { storedTools } from './tool-headers.js';
 
 const MAX_AGENTS = 1_000;
 const MAX_AGENTS_UNVERIFIED = 20;
@@ -49,25 +42,8 @@ export type Agents = ReturnType<typeof createAgents>;
 export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   const { agents } = database;
   const queries = createAgentQueries(database);
-  const loadPlans = createPlansLoader();
-  const box = policy && createSecretBox(policy.encryptionKeys);
-
-  /**
-   * Checks tools, transfer numbers and phone number against the capabilities of this service. Returns the tools in
-   * stored form.
-   */
-  async function usable(
-    { tools: given, transferNumbers, phoneNumber }: AgentChanges,
-    { accountId, tools: present = [] }: { accountId: string; tools?: readonly HttpTool[] },
-  ): Promise<{ tools?: HttpTool[] }> {
-    const tools = given ? storedTools({ tools: given, present, accountId, box }) : undefined;
-    if (policy !== undefined) assertToolUrls(tools, policy);
-    if (transferNumbers) assertTransferNumbers(transferNumbers, await loadPlans());
-    if (phoneNumber && !(await database.phoneNumbers.exists({ _id: phoneNumber, accountId }))) {
-      throw new ServiceError('MISSING_PARAMS', 'phone_number must be a number of this account.');
-    }
-    return tools ? { tools } : {};
-  }
+  const usable = createUsableCheck(database, policy);
+  const policyOf = (mode: Mode) => policy && engineConfigOf(policy, mode);
 
   /**
    * Deletes archived agents, those archived earliest first, until the account has room for one more agent. Calls have
@@ -94,23 +70,25 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   return {
     ...queries,
 
-    async create({ accountId, agentId, mode = 'live', ...given }: NewAgent): Promise<AgentDocument> {
+    async create({ accountId, agentId, mode = 'live', ...wanted }: NewAgent): Promise<AgentDocument> {
       const fields = checkAgentFields({
         maxDurationSeconds: AGENT_FIELDS.max_duration_seconds.initial,
         ringTimeoutSeconds: AGENT_FIELDS.ring_timeout_seconds.initial,
-        ...given,
+        ...wanted,
       });
-      assertVoiceFits(fields, policy);
-      assertSettingsSupported(fields, policy);
-      const { tools: givenTools = [] } = fields;
-      assertPromptSize(givenTools.length > 0 ? 'tools' : 'instruction', { ...fields, tools: givenTools });
-      assertTemplateSize(fields.outputParameters);
       const account = await database.accounts
         .findById(accountId, { unverified: 1, inboundAgentId: 1 })
         .lean<Pick<AccountDocument, 'unverified' | 'inboundAgentId'>>();
       if (!account) throw accountNotFound(accountId);
-      const { tools: _given, ...others } = fields;
-      const stored = { ...others, ...(await usable(fields, { accountId })) };
+      const { tools: given, ...others } = fields;
+      const tools = given ?? [];
+      const checks = [
+        () => assertVoiceFits(fields, policyOf(mode)),
+        () => assertSettingsSupported(fields, policyOf(mode)),
+        () => assertPromptSize(tools.length > 0 ? 'tools' : 'instruction', { ...fields, tools }),
+        () => assertTemplateSize(fields.outputParameters),
+      ];
+      const stored = { ...others, ...(await usable(fields, { accountId }, checks)) };
       assertAgentSize(stored);
       await makeRoom({ accountId, mode }, account);
       const at = new Date();
@@ -147,13 +125,15 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         // An agent whose voice or engine is no longer available can still be changed, so check only the changed fields.
         const wanted = { ...present, ...given };
         const { voice = '', language = '', engine } = wanted;
-        if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
-          assertVoiceFits({ voice, language, engine: engine ?? undefined }, policy);
-        }
-        assertSettingsSupported(wanted, policy, present);
-        assertNewPromptSize(given, present);
-        assertTemplateSize(given.outputParameters ?? undefined);
-        const stored = { ...given, ...(await usable(given, present)) };
+        const ofMode = policyOf(modeOfAgent(present));
+        const isVoiceNew = SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field]);
+        const checks = [
+          () => isVoiceNew && assertVoiceFits({ voice, language, engine: engine ?? undefined }, ofMode),
+          () => assertSettingsSupported(wanted, ofMode, present),
+          () => assertNewPromptSize(given, present),
+          () => assertTemplateSize(given.outputParameters ?? undefined),
+        ];
+        const stored = { ...given, ...(await usable(given, present, checks)) };
         assertAgentSize({ ...present, ...stored }, present);
         // The checks hold for the agent as it was read, so update only that version: each has a later time.
         const { updatedAt } = present;

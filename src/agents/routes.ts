@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { assertWebhookUrl } from '../platform/egress/webhook-url.js';
 import type { Config } from '../platform/config/config.js';
 import type { agentRoutes } from './contract.js';
 import { toStored } from './agent-definition.js';
@@ -56,7 +55,6 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
     },
 
     async createAgent({ ctx, principal: { account, mode }, body: fields }) {
-      assertWebhookUrl(fields.webhook_url, config);
       const agent = await withDeadline(
         deadlineOf(ctx),
         agents.create({
@@ -79,7 +77,6 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
       const before = await findToChange(ctx, principal, agentId);
       if (before.archivedAt) throw agentNotFound();
       const fields = await readBody();
-      assertWebhookUrl(fields.webhook_url ?? undefined, config);
       const changed = await withDeadline(deadlineOf(ctx), agents.update(agentId, toStored(fields) as AgentChanges));
       return respond(agentView(changed), { unchanged: isSame(before, changed) });
     },

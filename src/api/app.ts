@@ -22,9 +22,11 @@ import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
 import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
+import { createLiveWords } from '../voice/live-words/live-words.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
+import { errorDocsUrl } from '../platform/http/contract/errors.js';
 import { limitUnauthenticatedBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
@@ -48,6 +50,7 @@ import { createHealthHandlers } from './health.js';
 import { mountedRoutes } from './routes.js';
 import type { PrincipalsByAuth, RouteHandlers } from '../identity/access/principal.js';
 import { createPlacingHandlers } from '../calls/placing/routes.js';
+import { createWebCallHandlers } from '../calls/web/routes.js';
 import { createCallHandlers } from '../calls/views/routes.js';
 import { createAgentHandlers } from '../agents/routes.js';
 import { createPhoneNumberHandlers } from '../agents/numbers/routes.js';
@@ -108,7 +111,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>();
   // Koa reports only errors of connections that broke while a response was sent; the middleware handles all others.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'response could not be sent'));
-  app.use(requestId(logger, deps.minDeadlineMs ?? 0));
+  app.use(requestId(logger, { errorDocs: errorDocsUrl(config), minDeadlineMs: deps.minDeadlineMs ?? 0 }));
   app.use(handleErrors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
@@ -117,7 +120,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const mountDeps = { config, authenticator, auditor, changeQuota, principalWatch };
   const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
   app.use(mount([...bound, ...carrierRoutes], mountDeps).routes());
-  app.use(createPortalPages());
+  app.use(createPortalPages({ streamUrl: config.streamUrl }));
   app.use(handleUnmatched({ config, authenticator, carrierRoutes }));
   return app;
 }
@@ -145,6 +148,7 @@ function createShared(deps: HandlerDeps) {
     carriers: deps.carriers ?? createCarriers({ config, timeoutMs: CARRIER_TIMEOUT_MS }),
     carrierEvents: createCarrierEvents(database),
     results: createCallResults(database),
+    liveWords: createLiveWords(database),
     recordings: createRecordings(database),
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),
@@ -162,6 +166,7 @@ function createHandlers(shared: ReturnType<typeof createShared>): RouteHandlers<
   return {
     ...createPlacingHandlers(shared),
     ...createCallHandlers(shared),
+    ...createWebCallHandlers(shared),
     ...createWebhookHandlers(shared),
     ...createAgentHandlers(shared),
     ...createPhoneNumberHandlers(shared),

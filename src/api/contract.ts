@@ -73,8 +73,8 @@ export const serviceRoutes = {
     method: 'get',
     path: '/docs/{file}',
     tag: 'Service',
-    summary: 'Read an asset of the API reference',
-    description: 'Returns a script, a style sheet or an image that the docs page loads.',
+    summary: 'Read the page about errors, or an asset of the API reference',
+    description: 'Returns the page about errors, or a script, a style sheet or an image that a page of the docs loads.',
     auth: 'none',
     params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),
     success: {
@@ -84,6 +84,7 @@ export const serviceRoutes = {
       examples: { file: '…' },
       alternatives: {
         'text/javascript': { schema: z.string(), examples: { file: '…' } },
+        'text/html': { schema: z.string(), examples: { file: '…' } },
         'image/png': { schema: z.string().meta({ format: 'binary' }), examples: { file: '…' } },
       },
     },

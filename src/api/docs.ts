@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ERROR_DOCS_STYLE, errorDocsPage } from './error-docs.js';
 import { openApiDocument } from './openapi.js';
 import type { Config } from '../platform/config/config.js';
 import { ServiceError } from '../kernel/errors.js';
@@ -35,6 +36,8 @@ const START_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interfac
 
 const FILE_TYPES = {
   'start.js': 'text/javascript',
+  errors: 'text/html',
+  'errors.css': 'text/css',
   'swagger-ui.css': 'text/css',
   'swagger-ui-bundle.js': 'text/javascript',
   'favicon-32x32.png': 'image/png',
@@ -56,6 +59,8 @@ export function createDocsHandlers(deps: {
       return createStaticFile('application/json', JSON.stringify(document));
     }
     if (name === 'docs') return createStaticFile('text/html', PAGE);
+    if (name === 'errors') return createStaticFile('text/html', errorDocsPage());
+    if (name === 'errors.css') return createStaticFile('text/css', ERROR_DOCS_STYLE);
     if (name === 'start.js') return createStaticFile('text/javascript', START_SCRIPT);
     const type = isDocsFile(name) ? FILE_TYPES[name] : '';
     return createStaticFile(type, await readFile(join(swaggerFolder(), name)));
@@ -74,7 +79,8 @@ export function createDocsHandlers(deps: {
 
     async readDocsFile({ params: { file } }) {
       if (!isDocsFile(file)) throw new ServiceError('NOT_FOUND', 'There is no file at this path.');
-      const headers = { 'Cache-Control': 'public, max-age=3600' };
+      const policy = file === 'errors' ? { 'Content-Security-Policy': PAGE_POLICY } : {};
+      const headers = { 'Cache-Control': 'public, max-age=3600', ...policy };
       return content(FILE_TYPES[file], await fileOf(file), { headers });
     },
   };

@@ -30,7 +30,7 @@ export function handleErrors(logger: Logger) {
 function sendError(ctx: ApiContext, serviceError: ServiceError): void {
   const { status } = ERRORS[serviceError.code];
   ctx.status = status;
-  ctx.body = errorObject(serviceError);
+  ctx.body = errorObject(serviceError, ctx.state);
   const retryAfter = serviceError.retryAfterSeconds?.toString() ?? RETRY_AFTER_SECONDS[status];
   if (retryAfter !== undefined && !ctx.response.get('Retry-After')) ctx.set('Retry-After', retryAfter);
 }

@@ -1,8 +1,8 @@
 import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
-import type { ErrorCode } from '../kernel/errors.js';
+import type { ErrorCode, RequestFault } from '../kernel/errors.js';
 import { COMPLETION_EXAMPLE, CompletionPayload } from '../webhooks/completion.js';
-import { ErrorObject, ERRORS, errorObject } from '../platform/http/contract/errors.js';
+import { errorDocsUrl, ErrorObject, ERRORS, errorObject } from '../platform/http/contract/errors.js';
 import { modeParameter } from '../platform/http/contract/fields.js';
 import { declareNullableFields } from './nullable-fields.js';
 import { errorCodesOf, type Route, type RouteAuth } from '../platform/http/contract/route.js';
@@ -166,7 +166,15 @@ const HEADERS_TOO_LARGE = {
 
 function exampleOf(code: ErrorCode): ErrorObject {
   const details = code === 'CONCURRENCY_LIMIT_EXCEEDED' ? { limit: 10, current: 10 } : {};
-  return errorObject({ code, message: ERRORS[code].meaning, details });
+  const faults: RequestFault[] =
+    code === 'MISSING_PARAMS'
+      ? [{ param: 'to_phone_number', code: 'parameter_missing', message: 'to_phone_number is required.' }]
+      : [];
+  const references = {
+    requestId: 'req_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+    errorDocs: errorDocsUrl({ publicBaseUrl: 'https://calls.example.com' }),
+  };
+  return errorObject({ code, message: ERRORS[code].meaning, details, faults }, references);
 }
 
 function completionWebhook(): RouteConfig {

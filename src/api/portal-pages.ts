@@ -3,22 +3,42 @@ import { dirname, extname, join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { ServiceError } from '../kernel/errors.js';
 import type { ApiContext } from '../platform/http/context.js';
+import { SECURITY_HEADERS } from '../platform/http/security.js';
 import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../platform/http/static-file.js';
 
-/** The page loads everything from this service and runs no inline scripts. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; " +
-  "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+/**
+ * The page loads everything from this service and runs no inline scripts. For calls in the browser it connects to the
+ * media servers.
+ */
+function pagePolicyOf(streamUrl: string): string {
+  return (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; " +
+    `connect-src 'self' ${new URL(streamUrl).origin}; frame-ancestors 'none'; base-uri 'none'; form-action 'self'`
+  );
+}
 
-const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css))$/;
+/** The pages may use the microphone, unlike other responses. */
+const PERMISSIONS = SECURITY_HEADERS['Permissions-Policy'].replace('microphone=()', 'microphone=(self)');
+
+const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css|svg))$/;
 const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
-const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.html': 'text/html',
+};
 
 /**
  * Serves the developer portal's built files. Every path under /portal returns the same page, whose script decides what
  * to show. File names of assets contain a hash of the content.
  */
-export function createPortalPages(folder = builtFolder()) {
+export function createPortalPages({ streamUrl, folder = builtFolder() }: { streamUrl: string; folder?: string }) {
+  const headers = {
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': pagePolicyOf(streamUrl),
+    'Permissions-Policy': PERMISSIONS,
+  };
   const fileOf = createFileCache(async (name) =>
     createStaticFile(TYPES[extname(name)] ?? 'application/octet-stream', await readFile(join(folder, name))),
   );
@@ -45,7 +65,7 @@ export function createPortalPages(folder = builtFolder()) {
     }
     if (!PAGE.test(ctx.path) || ctx.path.startsWith('/portal/assets')) return next();
     await send(ctx, 'index.html');
-    ctx.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY });
+    ctx.set(headers);
     return undefined;
   };
 }

@@ -5,6 +5,7 @@ import { numberRoutes } from '../agents/numbers/contract.js';
 import { serviceRoutes } from './contract.js';
 import { accountRoutes, auditRoutes } from '../identity/accounts/contract.js';
 import { apiKeyRoutes } from '../identity/api-keys/contract.js';
+import { webCallRoutes } from '../calls/web/contract.js';
 import { callRoutes } from '../calls/views/contract.js';
 import { moneyRoutes } from '../billing/contract.js';
 import { portalRoutes } from '../identity/sign-in/contract.js';
@@ -13,6 +14,7 @@ import { voiceRoutes } from '../agents/voices/contract.js';
 
 const accountTables = {
   ...callRoutes,
+  ...webCallRoutes,
   ...deliveryRoutes,
   ...signingRoutes,
   ...agentRoutes,

@@ -2,8 +2,8 @@ import { createCallGate } from '../calls/wiring.js';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
-import type { ErrorCode } from '../kernel/errors.js';
+import { ERRORS, errorDocsUrl, errorObject } from '../platform/http/contract/errors.js';
+import { ServiceError, type ErrorCode } from '../kernel/errors.js';
 import { hostnameOf, isLoopbackHost } from '../platform/config/addresses.js';
 import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
@@ -47,14 +47,27 @@ export function createApiServer(
   const handle = createApp({ ...deps, dialGate, mailer }).callback();
   const server = createHttpServer(LIMITS, handleRequest);
   const connections = limitConnections(server, limits);
+  const bareError = createBareErrors(errorDocsUrl(deps.config));
 
   function handleRequest(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
     const fault = hostFault(req, deps.config.api.hosts) ?? targetFault(req);
     // Koa responds to every failure itself; the promise never rejects.
     if (fault === undefined) return void handle(req, res);
-    const { status, body } = bareError('MISSING_PARAMS', fault);
-    res.writeHead(status, bareHeaders(body)).end(body);
+    const { status, body, headers } = bareError(new ServiceError('MISSING_PARAMS', fault));
+    res.writeHead(status, headers).end(body);
+  }
+
+  /** Responds to malformed HTTP, oversized headers and incomplete requests, which reach no handler. */
+  function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { status, reason, code, message } = clientErrorOf(error);
+    const { body, headers } = bareError(new ServiceError(code, message));
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   }
 
   server.maxConnections = MAX_CONNECTIONS;
@@ -116,18 +129,6 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** Responds to malformed HTTP, oversized headers and incomplete requests, which reach no handler. */
-function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, reason, code, message } = clientErrorOf(error);
-  const { body } = bareError(code, message);
-  const lines = Object.entries(bareHeaders(body)).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-}
-
 function clientErrorOf(error: NodeJS.ErrnoException): {
   status: number;
   reason: string;
@@ -161,16 +162,18 @@ function clientErrorOf(error: NodeJS.ErrnoException): {
   }
 }
 
-function bareError(code: ErrorCode, message: string): { status: number; body: string } {
-  return { status: ERRORS[code].status, body: JSON.stringify(errorObject({ code, message, details: {} })) };
-}
-
-function bareHeaders(body: string): Record<string, string> {
-  return {
-    ...SECURITY_HEADERS,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(body)),
-    Connection: 'close',
-    'X-Request-Id': newRequestId(),
+/** Creates the function that builds the responses to requests that reach no handler. */
+function createBareErrors(errorDocs: string) {
+  return (error: ServiceError) => {
+    const requestId = newRequestId();
+    const body = JSON.stringify(errorObject(error, { requestId, errorDocs }));
+    const headers: Record<string, string> = {
+      ...SECURITY_HEADERS,
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      Connection: 'close',
+      'X-Request-Id': requestId,
+    };
+    return { status: ERRORS[error.code].status, body, headers };
   };
 }

@@ -1,22 +1,17 @@
 import type { Mode } from '../kernel/ids.js';
 import type { CallsDatabase } from './database.js';
-import { CALL_STATUSES, isFinalStatus, type CallStatus, type Direction } from '../kernel/call-state.js';
+import { CALL_STATUSES, isFinalStatus } from '../kernel/call-state.js';
 import type { CallDocument } from './call-model.js';
-import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
+import { readPage, type Page } from '../platform/mongo/pages.js';
 import { findRaw, type RawDocument } from '../platform/mongo/raw-document.js';
+import { equalFilter, type CallPageQuery } from './call-filter.js';
+import { readSearchPage } from './search/search-page.js';
 import type { CallEnding } from '../voice/call-reader.js';
 
 const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
 
-/** Filters for a list of calls. `from` (inclusive) and `to` (exclusive) are creation times. */
-export interface CallFilter {
-  status?: CallStatus;
-  direction?: Direction;
-  agentId?: string;
-  externalCallId?: string;
-  from?: Date;
-  to?: Date;
-}
+/** The fields that only the detail view of a call needs. */
+const DETAIL_FIELDS = { transcription: 0, inputParameters: 0, outputParameters: 0, changes: 0 } as const;
 
 /** The fields that reveal whether a call has changed: every change of a call changes at least one of them. */
 export type CallVersion = Pick<CallDocument, 'sequence' | 'updatedAt'>;
@@ -79,23 +74,14 @@ export function createCallQueries(database: CallsDatabase) {
     /**
      * Returns one page of the account's calls in one mode, newest first. Fields that only the detail view needs are
      * left out.
-     * @param p.signal aborts the query
      */
-    page(p: {
-      accountId: string;
-      mode: Mode;
-      filter: CallFilter;
-      after?: PagePosition;
-      limit: number;
-      signal?: AbortSignal;
-    }): Promise<Page<CallDocument>> {
-      const { accountId, mode, filter, ...position } = p;
-      const { from, to, ...equal } = filter;
-      const range = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}) };
-      const createdAt = Object.keys(range).length > 0 ? { createdAt: range } : {};
+    page(query: CallPageQuery): Promise<Page<CallDocument>> {
+      const { search } = query.filter;
+      if (search !== undefined) return readSearchPage(database, { ...query, search, fields: DETAIL_FIELDS });
+      const { accountId: _accountId, mode: _mode, filter: _filter, ...position } = query;
       return readPage<CallDocument>(database.calls, {
-        filter: { accountId, mode, ...equal, ...createdAt },
-        fields: { transcription: 0, inputParameters: 0, outputParameters: 0, changes: 0 },
+        filter: equalFilter(query),
+        fields: DETAIL_FIELDS,
         ...position,
       });
     },

@@ -25,8 +25,12 @@ export interface CallRequestDocument {
   maxDurationSeconds: number;
   /** The call's price, fixed when the call is requested. Older documents have none; then the default rate applies. */
   microsPerSecond?: Micros;
+  /** Percent-encoded names of fields of the request that the interface does not know. Absent if there were none. */
+  unknownFields?: readonly string[];
   /** The carrier's call id. Set for inbound calls only, because for these it is known before the call starts. */
   carrierSid?: string;
+  /** How long the call waits for its first media stream, if that is not the default. */
+  streamWithinMs?: number;
   createdAt: Date;
 }
 
@@ -45,7 +49,9 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
     ringTimeoutSeconds: { type: Number, required: true },
     maxDurationSeconds: { type: Number, required: true },
     microsPerSecond: Number,
+    unknownFields: { type: [String], default: undefined },
     carrierSid: String,
+    streamWithinMs: Number,
     createdAt: { type: Date, required: true },
   },
   { collection: 'call_requests', versionKey: false },

@@ -40,6 +40,7 @@ export function createCallRequests(database: CallsDatabase) {
           },
           $unset: {
             webhookUrl: '',
+            unknownFields: '',
             'agent.outputParameters': '',
             'agent.name': '',
             'agent.voicemailMessage': '',

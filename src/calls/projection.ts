@@ -5,6 +5,7 @@ import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimis
 import type { CallsDatabase } from './database.js';
 import type { CallDocument, StoredChange } from './call-model.js';
 import type { CallRequestDocument } from './call-request-model.js';
+import { createCallSearch } from './search/call-search.js';
 
 export type CallProjection = ReturnType<typeof createCallProjection>;
 
@@ -47,6 +48,7 @@ const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
  */
 export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
+  const search = createCallSearch(database);
 
   async function readDecision(callId: string): Promise<CallDecision> {
     const call = await calls.findById(callId, { accountId: 1 }).lean<Pick<CallDocument, 'accountId'>>();
@@ -89,6 +91,9 @@ export function createCallProjection(database: CallsDatabase) {
           $push: { changes: createStoredChange(change) },
         },
       );
+      // Also if the change was applied before, because the process may have died between the two writes.
+      const isEnd = change.status !== undefined && isFinalStatus(change.status);
+      if (isEnd || further.transcription !== undefined) await search.store(change.callId);
     },
 
     /**
@@ -112,7 +117,11 @@ export function createCallProjection(database: CallsDatabase) {
           },
         };
       };
-      return optimisticUpdate(documents, callId, decide, { name: 'calls' });
+      await search.remove(callId);
+      const erasedAt = await optimisticUpdate(documents, callId, decide, { name: 'calls' });
+      // Its terms may have been stored once more until it was marked as erased.
+      await search.remove(callId);
+      return erasedAt;
     },
 
     /**

@@ -36,7 +36,7 @@ function addServiceCommands(program: Command, process: CliProcess): void {
     .command('demo')
     .description('place an outbound and an inbound call with real audio and print their results')
     .addOption(
-      new Option('--engine <engine>', 'engine that conducts the calls (default: ENGINE)').choices(ENGINE_NAMES),
+      new Option('--engine <engine>', 'engine that conducts the calls (default: offline-demo)').choices(ENGINE_NAMES),
     )
     .action(async ({ engine }: { engine?: EngineName }) =>
       (await import('../dev/demo.js')).runDemo(process.env, engine),

@@ -20,7 +20,7 @@ const RETRY_AFTER_MS = 2_000;
 
 /**
  * Runs `callwright demo`: starts a separate stack, places one call, receives another, and shows both in full.
- * @param engine conducts both calls; by default the configured engine
+ * @param engine conducts both calls; by default the offline one, so that a demo costs no money by accident
  * @throws Error that lists the problems when a call does not go as expected
  */
 export async function runDemo(env: NodeJS.ProcessEnv, engine?: EngineName): Promise<void> {
@@ -31,7 +31,7 @@ export async function runDemo(env: NodeJS.ProcessEnv, engine?: EngineName): Prom
     try {
       report('starting the servers and all roles');
       const began = Date.now();
-      const chosen = engine === undefined ? env : { ...env, ENGINE: engine };
+      const chosen = { ...env, ENGINE: engine ?? 'offline-demo', TEST_MODE_ENGINE: 'offline-demo' };
       const stack = await startStack({ env: chosen, dataFolder: folder, report, log: write, quiet: true, signal });
       report(`ready after ${((Date.now() - began) / 1_000).toFixed(1)} s`);
       try {

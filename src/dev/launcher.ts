@@ -6,6 +6,7 @@ import { withDeploymentTokens } from '../platform/secrets/deployment-tokens.js';
 import { lockDataFolder } from './data-folder.js';
 import { prepareDemoAccount, type DemoAccess } from './demo-account.js';
 import { createPorts } from './processes/free-port.js';
+import { takeWantedPort } from './processes/wanted-port.js';
 import { formatLogLine, isAlarming } from './processes/log-line.js';
 import { startMediaProxy } from './media-proxy.js';
 import { createProcesses, type Processes } from './processes/processes.js';
@@ -78,10 +79,12 @@ async function compose(
   const ports = createPorts(env);
   undo.push(ports.release);
   const wanted = parseConfig(env);
-  const inbox = await startWebhookInbox(await ports.take(INBOX_PORT));
+  const take = (part: string, port: number, variable?: string) =>
+    takeWantedPort({ ports, env, report, part, wanted: port, ...(variable && { variable }) });
+  const inbox = await startWebhookInbox(await take('the webhook inbox', INBOX_PORT));
   undo.push(inbox.close);
 
-  const streamPort = await ports.take(wanted.media.port);
+  const streamPort = await take('the audio', wanted.media.port, 'MEDIA_PORT');
   const mediaPorts: number[] = [];
   for (let index = 0; index < MEDIA_PROCESSES; index += 1) mediaPorts.push(await ports.take());
   const proxy = await startMediaProxy({ host: wanted.media.host, port: streamPort, ports: mediaPorts });
@@ -103,8 +106,8 @@ async function compose(
     }),
   ]);
 
-  const apiPort = await ports.take(wanted.api.port);
-  const simulatorPort = await ports.take(wanted.simulator.port);
+  const apiPort = await take('the API', wanted.api.port, 'API_PORT');
+  const simulatorPort = await take('the simulated carrier', wanted.simulator.port, 'SIMULATOR_PORT');
   const roleEnv = roleEnvironment(env, { mongodb, temporal, apiPort, simulatorPort, streamPort });
 
   const database = await openDatabase(mongodb, { waitMs: DATABASE_WAIT_MS });

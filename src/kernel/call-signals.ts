@@ -91,6 +91,8 @@ export interface CallInput {
   notify: boolean;
   /** The carrier's call id. Only inbound calls have it from the start. */
   carrierSid?: string;
+  /** How long to wait for the first media stream of an inbound call, if it differs from the default. */
+  streamWithinMs?: number;
   /** True when the carrier limits calls per second. Then the call waits for a dial slot. */
   paced?: boolean;
   /** Hold window sizes in seconds, if they differ from the default ones. */

@@ -1,4 +1,5 @@
-import { ServiceError } from './errors.js';
+import { MAX_FAULTS, ServiceError, type RequestFault } from './errors.js';
+import { invalidParam } from './invalid-request.js';
 
 /** @param id the id as the client or operator gave it */
 export function accountNotFound(id: string): ServiceError {
@@ -29,16 +30,23 @@ export function roleNotPermitted(role: string): ServiceError {
 }
 
 export function expiryInPast(): ServiceError {
-  return new ServiceError('MISSING_PARAMS', 'expires_at must be in the future.');
+  return invalidParam('expires_at', 'expires_at must be in the future.');
 }
 
-export function repeatedField(): ServiceError {
-  return new ServiceError('MISSING_PARAMS', 'The JSON object must not contain a field twice.');
+/** @throws ServiceError MISSING_PARAMS if a JSON object contains a field twice */
+export function rejectRepeated(names: ReadonlySet<string>): void {
+  if (names.size === 0) return;
+  const message = 'The JSON object must not contain a field twice.';
+  const faults = [...names].slice(0, MAX_FAULTS).map((name): RequestFault => {
+    // The name comes from the sender, so repeat it only if it is a plain word.
+    return { param: /^[a-z_]{1,64}$/.test(name) ? name : 'body', code: 'parameter_repeated', message };
+  });
+  throw new ServiceError('MISSING_PARAMS', message, {}, undefined, faults);
 }
 
 /** @param maxLength in characters */
 export function invalidReason(maxLength: number): ServiceError {
-  return new ServiceError('MISSING_PARAMS', `reason must have 1 to ${maxLength} characters.`);
+  return invalidParam('reason', `reason must have 1 to ${maxLength} characters.`);
 }
 
 /**

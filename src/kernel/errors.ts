@@ -22,9 +22,33 @@ export type ErrorCode =
   | 'CONCURRENCY_LIMIT_EXCEEDED'
   | 'SERVICE_UNAVAILABLE';
 
+/** Kinds of faults in a request. `src/platform/http/contract/errors.ts` explains each. */
+export type FaultCode =
+  | 'parameter_missing'
+  | 'parameter_invalid'
+  | 'parameter_unknown'
+  | 'parameter_repeated'
+  | 'json_invalid'
+  | 'body_unreadable'
+  | 'request_invalid';
+
+/** One fault of a request. */
+export interface RequestFault {
+  /** The field or parameter, such as `tools.0.url`; `body` or `request` if the whole of it is at fault. */
+  param: string;
+  code: FaultCode;
+  /** Written for the client, and safe to send. */
+  message: string;
+}
+
+/** Maximum faults reported at once, because a longer list would not be read. */
+export const MAX_FAULTS = 20;
+
 /** An expected error. Its message is written for the client, names the invalid field, and is safe to send. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
+  /** The faults of the request, at most 20. Empty if the request itself is in order. */
+  readonly faults: readonly RequestFault[];
 
   constructor(
     readonly code: ErrorCode,
@@ -35,9 +59,27 @@ export class ServiceError extends Error {
     readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
     /** Seconds until a retry can succeed, if known. Sent as the Retry-After header with a 429 or 503. */
     readonly retryAfterSeconds?: number,
+    /** By default those of `details.fields`. */
+    faults?: readonly RequestFault[],
   ) {
     super(message);
+    this.faults = (faults ?? faultsByDefault({ code, message, details })).slice(0, MAX_FAULTS);
   }
+}
+
+function faultsByDefault({
+  code,
+  message,
+  details,
+}: Pick<ServiceError, 'code' | 'message' | 'details'>): RequestFault[] {
+  const { fields } = details;
+  if (typeof fields === 'object') {
+    const names = Object.keys(fields);
+    // A fault inside a list is also listed under the name of the list.
+    const own = names.filter((name) => !names.some((other) => other.startsWith(`${name}.`)));
+    return own.map((param) => ({ param, code: 'parameter_invalid', message: fields[param] ?? '' }));
+  }
+  return code === 'MISSING_PARAMS' ? [{ param: 'request', code: 'request_invalid', message }] : [];
 }
 
 /** An error that a retry cannot fix. The class name identifies the kind. */

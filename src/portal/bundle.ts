@@ -12,11 +12,37 @@ async function bundlePortal(root: string): Promise<void> {
   const out = join(root, 'dist/portal');
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
-  const result = await build({
-    entryPoints: { app: join(app, 'main.tsx') },
-    outdir: join(out, 'assets'),
+  const assets = join(out, 'assets');
+  const worklet = await bundleScript(assets, 'talk-worklet', join(app, 'talk/talk-worklet.ts'));
+  const { script, files } = await bundleScript(assets, 'app', join(app, 'main.tsx'), {
+    TALK_WORKLET: JSON.stringify(worklet.script),
+  });
+  const icon = files.find((name) => /^logo-\w+\.svg$/.test(name));
+  if (icon === undefined) throw new Error('esbuild produced no file for src/portal/app/shell/logo.svg.');
+  const css = await readFile(join(app, 'styles/portal.css'), 'utf8');
+  const style = `portal-${createHash('sha256').update(css).digest('hex').slice(0, 8)}.css`;
+  await writeFile(join(out, 'assets', style), css);
+  const page = await readFile(join(app, 'index.html'), 'utf8');
+  const names = { script, style, icon };
+  const filled = page.replace(/{{(script|style|icon)}}/g, (_, name: keyof typeof names) => names[name]);
+  await writeFile(join(out, 'index.html'), filled);
+}
+
+/**
+ * Builds one script and what it loads.
+ * @param define constants of the script, as JavaScript
+ * @returns the names of the script's file and of all files
+ */
+async function bundleScript(outdir: string, name: string, source: string, define: Record<string, string> = {}) {
+  const { metafile } = await build({
+    entryPoints: { [name]: source },
+    define,
+    outdir,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    publicPath: '/portal/assets',
+    loader: { '.svg': 'file' },
     bundle: true,
     splitting: true,
     minify: true,
@@ -28,13 +54,10 @@ async function bundlePortal(root: string): Promise<void> {
     metafile: true,
     logLevel: 'warning',
   });
-  const entry = Object.entries(result.metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
-  if (entry === undefined) throw new Error('esbuild produced no script for src/portal/app/main.tsx.');
-  const css = await readFile(join(app, 'styles/portal.css'), 'utf8');
-  const style = `portal-${createHash('sha256').update(css).digest('hex').slice(0, 8)}.css`;
-  await writeFile(join(out, 'assets', style), css);
-  const page = await readFile(join(app, 'index.html'), 'utf8');
-  await writeFile(join(out, 'index.html'), page.replace('{{script}}', basename(entry[0])).replace('{{style}}', style));
+  const files = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({ name: basename(path), entryPoint }));
+  const script = files.find(({ entryPoint }) => entryPoint !== undefined && source.endsWith(entryPoint))?.name;
+  if (script === undefined) throw new Error(`esbuild produced no script for ${source}.`);
+  return { script, files: files.map(({ name }) => name) };
 }
 
 if (require.main === module) {

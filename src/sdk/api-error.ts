@@ -5,8 +5,22 @@ export interface ErrorFacts {
   /** Delay before a retry, in ms. */
   retryAfterMs?: number;
   requestId?: string;
+  /** The faults of the request. */
+  faults?: readonly ReportedFault[];
+  /** Page about the error code. */
+  docUrl?: string;
   /** The error object as received. */
   body?: object;
+}
+
+/** One fault of a request. */
+export interface ReportedFault {
+  /** The field or parameter, such as `tools.0.url`; `body` or `request` if the whole of it is at fault. */
+  param: string;
+  message: string;
+  /** Kind of the fault, and page about it. Absent if the service is older than 0.2.0. */
+  code?: string;
+  docUrl?: string;
 }
 
 /**
@@ -17,6 +31,9 @@ export class ApiError extends Error {
   readonly fields: Readonly<Record<string, string>>;
   readonly retryAfterMs: number | undefined;
   readonly requestId: string | undefined;
+  /** Every fault of the request. Empty if the request itself is in order. */
+  readonly faults: readonly ReportedFault[];
+  readonly docUrl: string | undefined;
   readonly body: object | undefined;
 
   constructor(
@@ -33,6 +50,8 @@ export class ApiError extends Error {
     this.fields = facts.fields ?? {};
     this.retryAfterMs = facts.retryAfterMs;
     this.requestId = facts.requestId;
+    this.faults = facts.faults ?? faultsByField(this.fields);
+    this.docUrl = facts.docUrl;
     this.body = facts.body;
   }
 }
@@ -44,18 +63,45 @@ export class ApiError extends Error {
 export function createApiError(
   status: number,
   body: unknown,
-  facts: Omit<ErrorFacts, 'fields' | 'body'> = {},
+  facts: Omit<ErrorFacts, 'fields' | 'body' | 'faults' | 'docUrl'> = {},
 ): ApiError {
   if (typeof body !== 'object' || body === null || !('message' in body)) {
     return new ApiError(status, 'UNKNOWN', `The service responded with status ${status}.`, facts);
   }
   const code = 'error_code' in body ? String(body.error_code) : 'UNKNOWN';
   const fields = 'fields' in body && typeof body.fields === 'object' ? body.fields : {};
+  const requestId = textIn(body, 'request_id') ?? facts.requestId;
+  const docUrl = textIn(body, 'doc_url');
+  const faults = faultsIn(body);
   return new ApiError(status, code, String(body.message), {
     ...facts,
     fields: { ...fields } as Record<string, string>,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(docUrl === undefined ? {} : { docUrl }),
+    ...(faults === undefined ? {} : { faults }),
     body,
   });
+}
+
+/** Reads the list of faults; undefined if there is none, as from an older service. */
+function faultsIn(body: object): ReportedFault[] | undefined {
+  const list = 'errors' in body && Array.isArray(body.errors) ? (body.errors as unknown[]) : undefined;
+  return list?.flatMap((item) => {
+    if (typeof item !== 'object' || item === null) return [];
+    const [param, message] = [textIn(item, 'param'), textIn(item, 'message')];
+    const [code, docUrl] = [textIn(item, 'code'), textIn(item, 'doc_url')];
+    if (param === undefined || message === undefined) return [];
+    return [{ param, message, ...(code === undefined ? {} : { code }), ...(docUrl === undefined ? {} : { docUrl }) }];
+  });
+}
+
+function faultsByField(fields: Readonly<Record<string, string>>): ReportedFault[] {
+  return Object.entries(fields).map(([param, message]) => ({ param, message }));
+}
+
+function textIn(object: object, name: string): string | undefined {
+  const value: unknown = Reflect.get(object, name);
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** Builds a query string with its question mark. Leaves out undefined and empty values; '' when nothing remains. */

@@ -4,6 +4,7 @@ import { carrierBindingSchema } from './carrier-binding-model.js';
 import { carrierEventSchema } from './carrier-event-model.js';
 import { accountAttemptSchema, destinationCountSchema, unansweredAttemptSchema } from './destinations/model.js';
 import { dialPacingSchema } from './pacing/model.js';
+import { webLegSchema } from './web/leg-model.js';
 
 /** The collections of telephony and of the domains it depends on. */
 export type TelephonyDatabase = AgentsDatabase & ReturnType<typeof telephonyModels>;
@@ -16,5 +17,6 @@ export function telephonyModels(connection: Connection) {
     destinationCounts: connection.model('DestinationCount', destinationCountSchema),
     dialPacing: connection.model('DialPacing', dialPacingSchema),
     unansweredAttempts: connection.model('UnansweredAttempt', unansweredAttemptSchema),
+    webLegs: connection.model('WebLeg', webLegSchema),
   };
 }

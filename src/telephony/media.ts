@@ -6,9 +6,14 @@ export type MediaEvent =
   | { event: 'media'; mulaw: Uint8Array; timestampMs: number }
   | { event: 'dtmf'; digit: string }
   | { event: 'mark'; name: string }
+  /** Words that the caller typed instead of speaking. */
+  | { event: 'text'; text: string }
   | { event: 'stop' }
   /** An event of a later protocol version. */
   | { event: 'unknown' };
+
+/** The reason with which a stream is closed when another stream continues its call. */
+export const SUPERSEDED = 'another stream owns the call';
 
 /** The largest audio chunk accepted in one message: 200 ms of 8 kHz mu-law. */
 export const MAX_MEDIA_BYTES = 1_600;
@@ -32,6 +37,8 @@ export interface MediaCodec {
   mark(name: string): string | Uint8Array;
   /** Encodes the message by which the carrier discards audio that was sent but not played yet. */
   clear(): string | Uint8Array;
+  /** Encodes the last message before this server closes the socket; absent if the carrier expects none. */
+  farewell?(closeCode: number, reason: string): string;
 }
 
 /**

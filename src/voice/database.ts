@@ -1,5 +1,6 @@
 import type { Connection } from 'mongoose';
 import type { WebhooksDatabase } from '../webhooks/database.js';
+import { liveWordsSchema } from './live-words/model.js';
 import { conversationResultSchema } from './results/model.js';
 import { recordingFileSchema } from './recordings/model.js';
 
@@ -9,6 +10,7 @@ export type VoiceDatabase = WebhooksDatabase & ReturnType<typeof voiceModels>;
 export function voiceModels(connection: Connection) {
   return {
     conversationResults: connection.model('ConversationResult', conversationResultSchema),
+    liveWords: connection.model('LiveWords', liveWordsSchema),
     recordingFiles: connection.model('RecordingFile', recordingFileSchema),
   };
 }

@@ -1,6 +1,9 @@
 import { RetryLaterError } from '../kernel/errors.js';
 
-/** Thrown when the event is not delivered yet and must be retried later. */
+/**
+ * Thrown when the event is not delivered yet and must be retried later. The sender logs the outcome of the delivery, so
+ * the retries of a customer's failing endpoint are no warnings of ours.
+ */
 export class WebhookNotDelivered extends RetryLaterError {
   override readonly name = 'WebhookNotDelivered';
 
@@ -9,7 +12,7 @@ export class WebhookNotDelivered extends RetryLaterError {
     super(
       result === 'retry' ? 'The webhook endpoint did not accept the event' : 'The next attempt is not due yet',
       afterMs,
-      false,
+      true,
     );
   }
 }

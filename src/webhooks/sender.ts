@@ -143,18 +143,24 @@ export function createWebhookSender(deps: {
     const { callId } = delivery;
     const finishedAt = new Date();
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...response }, finishedAt);
-    report(callId, number, delivered, response);
     const outcome = delivered ? 'delivered' : nth >= MAX_ATTEMPTS ? 'exhausted' : 'retry';
+    logOutcome(logger, outcome, { callId, attempt: number, ...response });
     await recordState(delivery, outcome, finishedAt);
     return outcome === 'retry' ? { result: outcome, afterMs: retryDelayMs(nth) } : { result: outcome };
   }
+}
 
-  function report(callId: string, attempt: number, delivered: boolean, response: Omit<PostResult, 'delivered'>): void {
-    const { httpStatus, error, durationMs } = response;
-    const facts = { callId, attempt, httpStatus, error, durationMs };
-    if (delivered) logger.info(facts, 'webhook delivered');
-    else logger.warn(facts, 'webhook attempt failed');
-  }
+/** Logs the outcome of a delivery in one line. Its attempts are stored, and shown to the customer. */
+function logOutcome(
+  logger: Logger,
+  outcome: 'delivered' | 'exhausted' | 'retry',
+  facts: { callId: string; attempt: number } & Omit<PostResult, 'delivered'>,
+): void {
+  const { callId, attempt, httpStatus, error, durationMs } = facts;
+  const logged = { callId, attempt, httpStatus, error, durationMs };
+  if (outcome === 'delivered') logger.info(logged, 'webhook delivered');
+  else if (outcome === 'exhausted') logger.warn(logged, 'webhook not delivered: all attempts failed');
+  else logger.debug(logged, 'webhook attempt failed');
 }
 
 /** Returns the target whose limits apply. Each account has separate limits for a host, even if others use it, too. */

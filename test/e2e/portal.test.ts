@@ -138,15 +138,27 @@ describeWithBrowser('the portal in a real browser', () => {
     return fetch(`${runtime.base_url}/balance`, { headers: { authorization: `Bearer ${key}` } });
   }
 
-  it('creates an agent with output parameters, and shows the server’s error at an invalid field', async () => {
+  it('creates an agent with output parameters, and shows the server’s errors at each invalid field', async () => {
     await page.goto(at('/agents/new'));
     await page.waitForSelector('[name=name]');
-    await page.fill('[name=name]', 'Reminders');
     await page.fill('[name=instruction]', 'Hello, this is about your appointment tomorrow.');
     await page.fill('[name=webhook_url]', 'no address');
+    await page.click('summary:has-text("Speech")');
+    await page.fill('[name=speech_speed]', '99');
+    await page.click('summary:has-text("Speech")');
     await page.click('button:has-text("Create agent")');
-    await page.waitForSelector('.field-error');
+    const focused = () => page.evaluate<string | null>(`document.activeElement.getAttribute('name')`);
+    const invalid = `[...document.querySelectorAll('[aria-invalid=true]')].map((each) => each.getAttribute('name')).sort()`;
+    await eventually(async () => (await focused()) === 'name');
+    expect(await page.evaluate<string[]>(invalid)).toEqual(['name', 'speech_speed', 'webhook_url']);
+    await page.fill('[name=name]', 'Reminders');
+    await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
+    await page.click('summary:has-text("Speech")');
+    await page.click('button:has-text("Create agent")');
+    await eventually(async () => (await focused()) === 'speech_speed');
+    await page.waitForSelector('[name=speech_speed]:visible');
     expect(await page.inputValue('[name=name]')).toBe('Reminders');
+    await page.fill('[name=speech_speed]', '');
     await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
     for (const [index, [name, kind]] of Object.entries([
       ['appointment_confirmed', 'yes-no'],
@@ -159,7 +171,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await expectAccessible('agent-new');
     await page.click('button:has-text("Create agent")');
     await page.waitForURL(/agents\/agent_/);
-    agentPath = new URL(page.url()).pathname.replace('/portal', '');
+    agentPath = new URL(page.url()).pathname.replace('/portal/test', '');
     await page.waitForSelector('text=Place test call');
     await expectAccessible('agent');
   });
@@ -207,7 +219,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.goto(at('/agents'));
     await page.waitForSelector('tbody tr');
     expect(await page.locator('tbody tr').count()).toBe(1);
-    await page.check('[name=mode][value=test]');
+    await page.click('.modes a:has-text("Test")');
     await page.waitForSelector('tbody tr:nth-child(2)');
     await page.goto(at(agentPath));
   });
@@ -225,13 +237,22 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.click('button:has-text("Place test call")');
     await page.click('text=/^(Follow|View) call$/');
     await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
-    // The words appear during the call.
-    await page.waitForSelector('.talk button', WITHIN);
-    expect(await page.locator('.badge:has-text("in progress")').count()).toBe(1);
+    // All of this appears during the call: words while they are spoken, the transcript, cost, timeline, latency, values.
+    const live = (selector: string) =>
+      page.waitForSelector(`main:has(.badge:has-text("in progress")) ${selector}`, WITHIN);
+    await live('.talk .interim.agent');
+    await picture('call-live');
+    await live('.talk button');
+    await live('dd:has-text("so far")');
+    await live('[aria-label="Cost by window"] tbody tr');
+    await live('.timeline li:has-text("Audio started")');
+    await live('[aria-label="Extracted data"] dd');
+    await live('.talk button:has-text("response in")');
     await page.waitForSelector('.badge:has-text("completed")', WITHIN);
     await page.waitForSelector('audio', WITHIN);
     await page.waitForSelector('text=Cost by window');
     await page.waitForSelector('.talk button');
+    expect(await page.locator('.interim').count()).toBe(0);
     const duration = await audioDuration();
     const spoken = await page.textContent('.talk');
     expect(duration).toBeGreaterThan(3);
@@ -255,6 +276,41 @@ describeWithBrowser('the portal in a real browser', () => {
     // The page shows whole seconds, rounded.
     await eventually(async () => (await playedAt()) > startsAt - 0.5);
     expect(await playedAt()).toBeLessThan(startsAt + 3);
+  });
+
+  it('lists calls in rows that are links, and finds them by words, number and agent', async () => {
+    await page.goto(at('/calls'));
+    await page.waitForSelector('.calls tbody tr');
+    expect(await page.locator('.calls tbody tr').count()).toBe(1);
+    expect(await page.textContent('.calls time')).toMatch(/\d:\d\d:\d\d/);
+    for (const search of ['appointm tomorrow', '+1 202-555-0100']) {
+      await page.fill('[name=search]', 'zebra');
+      await page.waitForSelector('.empty');
+      await page.fill('[name=search]', search);
+      await page.waitForSelector('.calls tbody tr');
+    }
+    await page.selectOption('[name=agent_id]', { label: 'Reminders (test)' });
+    await page.waitForURL(/agent_id=agent_/);
+    await page.waitForSelector('.calls tbody tr');
+    await expectAccessible('calls-found', { atBoth: true });
+    const hidden = `((wrap) => wrap.scrollWidth - wrap.clientWidth)(document.querySelector('.calls-wrap'))`;
+    expect(await page.evaluate<number>(hidden)).toBe(0);
+    await page.setViewportSize({ width: 375, height: 800 });
+    const card = await page.innerText('.calls tbody tr');
+    for (const part of [/Completed/i, /Reminders/, /\$0\.\d+/, /\d:\d\d/]) expect(card).toMatch(part);
+    expect(await page.evaluate<number>(hidden)).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    // A middle click opens what is under the pointer: the link covers the whole row.
+    const covered = `(() => {
+      const { left, right, top, bottom } = document.querySelector('.calls tbody tr').getBoundingClientRect();
+      return [left + 4, (left + right) / 2, right - 4].map(
+        (x) => document.elementFromPoint(x, (top + bottom) / 2).closest('a')?.pathname.includes('/calls/call_') === true,
+      );
+    })()`;
+    expect(await page.evaluate<boolean[]>(covered)).toEqual([true, true, true]);
+    await page.click('.calls .call-cost', { force: true });
+    await page.waitForURL(/\/calls\/call_/);
+    await page.waitForSelector('[aria-label="Webhook attempts"]');
   });
 
   it('sends the webhook of a call again', async () => {
@@ -328,17 +384,25 @@ describeWithBrowser('the portal in a real browser', () => {
     expect((await withKey()).status).toBe(401);
   });
 
-  it('returns to the same page after a login for an expired session', async () => {
-    await page.goto(at('/usage?group_by=agent'));
-    await page.waitForSelector('h1');
+  it('returns to the requested page after a login', async () => {
     await context.clearCookies();
-    await page.selectOption('[name=group_by]', 'day');
+    await page.goto(at('/test/usage?group_by=agent'));
     await page.waitForURL(/log-in/);
     await page.fill('[name=email]', 'ada@example.com');
     await page.fill('[name=password]', 'correct horse battery');
     await page.click('button[type=submit]');
-    await page.waitForURL(/\/portal\/usage/);
-    expect(new URL(page.url()).searchParams.get('group_by')).not.toBe('agent');
+    await page.waitForSelector('h1:has-text("Usage")');
+    expect(page.url()).toBe(at('/test/usage?group_by=agent'));
+  });
+
+  it('asks for the password in place when the session ends while a page is open', async () => {
+    await context.clearCookies();
+    await page.selectOption('[name=group_by]', 'day');
+    await page.fill('dialog [name=password]', 'correct horse battery');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await page.waitForSelector('th:has-text("Day (UTC)")');
+    expect(new URL(page.url()).pathname).toBe('/portal/test/usage');
   });
 
   it('has no script errors and no Content Security Policy violations', () => {

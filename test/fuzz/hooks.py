@@ -116,6 +116,7 @@ BEYOND_SCHEMA = [
     r"limit and cursor cannot be combined with CSV, which contains the whole period\.",
     r"from must be before to\.",
     r"The period must have at most \d+ days\.",
+    r"Give call_id to read the status of a call, or to_phone_number and agent_id to place one\.",
     # Without call_id, a query needs to_phone_number and agent_id.
     r"to_phone_number is required\.",
     r"agent_id is required\. Only POST accepts [^;]*\.",

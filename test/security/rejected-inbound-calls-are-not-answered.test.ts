@@ -75,7 +75,10 @@ async function startSaturatedRoutes() {
     instructions: {} as CallInstructions,
   });
   const app = new Koa<RequestState>();
-  app.use(requestId(logger, 0)).use(handleErrors(logger)).use(signedRequests.middleware);
+  app
+    .use(requestId(logger, { errorDocs: '', minDeadlineMs: 0 }))
+    .use(handleErrors(logger))
+    .use(signedRequests.middleware);
   app.use(async (ctx) => {
     ctx.body = await routes.find(({ route }) => route.path === ctx.path)?.handle({ ctx });
   });

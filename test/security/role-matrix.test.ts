@@ -8,7 +8,7 @@ import { ROLES, type Role } from '../../src/kernel/access.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createLoginSessions } from '../../src/identity/people/login-sessions.js';
-import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { startService, type Customer, type Service, withoutRequestId } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { OPERATIONS_WITH_RULES, expectedVerdict, type Actor, type Target } from './support/route-rules.js';
 
@@ -79,6 +79,7 @@ const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
   // An incomplete body is rejected, but only after the permissions have been checked.
   placeCall: () => ({}),
   createCall: () => ({}),
+  createWebCall: () => ({}),
   receiveCall: () => ({ From: '+12025550143' }),
   signUp: () => ({}),
   logIn: () => ({}),
@@ -231,7 +232,7 @@ async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promi
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
   return {
     status: response.status,
-    text,
+    text: withoutRequestId({ text }),
     code: isJson ? (JSON.parse(text) as Record<string, unknown>)['error_code'] : undefined,
   };
 }
@@ -329,6 +330,7 @@ const REFERENCES: readonly [string, string, (id: string) => Record<string, unkno
   ],
   ['addPhoneNumber', 'agent_id', (id) => ({ phone_number: newNumber(), agent_id: id })],
   ['updatePhoneNumber', 'agent_id', (id) => ({ agent_id: id })],
+  ['createWebCall', 'agent_id', (id) => ({ agent_id: id })],
   ['updateAccount', 'inbound_agent_id', (id) => ({ inbound_agent_id: id })],
 ];
 
@@ -355,7 +357,7 @@ describe('a body that names a target of another account or mode gets the respons
           ? { body: new URLSearchParams(fields as Record<string, string>) }
           : { body: JSON.stringify(fields), headers: { 'Content-Type': 'application/json' } }),
       });
-      responses.push({ status: answer.status, text: answer.text.replace(named, '<id>') });
+      responses.push({ status: answer.status, text: withoutRequestId(answer).replace(named, '<id>') });
     }
     expect(responses[0]).toMatchObject({ status: 404 });
     expect(responses[1]).toEqual(responses[0]);

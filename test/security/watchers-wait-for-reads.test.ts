@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createCallQueries } from '../../src/calls/call-queries.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCallReading } from '../../src/calls/views/call-reading.js';
+import { createLiveWords } from '../../src/voice/live-words/live-words.js';
 import { createWatchCall } from '../../src/calls/views/watch-call.js';
 import { createCallResults } from '../../src/calls/wiring.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
@@ -88,6 +89,7 @@ describe('an event stream of a call with a long transcription', () => {
       config: { publicBaseUrl: 'https://calls.test' },
       queries,
       reading,
+      liveWords: createLiveWords(database),
       logger: { warn: (...line: unknown[]) => void warnings.push(line) },
       waitTimeoutMs: 200,
     } as never);

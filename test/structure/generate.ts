@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { composeFile, configurationPage, exampleEnvironment } from './configuration.js';
+import { errorsPage } from './errors-page.js';
 import { lintConfig } from './lint-config.js';
 import { ROOT } from './sources.js';
 
@@ -8,6 +9,7 @@ import { ROOT } from './sources.js';
 export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
   '.oxlintrc.json': lintConfig,
   'docs/configuration.md': configurationPage,
+  'docs/errors.md': errorsPage,
   '.env.example': exampleEnvironment,
   'docker-compose.yml': composeFile,
 };

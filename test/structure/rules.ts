@@ -41,7 +41,7 @@ export const PARTS: readonly Part[] = [
  */
 export const PURE: readonly RegExp[] = [
   /^src\/kernel\//,
-  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-rejection|reconciliation\/round|views\/watch-progress)\.ts$/,
+  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-rejection|reconciliation\/round|search\/search-terms|views\/watch-progress)\.ts$/,
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
   /^src\/platform\/config\/addresses\.ts$/,

@@ -8,8 +8,8 @@ import type { Config } from '../../src/platform/config/config.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import type { CallInstruction, CarrierRequest, Markup } from '../../src/telephony/callbacks.js';
 import { CARRIERS, createCarriers, type CarrierFactory } from '../../src/telephony/carriers.js';
-import { ProtocolViolation, type MediaEvent } from '../../src/telephony/media.js';
-import type { Carrier, StreamUpgrade } from '../../src/telephony/port.js';
+import { ProtocolViolation, type MediaCodec, type MediaEvent } from '../../src/telephony/media.js';
+import type { Carrier, CarrierApi, StreamUpgrade } from '../../src/telephony/port.js';
 import { createEngines } from '../../src/voice/engines/engines.js';
 import { eventually, startService, type Customer, type Service } from './http/harness';
 import { createScriptedEngine } from '../integration/voice/support/scripted-engine';
@@ -93,18 +93,7 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<C
         );
       });
 
-      it('reports nothing for an unknown call', async () => {
-        expect(await carrier.fetch(double.newCallId())).toBeUndefined();
-      });
-
-      it('rejects a call id in another format without a request', async () => {
-        for (const foreign of double.foreignIds) {
-          expect(carrier.isCallId(foreign)).toBe(false);
-          for (const ask of [carrier.hangUp(foreign), carrier.fetch(foreign)]) {
-            await expect(ask).rejects.toMatchObject({ name: 'UnsafeCarrierRequest' });
-          }
-        }
-      });
+      itChecksCallIds(() => ({ carrier, double }));
     });
 
     describe('authenticates its requests', () => {
@@ -159,45 +148,11 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<C
       });
     });
 
-    describe('speaks the media stream protocol', () => {
-      const ids = () => ({ carrierSid: double.newCallId(), isTelephoneAudio: true, streamNumber: 0 });
-      /** Builds the start event of a stream, with a stream id in this carrier's format. */
-      const beginning = (): MediaEvent => ({ event: 'start', streamId: stack.newStreamId(), ...ids() });
-      const frame = (n: number): MediaEvent => ({ event: 'media', mulaw: Buffer.alloc(160, n), timestampMs: n * 20 });
-
-      it('and its messages become our events in the original order', () => {
-        const events: MediaEvent[] = [
-          beginning(),
-          ...Array.from({ length: 12 }, (_, n) => frame(n)),
-          { event: 'dtmf', digit: '5' },
-          { event: 'mark', name: 'greeting' },
-          frame(12),
-          { event: 'stop' },
-        ];
-        const codec = carrier.createCodec();
-        const heard: MediaEvent[] = [];
-        for (const { data, isBinary } of double.encode(events))
-          codec.decode(data, isBinary, (event) => heard.push(event));
-        expect(heard.filter(({ event }) => event !== 'connected')).toEqual(events);
-      });
-
-      it('and understands our messages', () => {
-        const codec = carrier.createCodec();
-        for (const { data, isBinary } of double.encode([beginning()])) codec.decode(data, isBinary, () => undefined);
-        const audio = Buffer.alloc(160, 7);
-        expect(double.interpret(codec.media(audio))).toEqual({ audio: audio.toString('hex') });
-        expect(double.interpret(codec.mark('a "b"'))).toEqual({ mark: 'a "b"' });
-        expect(double.interpret(codec.clear())).toBe('clear');
-      });
-
-      it.each(['', 'null', '{}', '[]', '{"event":7,"t":7,"n":0}', '{"n":-1}'])(
-        'and its malformed messages are a protocol violation: %s',
-        (text) => {
-          const codec = carrier.createCodec();
-          expect(() => codec.decode(Buffer.from(text), false, () => undefined)).toThrow(ProtocolViolation);
-        },
-      );
-    });
+    describeCodec(() => ({
+      double,
+      createCodec: () => carrier.createCodec(),
+      start: { carrierSid: double.newCallId(), streamId: stack.newStreamId() },
+    }));
 
     describe('conducts a call from its request to its settlement', () => {
       it('with status callbacks in the timeline and audio in both directions', async () => {
@@ -244,6 +199,81 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<C
         expect(await stack.ended(call.callId)).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup' });
       }, 60_000);
     });
+  });
+}
+
+/** Tests how an adapter treats call ids, which every carrier must pass. */
+export function itChecksCallIds(
+  given: () => { carrier: CarrierApi; double: Pick<CarrierDouble, 'newCallId' | 'foreignIds'> },
+): void {
+  it('reports nothing for an unknown call', async () => {
+    const { carrier, double } = given();
+    expect(await carrier.fetch(double.newCallId())).toBeUndefined();
+  });
+
+  it('rejects a call id in another format without a request', async () => {
+    const { carrier, double } = given();
+    for (const foreign of double.foreignIds) {
+      expect(carrier.isCallId(foreign)).toBe(false);
+      for (const ask of [carrier.hangUp(foreign), carrier.fetch(foreign)]) {
+        await expect(ask).rejects.toMatchObject({ name: 'UnsafeCarrierRequest' });
+      }
+    }
+  });
+}
+
+/** Tests the codec of a carrier's media streams, which every carrier must pass. */
+export function describeCodec(
+  given: () => {
+    double: Pick<CarrierDouble, 'encode' | 'interpret'>;
+    createCodec: () => MediaCodec;
+    /** The ids of the first event, in this carrier's format. */
+    start: { carrierSid: string; streamId: string };
+  },
+): void {
+  describe('speaks the media stream protocol', () => {
+    const frame = (n: number): MediaEvent => ({ event: 'media', mulaw: Buffer.alloc(160, n), timestampMs: n * 20 });
+    const beginning = (start: { carrierSid: string; streamId: string }): MediaEvent => ({
+      event: 'start',
+      ...start,
+      isTelephoneAudio: true,
+      streamNumber: 0,
+    });
+
+    it('and its messages become our events in the original order', () => {
+      const { double, createCodec, start } = given();
+      const events: MediaEvent[] = [
+        beginning(start),
+        ...Array.from({ length: 12 }, (_, n) => frame(n)),
+        { event: 'dtmf', digit: '5' },
+        { event: 'mark', name: 'greeting' },
+        frame(12),
+        { event: 'stop' },
+      ];
+      const codec = createCodec();
+      const heard: MediaEvent[] = [];
+      for (const { data, isBinary } of double.encode(events))
+        codec.decode(data, isBinary, (event) => heard.push(event));
+      expect(heard.filter(({ event }) => event !== 'connected')).toEqual(events);
+    });
+
+    it('and understands our messages', () => {
+      const { double, createCodec, start } = given();
+      const codec = createCodec();
+      for (const { data, isBinary } of double.encode([beginning(start)])) codec.decode(data, isBinary, () => undefined);
+      const audio = Buffer.alloc(160, 7);
+      expect(double.interpret(codec.media(audio))).toEqual({ audio: audio.toString('hex') });
+      expect(double.interpret(codec.mark('a "b"'))).toEqual({ mark: 'a "b"' });
+      expect(double.interpret(codec.clear())).toBe('clear');
+    });
+
+    it.each(['', 'null', '{}', '[]', '{"event":7,"t":7,"n":0}', '{"n":-1}'])(
+      'and its malformed messages are a protocol violation: %s',
+      (text) => {
+        const codec = given().createCodec();
+        expect(() => codec.decode(Buffer.from(text), false, () => undefined)).toThrow(ProtocolViolation);
+      },
+    );
   });
 }
 

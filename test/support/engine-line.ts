@@ -48,6 +48,8 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   const line = {
     now,
     transcript: [] as TranscriptTurn[],
+    /** The words shown to people who watch the call. */
+    interim: [] as Pick<TranscriptTurn, 'speaker' | 'text'>[],
     values: {} as ParameterValues,
     latencies: [] as TurnLatency[],
     answeredBy: undefined as AnsweredBy | undefined,
@@ -70,6 +72,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         speech.push(frame);
       }
     },
+    type: (text: string) => engine.onText?.(text),
     /** Waits until the agent has had `turns` more turns and is silent. @returns the text of the last turn */
     async agentTurn(turns = 1): Promise<string> {
       const said = () => line.transcript.filter(({ speaker }) => speaker === 'agent');
@@ -136,6 +139,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         for (const id of ids) engine.onPlayed(id, playedMs.get(id) ?? 0, false);
       },
       storeTurn: (turn) => line.transcript.push(turn),
+      showInterim: (speaker, read) => line.interim.push({ speaker, text: read() }),
       storeValues: (values) => (line.values = values),
       storeLatency: (latency) => line.latencies.push(latency),
       storeAnsweredBy: (who) => (line.answeredBy = who),

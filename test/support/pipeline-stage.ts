@@ -66,6 +66,8 @@ export async function openStage(
     requests: [] as LlmRequest[],
     tools: [] as { call: ToolCall; finish(answer: ToolResult): void }[],
     turns: [] as TranscriptTurn[],
+    /** The words shown to people who watch the call. */
+    interim: [] as Pick<TranscriptTurn, 'speaker' | 'text'>[],
     latencies: [] as TurnLatency[],
     failures: [] as ProviderFailure[],
     ended: undefined as string | undefined,
@@ -254,6 +256,7 @@ export async function openStage(
         for (const { itemId, playedMs } of queue.splice(0)) dialogue.onPlayed(itemId, playedMs, false);
       },
       storeTurn: (turn) => void stage.turns.push(turn),
+      showInterim: (speaker, read) => void stage.interim.push({ speaker, text: read() }),
       storeValues: () => undefined,
       storeLatency: (latency) => void stage.latencies.push(latency),
       storeAnsweredBy: () => undefined,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /**
  * Starts a role in a separate process, as the launcher does, so that the work of the test does not slow the role down.
  */
-export async function startRole(role: 'api' | 'media', env: Record<string, string | undefined>) {
+export async function startRole(role: 'api' | 'media' | 'worker', env: Record<string, string | undefined>) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

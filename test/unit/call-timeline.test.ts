@@ -1,4 +1,6 @@
+import { detailLabel } from '../../src/portal/app/labels.js';
 import { callView, type CallRecords } from '../../src/calls/views/call-views.js';
+import { timelineOf, type TimelineRecords } from '../../src/calls/views/timeline.js';
 
 const AT = new Date('2026-11-23T10:00:00Z');
 
@@ -47,5 +49,80 @@ describe('the timeline of a call', () => {
         details: { stage: 'tts', reason: 'the text-to-speech provider returned no audio' },
       },
     ]);
+  });
+});
+
+describe('the order of a timeline', () => {
+  const at = (ms: number) => new Date(AT.getTime() + ms);
+  const carrier = (sequence: number, status: string, second: number, receivedAt: number) => ({
+    sequence,
+    status,
+    at: at(second),
+    createdAt: at(receivedAt),
+  });
+
+  /** Returns the events of a call whose carrier reports whole seconds, as carriers do. */
+  function timelineNames(carrierEvents: readonly unknown[], held = 0): string[] {
+    const records = {
+      call: {
+        createdAt: at(476),
+        changes: [
+          { sequence: 1, at: at(681), status: 'RINGING' },
+          { sequence: 2, at: at(2_858), status: 'IN_PROGRESS' },
+          { sequence: 3, at: at(28_863), status: 'COMPLETED' },
+        ],
+      },
+      result: { startedAt: at(2_957), endedAt: at(28_581) },
+      carrierEvents,
+      money: { windows: held === 0 ? [] : [{ at: at(held), window: 0, heldSeconds: 60 }] },
+      attempts: [],
+    } as unknown as TimelineRecords;
+    return timelineOf(records).map(({ source, event }) => `${source} ${event}`);
+  }
+
+  it('has a cause before its effect, although the carrier reports whole seconds', () => {
+    const events = [
+      carrier(0, 'initiated', 1_000, 1_725),
+      carrier(1, 'in-progress', 2_000, 2_817),
+      carrier(2, 'completed', 28_000, 28_572),
+    ];
+    expect(timelineNames(events, 1_089)).toEqual([
+      'call requested',
+      'call RINGING',
+      'money hold',
+      'carrier initiated',
+      'carrier in-progress',
+      'call IN_PROGRESS',
+      'media stream_started',
+      'carrier completed',
+      'media stream_ended',
+      'call COMPLETED',
+    ]);
+  });
+
+  it('follows the carrier’s sequence numbers, even if its events arrive in another order', () => {
+    const events = [carrier(1, 'ringing', 1_000, 1_100), carrier(0, 'initiated', 1_000, 1_900)];
+    const names = timelineNames(events).filter((name) => name.startsWith('carrier'));
+    expect(names).toEqual(['carrier initiated', 'carrier ringing']);
+  });
+
+  it('begins with the request, even if the clock of another machine is behind', () => {
+    expect(timelineNames([carrier(0, 'initiated', 0, 100)])[0]).toBe('call requested');
+  });
+});
+
+describe('the details of a timeline in the portal', () => {
+  it.each([
+    ['seconds', 60, ['For', '1 min']],
+    ['duration_seconds', 26, ['Duration', '26 s']],
+    ['ends_after_seconds', 3_690, ['Ends after', '1 h 1 min 30 s']],
+    ['window', 0, ['Window', '1']],
+    ['billed_micros', 65_000, ['Billed', '$0.0650']],
+    ['estimated', false, ['Estimated', 'No']],
+    ['end_reason', 'callee_hangup', ['End reason', 'Callee hung up']],
+    ['reason', 'carrier_stop', ['Reason', 'Carrier stop']],
+    ['message', 'Too many requests.', ['Message', 'Too many requests.']],
+  ])('show %s %s with readable units', (name, value, shown) => {
+    expect(detailLabel(name, value)).toEqual(shown);
   });
 });

@@ -1,5 +1,10 @@
-import { offeredEngineNames, parseConfig } from '../../src/platform/config/config.js';
+import { engineConfigOf, offeredEngineNames, parseConfig } from '../../src/platform/config/config.js';
 import { assertEngineAllowed } from '../../src/agents/agent-rules.js';
+import type { AgentSnapshot } from '../../src/agents/agent-snapshot.js';
+import { createEngines } from '../../src/voice/engines/engines.js';
+import type { EngineFactory } from '../../src/voice/engines/port.js';
+import { ignoreEngineSettings } from '../support/engine-environment.js';
+import { PRODUCTION } from '../support/production.js';
 
 const TWILIO = {
   ALLOW_INSECURE_DEVELOPMENT: 'true',
@@ -44,6 +49,89 @@ describe('the engine of live calls', () => {
   it('must support the default voice and the default language', () => {
     expect(() => parseConfig({ DEFAULT_VOICE: 'jade' })).toThrow(/DEFAULT_VOICE.*jade is not available/);
     expect(() => parseConfig({ DEFAULT_LANGUAGE: 'de-DE' })).toThrow(/DEFAULT_LANGUAGE.*does not speak de-DE/);
+  });
+});
+
+describe('the engine of test calls', () => {
+  const PIPELINE = { DEEPGRAM_API_KEY: 'k', LLM_API_KEY: 'k', ELEVENLABS_API_KEY: 'k' };
+  const ofTests = (env: NodeJS.ProcessEnv) => parseConfig(env).engines.forTests;
+
+  it.each<[engine: string, of: string, env: NodeJS.ProcessEnv]>([
+    ['offline-demo', 'nothing is set', {}],
+    ['offline-demo', 'ENGINE is set to it, in spite of a key', { ENGINE: 'offline-demo', OPENAI_API_KEY: 'k' }],
+    ['pipeline', 'ENGINE is set to it', { ENGINE: 'pipeline', OPENAI_API_KEY: 'k', ...PIPELINE }],
+    ['openai-realtime', 'its key is set', { OPENAI_API_KEY: 'k', ...PIPELINE }],
+    ['pipeline', 'only its keys are set', PIPELINE],
+    [
+      'pipeline',
+      'it is named',
+      { TEST_MODE_ENGINE: 'pipeline', ENGINE: 'openai-realtime', OPENAI_API_KEY: 'k', ...PIPELINE },
+    ],
+    ['offline-demo', 'an empty ENGINE counts as not set', { ENGINE: '' }],
+  ])('is %s if %s', (engine, _of, env) => {
+    expect(ofTests(env)).toBe(engine);
+  });
+
+  it('is offline-demo in production unless its cost has a limit', () => {
+    const live = { ...PRODUCTION, ENGINE: 'openai-realtime', OPENAI_API_KEY: 'k' };
+    expect(ofTests(live)).toBe('offline-demo');
+    expect(() => parseConfig({ ...live, TEST_MODE_ENGINE: 'openai-realtime' })).toThrow(/TEST_DAILY_SPEND_CAP_USD/);
+    const limited = parseConfig({ ...live, TEST_DAILY_SPEND_CAP_USD: '2.5' });
+    expect([limited.engines.forTests, limited.calls.testSpendCapMicros]).toEqual(['openai-realtime', 2_500_000]);
+  });
+
+  it('has no limit where it costs nothing', () => {
+    expect(parseConfig({ TEST_DAILY_SPEND_CAP_USD: '2.5' }).calls.testSpendCapMicros).toBeUndefined();
+  });
+
+  it.each([
+    [{ TEST_MODE_ENGINE: 'magic' }, /TEST_MODE_ENGINE/],
+    [{ TEST_MODE_ENGINE: 'openai-realtime' }, /TEST_MODE_ENGINE=openai-realtime needs OPENAI_API_KEY/],
+    [{ TEST_MODE_ENGINE: 'pipeline' }, /TEST_MODE_ENGINE=pipeline needs the keys/],
+    [{ TEST_DAILY_SPEND_CAP_USD: '-1' }, /TEST_DAILY_SPEND_CAP_USD: must be an amount of USD/],
+  ])('is rejected at start if it cannot be used: %j', (env, message) => {
+    expect(() => parseConfig(env)).toThrow(message);
+  });
+
+  it('checks agents of test mode, and is offered to them', () => {
+    const config = parseConfig({
+      ...TWILIO,
+      ENGINE: 'openai-realtime',
+      OPENAI_API_KEY: 'k',
+      TEST_MODE_ENGINE: 'offline-demo',
+    });
+    expect(offeredEngineNames(engineConfigOf(config, 'test'))).toEqual(['offline-demo', 'openai-realtime']);
+    expect(offeredEngineNames(engineConfigOf(config, 'live'))).toEqual(['openai-realtime']);
+  });
+
+  it.each([
+    ['offline-demo', 'pipeline', 'offline-demo'],
+    ['openai-realtime', 'pipeline', 'pipeline'],
+    ['openai-realtime', undefined, 'openai-realtime'],
+    ['openai-realtime', 'unknown', 'openai-realtime'],
+  ])('%s conducts a test call whose agent names %s: %s', (testEngine, engine, name) => {
+    const factory = (of: string) => ({ name: of }) as EngineFactory;
+    const engines = createEngines({
+      defaultEngine: factory('offline-demo'),
+      testEngine: factory(testEngine),
+      otherEngines: [factory('pipeline')],
+    });
+    const agent = (engine === undefined ? {} : { engine }) as AgentSnapshot;
+    expect(engines.engineFor({ mode: 'test', agent }).name).toBe(name);
+  });
+});
+
+describe('npm test', () => {
+  it('ignores the engine settings and keys of its environment', () => {
+    const env = {
+      PATH: '/bin',
+      ENGINE: 'pipeline',
+      OPENAI_API_KEY: 'k',
+      DEEPGRAM_API_KEY: 'k',
+      TEST_MODE_ENGINE: 'pipeline',
+    };
+    ignoreEngineSettings(env);
+    expect(env).toEqual({ PATH: '/bin' });
   });
 });
 

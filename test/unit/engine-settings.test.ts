@@ -70,7 +70,7 @@ describe('the engines of a media process', () => {
       ...(engine ? { engine } : {}),
     }) as const;
 
-  it('conduct live calls by the engine of the agent or the configuration, and test calls offline', async () => {
+  it('conduct live calls by the engine of the agent or the configuration, and test calls by that of test mode', async () => {
     const logger = createLogger({ role: 'media', level: 'silent' });
     const config = parseConfig({ OPENAI_API_KEY: 'sk-1', ENGINE: 'openai-realtime' });
     const engines = createConfiguredEngines({ config, logger });
@@ -78,7 +78,8 @@ describe('the engines of a media process', () => {
       engines.engineFor({ mode, agent: agent(engine) }).name;
     expect(nameFor('live')).toBe('openai-realtime');
     expect(nameFor('live', 'offline-demo')).toBe('offline-demo');
-    expect(nameFor('test', 'openai-realtime')).toBe('offline-demo');
+    expect(nameFor('test', 'offline-demo')).toBe('offline-demo');
+    expect(nameFor('test')).toBe('openai-realtime');
     await engines.close();
 
     const offline = createConfiguredEngines({ config: parseConfig({ OPENAI_API_KEY: 'sk-1' }), logger });

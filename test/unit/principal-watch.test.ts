@@ -11,7 +11,10 @@ const logger = createLogger({ role: 'test', level: 'silent' });
 const key = { actor: { kind: 'key', keyId: 'key_1', name: 'k' } } as Principal;
 const read = { method: 'get' } as Route;
 const contextOf = (type: string) =>
-  ({ response: { is: (asked: string) => asked === type && asked } }) as unknown as ApiContext;
+  ({
+    response: { is: (asked: string) => asked === type && asked },
+    state: { requestId: 'req_1', errorDocs: 'https://calls.test/docs/errors' },
+  }) as unknown as ApiContext;
 const events = contextOf('text/event-stream');
 
 function stream() {

@@ -91,7 +91,13 @@ describe('a response', () => {
   });
 
   it('with another status is an error object', () => {
-    const errorBody = { success: false as const, message: 'No.', error_code: 'CONFLICT' as const };
+    const errorBody = {
+      success: false as const,
+      message: 'No.',
+      error_code: 'CONFLICT' as const,
+      doc_url: '',
+      request_id: '',
+    };
     const ctx = contextOf();
     sendResponse(ctx, table.readThing, respond<never>(errorBody, { status: 409 }), true);
     expect(ctx).toMatchObject({ status: 409, body: errorBody });

@@ -50,6 +50,7 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
       { type: 'recogniser_reopened' },
       { type: 'tone_heard', streamMs: 3_000 },
       { type: 'dtmf_entered' },
+      { type: 'turn_typed', text: 'on Monday' },
       { type: 'ending_soon', secondsLeft: 20 },
       { type: 'line_opened' },
     )

@@ -1,5 +1,6 @@
 import { accountNotFound, noLiveAgent } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 import { isE164 } from '../../kernel/phone-number.js';
 import { LIVE_AGENTS } from '../agent-mode.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
@@ -26,7 +27,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
      */
     async add(p: { number: string; accountId: string; agentId?: string }): Promise<PhoneNumberDocument> {
       if (!isE164(p.number))
-        throw new ServiceError('MISSING_PARAMS', 'phone_number must be in E.164 format, like +12025550123.');
+        throw invalidParam('phone_number', 'phone_number must be in E.164 format, like +12025550123.');
       if (!(await database.accounts.exists({ _id: p.accountId }))) {
         throw accountNotFound(p.accountId);
       }
@@ -41,7 +42,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       }
       const present = await this.find(p.number);
       if (present?.accountId === p.accountId) return present;
-      throw new ServiceError('MISSING_PARAMS', NUMBER_TAKEN);
+      throw invalidParam('phone_number', NUMBER_TAKEN);
     },
 
     async find(number: string): Promise<PhoneNumberDocument | null> {

@@ -51,7 +51,7 @@ export const LanguageList = z
 export type LanguageList = z.infer<typeof LanguageList>;
 
 const SCOPE =
-  'Voice, language and engine of an agent must fit together as listed. Test mode always uses offline-demo, which speaks English.';
+  'Voice, language and engine of an agent must fit together as listed. Test mode may have another default engine than live mode; offline-demo speaks English only.';
 
 /** Routes that list the voices and languages available to agents. */
 export const voiceRoutes = {

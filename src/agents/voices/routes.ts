@@ -1,14 +1,24 @@
-import { configuredVoices, offeredEngineNames, type Config } from '../../platform/config/config.js';
+import { configuredVoices, engineConfigOf, offeredEngineNames, type Config } from '../../platform/config/config.js';
 import { languageListOf, voiceListOf, type voiceRoutes } from './contract.js';
 import { languagesOf, voicesOf } from '../../kernel/conversation/voices.js';
-import type { Handlers } from '../../platform/http/routing/handlers.js';
+import type { RouteHandlers } from '../../identity/access/principal.js';
+import type { Mode } from '../../kernel/ids.js';
 
 /** Creates the handlers of GET /voices and GET /languages. */
-export function createVoiceHandlers({ config }: { config: Config }): Handlers<typeof voiceRoutes> {
-  const { byDefault } = config.engines;
-  const engines = offeredEngineNames(config);
+export function createVoiceHandlers({ config }: { config: Config }): RouteHandlers<typeof voiceRoutes> {
   const configured = configuredVoices(config);
-  const voices = voiceListOf(byDefault, voicesOf(engines, configured));
-  const languages = languageListOf(byDefault, languagesOf(engines, configured));
-  return { listVoices: () => voices, listLanguages: () => languages };
+  const listsOf = (mode: Mode) => {
+    const ofMode = engineConfigOf(config, mode);
+    const { byDefault } = ofMode.engines;
+    const engines = offeredEngineNames(ofMode);
+    return {
+      voices: voiceListOf(byDefault, voicesOf(engines, configured)),
+      languages: languageListOf(byDefault, languagesOf(engines, configured)),
+    };
+  };
+  const lists = { live: listsOf('live'), test: listsOf('test') };
+  return {
+    listVoices: ({ principal: { mode } }) => lists[mode].voices,
+    listLanguages: ({ principal: { mode } }) => lists[mode].languages,
+  };
 }

@@ -13,6 +13,7 @@ import {
 } from './schemas.js';
 import type { statementRoutes } from '../contract.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { usagePeriod } from './statement.js';
 import type { Ledger } from '../ledger/ledger.js';
@@ -74,8 +75,8 @@ export function createStatementHandlers(
       const period = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       if (wantsCsv(ctx)) {
         if (query.limit !== undefined || query.cursor !== undefined) {
-          throw new ServiceError(
-            'MISSING_PARAMS',
+          throw invalidParam(
+            query.limit === undefined ? 'cursor' : 'limit',
             'limit and cursor cannot be combined with CSV, which contains the whole period.',
           );
         }
@@ -125,7 +126,7 @@ function tooManyCalls(): ServiceError {
 }
 
 function badPeriod(fault: string): ServiceError {
-  return new ServiceError('MISSING_PARAMS', fault);
+  return invalidParam('from', fault);
 }
 
 /**

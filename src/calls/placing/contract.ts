@@ -41,6 +41,7 @@ const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
 export function requireAgentOrInstruction<T extends z.ZodObject>(request: T): T {
   return request.refine((fields) => fields['agent_id'] !== undefined || fields['instruction'] !== undefined, {
     error: 'agent_id or instruction is required.',
+    path: ['agent_id'],
     // Require one of the two even if other fields are invalid, so that the response reports all errors together.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
@@ -142,6 +143,9 @@ const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const ringing = { success: true, call_id: EXAMPLE_CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
 const completed = { success: true, call_id: EXAMPLE_CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
 
+const WARNINGS =
+  'unknown_fields= and the percent-encoded names of ignored fields, separated by commas: at most 20 and 1 kB. omitted= counts the others.';
+
 /**
  * Places a call or reads its status. If the request has a call_id, all other fields are ignored. Because of that, the
  * handlers validate the request, not the route.
@@ -183,7 +187,11 @@ export const placingRoutes = {
       contentType: 'application/json',
       schema: CallResponse,
       examples: { placed: ringing, status: completed },
-      headers: { ...rateLimitHeaders, 'Idempotent-Replayed': 'true when a stored response was returned.' },
+      headers: {
+        ...rateLimitHeaders,
+        'Idempotent-Replayed': 'true when a stored response was returned.',
+        'X-Callwright-Warnings': WARNINGS,
+      },
     },
     errors: [
       'MISSING_PARAMS',
@@ -214,7 +222,7 @@ export const placingRoutes = {
       contentType: 'application/json',
       schema: CallResponse,
       examples: { status: completed, placed: ringing },
-      headers: { ...rateLimitHeaders, 'Cache-Control': 'no-store' },
+      headers: { ...rateLimitHeaders, 'Cache-Control': 'no-store', 'X-Callwright-Warnings': WARNINGS },
     },
     errors: [
       'MISSING_PARAMS',

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 import type { Accounts } from '../../identity/accounts/accounts.js';
 import { agentNotFound, type Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';
@@ -28,8 +28,8 @@ export async function findInboundAgent(
   }
   const activeAgent = request.forwardedFrom ? await findActiveAgent(deps, forwarder, request.forwardedFrom) : undefined;
   if (activeAgent) return activeAgent;
-  throw new ServiceError(
-    'MISSING_PARAMS',
+  throw invalidParam(
+    'agent_id',
     'No agent found: give agent_id, or forward from a number whose account has an active inbound agent.',
   );
 }

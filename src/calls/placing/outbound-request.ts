@@ -3,6 +3,7 @@ import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { OutboundCallRequest } from './contract.js';
 import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam, runChecks } from '../../kernel/invalid-request.js';
 import { rateTo } from '../../kernel/destinations/rate-deck.js';
 import { AGENT_FIELDS } from '../../agents/agent-definition.js';
 import { agentNotFound, type Agents } from '../../agents/agents.js';
@@ -34,43 +35,74 @@ export async function createOutboundRequest(
   const { account, mode } = principal;
   const { config } = deps;
   // Test calls have a fixed from number, so the account's numbers are not read.
-  const [agent, numbers] = await Promise.all([
-    request.agent_id === undefined ? undefined : requireAgent(deps.agents, principal, request.agent_id),
+  const [conducted, numbers] = await Promise.all([
+    createConducted(deps, principal, request),
     mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
   ]);
-  // Test calls do not use the agent's engine, so it is not checked.
-  if (mode === 'live') assertEngineAllowed(agent?.engine, config);
-  if (request.instruction !== undefined) {
-    assertPromptSize('instruction', { ...agent, instruction: request.instruction, tools: agent?.tools ?? [] });
-  }
-  assertValuesSize({
-    instruction: request.instruction ?? agent?.instruction ?? '',
-    isOwn: request.instruction !== undefined,
-    inputParameters: request.input_parameters,
-    outputParameters: request.output_parameters,
-  });
+  const { agent } = conducted;
   const to = request.to_phone_number;
   const fault = await deps.dialGate.findDestinationFault(to, account, mode);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
   const from =
     mode === 'test' ? TEST_FROM_NUMBER : (findFromNumber(agent, numbers) ?? config.carriers[mode].fromNumber);
   if (from === to)
-    throw new ServiceError('MISSING_PARAMS', 'to_phone_number must differ from the number that the call comes from.');
-  const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
+    throw invalidParam('to_phone_number', 'to_phone_number must differ from the number that the call comes from.');
   return {
-    accountId: account._id,
-    mode,
+    ...conducted.call,
     direction: 'outbound',
     fromPhoneNumber: from,
     toPhoneNumber: to,
+    microsPerSecond: rateTo(config.calls.rates, to),
+  };
+}
+
+/** The fields of a request that say how a call is conducted. */
+export type ConductedRequest = Pick<
+  OutboundCallRequest,
+  'agent_id' | 'instruction' | 'webhook_url' | 'external_call_id' | 'input_parameters' | 'output_parameters'
+>;
+
+/**
+ * Builds the part of a call that does not depend on phone numbers: a snapshot of the agent, the parameters and the
+ * limits. Also returns the stored agent, if there is one.
+ * @throws ServiceError AGENT_NOT_FOUND, MISSING_PARAMS
+ */
+export async function createConducted(
+  { config, agents }: Pick<OutboundDeps, 'config' | 'agents'>,
+  principal: Principal,
+  request: ConductedRequest,
+) {
+  const { account, mode } = principal;
+  const agent = request.agent_id === undefined ? undefined : await requireAgent(agents, principal, request.agent_id);
+  // Test calls do not use the agent's engine, so it is not checked.
+  if (mode === 'live') assertEngineAllowed(agent?.engine, config);
+  const { instruction } = request;
+  runChecks(
+    () => {
+      if (instruction !== undefined) {
+        assertPromptSize('instruction', { ...agent, instruction, tools: agent?.tools ?? [] });
+      }
+    },
+    () =>
+      assertValuesSize({
+        instruction: instruction ?? agent?.instruction ?? '',
+        isOwn: instruction !== undefined,
+        inputParameters: request.input_parameters,
+        outputParameters: request.output_parameters,
+      }),
+  );
+  const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
+  const call = {
+    accountId: account._id,
+    mode,
     agent: createSnapshot(agent, request, config),
     inputParameters: request.input_parameters ?? '{}',
     externalCallId: request.external_call_id ?? '',
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
     ringTimeoutSeconds: agent?.ringTimeoutSeconds ?? config.calls.ringSeconds,
     maxDurationSeconds: agent?.maxDurationSeconds ?? AGENT_FIELDS.max_duration_seconds.initial,
-    microsPerSecond: rateTo(config.calls.rates, to),
   };
+  return { agent, call };
 }
 
 /**
@@ -84,7 +116,7 @@ function findFromNumber(agent: AgentDocument | undefined, numbers: readonly { _i
   if (numbers.some(({ _id }) => _id === wanted)) return wanted;
   const message =
     'agent_id: the phone_number of this agent no longer belongs to the account. Assign another number to the agent.';
-  throw new ServiceError('MISSING_PARAMS', message);
+  throw invalidParam('agent_id', message);
 }
 
 /** @throws ServiceError AGENT_NOT_FOUND, also for an agent of another account, or a test agent in live mode */
@@ -96,7 +128,7 @@ async function requireAgent(agents: Agents, { account, mode }: Principal, agentI
   return agent;
 }
 
-function createSnapshot(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {
+function createSnapshot(agent: AgentDocument | undefined, request: ConductedRequest, config: Config): AgentSnapshot {
   const base: AgentSnapshot = agent
     ? snapshotOfAgent(agent)
     : {

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { CallResponse, OutboundCallRequest } from './contract.js';
-import { ERRORS, errorObject, type ErrorObject } from '../../platform/http/contract/errors.js';
+import { ERRORS, storedError, type StoredError } from '../../platform/http/contract/errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ReservationResult } from '../../kernel/call-signals.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
@@ -22,6 +22,8 @@ export interface PlacingDeps extends OutboundDeps, CallStarter, PredictRejection
 export interface PlaceCallInput {
   principal: Principal;
   request: OutboundCallRequest;
+  /** Percent-encoded names of fields that the request contains but the interface does not know; at most 1 kB. */
+  unknownFields?: readonly string[];
   /** In ms since the epoch. */
   deadline: number;
   idempotencyKey?: string;
@@ -30,12 +32,12 @@ export interface PlaceCallInput {
 /** A response to send unchanged. `replayed`: it was stored for an earlier request with the same key. */
 export interface PlaceCallResponse {
   status: number;
-  body: CallResponse | ErrorObject;
+  body: CallResponse | StoredError;
   replayed: boolean;
 }
 
 /** Whether the response is an error, not a placed call. */
-export function isErrorResponse(response: PlaceCallResponse): response is PlaceCallResponse & { body: ErrorObject } {
+export function isErrorResponse(response: PlaceCallResponse): response is PlaceCallResponse & { body: StoredError } {
   return response.status !== 200;
 }
 
@@ -49,7 +51,7 @@ export function replayHeaders({ replayed }: PlaceCallResponse): Record<string, s
  */
 export async function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promise<PlaceCallResponse> {
   if (input.idempotencyKey !== undefined) return placeWithKey(deps, input, input.idempotencyKey);
-  const call = await withDeadline(input.deadline, createOutboundRequest(deps, input.principal, input.request));
+  const call = await withDeadline(input.deadline, createCall(deps, input));
   const callId = newCallId();
   const reservation =
     (await predictReservation(deps, input, call)) ??
@@ -57,6 +59,14 @@ export async function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promi
   const rejection = reservationError(reservation);
   if (rejection) throw rejection;
   return successResponse(callId);
+}
+
+async function createCall(
+  deps: PlacingDeps,
+  { principal, request, unknownFields = [] }: PlaceCallInput,
+): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
+  const call = await createOutboundRequest(deps, principal, request);
+  return unknownFields.length === 0 ? call : { ...call, unknownFields };
 }
 
 /**
@@ -74,7 +84,7 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
   const stored = known && readStoredResponse(known, hashes);
   if (stored) return stored;
 
-  const call = await withDeadline(deadline, createOutboundRequest(deps, principal, input.request));
+  const call = await withDeadline(deadline, createCall(deps, input));
   const claim = await withDeadline(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }));
   const storedMeanwhile = readStoredResponse(claim.row, hashes);
   if (storedMeanwhile) return storedMeanwhile;
@@ -96,7 +106,7 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
     if (rejection.code === 'INSUFFICIENT_BALANCE') {
       await withDeadline(
         deadline,
-        keys.storeResponse(row, { status: ERRORS[rejection.code].status, body: errorObject(rejection) }),
+        keys.storeResponse(row, { status: ERRORS[rejection.code].status, body: storedError(rejection) }),
       );
       throw rejection;
     }

@@ -28,7 +28,7 @@ export async function predictRejection(
 ): Promise<ReservationResult | undefined> {
   const id = ledgerAccountId(account._id, mode);
   const { direction } = call;
-  const limits = limitsOfCall(account, { mode, direction }, config.calls.liveLimits);
+  const limits = limitsOfCall(account, { mode, direction }, config.calls);
   const { concurrentCalls: limit, dailySpendCapMicros } = limits;
   const [current, balance] = await Promise.all([leases.taken({ accountId: account._id, mode }), ledger.balance(id)]);
   const { holdWindows } = config.calls;

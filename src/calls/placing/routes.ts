@@ -1,27 +1,37 @@
 import { assertWebhookUrl } from '../../platform/egress/webhook-url.js';
 import {
   OutboundCallHeaders,
+  OutboundCallParameters,
   OutboundCallQuery,
   OutboundCallRequest,
   type CallResponse,
   type placingRoutes,
 } from './contract.js';
-import { repeatedField } from '../../kernel/common-errors.js';
+import { rejectRepeated } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { isInvalidRequest, runChecks } from '../../kernel/invalid-request.js';
 import type { CallQueries } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { fieldsOf } from '../../platform/http/form.js';
 import { readJsonBody, rejectPrototypeKeys } from '../../platform/http/json-body.js';
+import { withReferences } from '../../platform/http/contract/errors.js';
 import { respond, type JsonResponse } from '../../platform/http/routing/response.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { callResponse, findCall } from './call-status.js';
-import { placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
+import { findUnknownFields, warningsHeader } from './unknown-fields.js';
+import { isErrorResponse, placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
 
 export interface OutboundCallDeps extends PlacingDeps {
   queries: CallQueries;
 }
+
+/** Names of all fields of a POST, and of all parameters of a GET. */
+const POST_FIELDS = new Set(['call_id', ...Object.keys(OutboundCallRequest.shape)]);
+const GET_PARAMETERS = new Set(Object.keys(OutboundCallParameters.shape));
+
+const GET_USES = 'Give call_id to read the status of a call, or to_phone_number and agent_id to place one.';
 
 /** Handlers of POST and GET /outbound_call. */
 export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typeof placingRoutes> {
@@ -30,33 +40,74 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
   }
 
   async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {
-    assertWebhookUrl(input.request.webhook_url, deps.config);
     const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
-    return respond(response.body, { status: response.status, headers: replayHeaders(response) });
+    const { body, status } = response;
+    const headers = replayHeaders(response);
+    return isErrorResponse(response)
+      ? respond<CallResponse>(withReferences(response.body, ctx.state), { status, headers })
+      : respond<CallResponse>(body as CallResponse, { status, headers });
+  }
+
+  /** Rejects a webhook URL that requests may not be sent to. Validation rejects a value that is not a string. */
+  function checkWebhookUrl(url: unknown): void {
+    if (typeof url === 'string') assertWebhookUrl(url, deps.config);
   }
 
   return {
     async placeCall({ ctx, principal }) {
       const { fields, repeated } = await readJsonBody(ctx);
+      const unknownFields = reportUnknownFields(ctx, fields, POST_FIELDS);
       // A request with any call_id, even an invalid one, reads a status and never places a call.
       if (repeated.has('call_id')) return statusOf(ctx, principal, undefined);
       if (isPresent(fields['call_id'])) return statusOf(ctx, principal, fields['call_id']);
       rejectPrototypeKeys(fields);
-      if (repeated.size > 0) throw repeatedField();
-      const request = validated(OutboundCallRequest, presentFields(fields));
-      const idempotencyKey = idempotencyKeyOf(ctx);
-      return place(ctx, { principal, request, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });
+      const present = presentFields(fields);
+      const [, request, idempotencyKey] = runChecks(
+        () => rejectRepeated(repeated),
+        () => validated(OutboundCallRequest, present),
+        () => idempotencyKeyOf(ctx),
+        () => checkWebhookUrl(present['webhook_url']),
+      );
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+      return place(ctx, { principal, request, unknownFields, ...key });
     },
 
     async readOrPlaceCall({ ctx, principal }) {
       const fields = fieldsOf(ctx.querystring);
+      const unknownFields = reportUnknownFields(ctx, fields, GET_PARAMETERS);
       if ('call_id' in fields) return statusOf(ctx, principal, fields['call_id']);
       rejectPrefetch(ctx);
       rejectPrototypeKeys(fields);
-      const request = validated(OutboundCallQuery, presentFields(fields));
-      return place(ctx, { principal, request });
+      const present = presentFields(fields);
+      const [request] = explainingUses(present, () =>
+        runChecks(
+          () => validated(OutboundCallQuery, present),
+          () => checkWebhookUrl(present['webhook_url']),
+        ),
+      );
+      return place(ctx, { principal, request, unknownFields });
     },
   };
+}
+
+/** Names the unknown fields of a request in a response header. Returns their percent-encoded names. */
+function reportUnknownFields(ctx: ApiContext, fields: object, known: ReadonlySet<string>): string[] {
+  const unknown = findUnknownFields(fields, known);
+  const header = warningsHeader(unknown);
+  if (header !== undefined) ctx.set('X-Callwright-Warnings', header);
+  return unknown.names;
+}
+
+/** Runs checks of a GET request for a new call. If it is incomplete, the error explains both uses of the route first. */
+function explainingUses<T>(present: Record<string, unknown>, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    const isComplete = ['to_phone_number', 'agent_id'].every((name) => present[name] !== undefined);
+    if (isComplete || !isInvalidRequest(error)) throw error;
+    const { code, message, details, faults } = error;
+    throw new ServiceError(code, `${GET_USES} ${message}`, details, undefined, faults);
+  }
 }
 
 function isPresent(value: unknown): boolean {

@@ -131,6 +131,7 @@ function createCallInput(
     ...(request.carrierSid === undefined ? {} : { carrierSid: request.carrierSid }),
     ...(holdWindows === undefined ? {} : { windows: holdWindows }),
     ...(paced ? { paced } : {}),
+    ...(request.streamWithinMs === undefined ? {} : { streamWithinMs: request.streamWithinMs }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { CallQueries, CallStatusFields } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { abortSignalOf, deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { withReferences } from '../../platform/http/contract/errors.js';
 import { respond } from '../../platform/http/routing/response.js';
 import { findCall } from '../placing/call-status.js';
 import { isErrorResponse, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
@@ -60,7 +61,10 @@ export function createCallActionHandlers(
       };
       const placed = await placeCall(deps, order);
       const extraHeaders = replayHeaders(placed);
-      if (isErrorResponse(placed)) return respond<never>(placed.body, { status: placed.status, headers: extraHeaders });
+      if (isErrorResponse(placed)) {
+        const body = withReferences(placed.body, ctx.state);
+        return respond<never>(body, { status: placed.status, headers: extraHeaders });
+      }
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
         // The call is placed. Reading it back has a separate timeout, because the request's own deadline may be near.

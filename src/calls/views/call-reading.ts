@@ -25,7 +25,7 @@ export interface CallReadingDeps {
 /** Maximum webhook attempts in a call's view. 50 redeliveries with the responses to them would exceed a megabyte. */
 const ATTEMPTS_SHOWN = 20;
 /** Turns in an event about the conversation. Between two events, fewer are added or changed. */
-const LATEST_TURNS = 20;
+export const LATEST_TURNS = 20;
 
 export type CallReading = ReturnType<typeof createCallReading>;
 
@@ -68,8 +68,8 @@ export function createCallReading(deps: CallReadingDeps) {
       return { principal, document, records: await readFurther(principal, callId) };
     },
 
-    /** Reads the last turns of a call in progress, and the values extracted so far. */
-    readLatest: (callId: string) => deps.results.findLatest(callId, LATEST_TURNS),
+    /** Reads the last turns of a call in progress, one more than are shown, and the values extracted so far. */
+    readLatest: (callId: string) => deps.results.findLatest(callId, LATEST_TURNS + 1),
 
     /**
      * Converts the records of a call. A call with a long transcription waits in the queue.

@@ -1,24 +1,17 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
-import type {
-  Call,
-  CallProvider,
-  CallSummary,
-  ConversationSoFar,
-  CostWindow,
-  TimelineEvent,
-  Transcript,
-} from './schemas.js';
+import type { Call, CallProvider, CallSummary, ConversationSoFar, CostWindow, Transcript } from './schemas.js';
 import { AGENT_FIELD_LIST } from '../../agents/agent-definition.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
-import type { StoredChange } from '../call-model.js';
 import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
+import type { InterimWords } from '../../voice/live-words/model.js';
 import type { LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
-import type { ConversationResultDocument, StoredFailure, StoredProvider } from '../../voice/results/model.js';
+import type { ConversationResultDocument, StoredProvider, StoredTurn } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
+import { timelineOf } from './timeline.js';
 
 /** All stored records about a call, the input of its views. */
 export interface CallRecords {
@@ -90,10 +83,21 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
   };
 }
 
-/** The last turns of a call in progress, and the values extracted so far. */
-export function latestView({ turns, values }: LatestConversation): ConversationSoFar {
+/**
+ * The last turns of a call in progress, its interim words and the values extracted so far.
+ * @param most maximum turns; the one before them only tells how long the first response took
+ */
+export function latestView(
+  { turns, values }: LatestConversation,
+  interim: readonly InterimWords[],
+  most: number,
+): ConversationSoFar {
+  // A turn of the transcript that began later contains the words.
+  const isNew = ({ speaker, afterMs }: InterimWords) =>
+    !turns.some((turn) => turn.speaker === speaker && turn.startMs > afterMs);
   return {
-    turns: turns.map(({ speaker, text, startMs, endMs }) => ({ speaker, text, start_ms: startMs, end_ms: endMs })),
+    turns: turnViews(turns).slice(-most),
+    interim: interim.filter(isNew).map(({ speaker, text }) => ({ speaker, text })),
     output_parameters: values ?? '{}',
   };
 }
@@ -102,19 +106,23 @@ export function transcriptView(callId: string, result: Pick<ConversationResultDo
   const turns = result?.turns ?? [];
   return {
     call_id: callId,
-    turns: turns.map(({ speaker, text, startMs, endMs }, index) => {
-      const before = turns[index - 1];
-      const answers = speaker === 'agent' && before?.speaker === 'caller';
-      return {
-        speaker,
-        text,
-        start_ms: startMs,
-        end_ms: endMs,
-        ...(answers ? { latency_ms: Math.max(0, startMs - before.endMs) } : {}),
-      };
-    }),
+    turns: turnViews(turns),
     text: turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
   };
+}
+
+function turnViews(turns: readonly StoredTurn[]): Transcript['turns'] {
+  return turns.map(({ speaker, text, startMs, endMs }, index) => {
+    const before = turns[index - 1];
+    const answers = speaker === 'agent' && before?.speaker === 'caller';
+    return {
+      speaker,
+      text,
+      start_ms: startMs,
+      end_ms: endMs,
+      ...(answers ? { latency_ms: Math.max(0, startMs - before.endMs) } : {}),
+    };
+  });
 }
 
 /** The public names of settings that a provider did not have; undefined if there were none. */
@@ -138,96 +146,5 @@ function costWindow(window: HeldWindow): CostWindow {
       billed_micros: window.billedMicros,
       refusal: window.refusal,
     }),
-  };
-}
-
-const STAGES: Record<StoredFailure['part'], string> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
-
-type Details = NonNullable<TimelineEvent['details']>;
-
-function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecords): TimelineEvent[] {
-  const events: TimelineEvent[] = [
-    event(call.createdAt, 'call', 'requested'),
-    ...(call.changes ?? []).map(changeEvent),
-    ...carrierEvents.map((carrierEvent) =>
-      event(carrierEvent.at ?? carrierEvent.createdAt, 'carrier', carrierEvent.status, {
-        sequence: carrierEvent.sequence,
-        details: {
-          received_at: carrierEvent.createdAt.toISOString(),
-          duration_seconds: carrierEvent.durationSeconds,
-          sip_code: carrierEvent.sipCode,
-          answered_by: carrierEvent.answeredBy,
-          error_code: carrierEvent.errorCode,
-          reason: carrierEvent.reason,
-          fault: carrierEvent.isOperatorFault === true ? 'operator' : undefined,
-        },
-      }),
-    ),
-    ...(result ? [event(result.startedAt, 'media', 'stream_started')] : []),
-    ...(result ? switchesIn(result) : []),
-    ...(result?.endedAt
-      ? [event(result.endedAt, 'media', 'stream_ended', { details: { reason: result.endReason } })]
-      : []),
-    ...(result?.failures ?? []).map(failureEvent),
-    ...money.windows.map(({ at, refusal, ...window }) =>
-      event(at, 'money', refusal === undefined ? 'hold' : 'hold_refused', {
-        details: { window: window.window, seconds: window.heldSeconds, refusal },
-      }),
-    ),
-    ...(money.settlement
-      ? [
-          event(money.settlement.at, 'money', 'settlement', {
-            details: { billed_micros: money.settlement.billedMicros, estimated: money.settlement.estimated },
-          }),
-        ]
-      : []),
-    ...attempts.map(({ startedAt, number, outcome, httpStatus, error }) =>
-      event(startedAt, 'webhook', 'attempt', {
-        sequence: number,
-        details: { outcome: outcome ?? 'under_way', http_status: httpStatus, error },
-      }),
-    ),
-  ];
-  // The sort is stable, so events of the same time keep the order in which they were added.
-  return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-}
-
-/** The times at which another provider of a stage took over, or an alternative began instead of the first one. */
-function switchesIn({ startedAt, served = [] }: ResultHead): TimelineEvent[] {
-  return served.flatMap(({ stage, provider, model, number, fromMs }, index) => {
-    const before = served.slice(0, index);
-    const continuesRealtime = stage === 'llm' && before.some((each) => each.stage === 'realtime');
-    const isSwitch = number > 1 || continuesRealtime || before.some((each) => each.stage === stage);
-    const at = new Date(startedAt.getTime() + fromMs);
-    return isSwitch ? [event(at, 'media', 'provider_switched', { details: { stage, provider, model, number } })] : [];
-  });
-}
-
-function changeEvent({ sequence, at, status, endReason, waitingFor, endsAfterSeconds, erased }: StoredChange) {
-  const name = erased ? 'erased' : (status ?? (endsAfterSeconds === undefined ? 'result' : 'end_foreseen'));
-  return event(at, 'call', name, {
-    sequence,
-    details: { end_reason: endReason, waiting_for: waitingFor, ends_after_seconds: endsAfterSeconds ?? undefined },
-  });
-}
-
-function failureEvent({ at, part, what, provider, status, code, requestId, message }: StoredFailure): TimelineEvent {
-  const details = { stage: STAGES[part], reason: what, provider, status, code, request_id: requestId, message };
-  return event(at, 'media', 'provider_failed', { details });
-}
-
-function event(
-  at: Date,
-  source: TimelineEvent['source'],
-  name: string,
-  more: { sequence?: number | undefined; details?: Record<string, Details[string] | undefined> } = {},
-): TimelineEvent {
-  const details = omitUndefined(more.details ?? {}) as Details;
-  return {
-    at: at.toISOString(),
-    source,
-    event: name,
-    ...(more.sequence === undefined ? {} : { sequence: more.sequence }),
-    ...(Object.keys(details).length > 0 ? { details } : {}),
   };
 }

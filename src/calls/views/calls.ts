@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
 import type { callRoutes } from './contract.js';
-import type { CallFilter, CallQueries } from '../call-queries.js';
+import type { CallFilter } from '../call-filter.js';
+import type { CallQueries } from '../call-queries.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
@@ -34,6 +35,7 @@ export function createCallReadHandlers(
         direction: query.direction,
         agentId: query.agent_id,
         externalCallId: query.external_call_id,
+        search: query.search,
         from: query.from,
         to: query.to,
       });

@@ -93,7 +93,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Watch a call',
     description:
-      'Server-sent events named call, each with the call as GET /calls/{call_id} returns it: one at once, then one at each change. During the conversation, also events named conversation, within about 3 s of each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
+      'Server-sent events named call, each with the call as GET /calls/{call_id} returns it: one at once, then one at each change. During the conversation, also events named conversation, at most two a second: within about a second of each word, if the engine reports words while they are spoken, and of each turn and value. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -109,7 +109,7 @@ export const callRoutes = {
           data: z
             .string()
             .describe(
-              'The call, as JSON; of conversation, an object with turns, the last 20 as the transcript has them, and output_parameters, the values so far; of end, the error object.',
+              'The call, as JSON; of conversation, an object with turns, the last 20 as the transcript has them, interim, what agent and caller are saying and what may still change (a list of speaker and text, which later turns replace), and output_parameters, the values so far; of end, the error object.',
             ),
         })
         .meta({ id: 'CallEvent', description: 'One event of the stream.' }),
@@ -162,7 +162,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Read the recording of a call',
     description:
-      'Returns the recording as a WAV file. A request with a Range header for one range of bytes gets this part with status 206. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
+      'Returns the recording as a WAV file. A request with a Range header for one range of bytes gets this part with status 206. With a login session and without `mode`, the call may be of either mode, so that a member can open `recording_url`. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased. Returns 429 when the account has downloaded as many bytes of recordings as it may on this UTC day.',
     auth: 'keyOrSession',
     load: 'recording',
     params: callParams,

@@ -1,7 +1,9 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
-import type { RouteHandlers } from '../../identity/access/principal.js';
+import { askedMode } from '../../identity/access/identification.js';
+import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
+import type { ApiContext } from '../../platform/http/context.js';
 import { requestedRange } from '../../platform/http/routing/byte-range.js';
 import { content } from '../../platform/http/routing/response.js';
 import type { callRoutes } from './contract.js';
@@ -24,7 +26,7 @@ export function createReadRecording(
   const budgets = createDownloadBudgets({ ...deps, bytesPerDay: deps.config.recordings.downloadBytesPerDay });
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     const deadline = deadlineOf(ctx);
-    const call = await withDeadline(deadline, findCall(deps.queries, principal, callId));
+    const call = await withDeadline(deadline, findRecordedCall(deps.queries, ctx, principal, callId));
     const recording = call.erasedAt ? null : await withDeadline(deadline, deps.recordings.read(call._id));
     if (recording === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
     const etag = `"${call._id}-${recording.bytes}"`;
@@ -59,4 +61,16 @@ export function createReadRecording(
       length: bytes,
     });
   };
+}
+
+/**
+ * Finds one of the account's calls. `recording_url` names no mode, so a member who opens it gets a call of either mode.
+ * @throws ServiceError CALL_NOT_FOUND
+ */
+async function findRecordedCall(queries: CallQueries, ctx: ApiContext, principal: Principal, callId: string) {
+  const call = await findCall(queries, principal, callId).catch((error: unknown) => {
+    const isOfAnyMode = principal.actor.kind === 'member' && askedMode(ctx) === undefined;
+    if (!isOfAnyMode || !(error instanceof ServiceError) || error.code !== 'CALL_NOT_FOUND') throw error;
+  });
+  return call ?? findCall(queries, { ...principal, mode: 'live' }, callId);
 }

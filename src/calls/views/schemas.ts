@@ -27,6 +27,11 @@ export const CallsQuery = z.object({
   external_call_id: text('external_call_id', MAX_LENGTHS.externalCallId)
     .optional()
     .describe('Returns only calls with this tracking identifier.'),
+  search: text('search', MAX_LENGTHS.search)
+    .optional()
+    .describe(
+      'Returns only calls in which every word occurs: in external_call_id, in the transcript once the call has ended, or as at least four digits of a phone number. A word also finds longer ones that it begins; case and accents do not matter. The first 10 words count. Of a transcript, the first 1,000 different words are found.',
+    ),
   from: momentParameter('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
   to: momentParameter('to', 'Calls created before this time.'),
 });
@@ -47,8 +52,10 @@ const summary = {
   call_direction: z
     .enum(['outbound', 'inbound'])
     .describe('Whether the service placed the call (outbound) or received it (inbound).'),
-  from_phone_number: z.string().describe('Number that the call comes from. Empty after erasure.'),
-  to_phone_number: z.string().describe('Number that was called. Empty after erasure.'),
+  from_phone_number: z
+    .string()
+    .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
+  to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
   agent_id: z.string().describe('Identifier of the agent that conducts the call; agent_tmp_… for a temporary one.'),
   agent_name: z
     .string()
@@ -170,7 +177,11 @@ export const Call = z
       .optional()
       .describe('The carrier’s identifier of the call. Absent until the carrier has the call.'),
     workflow_id: z.string().describe('Identifier of the call’s workflow in Temporal, for operators.'),
-    timeline: z.array(TimelineEvent).describe('Events in order of time. Contains only the last 20 webhook attempts.'),
+    timeline: z
+      .array(TimelineEvent)
+      .describe(
+        'Events in causal order. The carrier reports whole seconds, so its events are ordered by when they arrived. Contains only the last 20 webhook attempts.',
+      ),
     cost_windows: z.array(CostWindow).describe('Holds placed for the call, in order of their windows.'),
     webhook_attempts: z
       .array(WebhookAttempt)
@@ -207,6 +218,8 @@ export type Transcript = z.infer<typeof Transcript>;
 export type ConversationSoFar = {
   /** The last turns; those that began before the first of them no longer change. */
   turns: Transcript['turns'];
+  /** Words that the speakers are saying, or that may still change; a turn replaces them. */
+  interim: { speaker: 'agent' | 'caller'; text: string }[];
   /** The values extracted so far: a JSON object as a string. */
   output_parameters: string;
 };

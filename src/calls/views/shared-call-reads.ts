@@ -4,8 +4,10 @@ import type { Principal } from '../../identity/access/principal.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import { serviceUnavailable } from '../../platform/http/deadline.js';
 import type { CallVersion, CallQueries } from '../call-queries.js';
-import { callView, latestView } from './call-views.js';
+import type { LiveWords } from '../../voice/live-words/live-words.js';
+import { callView } from './call-views.js';
 import type { CallReading } from './call-reading.js';
+import { createLiveConversations, UNKNOWN_CONVERSATION, type LiveConversation } from './live-conversations.js';
 import type { CallSnapshot } from './watch-progress.js';
 
 export type SharedCallSnapshot = CallSnapshot & { isErased: boolean; isTalking: boolean };
@@ -17,9 +19,6 @@ const READ_EVERY_MS = 3_000;
 /** Reads an ended call again after this time, to show new webhook attempts. */
 const READ_ENDED_EVERY_MS = 1_000;
 
-/** Reads the conversation of a call in progress again after this time. Media servers store it every 2 s. */
-const READ_LATEST_EVERY_MS = 1_000;
-
 /** How long a call may wait in the queue of reads, and with a long transcription in that of decoding. */
 const WAIT_TIMEOUT_MS = 10_000;
 
@@ -28,7 +27,7 @@ interface Read {
   /** Hash of the records besides the call. */
   further: string;
   at: number;
-  latestAt: number;
+  live: LiveConversation;
   snapshot: SharedCallSnapshot;
 }
 
@@ -45,9 +44,11 @@ export function createSharedCallReads(deps: {
   config: Config;
   queries: CallQueries;
   reading: CallReading;
+  liveWords: LiveWords;
   waitTimeoutMs?: number;
 }) {
   const { config, queries, reading, waitTimeoutMs = WAIT_TIMEOUT_MS } = deps;
+  const conversations = createLiveConversations(deps);
   const entries = new Map<string, Entry>();
 
   async function read(principal: Principal, callId: string, before: Read | undefined): Promise<Read> {
@@ -72,8 +73,16 @@ export function createSharedCallReads(deps: {
         isErased: Boolean(erasedAt),
         isTalking: status === 'IN_PROGRESS',
       };
-      return { version: { sequence, updatedAt }, further: hashOf(stored.records), at, latestAt: 0, snapshot };
+      return {
+        version: { sequence, updatedAt },
+        further: hashOf(stored.records),
+        at,
+        live: before?.live ?? UNKNOWN_CONVERSATION,
+        snapshot,
+      };
     });
+    const isOver = changed.snapshot.isFinal && before !== undefined && !before.snapshot.isFinal;
+    if (isOver) await conversations.end(callId);
     return withLatest(callId, changed);
   }
 
@@ -87,11 +96,10 @@ export function createSharedCallReads(deps: {
   }
 
   async function withLatest(callId: string, read: Read): Promise<Read> {
-    const now = Date.now();
-    if (!read.snapshot.isTalking || now - read.latestAt < READ_LATEST_EVERY_MS) return read;
-    const latest = await reading.readLatest(callId);
-    const conversation = latest === null ? undefined : JSON.stringify(latestView(latest));
-    return { ...read, latestAt: now, snapshot: { ...read.snapshot, ...(conversation && { conversation }) } };
+    if (!read.snapshot.isTalking) return read;
+    const live = await conversations.read(callId, read.live);
+    const conversation = conversations.eventOf(live);
+    return { ...read, live, snapshot: { ...read.snapshot, ...(conversation && { conversation }) } };
   }
 
   /** Drops the cached views of calls that have not been read for a while. */

@@ -11,6 +11,7 @@ import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
 import { createSharedCallReads, type SharedCallSnapshot } from './shared-call-reads.js';
+import type { LiveWords } from '../../voice/live-words/live-words.js';
 import type { CallReading } from './call-reading.js';
 import { advanceWatch, beginWatch } from './watch-progress.js';
 import { createWatcherCounts } from './watcher-counts.js';
@@ -22,6 +23,7 @@ export function createWatchCall(deps: {
   config: Config;
   queries: CallQueries;
   reading: CallReading;
+  liveWords: LiveWords;
   logger: Logger;
   /** How long a read may wait for those of other calls. */
   waitTimeoutMs?: number;
@@ -43,7 +45,7 @@ export function createWatchCall(deps: {
     writeChanges(() => reads.read(principal, callId), stream, closed.signal).catch((error: unknown) => {
       // The watcher reconnects after an error and then receives the error as a response.
       if (closed.signal.aborted) return;
-      if (error instanceof ServiceError) return endEvents(stream, error);
+      if (error instanceof ServiceError) return endEvents(stream, error, ctx.state);
       logger.warn({ callId, err: error }, 'call event stream failed');
       stream.destroy();
     });

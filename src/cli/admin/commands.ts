@@ -42,6 +42,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addMoneyCommands(admin, run);
   addReconciliationCommands(admin, run);
   addSecretCommands(admin, run);
+  addCallCommands(admin, run);
 }
 
 function addAccountCommands(admin: Command, run: RunOnDatabase): void {
@@ -206,6 +207,15 @@ function addSecretCommands(admin: Command, run: RunOnDatabase): void {
     .command('reseal')
     .description('re-encrypt all secrets with the newest key after a rotation; exit 1 if one cannot be read')
     .action(() => run(async () => (await import('./secrets.js')).reseal));
+}
+
+function addCallCommands(admin: Command, run: RunOnDatabase): void {
+  admin
+    .command('calls')
+    .description('manage stored calls')
+    .command('index')
+    .description('make calls from before version 0.2.0 findable by search; safe to repeat')
+    .action(() => run(async () => (await import('./calls.js')).indexCalls));
 }
 
 function addMemberCommands(admin: Command, run: RunOnDatabase): void {

@@ -29,6 +29,7 @@ export function addCallCommands(program: Command, run: Run): void {
     .addOption(new Option('--direction <direction>', 'only those').choices(['outbound', 'inbound']))
     .option('--agent <agent_id>', 'filter by agent')
     .option('--external-call-id <id>', 'filter by your own id')
+    .option('--search <text>', 'filter by words of the transcript, your own id, or digits of a phone number')
     .option('--from <time>', 'created at or after this time (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z')
     .option('--to <time>', 'created before this time (UTC)')
     .action((options, command) => run(command, async () => (await load()).listCalls, options));

@@ -20,13 +20,15 @@ export interface ListCallsOptions extends PageOptions {
   direction?: Call['call_direction'];
   agent?: string;
   externalCallId?: string;
+  search?: string;
   from?: string;
   to?: string;
 }
 
 export async function listCalls({ client }: Service, out: Output, options: ListCallsOptions): Promise<void> {
-  const { status, direction, agent, externalCallId, from, to, ...paging } = options;
-  const query = omitUndefined({ status, direction, agent_id: agent, external_call_id: externalCallId, from, to });
+  const { status, direction, agent, externalCallId, search, from, to, ...paging } = options;
+  const filters = { status, direction, agent_id: agent, external_call_id: externalCallId, search, from, to };
+  const query = omitUndefined(filters);
   const page = await readPages(client, '/calls', query, paging);
   await out.page(page, COLUMNS, page.data.map(rowOf));
 }

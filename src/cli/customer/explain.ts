@@ -13,13 +13,16 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   expires_at: 'expires',
 };
 
+/** Names of faults that concern no single option. */
+const WHOLES: ReadonlySet<string> = new Set(['body', 'request']);
+
 /**
  * Converts an API error to a CLI error that names the invalid option and suggests a remedy. Returns other errors
  * unchanged.
  */
 export function explainError(error: unknown, service: Service, command: Command): unknown {
   if (!(error instanceof ApiError)) return error;
-  const { status, code, fields } = error;
+  const { status, code } = error;
   const { baseUrl, urlSource, keySource } = service;
   const errorObject = error.body ?? { success: false, message: error.message, error_code: code };
   const failure = (exitCode: number, message = error.message) => new CliError(message, exitCode, errorObject);
@@ -37,7 +40,9 @@ export function explainError(error: unknown, service: Service, command: Command)
   if (status === 500 && error.requestId !== undefined) {
     return failure(EXIT_FAILURE, `${error.message} Request id: ${error.requestId}.`);
   }
-  const faults = Object.entries(fields).map(([field, sentence]) => `${nameOf(field, command)}: ${sentence}`);
+  const faults = error.faults.map(({ param, message }) =>
+    WHOLES.has(param) ? message : `${nameOf(param, command)}: ${message}`,
+  );
   if (faults.length > 0) return failure(EXIT_USAGE, faults.join('\n       '));
   return failure(code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE);
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Ports } from '../processes/free-port.js';
+import { takeWantedPort } from '../processes/wanted-port.js';
 import { findMongodb } from './mongodb/find-mongodb.js';
 import { mongodbUri, startMongodb } from './mongodb/start-mongodb.js';
 import { hiddenLoopbackHost } from '../processes/loopback-host.js';
@@ -31,11 +32,11 @@ export type StartServer = (signal: AbortSignal) => Promise<ServerProcess>;
  * @returns its address and, for an embedded one, how to start it
  */
 export async function prepareMongodb(deps: ServerDeps): Promise<{ uri: string; start?: StartServer }> {
-  const { env, ports } = deps;
+  const { env } = deps;
   if (env.MONGODB_URI) return { uri: env.MONGODB_URI };
   const dataFolder = join(deps.dataFolder, 'mongodb');
   const program = await findMongodb({ ...deps, dataFolder });
-  const port = await ports.take(MONGODB_PORT);
+  const port = await takeWantedPort({ ...deps, part: 'MongoDB', wanted: MONGODB_PORT });
   return {
     uri: mongodbUri(program, port, DATABASE),
     start: (signal) => startMongodb({ program, dataFolder, port, env, signal }),
@@ -55,8 +56,8 @@ export async function prepareTemporal(
     return { address: env.TEMPORAL_ADDRESS, uiUrl: '' };
   }
   const file = await findTemporal(deps);
-  const port = await ports.take(TEMPORAL_PORT);
-  const shownPort = await ports.take(TEMPORAL_UI_PORT);
+  const port = await takeWantedPort({ ...deps, part: 'Temporal', wanted: TEMPORAL_PORT });
+  const shownPort = await takeWantedPort({ ...deps, part: 'the Temporal UI', wanted: TEMPORAL_UI_PORT });
   const uiPort = await ports.take();
   const ui = { host: await hiddenLoopbackHost(uiPort), port: uiPort };
   const dataFile = join(deps.dataFolder, 'temporal.db');

@@ -1,6 +1,6 @@
 import { finished, type Readable } from 'node:stream';
 import { mayUse, type Role } from '../../kernel/access.js';
-import { errorObject } from '../../platform/http/contract/errors.js';
+import { errorObject, type ErrorReferences } from '../../platform/http/contract/errors.js';
 import type { Route } from '../../platform/http/contract/route.js';
 import { roleNotPermitted } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
@@ -90,7 +90,7 @@ export function createPrincipalWatch(deps: {
         const fault = faultOf(access, route);
         if (fault === undefined) return;
         stop();
-        if (isEvents) endEvents(body, fault);
+        if (isEvents) endEvents(body, fault, ctx.state);
         else body.destroy(fault);
       });
       finished(body, stop);
@@ -102,10 +102,10 @@ export function createPrincipalWatch(deps: {
 }
 
 /** Ends an event stream with the error that the client would receive if it repeated the request. */
-export function endEvents(stream: Readable, fault: ServiceError): void {
+export function endEvents(stream: Readable, fault: ServiceError, references: ErrorReferences): void {
   if (stream.destroyed || !('end' in stream) || Reflect.get(stream, 'writableEnded') === true) return;
   const end = stream.end as (this: Readable, text: string) => void;
-  end.call(stream, `event: end\ndata: ${JSON.stringify(errorObject(fault))}\n\n`);
+  end.call(stream, `event: end\ndata: ${JSON.stringify(errorObject(fault, references))}\n\n`);
 }
 
 function faultOf(access: CurrentAccess | 'unknown', route: Route): ServiceError | undefined {

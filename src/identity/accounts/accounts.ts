@@ -3,6 +3,7 @@ import { MAX_LIVE_CALLS_PER_DAY, MAX_UNANSWERED_ATTEMPTS, type LiveLimits } from
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 import { accountNotFound, limitReached } from '../../kernel/common-errors.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 import { characterCount } from '../../kernel/text.js';
@@ -51,16 +52,26 @@ const MAX_DESTINATION_CALLS = 10_000;
  * Returns the limits of an account in one mode: the limit that an operator set for it, else that of the plan (or of
  * test mode). Live calls on a real carrier also have the service's default limits.
  * @param defaults absent if live calls use the simulated carrier, which reaches no one and costs nothing
+ * @param testSpendCapMicros what test calls of an account may use in a day
  */
-export function limitsOf(account: AccountDocument, mode: Mode, defaults: LiveLimits | undefined): Limits {
+export function limitsOf(
+  account: AccountDocument,
+  mode: Mode,
+  defaults: LiveLimits | undefined,
+  testSpendCapMicros = Infinity,
+): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
   const concurrentCalls = account.concurrentCalls ?? standard.concurrentCalls;
   return {
     requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
     concurrentCalls: account.unverified ? Math.min(concurrentCalls, UNVERIFIED_CONCURRENT_CALLS) : concurrentCalls,
-    ...(account.dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros: account.dailySpendCapMicros }),
+    ...spendCapOf(Math.min(account.dailySpendCapMicros ?? Infinity, mode === 'test' ? testSpendCapMicros : Infinity)),
     ...(mode === 'live' && defaults !== undefined ? liveLimitsFor(account, defaults) : {}),
   };
+}
+
+function spendCapOf(dailySpendCapMicros: Micros): Pick<Limits, 'dailySpendCapMicros'> {
+  return dailySpendCapMicros === Infinity ? {} : { dailySpendCapMicros };
 }
 
 function liveLimitsFor(account: AccountDocument, defaults: LiveLimits): LiveLimits {
@@ -206,12 +217,12 @@ export function updateOf(changes: Record<string, unknown>): { $set?: object; $un
 export function checkedName(name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : '';
   if (text.length > 0 && characterCount(text) <= MAX_NAME_LENGTH) return text;
-  throw new ServiceError('MISSING_PARAMS', `name must have 1 to ${MAX_NAME_LENGTH} characters.`);
+  throw invalidParam('name', `name must have 1 to ${MAX_NAME_LENGTH} characters.`);
 }
 
 function checkedPlan(plan: Plan): Plan {
   if (PLANS.includes(plan)) return plan;
-  throw new ServiceError('MISSING_PARAMS', `plan must be one of ${PLANS.join(', ')}.`);
+  throw invalidParam('plan', `plan must be one of ${PLANS.join(', ')}.`);
 }
 
 function checkPrefix(prefix: string): void {

@@ -1,3 +1,4 @@
+import type { Micros } from '../../kernel/money.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import type { Direction } from '../../kernel/call-state.js';
 import type { Mode } from '../../kernel/ids.js';
@@ -23,14 +24,19 @@ export function usableLimit(limit: number, direction: Direction): number {
 /**
  * Returns how many concurrency slots, and how much of the account's spending per day, may be used when a call is
  * accepted or continues.
- * @param defaults as in {@link limitsOf}
+ * @param defaults the service's limits
  */
 export function limitsOfCall(
   account: AccountDocument,
   { mode, direction }: { mode: Mode; direction: Direction },
-  defaults: LiveLimits | undefined,
+  defaults: { liveLimits: LiveLimits | undefined; testSpendCapMicros: Micros | undefined },
 ): Pick<Limits, 'concurrentCalls' | 'dailySpendCapMicros'> {
-  const { concurrentCalls, dailySpendCapMicros: cap } = limitsOf(account, mode, defaults);
+  const { concurrentCalls, dailySpendCapMicros: cap } = limitsOf(
+    account,
+    mode,
+    defaults.liveLimits,
+    defaults.testSpendCapMicros,
+  );
   return {
     concurrentCalls: usableLimit(concurrentCalls, direction),
     ...(cap === undefined ? {} : { dailySpendCapMicros: usableLimit(cap, direction) }),

@@ -59,7 +59,9 @@ export function createAccountHandlers(
 }
 
 export function accountView(account: AccountDocument, mode: Mode, config: Config): Account {
-  const { requestsPerMinute, concurrentCalls, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+  const { liveLimits, testSpendCapMicros } = config.calls;
+  const limits = limitsOf(account, mode, liveLimits, testSpendCapMicros);
+  const { requestsPerMinute, concurrentCalls, dailySpendCapMicros } = limits;
   return {
     account_id: account._id,
     name: account.name,

@@ -154,6 +154,14 @@ export const PortalSession = z
     member: Member,
     account: Account,
     expires_at: timestamp('Latest time at which it ends.'),
+    live_calls_simulated: z
+      .boolean()
+      .describe('Whether live calls reach the simulated carrier, so that no phone rings.'),
+    payment_url: z.string().optional().describe('Page on which customers add money; absent if there is none.'),
+    operator_contact_url: z
+      .string()
+      .optional()
+      .describe('Web page or mailto address of the operator; absent if none is published.'),
     temporal_ui_url: z.string().optional().describe('Temporal UI for portal operators; absent for other members.'),
   })
   .meta({ id: 'PortalSession' });
@@ -196,6 +204,7 @@ export const LOGIN_SESSION_EXAMPLE: PortalSession = {
   member: MEMBER_EXAMPLE,
   account: ACCOUNT_EXAMPLE,
   expires_at: '2026-11-28T10:00:00.000Z',
+  live_calls_simulated: false,
 };
 export const INVITATION_EXAMPLE: Invitation = {
   invitation_id: 'invite_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',

@@ -3,13 +3,20 @@ import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, assertEngineSettings } from './engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
-import { liveLimitsOf, liveTransfersOf } from './live-limits.js';
+import { liveLimitsOf, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js';
+import type { EngineName } from '../../kernel/conversation/engines.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
-export { configuredEngineNames, allowedModels, configuredVoices, offeredEngineNames } from './engines.js';
+export {
+  configuredEngineNames,
+  allowedModels,
+  configuredVoices,
+  engineConfigOf,
+  offeredEngineNames,
+} from './engines.js';
 export type { OpenAiRealtimeSettings } from './engines.js';
 export type { PipelineSettings } from './pipeline-settings.js';
 
@@ -56,6 +63,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const { values, faults } = parseEnvironment(given);
   const production = values.NODE_ENV === 'production';
+  const readEngines = () => engineSettings(values, given['ENGINE'] !== undefined);
   const malformed = new Set(faults.map(({ variable }) => variable));
   assertNoFaults([
     ...faults.map(({ sentence }) => sentence),
@@ -63,9 +71,9 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
     ...mailFaults(values).concat(apiKeyFaults(values, malformed)),
-    ...faultsOf(() => liveCarrier(values)),
-    ...faultsOf(() => engineSettings(values)),
+    ...[() => liveCarrier(values), readEngines].flatMap(faultsOf),
   ]);
+  const engines = readEngines();
   return {
     production,
     logLevel: values.LOG_LEVEL,
@@ -83,12 +91,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
-    worker: {
-      buildId: values.WORKER_BUILD_ID,
-      deploymentName: values.WORKER_DEPLOYMENT_NAME,
-      maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
-      metricsAddress: values.WORKER_METRICS_ADDRESS,
-    },
+    worker: workerSettings(values),
     reconciliation: {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
@@ -100,16 +103,35 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Encryption keys, newest first. */
     encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
     carriers: { live: liveCarrier(values), test: testCarrier(values) },
-    calls: callSettings(values),
-    engines: engineSettings(values),
+    calls: callSettings(values, engines.forTests),
+    engines,
     webhooks: webhookSettings(values),
     /** Whether accounts may add phone numbers themselves. */
     selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
     signUp: signUpSettings(values),
     /** Absent: the service sends no e-mail. */
     mail: mailSettings(values),
-    payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
+    payments: paymentSettings(values),
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
+  };
+}
+
+function paymentSettings(values: Environment) {
+  return {
+    webhookSecret: values.PAYMENT_WEBHOOK_SECRET,
+    /** Page on which customers add money; absent: there is none. */
+    url: values.PAYMENT_URL,
+    /** Web page or mailto address of the operator; absent: none is published. */
+    contactUrl: values.OPERATOR_CONTACT_URL,
+  };
+}
+
+function workerSettings(values: Environment) {
+  return {
+    buildId: values.WORKER_BUILD_ID,
+    deploymentName: values.WORKER_DEPLOYMENT_NAME,
+    maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
+    metricsAddress: values.WORKER_METRICS_ADDRESS,
   };
 }
 
@@ -140,7 +162,7 @@ function temporalSettings(values: Environment) {
   };
 }
 
-function callSettings(values: Environment) {
+function callSettings(values: Environment, testEngine: EngineName) {
   return {
     answerWithinMs: values.ANSWER_WITHIN_MS,
     ringSeconds: values.RING_SECONDS,
@@ -155,9 +177,13 @@ function callSettings(values: Environment) {
     liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
     /** Test calls per account and UTC day; absent: no limit. */
     testCallsPerDay: values.TEST_CALLS_PER_DAY === 'none' ? undefined : values.TEST_CALLS_PER_DAY,
+    /** Micro-USD of test calls per account and UTC day, if their engine costs money; absent: no limit. */
+    testSpendCapMicros: testEngine === 'offline-demo' ? undefined : testSpendCapOf(values),
     /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),
+    /** Origins of other sites whose pages may open the sockets of calls in the browser. */
+    webOrigins: itemsOf(values.WEB_CALL_ORIGINS),
   };
 }
 

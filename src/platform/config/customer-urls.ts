@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isBadPort } from '../../kernel/bad-ports.js';
+import { urlFrom } from '../../kernel/text.js';
 
 /** A range of ports, both ends included. */
 export type PortRange = readonly [low: number, high: number];
@@ -29,6 +30,25 @@ function isBlocked([low, high]: PortRange): boolean {
   for (let port = low; port <= high; port += 1) if (!isBadPort(port)) return false;
   return true;
 }
+
+const MAX_LINK = 2_048;
+
+/** A link for the portal's pages, with one of these protocols and without credentials. */
+export const publicLink = (protocols: readonly ('https:' | 'mailto:')[]) =>
+  z
+    .string()
+    .max(MAX_LINK)
+    .refine(
+      (text) => {
+        const link = urlFrom(text);
+        if (link === undefined || link.username !== '' || link.password !== '') return false;
+        return protocols.some((each) => each === link.protocol) && (link.protocol === 'https:' || isMailbox(link));
+      },
+      `must be ${protocols.map((each) => (each === 'https:' ? 'an https URL' : 'a mailto: address')).join(' or ')} without credentials`,
+    );
+
+/** Whether a mailto URL names a recipient. Addresses are not checked further, because only a person reads them. */
+const isMailbox = ({ pathname }: URL) => /^[^@\s]+@[^@\s]+$/.test(pathname);
 
 /** Parses WEBHOOK_NAMESERVERS: IP addresses with optional ports, such as `10.0.0.2,[fd00::2]:5353`. */
 export const nameserverList = z.string().transform((text, context) => {

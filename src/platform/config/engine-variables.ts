@@ -20,9 +20,22 @@ const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
 export const engineVariables = {
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
     description:
-      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](engines.md#openai-realtime) or [`pipeline`](engines.md#pipeline); test calls always use `offline-demo`',
+      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](engines.md#openai-realtime) or [`pipeline`](engines.md#pipeline)',
     production: 'openai-realtime',
   }),
+  TEST_MODE_ENGINE: z.enum(ENGINE_NAMES).optional().meta({
+    description:
+      '[engine of test calls](engines.md#engine-of-test-calls) whose agent names none. With `offline-demo`, all test calls use it, and cost nothing. Another one needs `TEST_DAILY_SPEND_CAP_USD` in production',
+    shown:
+      '`ENGINE` if set, else one whose keys are set, else `offline-demo`; in production without cap `offline-demo`',
+  }),
+  TEST_DAILY_SPEND_CAP_USD: z
+    .string()
+    .regex(/^\d{1,9}(?:\.\d{1,6})?$/, 'must be an amount of USD like 5')
+    .optional()
+    .describe(
+      'USD of test calls, at the prices of live calls, that an account may use in a UTC day with an engine other than `offline-demo`, and the maximum that these engines may cost in that day before further test calls are rejected',
+    ),
   ENGINE_PRICES: z
     .string()
     .regex(

@@ -1,4 +1,5 @@
 import type { EngineName } from '../../kernel/conversation/engines.js';
+import type { Mode } from '../../kernel/ids.js';
 import { withoutTrailing } from '../../kernel/text.js';
 import { voiceFault, VOICES, type Voice } from '../../kernel/conversation/voices.js';
 import type { EngineVariables } from './engine-variables.js';
@@ -27,15 +28,22 @@ export interface OpenAiRealtimeSettings {
   timeoutMs?: number;
 }
 
-/** @throws Error at start-up if the default engine is not configured, or the pipeline engine only in part */
-export function engineSettings(values: EngineVariables) {
+/**
+ * @param values.NODE_ENV in production, test calls use only engines that cost nothing, unless their cost has a limit
+ * @param isEngineGiven whether the operator set ENGINE
+ * @throws Error at start-up if an engine is chosen but not configured, or the pipeline engine only in part
+ */
+export function engineSettings(values: EngineVariables & { NODE_ENV: string }, isEngineGiven: boolean) {
   const openaiRealtime = openAiRealtimeSettings(values);
   if (values.ENGINE === 'openai-realtime' && openaiRealtime === undefined) {
     throw new Error('ENGINE=openai-realtime needs OPENAI_API_KEY.');
   }
   const pipeline = pipelineSettings(values);
+  const forTests = testEngineOf(values, { isEngineGiven, openaiRealtime, pipeline });
   return {
     byDefault: values.ENGINE,
+    /** The engine of test calls whose agent names none. If it is `offline-demo`, all test calls use it. */
+    forTests,
     demoOnLiveCalls: values.ALLOW_DEMO_ENGINE_ON_LIVE_CALLS,
     ...(values.AGENT_MODELS === undefined
       ? {}
@@ -45,6 +53,32 @@ export function engineSettings(values: EngineVariables) {
     ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
     ...(pipeline === undefined ? {} : { pipeline }),
   };
+}
+
+/** @throws Error if the chosen engine is not configured, or may cost the operator any amount in production */
+function testEngineOf(
+  { ENGINE, TEST_MODE_ENGINE: given, TEST_DAILY_SPEND_CAP_USD: cap, NODE_ENV }: EngineVariables & { NODE_ENV: string },
+  found: { isEngineGiven: boolean; openaiRealtime: object | undefined; pipeline: object | undefined },
+): EngineName {
+  const isUnlimited = NODE_ENV === 'production' && cap === undefined;
+  if (given === 'openai-realtime' && found.openaiRealtime === undefined) {
+    throw new Error('TEST_MODE_ENGINE=openai-realtime needs OPENAI_API_KEY.');
+  }
+  if (given === 'pipeline' && found.pipeline === undefined) {
+    throw new Error(
+      'TEST_MODE_ENGINE=pipeline needs the keys of its speech to text, language model and text to speech.',
+    );
+  }
+  if (given !== undefined && given !== 'offline-demo' && isUnlimited) {
+    throw new Error(
+      `TEST_MODE_ENGINE=${given} needs TEST_DAILY_SPEND_CAP_USD in production, because accounts do not pay for test calls.`,
+    );
+  }
+  if (given !== undefined) return given;
+  if (isUnlimited) return 'offline-demo';
+  if (found.isEngineGiven) return ENGINE;
+  if (found.openaiRealtime !== undefined) return 'openai-realtime';
+  return found.pipeline === undefined ? 'offline-demo' : 'pipeline';
 }
 
 function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings | undefined {
@@ -88,9 +122,20 @@ export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): re
   });
 }
 
-/** Lists the engines that an agent may choose: those configured, and allowed on the carrier of live calls. */
+/** The configuration by which agents of a mode are checked: the default engine is the one of that mode's calls. */
+export function engineConfigOf<C extends Pick<EngineConfig, 'engines'>>(config: C, mode: Mode): C {
+  const { engines } = config;
+  return mode === 'live' ? config : { ...config, engines: { ...engines, byDefault: engines.forTests } };
+}
+
+/**
+ * Lists the engines that an agent may choose: those configured, and allowed on the carrier of live calls. The demo engine
+ * is offered to test agents where it conducts test calls.
+ */
 export function offeredEngineNames(config: EngineConfig): EngineName[] {
-  return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
+  const isOffered = (engine: EngineName) =>
+    engine !== 'offline-demo' || engine === config.engines.byDefault || isDemoAllowed(config);
+  return configuredEngineNames(config).filter(isOffered);
 }
 
 /**
@@ -114,7 +159,7 @@ function isDemoAllowed({ carriers, engines }: EngineConfig): boolean {
 export function assertEngineSettings(
   config: EngineConfig & { calls: { defaultVoice: string; defaultLanguage: string } },
 ): void {
-  const { byDefault } = config.engines;
+  const { byDefault, forTests } = config.engines;
   if (byDefault === 'offline-demo' && !isDemoAllowed(config)) {
     throw new Error(
       'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with a fixed script. ' +
@@ -122,8 +167,13 @@ export function assertEngineSettings(
     );
   }
   const { defaultVoice: voice, defaultLanguage: language } = config.calls;
-  const fault = voiceFault({ voice, language }, [byDefault], configuredVoices(config));
+  const voices = configuredVoices(config);
+  const fault = voiceFault({ voice, language }, [byDefault], voices);
   if (fault !== undefined) throw new Error(`DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit ENGINE. ${fault}.`);
+  const ofTests = forTests === 'offline-demo' ? undefined : voiceFault({ voice, language }, [forTests], voices);
+  if (ofTests !== undefined) {
+    throw new Error(`DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit TEST_MODE_ENGINE. ${ofTests}.`);
+  }
 }
 
 function pairOf(item: string): [name: string, value: number] {

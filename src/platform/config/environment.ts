@@ -2,7 +2,7 @@ import { urlFrom } from '../../kernel/text.js';
 import { z } from 'zod';
 import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
 import { carrierVariables } from './carrier-variables.js';
-import { nameserverList, portList } from './customer-urls.js';
+import { nameserverList, portList, publicLink } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
@@ -182,6 +182,16 @@ export const environment = z.object({
     description: 'name servers that resolve the URLs of webhooks and tools, such as `10.0.0.2,10.0.0.3:5353`',
     shown: 'the system’s',
   }),
+  WEB_CALL_ORIGINS: z
+    .string()
+    .refine(
+      (text) => itemsOf(text).every((item) => urlFrom(item)?.origin === item),
+      'must be a comma-separated list of origins, like https://app.example.com',
+    )
+    .default('')
+    .describe(
+      'origins of other sites whose pages may connect to [calls in the browser](web-calls.md), such as `https://app.example.com`. The portal of this service always may',
+    ),
   RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off` records no call', production: 'on' }),
   SESSION_LOG: z.enum(['on', 'off']).default('off').meta({
     description:
@@ -224,6 +234,16 @@ export const environment = z.object({
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
     description:
       'signing secret of the payment provider’s webhook, which [credits top-ups](operating-money.md#top-ups); in production 32 characters or more. Without it top-ups are made on the command line',
+    production: '',
+  }),
+  PAYMENT_URL: publicLink(['https:']).optional().meta({
+    description:
+      'page on which customers [add money](operating-money.md#top-ups), such as a payment link of your provider; the portal leads there when a balance is used up, and adds the account as `client_reference_id`',
+    production: '',
+  }),
+  OPERATOR_CONTACT_URL: publicLink(['https:', 'mailto:']).optional().meta({
+    description:
+      'web page or `mailto:` address at which customers reach you; the portal shows it when a balance is used up',
     production: '',
   }),
   SELF_SERVICE_NUMBERS: flag.optional().meta({

@@ -104,6 +104,12 @@ export function liveLimitsOf(values: {
   };
 }
 
+/** Reads the limit of what an account's test calls may cost in a day; undefined: no limit. */
+export function testSpendCapOf(values: { TEST_DAILY_SPEND_CAP_USD?: string | undefined }): Micros | undefined {
+  const { TEST_DAILY_SPEND_CAP_USD: cap } = values;
+  return cap === undefined ? undefined : microsOf(cap);
+}
+
 /**
  * Whether agents may transfer live calls. Off by default in production on a real carrier, because the carrier bills two
  * legs of a transferred call, and the account pays for one.

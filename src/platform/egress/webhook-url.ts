@@ -1,4 +1,4 @@
-import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 import type { Config } from '../config/config.js';
 import { urlFault } from './guard.js';
 
@@ -10,5 +10,5 @@ export function checkWebhookUrl(url: string, config: Pick<Config, 'webhooks'>): 
 /** Accepts undefined. @throws ServiceError MISSING_PARAMS if the URL is not acceptable */
 export function assertWebhookUrl(url: string | undefined, config: Pick<Config, 'webhooks'>): void {
   const fault = url === undefined ? undefined : checkWebhookUrl(url, config);
-  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+  if (fault !== undefined) throw invalidParam('webhook_url', fault);
 }

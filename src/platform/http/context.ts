@@ -3,6 +3,8 @@ import type { ParameterizedContext } from 'koa';
 /** State that middleware sets for handlers. */
 export interface RequestState {
   requestId: string;
+  /** URL of the page that explains error codes. */
+  errorDocs: string;
   /** In ms since the epoch. */
   arrivedAt: number;
   /** Minimum of every response deadline, in ms, for slow machines. */

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { ServiceError } from '../../kernel/errors.js';
+import { invalidParam } from '../../kernel/invalid-request.js';
 
 /** The position where a list continues: a time and, among equal times, an id. */
 export interface ListPosition {
@@ -36,10 +36,7 @@ export function createCursors(secret: string) {
       const ours = tag.length === TAG_BYTES && timingSafeEqual(tag, tagOf(list, position));
       // Accept only one spelling, because the decoder skips characters that are not base64url.
       if (!ours || at === undefined || id === undefined || bytes.toString('base64url') !== cursor) {
-        throw new ServiceError(
-          'MISSING_PARAMS',
-          'cursor must be the next_cursor of the same list with the same filters.',
-        );
+        throw invalidParam('cursor', 'cursor must be the next_cursor of the same list with the same filters.');
       }
       return { at: new Date(Number(at)), id };
     },

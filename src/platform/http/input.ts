@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { repeatedField } from '../../kernel/common-errors.js';
-import { ServiceError } from '../../kernel/errors.js';
+import { rejectRepeated } from '../../kernel/common-errors.js';
+import { invalidBody, runChecks } from '../../kernel/invalid-request.js';
 import type { ApiContext } from './context.js';
 import { fieldsOf } from './form.js';
 import { readJsonBody, rejectPrototypeKeys } from './json-body.js';
@@ -25,13 +25,15 @@ export function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.ou
 export async function bodyOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): Promise<z.output<T>> {
   const { fields, repeated } = await readJsonBody(ctx);
   rejectPrototypeKeys(fields);
-  if (repeated.size > 0) throw repeatedField();
   const changes = ctx.method === 'PATCH';
   const present = changes ? fields : presentFields(fields);
-  const parsed = strictlyValidated(schema, present);
+  const [, parsed] = runChecks(
+    () => rejectRepeated(repeated),
+    () => strictlyValidated(schema, present),
+  );
   if (changes && Object.keys(parsed).length === 0) {
-    throw new ServiceError(
-      'MISSING_PARAMS',
+    throw invalidBody(
+      'parameter_missing',
       `The body contains no change. Give at least one of these fields: ${Object.keys(schema.shape).join(', ')}.`,
     );
   }

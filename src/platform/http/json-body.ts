@@ -1,6 +1,7 @@
 import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './contract/fields.js';
 import { scanJson, type JsonScan } from './contract/json-scan.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidBody, invalidParam } from '../../kernel/invalid-request.js';
 import type { ApiContext } from './context.js';
 import { contentTypeOf, readBody, utf8 } from './raw-body.js';
 
@@ -53,9 +54,9 @@ export function parseJsonObject(json: string): JsonBody {
   try {
     fields = JSON.parse(json);
   } catch {
-    throw new ServiceError('MISSING_PARAMS', 'The request body is not valid JSON.');
+    throw invalidBody('json_invalid', 'The request body is not valid JSON.');
   }
-  if (!isObject(fields)) throw new ServiceError('MISSING_PARAMS', 'The request body must be a JSON object.');
+  if (!isObject(fields)) throw invalidBody('json_invalid', 'The request body must be a JSON object.');
   return { fields, repeated: scan.repeatedKeys };
 }
 
@@ -66,21 +67,20 @@ export function parseJsonObject(json: string): JsonBody {
  */
 function assertJsonSize({ depth, members, largest }: JsonScan): void {
   if (depth > MAX_JSON_DEPTH) {
-    throw new ServiceError('MISSING_PARAMS', `The JSON must not be nested deeper than ${MAX_JSON_DEPTH} levels.`);
+    throw invalidParam('body', `The JSON must not be nested deeper than ${MAX_JSON_DEPTH} levels.`);
   }
   const { ofOne, ofAll } = MAX_JSON_MEMBERS;
   const { field = '' } = largest;
   // The field name comes from the sender, so include it in the message only if it is a plain word.
-  const where = /^\w{1,64}$/.test(field) ? `${field}: ` : '';
+  const isReadable = /^\w{1,64}$/.test(field);
+  const where = isReadable ? `${field}: ` : '';
+  const param = isReadable ? field : 'body';
   if (largest.members > ofOne) {
     const what = largest.isList ? 'A list may have at most' : 'An object may have at most';
-    throw new ServiceError('MISSING_PARAMS', `${where}${what} ${ofOne} ${largest.isList ? 'items' : 'fields'}.`);
+    throw invalidParam(param, `${where}${what} ${ofOne} ${largest.isList ? 'items' : 'fields'}.`);
   }
   if (members > ofAll) {
-    throw new ServiceError(
-      'MISSING_PARAMS',
-      `${where}All lists and objects together may have at most ${ofAll} members.`,
-    );
+    throw invalidParam(param, `${where}All lists and objects together may have at most ${ofAll} members.`);
   }
 }
 
@@ -92,7 +92,7 @@ export function rejectPrototypeKeys(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, member] of Object.entries(value)) {
     if (key === '__proto__' || key === 'constructor') {
-      throw new ServiceError('MISSING_PARAMS', `${key} must not be used as a field name.`);
+      throw invalidParam('request', `${key} must not be used as a field name.`);
     }
     rejectPrototypeKeys(member);
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
 import { ServiceError } from '../../kernel/errors.js';
+import { invalidBody } from '../../kernel/invalid-request.js';
 import { createBodyBytes } from './server/body-bytes.js';
 
 type Inflate = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
@@ -37,7 +38,7 @@ export async function readBody(
     return await decode(bytes, { maxOutputLength: limit });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit);
-    throw new ServiceError('MISSING_PARAMS', 'The request body does not match its Content-Encoding.');
+    throw invalidBody('body_unreadable', 'The request body does not match its Content-Encoding.');
   }
 }
 
@@ -59,7 +60,7 @@ function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): P
     });
     signal?.addEventListener('abort', () => rejectBody(signal.reason), { once: true });
     req.on('end', () => resolve(body.bytes()));
-    const broken = () => reject(new ServiceError('MISSING_PARAMS', 'The request body is incomplete.'));
+    const broken = () => reject(invalidBody('body_unreadable', 'The request body is incomplete.'));
     req.on('error', broken);
     req.on('close', broken);
   });
@@ -77,7 +78,7 @@ export function utf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new ServiceError('MISSING_PARAMS', 'The request body is not valid UTF-8.');
+    throw invalidBody('body_unreadable', 'The request body is not valid UTF-8.');
   }
 }
 

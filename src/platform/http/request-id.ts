@@ -10,14 +10,16 @@ export function newRequestId(): string {
 
 /**
  * Logs one line per response and assigns an id to every request. If the sender gave a usable id, keeps it.
- * @param minDeadlineMs see RequestState
+ * @param p.errorDocs see RequestState
+ * @param p.minDeadlineMs see RequestState
  */
-export function requestId(logger: Logger, minDeadlineMs: number) {
+export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs: number }) {
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
     const given = ctx.get('X-Request-Id');
     ctx.state.requestId = USABLE_ID.test(given) ? given : newRequestId();
+    ctx.state.errorDocs = p.errorDocs;
     ctx.state.arrivedAt = Date.now();
-    ctx.state.minDeadlineMs = minDeadlineMs;
+    ctx.state.minDeadlineMs = p.minDeadlineMs;
     ctx.set('X-Request-Id', ctx.state.requestId);
     await next();
     logger.debug(

@@ -12,20 +12,28 @@ interface RequestOptions {
   signal?: AbortSignal;
 }
 
+/** A log-in responds with 401 to a wrong password, and a log-out needs no new session. */
+const WITHOUT_SESSION = ['/portal/log-in', '/portal/log-out'];
+
 export type Api = ReturnType<typeof createApi>;
 
 /**
  * Creates a typed client for the service. It sends requests to the same origin, with the session cookie, and JSON in
  * both directions.
+ * @param deps.renewSession asks the user to log in again after the session has ended. Resolves with true if the request
+ *   can be repeated
+ * @param deps.onReachable receives whether a request reached the service
  */
-export function createApi(deps: { mode: () => Mode; onSessionLost: () => void }) {
-  async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
-    const { query, body, signal } = options;
-    let response: Response;
+export function createApi(deps: {
+  mode: () => Mode;
+  renewSession: () => Promise<boolean>;
+  onReachable: (isReachable: boolean) => void;
+}) {
+  async function send(method: string, path: string, { query, body, signal }: RequestOptions): Promise<Response> {
     try {
       // Routes under /portal/ have no mode. All others use the selected mode, unless the query sets one.
       const ofMode = path.startsWith('/portal/') ? {} : { mode: deps.mode() };
-      response = await fetch(path + queryText({ ...ofMode, ...query }), {
+      const response = await fetch(path + queryText({ ...ofMode, ...query }), {
         method,
         headers: {
           accept: 'application/json',
@@ -34,16 +42,25 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),
       });
+      deps.onReachable(true);
+      return response;
     } catch (error) {
       if (signal?.aborted) throw error;
+      deps.onReachable(false);
       throw new ApiError(0, 'UNREACHABLE', 'The service cannot be reached. Check your connection and try again.');
+    }
+  }
+
+  async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    let response = await send(method, path, options);
+    if (response.status === 401 && !WITHOUT_SESSION.includes(path) && (await deps.renewSession())) {
+      options.signal?.throwIfAborted();
+      response = await send(method, path, options);
     }
     if (response.status === 204) return undefined as T;
     const responseBody: unknown = await response.json().catch(() => undefined);
     if (response.ok) return responseBody as T;
-    const error = createApiError(response.status, responseBody);
-    if (response.status === 401 && !path.startsWith('/portal/')) deps.onSessionLost();
-    throw error;
+    throw createApiError(response.status, responseBody);
   }
 
   return {
@@ -54,4 +71,9 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
     patch: <T>(path: string, body: unknown) => request<T>('PATCH', path, { body }),
     delete: <T>(path: string) => request<T>('DELETE', path),
   };
+}
+
+/** Whether a request failed because the service could not be reached. */
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 0;
 }

@@ -1,4 +1,4 @@
-const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 export const localTime = (iso: string) => DATE.format(new Date(iso));
@@ -18,6 +18,18 @@ export function formatDollars(amount: number): string {
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}
+
+/** Formats seconds with units: 90 becomes `1 min 30 s`. */
+export function durationInWords(seconds: number): string {
+  const whole = Math.round(seconds);
+  const parts = [
+    [Math.floor(whole / 3_600), 'h'],
+    [Math.floor((whole % 3_600) / 60), 'min'],
+    [whole % 60, 's'],
+  ] as const;
+  const shown = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount} ${unit}`);
+  return shown.length === 0 ? '0 s' : shown.join(' ');
 }
 
 /** Formats a code as words: `callee_hangup` becomes `callee hangup`. */

@@ -1,5 +1,6 @@
 import type { CallProvider } from '../../calls/views/schemas.js';
 import type { EndReason } from '../../kernel/call-state.js';
+import { durationInWords, formatDollars, localClock } from './format';
 
 const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
   callee_hangup: 'Callee hung up',
@@ -25,6 +26,7 @@ const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
 /** Labels of codes that do not read well as words in sentence case. */
 const LABELS: Readonly<Record<string, string>> = {
   CANCELLED: 'Canceled',
+  unknown_fields_ignored: 'Unknown fields ignored',
   stream_started: 'Audio started',
   stream_ended: 'Audio ended',
   throttled: 'Dial postponed by the carrier',
@@ -56,6 +58,21 @@ export function labelOf(code: string): string {
 
 export function endReasonLabel(endReason: EndReason | undefined): string {
   return endReason === undefined ? '' : END_REASON_LABELS[endReason];
+}
+
+/** A code of the API, in contrast to free text. */
+const CODE = /^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/;
+
+/** Returns the label and the text of a detail of a timeline's event, with readable units. */
+export function detailLabel(name: string, value: unknown): [label: string, text: string] {
+  if (name === 'seconds') return ['For', durationInWords(Number(value))];
+  if (name === 'window') return ['Window', String(Number(value) + 1)];
+  if (name === 'end_reason') return ['End reason', endReasonLabel(value as EndReason)];
+  if (name.endsWith('_seconds')) return [labelOf(name.slice(0, -'_seconds'.length)), durationInWords(Number(value))];
+  if (name.endsWith('_at')) return [labelOf(name), localClock(String(value))];
+  if (name.endsWith('_micros')) return [labelOf(name), formatDollars(Number(value) / 1e6)];
+  if (typeof value === 'boolean') return [labelOf(name), value ? 'Yes' : 'No'];
+  return [labelOf(name), typeof value === 'string' && CODE.test(value) ? labelOf(value) : String(value)];
 }
 
 /** Returns the label of a provider that served a part of a call. */

@@ -1,25 +1,30 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import type { Mode } from './api';
 import { VerificationBanner } from './components/verification';
+import { labelOf } from './labels';
 import { usePortal } from './session';
+import { Brand } from './shell/logo';
+import { pathIn, withoutMode } from './shell/paths';
+import { useUnsavedChanges } from './shell/unsaved-changes';
+import { useTitle } from './use-title';
 
 const PAGES = [
-  { path: '/portal', name: 'Home' },
-  { path: '/portal/calls', name: 'Calls' },
-  { path: '/portal/agents', name: 'Agents' },
-  { path: '/portal/numbers', name: 'Phone numbers' },
-  { path: '/portal/usage', name: 'Usage' },
-  { path: '/portal/keys', name: 'API keys' },
-  { path: '/portal/webhooks', name: 'Webhooks' },
-  { path: '/portal/settings', name: 'Settings' },
+  { path: '', name: 'Home' },
+  { path: '/calls', name: 'Calls' },
+  { path: '/agents', name: 'Agents' },
+  { path: '/numbers', name: 'Phone numbers' },
+  { path: '/usage', name: 'Usage' },
+  { path: '/keys', name: 'API keys' },
+  { path: '/webhooks', name: 'Webhooks' },
+  { path: '/settings', name: 'Settings' },
 ];
 
 /** The frame around all pages for logged-in members. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path, route } = useLocation();
-  const { api, session, mode, forget } = usePortal();
+  const { api, session, to, forget } = usePortal();
+  const { leave } = useUnsavedChanges();
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [path]);
 
@@ -37,7 +42,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <div class="shell">
         <header class={`side ${open ? 'open' : ''}`}>
           <div class="side-head">
-            <span class="brand">Callwright</span>
+            <Brand />
             <button
               type="button"
               class="button button-small menu-button"
@@ -52,7 +57,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             <ul>
               {PAGES.map((page) => (
                 <li key={page.path}>
-                  <a href={page.path} {...(isCurrent(page.path, path) ? { 'aria-current': 'page' as const } : {})}>
+                  <a href={to(page.path)} {...(isCurrent(page.path, path) ? { 'aria-current': 'page' as const } : {})}>
                     {page.name}
                   </a>
                 </li>
@@ -69,18 +74,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
             <span class="quiet">
               {session?.account.name} · {session?.member.role}
             </span>
-            <button type="button" class="button button-small" onClick={() => void logOut()}>
+            <button type="button" class="button button-small" onClick={() => leave(() => void logOut())}>
               Log out
             </button>
           </div>
         </header>
         <div>
           <VerificationBanner />
-          {mode === 'test' ? (
-            <aside class="test-banner" aria-label="Mode">
-              Test mode: calls are simulated and cost no real money.
-            </aside>
-          ) : null}
+          <ModeBanner />
           <main id="content" tabIndex={-1}>
             {children}
           </main>
@@ -90,31 +91,49 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-function isCurrent(page: string, path: string): boolean {
-  return page === '/portal' ? path === page || path === `${page}/` : path === page || path.startsWith(`${page}/`);
+/** Says what is special about the calls of this mode; renders nothing for real calls. */
+function ModeBanner() {
+  const { mode, session } = usePortal();
+  if (mode === 'live' && session?.live_calls_simulated !== true) return null;
+  return (
+    <aside class="test-banner" aria-label="Calls in this mode">
+      {mode === 'test'
+        ? 'Test mode: calls are simulated and cost no real money.'
+        : 'Live mode on the simulated carrier: no phone rings. Calls are billed to the live balance.'}
+    </aside>
+  );
 }
 
+/** @param page path within its mode */
+function isCurrent(page: string, path: string): boolean {
+  const shown = withoutMode(path);
+  return shown === page || (page !== '' && shown.startsWith(`${page}/`));
+}
+
+/** A path of something that exists in one mode only. */
+const OF_ONE_MODE = /\/(call|agent)_\w+$/;
+
 function ModeSwitch() {
-  const { mode, setMode } = usePortal();
-  const choice = (value: Mode, label: string) => (
-    <label>
-      <input type="radio" name="mode" value={value} checked={mode === value} onChange={() => setMode(value)} />
-      {label}
-    </label>
-  );
+  const { url, path } = useLocation();
+  const { mode } = usePortal();
+  const inMode = withoutMode(path);
+  const page = OF_ONE_MODE.test(inMode)
+    ? inMode.replace(OF_ONE_MODE, '')
+    : inMode + new URL(url, location.origin).search;
   return (
-    <fieldset class="modes" aria-label="Mode">
-      {choice('test', 'Test')}
-      {choice('live', 'Live')}
-    </fieldset>
+    <nav class="modes" aria-label="Mode">
+      {(['test', 'live'] as const).map((each) => (
+        <a key={each} href={pathIn(each, page)} {...(each === mode ? { 'aria-current': 'true' as const } : {})}>
+          {labelOf(each)}
+        </a>
+      ))}
+    </nav>
   );
 }
 
 /** A page with its heading and actions. */
 export function PageLayout(p: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
-  useEffect(() => {
-    document.title = `${p.title} · Callwright`;
-  }, [p.title]);
+  useTitle(p.title);
   return (
     <>
       <div class="page-head">

@@ -1,28 +1,34 @@
 import { render } from 'preact';
-import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
 import { Skeleton } from './components/feedback';
 import { Shell } from './layout';
 import { applyTheme } from './theme';
 import { PortalProvider, usePortal } from './session';
+import { loadPage } from './shell/load-page';
+import { OldLink } from './shell/old-link';
+import { modeIn } from './shell/paths';
+import { UnsavedChangesProvider } from './shell/unsaved-changes';
 
-const LogInPage = lazy(() => import('./pages/log-in').then((page) => page.LogInPage));
-const SignUpPage = lazy(() => import('./pages/sign-up').then((page) => page.SignUpPage));
-const AcceptInvitationPage = lazy(() => import('./pages/accept-invitation').then((page) => page.AcceptInvitationPage));
-const ForgotPasswordPage = lazy(() => import('./pages/forgot-password').then((page) => page.ForgotPasswordPage));
-const ResetPasswordPage = lazy(() => import('./pages/reset-password').then((page) => page.ResetPasswordPage));
-const VerifyEmailPage = lazy(() => import('./pages/verify-email').then((page) => page.VerifyEmailPage));
-const CheckEmailPage = lazy(() => import('./pages/check-email').then((page) => page.CheckEmailPage));
-const HomePage = lazy(() => import('./pages/home').then((page) => page.HomePage));
-const CallsPage = lazy(() => import('./pages/calls').then((page) => page.CallsPage));
-const CallPage = lazy(() => import('./pages/call').then((page) => page.CallPage));
-const AgentsPage = lazy(() => import('./pages/agents').then((page) => page.AgentsPage));
-const AgentEditorPage = lazy(() => import('./pages/agent-editor').then((page) => page.AgentEditorPage));
-const NumbersPage = lazy(() => import('./pages/numbers').then((page) => page.NumbersPage));
-const UsagePage = lazy(() => import('./pages/usage').then((page) => page.UsagePage));
-const KeysPage = lazy(() => import('./pages/keys').then((page) => page.KeysPage));
-const WebhooksPage = lazy(() => import('./pages/webhooks').then((page) => page.WebhooksPage));
-const SettingsPage = lazy(() => import('./pages/settings').then((page) => page.SettingsPage));
+const LogInPage = loadPage(() => import('./pages/log-in').then((page) => page.LogInPage));
+const SignUpPage = loadPage(() => import('./pages/sign-up').then((page) => page.SignUpPage));
+const AcceptInvitationPage = loadPage(() =>
+  import('./pages/accept-invitation').then((page) => page.AcceptInvitationPage),
+);
+const ForgotPasswordPage = loadPage(() => import('./pages/forgot-password').then((page) => page.ForgotPasswordPage));
+const ResetPasswordPage = loadPage(() => import('./pages/reset-password').then((page) => page.ResetPasswordPage));
+const VerifyEmailPage = loadPage(() => import('./pages/verify-email').then((page) => page.VerifyEmailPage));
+const CheckEmailPage = loadPage(() => import('./pages/check-email').then((page) => page.CheckEmailPage));
+const HomePage = loadPage(() => import('./pages/home').then((page) => page.HomePage));
+const CallsPage = loadPage(() => import('./pages/calls').then((page) => page.CallsPage));
+const CallPage = loadPage(() => import('./pages/call').then((page) => page.CallPage));
+const AgentsPage = loadPage(() => import('./pages/agents').then((page) => page.AgentsPage));
+const AgentEditorPage = loadPage(() => import('./pages/agent-editor').then((page) => page.AgentEditorPage));
+const NumbersPage = loadPage(() => import('./pages/numbers').then((page) => page.NumbersPage));
+const UsagePage = loadPage(() => import('./pages/usage').then((page) => page.UsagePage));
+const KeysPage = loadPage(() => import('./pages/keys').then((page) => page.KeysPage));
+const WebhooksPage = loadPage(() => import('./pages/webhooks').then((page) => page.WebhooksPage));
+const SettingsPage = loadPage(() => import('./pages/settings').then((page) => page.SettingsPage));
 const NotFound = () => <p>Page not found.</p>;
 
 const PUBLIC_PAGES = [
@@ -63,19 +69,22 @@ function Portal() {
     );
   }
   if (session === undefined) return <Skeleton />;
+  const mode = modeIn(path);
+  if (mode === undefined) return <OldLink key={path} />;
   return (
     <Shell>
-      <Router>
-        <Route path="/portal" component={HomePage} />
-        <Route path="/portal/calls" component={CallsPage} />
-        <Route path="/portal/calls/:id" component={CallPage} />
-        <Route path="/portal/agents" component={AgentsPage} />
-        <Route path="/portal/agents/:id" component={AgentEditorPage} />
-        <Route path="/portal/numbers" component={NumbersPage} />
-        <Route path="/portal/usage" component={UsagePage} />
-        <Route path="/portal/keys" component={KeysPage} />
-        <Route path="/portal/webhooks" component={WebhooksPage} />
-        <Route path="/portal/settings" component={SettingsPage} />
+      {/* Another mode has other data, so no state of a page is kept for it. */}
+      <Router key={mode}>
+        <Route path="/portal/:mode" component={HomePage} />
+        <Route path="/portal/:mode/calls" component={CallsPage} />
+        <Route path="/portal/:mode/calls/:id" component={CallPage} />
+        <Route path="/portal/:mode/agents" component={AgentsPage} />
+        <Route path="/portal/:mode/agents/:id" component={AgentEditorPage} />
+        <Route path="/portal/:mode/numbers" component={NumbersPage} />
+        <Route path="/portal/:mode/usage" component={UsagePage} />
+        <Route path="/portal/:mode/keys" component={KeysPage} />
+        <Route path="/portal/:mode/webhooks" component={WebhooksPage} />
+        <Route path="/portal/:mode/settings" component={SettingsPage} />
         <Route default component={NotFound} />
       </Router>
     </Shell>
@@ -86,9 +95,11 @@ applyTheme();
 render(
   <LocationProvider scope="/portal">
     <ErrorBoundary>
-      <PortalProvider waiting={<Skeleton />}>
-        <Portal />
-      </PortalProvider>
+      <UnsavedChangesProvider>
+        <PortalProvider waiting={<Skeleton />}>
+          <Portal />
+        </PortalProvider>
+      </UnsavedChangesProvider>
     </ErrorBoundary>
   </LocationProvider>,
   document.getElementById('app') ?? document.body,

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Call, ConversationSoFar } from '../../calls/views/schemas.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
-import type { Api, Mode } from './api';
+import { isUnreachable, type Api, type Mode } from './api';
+import { useWhenConnected } from './shell/connection';
 import type { Loading } from './use-data';
 
 /** Maximum attempts of a delivery. The last attempt starts at most 51 s after the end of the call. */
@@ -10,8 +11,8 @@ const SETTLE_EVERY_MS = 2_000;
 const SETTLE_READS = 45;
 
 /**
- * Loads a call and updates it by server-sent events until it is final. After a lost connection, the browser reconnects
- * automatically.
+ * Loads a call and updates it by server-sent events until it is final. After a lost connection, what is known stays and
+ * the stream is opened again.
  */
 export function useCall(
   api: Api,
@@ -21,6 +22,9 @@ export function useCall(
   const [loading, setLoading] = useState<Loading<Call>>({ state: 'loading' });
   const [conversation, setConversation] = useState<ConversationSoFar>();
   const [turn, setTurn] = useState(0);
+  const reload = () => setTurn((before) => before + 1);
+  useWhenConnected(reload);
+  useEffect(() => setConversation(undefined), [callId, mode]);
 
   useEffect(() => {
     const controller = new AbortController();
@@ -31,7 +35,8 @@ export function useCall(
     function read(): void {
       api.get<Call>(`/calls/${callId}`, {}, controller.signal).then(show, (error: unknown) => {
         if (controller.signal.aborted) return;
-        setLoading({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
+        if (isUnreachable(error)) setLoading((before) => (before.data === undefined ? failed(error) : before));
+        else setLoading(failed(error));
       });
     }
 
@@ -53,6 +58,14 @@ export function useCall(
         events = undefined;
         settling = setTimeout(read, SETTLE_EVERY_MS);
       });
+      // The browser reconnects by itself, but not after a response that is no stream, such as that of a proxy.
+      opened.addEventListener('error', () => {
+        // Finds out, and shows, whether the connection is lost.
+        void api.get('/health/live').catch(() => undefined);
+        if (opened.readyState !== EventSource.CLOSED) return;
+        events = undefined;
+        settling = setTimeout(read, SETTLE_EVERY_MS);
+      });
       opened.addEventListener('conversation', (event: MessageEvent<string>) => {
         const latest = JSON.parse(event.data) as ConversationSoFar;
         setConversation((before) => ({ ...latest, turns: joinTurns(before?.turns ?? [], latest.turns) }));
@@ -67,7 +80,6 @@ export function useCall(
       });
     }
 
-    setConversation(undefined);
     read();
     return () => {
       controller.abort();
@@ -76,7 +88,11 @@ export function useCall(
     };
   }, [callId, mode, turn]);
 
-  return { ...loading, conversation, reload: () => setTurn((before) => before + 1) };
+  return { ...loading, conversation, reload };
+}
+
+function failed(error: unknown): Loading<Call> {
+  return { state: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
 }
 
 /** Adds the latest turns to earlier ones, which may contain some of them in an older state. */

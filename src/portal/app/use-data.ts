@@ -1,9 +1,17 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, isUnreachable } from './api';
+import { useWhenConnected } from './shell/connection';
 
 export type Loading<T> =
   | { state: 'loading'; data?: T }
   | { state: 'failed'; error: Error; data?: T }
   | { state: 'ready'; data: T };
+
+/** Returns the error for something that does not exist, or not in this mode; otherwise undefined. */
+export function notFoundError<T>(loading: Loading<T>): Error | undefined {
+  const error = loading.state === 'failed' ? loading.error : undefined;
+  return error instanceof ApiError && error.status === 404 ? error : undefined;
+}
 
 /**
  * Loads data on mount and whenever `key` changes, and aborts outdated requests. During a reload with the same key, the
@@ -32,6 +40,10 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
     );
     return () => controller.abort();
   }, [key, turn]);
+
+  useWhenConnected(() => {
+    if (loading.state === 'failed' && isUnreachable(loading.error)) setTurn((before) => before + 1);
+  });
 
   const reload = useCallback(() => setTurn((before) => before + 1), []);
   return { ...loading, reload };

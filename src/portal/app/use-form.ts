@@ -1,15 +1,27 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { ApiError } from './api';
+import { useUnsaved } from './shell/unsaved-changes';
 
 /**
- * Manages a form's values and the server's errors. If sending fails, the values stay in the form.
+ * Manages a form's values and the server's errors. If sending fails, the values stay in the form. Before the user leaves
+ * the page with values that were not sent, asks whether to lose them.
  * @param send rejects with an ApiError, whose field errors are shown next to the fields
+ * @param options.isGuarded false for forms with little input, which is quickly entered again
  */
-export function useForm<T extends Record<string, unknown>>(first: T, send: (values: T) => Promise<unknown>) {
+export function useForm<T extends Record<string, unknown>>(
+  first: T,
+  send: (values: T) => Promise<unknown>,
+  { isGuarded = true }: { isGuarded?: boolean } = {},
+) {
   const [values, setValues] = useState(first);
+  const [saved, setSaved] = useState(first);
+  /** Values that `reset` has set since the form was last sent. */
+  const resets = useRef<Partial<T>>({});
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
+
+  useUnsaved(isGuarded && JSON.stringify(values) !== JSON.stringify(saved));
 
   /** Whether a name is that of a field, or of a path inside a field, such as `tools.0.url`. */
   const isField = (name: string) => (name.split('.')[0] ?? '') in values;
@@ -20,16 +32,15 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     setBusy(true);
     setErrors({});
     setFailure(undefined);
+    resets.current = {};
     try {
       await send(values);
+      setSaved({ ...values, ...resets.current });
     } catch (error) {
-      const known = error instanceof ApiError ? fieldsOf(error) : {};
-      const own = Object.fromEntries(
-        Object.entries(known).flatMap(([name, text]) => (isField(name) ? [[name, withoutName(name, text)]] : [])),
-      );
+      const { own, others } = messagesOf(error, isField);
       setErrors(own);
-      if (Object.keys(own).length === 0) setFailure(error instanceof Error ? error.message : String(error));
-      requestAnimationFrame(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      if (others.length > 0) setFailure(others.join(' '));
+      requestAnimationFrame(focusFirstError);
     } finally {
       setBusy(false);
     }
@@ -42,6 +53,12 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     busy,
     submit,
     set: (change: Partial<T>) => setValues((before) => ({ ...before, ...change })),
+    /** Sets values that need no saving, such as empty ones after sending. */
+    reset(change: Partial<T>) {
+      setValues((before) => ({ ...before, ...change }));
+      setSaved((before) => ({ ...before, ...change }));
+      resets.current = { ...resets.current, ...change };
+    },
     /** Returns the props of a field component. */
     field: <K extends keyof T & string>(name: K) => ({
       name,
@@ -52,16 +69,41 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   };
 }
 
-/** Returns the messages by field. An error without a list of fields starts with the name of its field. */
-function fieldsOf(error: ApiError): Readonly<Record<string, string>> {
-  if (Object.keys(error.fields).length > 0) return error.fields;
-  const [, name] = /^([a-z][a-z_]*)[: ]/.exec(error.message) ?? [];
-  return name === undefined ? {} : { [name]: error.message };
+/**
+ * Sorts the messages of an error: those of the form's fields by name, and the others, which are shown above the form.
+ * The fault of `tools.0.url` is also that of `tools` and `tools.0`.
+ */
+function messagesOf(error: unknown, isField: (name: string) => boolean) {
+  const own: Record<string, string> = {};
+  const others: string[] = [];
+  const faults = error instanceof ApiError ? error.faults : [];
+  for (const { param, message } of faults) {
+    // A message about the whole request may begin with the name of the field.
+    const name = param === 'request' ? (/^([a-z][a-z_]*)[: ]/.exec(message)?.[1] ?? param) : param;
+    if (!isField(name)) others.push(message);
+    else {
+      const parts = name.split('.');
+      for (const index of parts.keys()) own[parts.slice(0, index + 1).join('.')] ??= withoutName(name, message);
+    }
+  }
+  if (faults.length === 0) others.push(error instanceof Error ? error.message : String(error));
+  return { own, others };
+}
+
+/** Moves the focus to the first field with an error, and opens the sections that hide it. */
+function focusFirstError(): void {
+  const field = document.querySelector<HTMLElement>('[aria-invalid="true"]');
+  for (let section = field?.closest('details'); section; section = section.parentElement?.closest('details')) {
+    section.open = true;
+  }
+  field?.focus();
 }
 
 /** Removes the field's API name from the start of a message, because the label already shows the name. */
 function withoutName(name: string, sentence: string): string {
-  const own = name.split('.').at(-1) ?? name;
-  const rest = sentence.startsWith(own) ? sentence.slice(own.length).replace(/^:? /, '') : sentence;
+  const [list = '', ...inside] = name.split('.');
+  const own = inside.at(-1) ?? list;
+  const text = inside.length > 0 ? sentence.replace(`${list}: `, '') : sentence;
+  const rest = text.startsWith(own) ? text.slice(own.length).replace(/^:? /, '') : text;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }

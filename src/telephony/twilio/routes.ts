@@ -1,4 +1,4 @@
-import { ServiceError } from '../../kernel/errors.js';
+import { invalidBody, invalidParam } from '../../kernel/invalid-request.js';
 import type { Forwarder } from '../../identity/access/principal.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { fieldsOf, readSingleField, type FormFields } from '../../platform/http/form.js';
@@ -153,7 +153,7 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
   function requireCarrier({ mode }: Forwarder): Carrier {
     const carrier = deps.carriers[mode];
     if (carrier !== undefined) return carrier;
-    throw new ServiceError('MISSING_PARAMS', `CallSid must be a call identifier of the ${mode} carrier.`);
+    throw invalidParam('CallSid', `CallSid must be a call identifier of the ${mode} carrier.`);
   }
 }
 
@@ -163,7 +163,7 @@ async function readInboundCall(
   { forwarder, carrier, read }: { forwarder: Forwarder; carrier: Carrier; read: () => Promise<Buffer> },
 ): Promise<InboundCall> {
   if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
-    throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');
+    throw invalidBody('body_unreadable', 'The request body must be application/x-www-form-urlencoded.');
   }
   const query = validated(InboundCallQuery, presentFields(fieldsOf(ctx.querystring)));
   const fields = validated(InboundCallForm, presentFields(fieldsOf((await read()).toString('utf8'))));

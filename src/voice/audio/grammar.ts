@@ -144,8 +144,17 @@ const listenedFor = (choices: readonly string[]) => choices.slice(0, MAX_CHOICES
  * @throws UnspeakableChoiceError if no word is left
  */
 export function toSpokenWords(choice: string): string {
-  const words = choice
-    .slice(0, MAX_CHOICE.characters)
+  const words = spokenWordsIn(choice.slice(0, MAX_CHOICE.characters)).split(' ');
+  if (words[0] === '') throw new UnspeakableChoiceError(choice);
+  return words
+    .slice(0, MAX_CHOICE.words)
+    .map((word) => word.slice(0, MAX_CHOICE.letters))
+    .join(' ');
+}
+
+/** Converts a text to English words in lower case, with digits as words. Drops everything else. */
+function spokenWordsIn(text: string): string {
+  return text
     .normalize('NFD')
     .replace(/\p{M}+/gu, '')
     .replace(/[’‘]/g, "'")
@@ -154,11 +163,7 @@ export function toSpokenWords(choice: string): string {
     .toLowerCase()
     .split(/[^a-z']+/)
     .map((word) => withoutTrailing(word.replace(/^'+/, ''), "'"))
-    .filter((word) => word !== '');
-  if (words.length === 0) throw new UnspeakableChoiceError(choice);
-  return words
-    .slice(0, MAX_CHOICE.words)
-    .map((word) => word.slice(0, MAX_CHOICE.letters))
+    .filter((word) => word !== '')
     .join(' ');
 }
 
@@ -172,6 +177,19 @@ export function meaningOf(grammar: Grammar, text: string): Meaning | undefined {
   const words = text.split(' ');
   // Words like "sorry" occur in commands and in answers, so try the answer first.
   return answerIn(grammar, words) ?? commandIn(text);
+}
+
+/**
+ * The meaning of words that the caller typed. Unlike recognized words, they can be any.
+ * @returns undefined if they do not match the grammar
+ */
+export function meaningOfTyped(grammar: Grammar, text: string): Meaning | undefined {
+  if (!/[a-z\d]/i.test(text)) return undefined;
+  const words = spokenWordsIn(text);
+  // A yes-or-no answer is any that contains no negative word, so it must consist of the known words.
+  const known = grammar.kind === 'yes-no' ? new Set(sourceOf(grammar).words) : undefined;
+  if (known !== undefined && !words.split(' ').every((word) => known.has(word))) return undefined;
+  return meaningOf(grammar, words);
 }
 
 function answerIn(grammar: Grammar, words: readonly string[]): Meaning | undefined {

@@ -41,9 +41,57 @@ function lowPass(taps = TAPS, cutoff = 0.23): Float64Array {
   const half = (taps - 1) / 2;
   const kernel = Float64Array.from({ length: taps }, (_, i) => {
     const x = i - half;
-    const sinc = x === 0 ? 2 * cutoff : Math.sin(2 * Math.PI * cutoff * x) / (Math.PI * x);
-    return sinc * (0.54 - 0.46 * Math.cos((2 * Math.PI * i) / (taps - 1)));
+    return sinc(x, cutoff) * (0.54 - 0.46 * Math.cos((2 * Math.PI * i) / (taps - 1)));
   });
   const gain = kernel.reduce((sum, value) => sum + value, 0);
   return kernel.map((value) => value / gain);
+}
+
+/** Zero crossings of the sinc on each side, at the lower of the two rates. */
+const LOBES = 16;
+/** Number of kernels for positions between two input samples. */
+const PHASES = 64;
+
+/**
+ * Converts a stream of samples from one sample rate to any other, such as 44.1 kHz to 8 kHz, in chunks of any length. The
+ * filter delays the signal by 16 samples of the lower rate.
+ */
+export function createResampler(fromRate: number, toRate: number): (samples: Float32Array) => Float32Array {
+  const step = fromRate / toRate;
+  const half = Math.ceil(LOBES * Math.max(1, step));
+  const cutoff = 0.46 / Math.max(1, step);
+  const kernels = Array.from({ length: PHASES }, (_, phase) => interpolation(half, cutoff, phase / PHASES));
+  let kept: Float32Array = new Float32Array(half);
+  let position = 0;
+  return (samples) => {
+    const input = new Float32Array(kept.length + samples.length);
+    input.set(kept);
+    input.set(samples, kept.length);
+    const out = new Float32Array(Math.max(0, Math.ceil((input.length - 2 * half - position) / step)));
+    for (let i = 0; i < out.length; i++, position += step) {
+      const first = Math.floor(position);
+      const kernel = kernels[Math.floor((position - first) * PHASES)] ?? [];
+      let sum = 0;
+      for (let tap = 0; tap < 2 * half; tap++) sum += (kernel[tap] ?? 0) * (input[first + tap] ?? 0);
+      out[i] = sum;
+    }
+    const used = Math.min(Math.floor(position), input.length);
+    position -= used;
+    kept = input.slice(used);
+    return out;
+  };
+}
+
+/** The windowed sinc that reads the signal `fraction` of a sample behind the middle of 2 × `half` samples. */
+function interpolation(half: number, cutoff: number, fraction: number): Float64Array {
+  const kernel = Float64Array.from({ length: 2 * half }, (_, tap) => {
+    const x = tap - (half - 1) - fraction;
+    return sinc(x, cutoff) * (0.54 + 0.46 * Math.cos((Math.PI * x) / half));
+  });
+  const gain = kernel.reduce((sum, value) => sum + value, 0);
+  return kernel.map((value) => value / gain);
+}
+
+function sinc(x: number, cutoff: number): number {
+  return x === 0 ? 2 * cutoff : Math.sin(2 * Math.PI * cutoff * x) / (Math.PI * x);
 }

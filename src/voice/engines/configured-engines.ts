@@ -9,9 +9,9 @@ import { createOfflineEngine } from './offline/index.js';
 import { createOpenAiRealtimeEngine } from './realtime/index.js';
 import { createPipelineEngine } from './pipeline/index.js';
 
-/** Creates the configured engines; test calls always use the offline engine. `pipeline` continues calls of `openai-realtime`. */
+/** Creates the configured engines. `pipeline` continues calls of `openai-realtime`. */
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
-  const { byDefault, prices, openaiRealtime, pipeline } = config.engines;
+  const { byDefault, forTests, prices, openaiRealtime, pipeline } = config.engines;
   const report = (error: Error) => logger.warn({ err: error }, 'offline engine recovered from an error');
   const offline = createOfflineEngine({ report, recordsEvents: config.sessionLogs });
   const more: EngineFactory[] = [];
@@ -25,8 +25,12 @@ export function createConfiguredEngines({ config, logger }: { config: Config; lo
     const fits = (call: EngineCall) => voiceFault(call, ['pipeline'], voices) === undefined;
     more.push(createEngineWithSuccessor({ first, second, fits, health, logger }));
   } else if (first !== undefined) more.push(first);
-  const chosen = [offline, ...more].find(({ name }) => name === byDefault);
-  if (chosen === undefined)
-    throw new Error(`ENGINE=${byDefault} cannot be used, because the API keys of its provider are not set.`);
-  return createEngines({ defaultEngine: chosen, testEngine: offline, otherEngines: more });
+  const all = [offline, ...more];
+  const find = (variable: string, wanted: string) => {
+    const found = all.find(({ name }) => name === wanted);
+    if (found !== undefined) return found;
+    throw new Error(`${variable}=${wanted} cannot be used, because the API keys of its provider are not set.`);
+  };
+  const [defaultEngine, testEngine] = [find('ENGINE', byDefault), find('TEST_MODE_ENGINE', forTests)];
+  return createEngines({ defaultEngine, testEngine, otherEngines: all });
 }

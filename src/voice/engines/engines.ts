@@ -3,7 +3,7 @@ import type { EngineFactory } from './port.js';
 
 /** The engines of a media process. */
 export interface Engines {
-  /** The engine for a call: the agent's choice, else the configured one; in test mode always the offline engine. */
+  /** The engine for a call: the agent's choice, else that of the mode. A free engine of test mode has all test calls. */
   engineFor(request: Pick<StreamedCall, 'mode' | 'agent'>): EngineFactory;
   warm(): Promise<void>;
   close(): Promise<void>;
@@ -11,7 +11,7 @@ export interface Engines {
 
 /**
  * @param options.defaultEngine for live calls whose agent names no engine, or one that this process does not have
- * @param options.testEngine for test calls; needs no provider account and costs nothing
+ * @param options.testEngine for test calls whose agent names no engine, and if it is `offline-demo`, for all test calls
  */
 export function createEngines(options: {
   defaultEngine: EngineFactory;
@@ -27,8 +27,10 @@ export function createEngines(options: {
 
   return {
     engineFor({ mode, agent }) {
-      if (mode === 'test') return options.testEngine;
-      return all.get(agent.engine ?? options.defaultEngine.name) ?? options.defaultEngine;
+      const byDefault = mode === 'test' ? options.testEngine : options.defaultEngine;
+      // If test calls cost nothing, an agent cannot choose an engine that costs something.
+      if (mode === 'test' && byDefault.name === 'offline-demo') return byDefault;
+      return all.get(agent.engine ?? byDefault.name) ?? byDefault;
     },
     async warm() {
       await Promise.all(Array.from(all.values(), (factory) => factory.warm()));

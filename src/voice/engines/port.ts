@@ -132,6 +132,8 @@ export interface Engine {
   start(call: EngineCall, sink: EngineSink): Promise<void>;
   onCallerAudio(frame: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
+  /** Takes words that the caller typed as a turn of the caller. Absent: the engine only listens. */
+  onText?(text: string): void;
   /**
    * Reports how much of an item the remote party has heard, in ms, from the carrier's marks: about every 200 ms, and
    * once more for each item that a clear dropped, before `clear` returns.
@@ -162,6 +164,12 @@ export interface EngineSink {
   /** Drops all audio that has not been played yet, for example on a barge-in. */
   clear(): void;
   storeTurn(turn: TranscriptTurn): void;
+  /**
+   * Shows what a speaker has said since the last turn, to people who watch the call. The words are never stored with the
+   * call: the speaker's next turn replaces them.
+   * @param read returns the words; called only if somebody watches
+   */
+  showInterim(speaker: TranscriptTurn['speaker'], read: () => string): void;
   /**
    * Stores the values known so far, so that another media process can continue the call. Null means that the caller
    * could not or would not give the value.

@@ -5,6 +5,7 @@ import type { Engine, EngineCall, EngineSink } from './port.js';
 interface EngineSession {
   onCallerAudio: Engine['onCallerAudio'];
   onDtmf: Engine['onDtmf'];
+  onText: NonNullable<Engine['onText']>;
   onPlayed: Engine['onPlayed'];
   onEndingSoon: NonNullable<Engine['onEndingSoon']>;
   onAnsweredBy: NonNullable<Engine['onAnsweredBy']>;
@@ -32,6 +33,7 @@ export function createSessionEngine(
     },
     onCallerAudio: (frame, timestampMs) => session?.onCallerAudio(frame, timestampMs),
     onDtmf: (digit) => session?.onDtmf(digit),
+    onText: (text) => session?.onText(text),
     onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
     onAnsweredBy: (who) => session?.onAnsweredBy(who) ?? true,

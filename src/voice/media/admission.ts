@@ -1,7 +1,8 @@
 import type { Config } from '../../platform/config/config.js';
 import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
 import type { CallReader, StreamedCall } from '../call-reader.js';
-import type { Carrier, Carriers, StreamUpgrade } from '../../telephony/port.js';
+import type { CarrierIdentity } from '../../telephony/callbacks.js';
+import type { Carriers, StreamUpgrade } from '../../telephony/port.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
@@ -14,7 +15,6 @@ export type Admission =
       admitted: true;
       request: StreamedCall;
       carrierSid: string;
-      carrier: Carrier;
       /** The highest stream number that the call's workflow has granted; 0: only the first stream. */
       granted: number;
       earlier: ConversationResultDocument | null;
@@ -42,9 +42,8 @@ export function createAdmission(deps: {
   database: VoiceDatabase;
   calls: CallReader;
 }) {
-  const { config, carriers, database, calls } = deps;
-  const bindings = createCarrierBindings(database);
-  const results = createConversationResults(database, calls);
+  const { config, carriers } = deps;
+  const admitCall = createCallAdmission(deps);
 
   /**
    * @param slots.acquire called once a carrier's signature is valid; returns false if there are too many streams
@@ -65,7 +64,29 @@ export function createAdmission(deps: {
       return upgrade.rest === '' ? reject(403, 'no valid carrier signature') : reject(404, 'no such stream');
     }
     if (!slots.acquire()) return reject(503, 'too many media streams');
+    return admitCall(callId, {
+      assign: slots.assign,
+      carrierOf: (mode) => (isAdmittedBy(mode) ? carriers[mode] : undefined),
+    });
+  };
+}
 
+/** Decides whether a call may have a media stream, for a sender whose right to open streams is verified. */
+export function createCallAdmission({ database, calls }: { database: VoiceDatabase; calls: CallReader }) {
+  const bindings = createCarrierBindings(database);
+  const results = createConversationResults(database, calls);
+
+  /**
+   * @param p.assign as in {@link createAdmission}
+   * @param p.carrierOf the sender's carrier of a mode; undefined if the sender may not open streams of this mode
+   */
+  return async function admitCall(
+    callId: string,
+    p: {
+      assign: (owner: StreamOwner) => boolean;
+      carrierOf: (mode: Mode) => Pick<CarrierIdentity, 'kind'> | undefined;
+    },
+  ): Promise<Admission> {
     const [request, binding, isFinal, result] = await Promise.all([
       calls.find(callId),
       bindings.find(callId),
@@ -73,16 +94,16 @@ export function createAdmission(deps: {
       results.find(callId),
     ]);
     if (request === null) return reject(404, 'no such call');
-    const carrier = carriers[request.mode];
-    if (!isAdmittedBy(request.mode)) return reject(403, 'no valid carrier signature');
+    const carrier = p.carrierOf(request.mode);
+    if (carrier === undefined) return reject(403, 'no valid carrier signature');
     if (isFinal) return reject(404, 'the call is over');
     if (binding === null || binding.closed === true) return reject(404, 'no carrier call is bound to the call');
     if ((binding.carrier ?? carrier.kind) !== carrier.kind) return reject(404, 'the call is with another carrier');
     if (result?.endedAt !== undefined) return reject(409, 'the conversation is over');
     // Last, because assigning a slot can end a stream of another account.
-    if (!slots.assign(request)) return reject(503, `too many media streams of ${request.mode} calls`);
+    if (!p.assign(request)) return reject(503, `too many media streams of ${request.mode} calls`);
     const { carrierSid, resumptions: granted = 0 } = binding;
-    return { admitted: true, request, carrierSid, carrier, granted, earlier: result };
+    return { admitted: true, request, carrierSid, granted, earlier: result };
   };
 }
 

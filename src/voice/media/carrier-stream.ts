@@ -21,8 +21,20 @@ export interface CarrierStreamHandlers {
   onAudio(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
+  /** Words that the caller typed. */
+  onText(text: string): void;
   /** Called once when the stream ends for any reason, unless this server closed it. */
   onEnd(end: StreamEnd, detail: string): void;
+  /** Called when this server closes the stream. */
+  onClose?(code: number): void;
+}
+
+/** How the stream of a carrier differs from the usual. */
+export interface StreamOptions {
+  /** A text message that was read from the socket before the stream was opened. */
+  first?: Buffer;
+  /** Further close codes by which the carrier's side ends the call. */
+  orderlyCloseCodes?: readonly number[];
 }
 
 export interface CarrierStream extends PlaybackLine {
@@ -43,6 +55,7 @@ export function openCarrierStream(
   codec: MediaCodec,
   handlers: CarrierStreamHandlers,
   timings: StreamTimings = STREAM_TIMINGS,
+  options: StreamOptions = {},
 ): CarrierStream {
   let state: 'connecting' | 'live' | 'ended' = 'connecting';
   const limits = createReadLimits(socket);
@@ -56,6 +69,12 @@ export function openCarrierStream(
 
   function reject(code: number, reason: string): void {
     end('misused', reason);
+    closeSocket(code, reason);
+  }
+
+  function closeSocket(code: number, reason: string): void {
+    const farewell = codec.farewell?.(code, reason);
+    if (farewell !== undefined) send(farewell);
     socket.close(code, reason);
   }
 
@@ -72,7 +91,8 @@ export function openCarrierStream(
       return;
     }
     if (state === 'connecting') readBeforeStart(message);
-    else readLive(message);
+    else if (message.event === 'stop') end('stopped');
+    else handle(message, handlers);
   }
 
   function readBeforeStart(message: MediaEvent): void {
@@ -82,23 +102,6 @@ export function openCarrierStream(
     state = 'live';
     const rejection = handlers.onStart(message);
     if (rejection !== undefined) throw new ProtocolViolation(1008, rejection);
-  }
-
-  function readLive(message: MediaEvent): void {
-    switch (message.event) {
-      case 'media':
-        return handlers.onAudio(message.mulaw, message.timestampMs);
-      case 'dtmf':
-        return handlers.onDtmf(message.digit);
-      case 'mark':
-        return handlers.onMark(message.name);
-      case 'stop':
-        return end('stopped');
-      case 'unknown':
-        return undefined;
-      default:
-        throw new ProtocolViolation(1008, `${message.event} in a running stream`);
-    }
   }
 
   function send(message: string | Uint8Array): void {
@@ -121,22 +124,30 @@ export function openCarrierStream(
   socket.on('ping', () => {
     if (limits.isRead() && !limits.take()) reject(1008, 'too many messages');
   });
-  socket.on('message', (data, isBinary) => {
-    liveness.heard();
+  function receive(data: RawData, isBinary: boolean): void {
     try {
       read(data, isBinary);
     } catch (error) {
       if (error instanceof ProtocolViolation) reject(error.closeCode, error.message);
       else {
         end('misused', error instanceof Error ? error.message : String(error));
-        socket.close(1011, 'internal error');
+        closeSocket(1011, 'internal error');
       }
     }
+  }
+
+  socket.on('message', (data, isBinary) => {
+    liveness.heard();
+    receive(data, isBinary);
   });
+  const { first, orderlyCloseCodes = [] } = options;
+  // Later, because the handlers use the stream that this function returns.
+  if (first !== undefined) queueMicrotask(() => receive(first, false));
   // The ws library closes the socket with a suitable code (1002, 1007, 1009), and the close event follows.
   socket.on('error', (error) => end('misused', error.message));
   socket.on('close', (code) => {
-    end(CLOSED_IN_ORDER.has(code) ? 'closed' : 'dropped', `close code ${code}`);
+    const isOrderly = CLOSED_IN_ORDER.has(code) || orderlyCloseCodes.includes(code);
+    end(isOrderly ? 'closed' : 'dropped', `close code ${code}`);
   });
 
   return {
@@ -144,9 +155,29 @@ export function openCarrierStream(
     mark: (name) => send(codec.mark(name)),
     clear: () => send(codec.clear()),
     close(code, reason) {
+      const isNew = state !== 'ended';
       state = 'ended';
       clearTimeout(startTimer);
-      if (socket.readyState === socket.OPEN) socket.close(code, reason);
+      if (socket.readyState === socket.OPEN) closeSocket(code, reason);
+      if (isNew) handlers.onClose?.(code);
     },
   };
+}
+
+/** Passes an event of a running stream to its handler. */
+function handle(message: MediaEvent, handlers: CarrierStreamHandlers): void {
+  switch (message.event) {
+    case 'media':
+      return handlers.onAudio(message.mulaw, message.timestampMs);
+    case 'dtmf':
+      return handlers.onDtmf(message.digit);
+    case 'mark':
+      return handlers.onMark(message.name);
+    case 'text':
+      return handlers.onText(message.text);
+    case 'unknown':
+      return undefined;
+    default:
+      throw new ProtocolViolation(1008, `${message.event} in a running stream`);
+  }
 }

@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws';
+import { SUPERSEDED, type MediaCodec } from '../../telephony/media.js';
 import { machineDetectionFor } from '../../kernel/conversation/voicemail.js';
 import type { Engines } from '../engines/engines.js';
 import type { Admission } from './admission.js';
@@ -9,6 +10,7 @@ type Admitted = Extract<Admission, { admitted: true }>;
 type Shared = Pick<
   StreamSessionDeps,
   | 'results'
+  | 'liveWords'
   | 'recordings'
   | 'testRecordingTime'
   | 'gateway'
@@ -40,9 +42,14 @@ export function createLiveStreams(p: {
     /** The latest streams, by call id. */
     sessions: sessions as ReadonlyMap<string, StreamSession>,
 
-    /** Runs an admitted stream. @param onDecided called when the stream has started, or can no longer start */
-    begin(callId: string, socket: WebSocket, admission: Admitted, onDecided: () => void): void {
-      const { request, carrierSid, carrier, granted, earlier } = admission;
+    /** Runs an admitted stream. @param stream.onDecided called when the stream has started, or can no longer start */
+    begin(
+      socket: WebSocket,
+      admission: Admitted,
+      stream: { codec: MediaCodec; onDecided: () => void } & Pick<StreamSessionDeps, 'options' | 'onClosed'>,
+    ): StreamSession {
+      const { request, carrierSid, granted, earlier } = admission;
+      const callId = request._id;
       const wantsDetection =
         p.voicemailDetection &&
         request.direction === 'outbound' &&
@@ -52,17 +59,16 @@ export function createLiveStreams(p: {
       const session = openStreamSession({
         ...shared,
         socket,
-        codec: carrier.createCodec(),
+        ...stream,
         request,
         carrierSid,
         granted,
         earlier,
         createEngine: () => engines.engineFor(request).create(),
-        onDecided,
         takesPrecedence(resumption) {
           const standing = sessions.get(callId);
           if (standing !== undefined && resumption <= standing.resumption) return false;
-          standing?.suspend('replaced by a later stream of the call');
+          standing?.suspend(SUPERSEDED);
           const live = { ...session, resumption };
           sessions.set(callId, live);
           if (wantsDetection) detections.watch(callId, session);
@@ -77,6 +83,7 @@ export function createLiveStreams(p: {
         unsettled.delete(session);
         detections.unwatch(callId, session);
       });
+      return session;
     },
 
     /** Resolves when all current streams have ended. */

@@ -3,12 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import type { CallInstructions, CarrierEventHandlers } from '../../telephony/callbacks.js';
 import type { Carriers } from '../../telephony/port.js';
 import type { Config } from '../../platform/config/config.js';
 import { createEgressClient } from '../../platform/egress/client.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
 import type { CallReader, MediaSignals } from '../call-reader.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
+import { createLiveWords } from '../live-words/live-words.js';
+import { followWatchedCalls } from '../live-words/watched-calls.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
@@ -16,7 +19,8 @@ import { createTestRecordingTime } from '../recordings/test-recording-time.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import { createAdmission, streamOfPath } from './admission.js';
+import { createBrowserSockets, isBrowserPath } from '../web/browser-sockets.js';
+import { createAdmission, createCallAdmission, streamOfPath } from './admission.js';
 import { STREAM_TIMINGS, type StreamTimings } from './carrier-stream.js';
 import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
@@ -34,6 +38,8 @@ export interface MediaServerDeps {
   calls: CallReader;
   dialGate: DialGate;
   carriers: Carriers;
+  /** Takes reports about the legs of calls in the browser, and decides about lost ones; implemented by the calls domain. */
+  web: Pick<CarrierEventHandlers, 'handleStatus'> & Pick<CallInstructions, 'continueAfterStream'>;
   engines: Engines;
   logger: Logger;
   /** Overridden only by tests. */
@@ -47,6 +53,7 @@ export interface MediaServerDeps {
       lostForGoodMs: number;
       costsEveryMs: number;
       recordingGiveUpMs: number;
+      legsEveryMs: number;
     }
   >;
 }
@@ -93,6 +100,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   });
   const { sessions } = streams;
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
+  const watched = followWatchedCalls({ sessions, liveWords: createLiveWords(database), logger });
   const sockets = new WebSocketServer({
     noServer: true,
     // Accept no subprotocol, even if one is offered.
@@ -112,11 +120,22 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     return slots.acquire(socket);
   }
 
+  const browser = createBrowserSockets({
+    ...deps,
+    sockets,
+    streams,
+    isClosing: () => closing,
+    admitCall: createCallAdmission({ database, calls }),
+    slots: { acquire: acquireSlot, assign: (socket, owner) => slots.assign(socket, owner) },
+    ...(timings.legsEveryMs === undefined ? {} : { everyMs: timings.legsEveryMs }),
+  });
+
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const asked = streamOfPath(config.streamUrl, request.url ?? '');
     if (asked === undefined) return rejectUpgrade(socket, 404, 'no such stream');
     const { callId, rest } = asked;
     if (closing) return rejectUpgrade(socket, 503, 'shutting down');
+    if (isBrowserPath(rest)) return browser.upgrade(request, socket, head, callId);
     if (arriving.has(callId)) return rejectUpgrade(socket, 409, 'the call already has a media stream');
     arriving.add(callId);
     try {
@@ -131,7 +150,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
         let begun = false;
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
           begun = true;
-          streams.begin(callId, webSocket, admission, () => arriving.delete(callId));
+          streams.begin(webSocket, admission, {
+            codec: carriers[admission.request.mode].createCodec(),
+            onDecided: () => arriving.delete(callId),
+          });
         });
         // Only the `start` message shows whether this stream follows another one of the call. Until it arrives, accept
         // no further socket of the call.
@@ -158,7 +180,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       streams.suspendAll('shutting down');
       await waitAtMost(timings.shutdownMs, streams.allOver());
       for (const callId of sessions.keys()) logger.error({ callId }, 'call end not reported before shutdown');
+      await browser.close();
       endings.close();
+      watched.close();
       detections.close();
       for (const socket of sockets.clients) socket.terminate();
       httpServer.closeAll();
@@ -190,6 +214,7 @@ function sharedByStreams(
   };
   return {
     results: createConversationResults(database, calls),
+    liveWords: createLiveWords(database),
     ...(recordings === undefined ? {} : { recordings }),
     testRecordingTime: createTestRecordingTime({ database, logger, ...config.recordings }),
     gateway,

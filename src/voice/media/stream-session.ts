@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import type { MediaCodec } from '../../telephony/media.js';
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
-import type { StreamEnd, StreamTimings } from './carrier-stream.js';
+import type { StreamEnd, StreamOptions, StreamTimings } from './carrier-stream.js';
 import { openCarrierStream } from './carrier-stream.js';
 import { startCallSession } from '../session/call-session.js';
 import type { CallSession, CallSessionDeps } from '../session/call-session.js';
@@ -16,6 +16,8 @@ export interface StreamSession {
   callIsOver(): void;
   /** Call this when the carrier's detection has reported whether a person or a machine answered. */
   onAnsweredBy(who: AnsweredBy): void;
+  /** Call this with whether somebody watches the call. */
+  setWatched(isWatched: boolean): void;
   /** Resolves when the socket is closed and the result stored and reported, or after a bounded time. */
   readonly over: Promise<void>;
 }
@@ -27,6 +29,9 @@ export type StreamSessionDeps = Omit<CallSessionDeps, 'stream' | 'streamId' | 'r
   /** The highest stream number that the call's workflow has granted. */
   granted: number;
   timings: StreamTimings;
+  options?: StreamOptions;
+  /** Called once when the socket is closing: how the carrier's side ended, or the code with which this server closed it. */
+  onClosed?: (how: { end: StreamEnd } | { code: number }) => void;
   /** Called with the stream number at `start`; false if another stream of the call takes precedence. */
   takesPrecedence: (resumption: number) => boolean;
   /** Called once, when the stream starts or can no longer start. */
@@ -46,6 +51,7 @@ const REASON_OF_END: Record<Exclude<StreamEnd, 'dropped'>, MediaEndReason> = {
  */
 export function openStreamSession(deps: StreamSessionDeps): StreamSession {
   const { socket, codec, timings, granted, takesPrecedence, onDecided, createEngine, ...callSessionDeps } = deps;
+  const { options, onClosed } = deps;
   const { carrierSid, earlier, logger } = deps;
   const callId = deps.request._id;
   let callSession: CallSession | undefined;
@@ -73,16 +79,20 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
       onAudio: (mulaw, timestampMs) => callSession?.hear(mulaw, timestampMs),
       onDtmf: (digit) => callSession?.onDtmf(digit),
       onMark: (name) => callSession?.onMark(name),
+      onText: (text) => callSession?.onText(text),
       onEnd(end, detail) {
         logger.info({ callId, end, detail }, 'carrier stream ended');
+        onClosed?.({ end });
         if (callSession === undefined) {
           onDecided();
           settle();
         } else if (end === 'dropped') void callSession.suspend(detail);
         else void callSession.end(REASON_OF_END[end]);
       },
+      onClose: (code) => onClosed?.({ code }),
     },
     timings,
+    options,
   );
 
   return {
@@ -97,6 +107,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
     endsAfter: (seconds) => callSession?.endsAfter(seconds),
     callIsOver: () => void callSession?.end('carrier_stop'),
     onAnsweredBy: (who) => callSession?.onAnsweredBy(who),
+    setWatched: (isWatched) => callSession?.setWatched(isWatched),
     over,
   };
 }

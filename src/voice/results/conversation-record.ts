@@ -58,6 +58,10 @@ export function createConversationRecord(p: {
   return {
     addTurn: (turn: TranscriptTurn): void => turns.add(turn),
 
+    /** The start of the speaker's last turn, in ms from the start of the first stream; -1 if there is none. */
+    lastTurnMs: (speaker: TranscriptTurn['speaker']): number =>
+      turns.all().findLast((turn) => turn.speaker === speaker)?.startMs ?? -1,
+
     setValues(known: ParameterValues): void {
       values = { ...known };
     },

@@ -152,9 +152,10 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       );
     },
 
-    /** Deletes the result of a call; succeeds if there is none. */
+    /** Deletes the result of a call and its interim words; succeeds if there are none. */
     async delete(callId: string): Promise<void> {
       await conversationResults.deleteOne({ _id: callId });
+      await database.liveWords.deleteOne({ _id: callId });
     },
 
     find(callId: string): Promise<ConversationResultDocument | null> {

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaEndReason } from '../../kernel/call-state.js';
 import type { ConversationBeginning, ConversationEnding, ConversationResults } from './conversation-results.js';
 import type { CostReports } from './cost-reports.js';
+import type { InterimWordsWriter } from '../live-words/interim-words.js';
 import type { Recordings } from '../recordings/recordings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { SUPERSEDED } from '../../telephony/media.js';
 import type { CarrierStream } from '../media/carrier-stream.js';
 import type { ConversationRecord } from './conversation-record.js';
 import type { MediaReports } from '../media/media-reports.js';
@@ -42,6 +44,7 @@ interface WrapUpDeps {
   beginning: ConversationBeginning;
   record: ConversationRecord;
   writer: ResultWriter;
+  interim: InterimWordsWriter;
   recorder: TwoTrackRecorder | undefined;
   recordings?: Recordings;
   results: ConversationResults;
@@ -116,6 +119,7 @@ export function createWrapUp(deps: WrapUpDeps) {
      */
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();
+      deps.interim.end();
       let hasRecording: boolean | undefined;
       const recorded = closeRecording(lengthMs).then((isReadable) => void (hasRecording = isReadable));
       const made = Promise.all([recorded, stopEngine(reason)]);
@@ -135,7 +139,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       const storedInTime = (await waitAtMost(waitMs, stored)) === 'stored';
       // If another stream owns the call, that stream will report the end.
       if (writer.isSuperseded()) {
-        stream.close(NORMAL, 'another stream owns the call');
+        stream.close(NORMAL, SUPERSEDED);
         await made;
         return;
       }
@@ -153,6 +157,7 @@ export function createWrapUp(deps: WrapUpDeps) {
     /** Stores the progress without reporting an end, because the call may continue on another stream. */
     async suspend(why: string, lengthMs: number): Promise<void> {
       const at = Date.now();
+      deps.interim.close();
       logger.warn({ callId, streamId, why, seconds: Math.round(lengthMs / 1_000) }, 'media stream lost');
       // Store what is known without waiting for the engine: the next stream may start at any moment.
       const progress = () => record.progress();

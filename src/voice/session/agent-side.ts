@@ -85,8 +85,9 @@ function createSink(
   },
 ): EngineSink {
   const { playback, sessionEnd, checkpoint, engine, logger } = p;
-  const { record } = p.storage;
+  const { record, interim } = p.storage;
   const callId = p.request._id;
+  const checkpointForWatchers = () => checkpoint(interim.isWatched() ? 'at once' : undefined);
   return {
     sendAudio(itemId, mulaw) {
       if (sessionEnd.reason() !== undefined) return;
@@ -100,11 +101,13 @@ function createSink(
     },
     storeTurn(turn) {
       record.addTurn(turn);
-      checkpoint();
+      interim.onTurn(turn.speaker);
+      checkpointForWatchers();
     },
+    showInterim: (speaker, read) => interim.show(speaker, read),
     storeValues(values) {
       record.setValues(values);
-      checkpoint();
+      checkpointForWatchers();
     },
     storeLatency(latency) {
       record.addLatency(latency);

@@ -1,5 +1,6 @@
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
+import { SUPERSEDED } from '../../telephony/media.js';
 import { createCallerTrack } from '../media/caller-track.js';
 import type { FrameClock } from '../media/frame-clock.js';
 import { buildResume } from '../results/conversation-record.js';
@@ -18,10 +19,14 @@ export interface CallSession {
   hear(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
+  /** Words that the caller typed instead of speaking. */
+  onText(text: string): void;
   /** When the call will be ended, in seconds from its first stream's start; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
   /** Call this when the carrier's detection has reported whether a person or a machine answered. */
   onAnsweredBy(who: AnsweredBy): void;
+  /** Call this with whether somebody watches the call. */
+  setWatched(isWatched: boolean): void;
   /** Ends the conversation, unless it has ended already; resolves like `over`. */
   end(reason: MediaEndReason): Promise<void>;
   /** Stores the progress of a lost stream for the next one, without ending the call. Resolves like `over`. */
@@ -49,7 +54,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   const storage = createSessionStorage(deps, {
     startedAt,
     template: call.outputTemplate,
-    onSuperseded: () => leave('another stream owns the call'),
+    onSuperseded: () => leave(SUPERSEDED),
   });
   const { record, recorder, wrapUp } = storage;
   const callerTrack = createCallerTrack({
@@ -101,7 +106,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     ended = true;
     stopTicking();
     logger.warn({ callId, streamId, why }, 'media stream closed');
-    stream.close(1008, why);
+    stream.close(1008, SUPERSEDED);
     engine.stop('taken').then(
       ({ usage }) => storage.costs.finish(usage),
       (error: unknown) => logger.warn({ callId, err: error }, 'engine stop failed'),
@@ -134,18 +139,17 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   runEngine(() => {
     engine.start(call, sink).catch((error: unknown) => sink.fail(toError(error)));
   });
-  // Of the detection on an earlier stream, use only the result `voicemail`: a supposed person may still turn out to be
-  // a machine.
+  // Of an earlier stream's results only `voicemail` is certain: a supposed person may turn out to be a machine.
   if (earlier?.answeredBy === 'voicemail') onAnsweredBy('voicemail');
 
   return {
     hear: (mulaw, timestampMs) => callerTrack.hear(mulaw, timestampMs),
     onDtmf: (digit) => runEngine(() => engine.onDtmf(digit)),
-    onMark(name) {
-      if (!ended) playback.onMark(name);
-    },
+    onText: (text) => runEngine(() => engine.onText?.(text)),
+    onMark: (name) => (ended ? undefined : playback.onMark(name)),
     endsAfter: (seconds) => agent.endsAt(seconds === undefined ? undefined : seconds * 1_000 - storage.offsetMs),
     onAnsweredBy,
+    setWatched: (isWatched) => storage.interim.setWatched(isWatched),
     end,
     suspend: (why) => close((lengthMs) => wrapUp.suspend(why, lengthMs)),
     over,

@@ -9,6 +9,8 @@ import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
 import { createConversationRecord } from '../results/conversation-record.js';
 import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
 import { createCostReports } from '../results/cost-reports.js';
+import { createInterimWords } from '../live-words/interim-words.js';
+import type { LiveWords } from '../live-words/live-words.js';
 import type { ConversationResultDocument } from '../results/model.js';
 import { createResultWriter } from '../results/result-writer.js';
 import { createWrapUp } from '../results/wrap-up.js';
@@ -25,6 +27,7 @@ export interface SessionStorageDeps {
   request: StreamedCall;
   engine: Engine;
   results: ConversationResults;
+  liveWords: LiveWords;
   /** Absent if calls are not recorded. */
   recordings?: Recordings;
   testRecordingTime: TestRecordingTime;
@@ -62,12 +65,21 @@ export function createSessionStorage(
     startedAt: callStartedAt,
     resumptions: resumption,
   };
+  const interim = createInterimWords({
+    callId,
+    liveWords: deps.liveWords,
+    lastTurnMs: (speaker) => record.lastTurnMs(speaker),
+    logger,
+  });
   const writer = createResultWriter({
     results: deps.results,
     beginning,
     logger,
     onClaimed: (row) => row && record.takeOver(row),
-    onSuperseded: p.onSuperseded,
+    onSuperseded() {
+      interim.close();
+      p.onSuperseded();
+    },
   });
   const { accountId, mode } = request;
   const test = mode === 'test';
@@ -85,12 +97,13 @@ export function createSessionStorage(
     ...(deps.costsEveryMs === undefined ? {} : { everyMs: deps.costsEveryMs }),
     logger,
   });
-  const wrapUp = createWrapUp({ ...deps, beginning, record, writer, recorder, reports, costs });
+  const wrapUp = createWrapUp({ ...deps, beginning, record, interim, writer, recorder, reports, costs });
 
   return {
     /** Start of the stream, in ms from the start of the call's first stream. */
     offsetMs,
     record,
+    interim,
     recorder,
     reports,
     costs,

@@ -2,7 +2,14 @@ import { createCallResults } from '../../../src/calls/wiring.js';
 import { createCarrierEvents } from '../../../src/telephony/carrier-events.js';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import { createRecordings } from '../../../src/voice/recordings/recordings.js';
-import { eventually, expectError, startService, type Customer, type Service } from '../../support/http/harness.js';
+import {
+  eventually,
+  expectError,
+  startService,
+  type Customer,
+  type Service,
+  withoutRequestId,
+} from '../../support/http/harness.js';
 import { listOf, managementOf } from '../../support/http/management-support.js';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
 import { sidOf } from '../../support/sids.js';
@@ -136,7 +143,8 @@ describe('a call', () => {
       { window: 1, held_seconds: 180, billed_seconds: 10, billed_micros: 25_000 },
     ]);
     const timeline = json['timeline'] as { at: string; source: string; event: string; sequence?: number }[];
-    expect(timeline.map(({ at }) => at)).toEqual(timeline.map(({ at }) => at).toSorted());
+    const ours = timeline.filter(({ source }) => source !== 'carrier').map(({ at }) => at);
+    expect(ours).toEqual(ours.toSorted());
     const of = (source: string) => timeline.filter((each) => each.source === source);
     expect(of('call').map(({ event, sequence }) => [event, sequence])).toEqual([
       ['requested', undefined],
@@ -144,11 +152,11 @@ describe('a call', () => {
       ['IN_PROGRESS', 2],
       ['COMPLETED', 3],
     ]);
-    expect(
-      of('carrier')
-        .map(({ event, sequence }) => `${event} ${sequence}`)
-        .toSorted(),
-    ).toEqual(['completed 2', 'in-progress 1']);
+    // The carrier numbers its events, whatever order they arrive in.
+    expect(of('carrier').map(({ event, sequence }) => `${event} ${sequence}`)).toEqual([
+      'in-progress 1',
+      'completed 2',
+    ]);
     expect(of('money').map(({ event }) => event)).toEqual(['hold', 'hold', 'settlement']);
   });
 
@@ -198,7 +206,7 @@ describe('a call', () => {
       ),
     );
     for (const answer of answers) expectError(answer, 404, 'CALL_NOT_FOUND');
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(new Set(answers.map(withoutRequestId)).size).toBe(1);
     expect((await api.get(`/calls/${theirs}`, other.liveKey)).json).not.toHaveProperty('erased_at');
   });
 

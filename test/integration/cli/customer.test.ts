@@ -193,6 +193,8 @@ describe('callwright, with an API key', () => {
         error_code: 'CALL_ENDED',
         status: 'COMPLETED',
         end_reason: 'callee_hangup',
+        doc_url: expect.stringMatching(/#call_ended$/),
+        request_id: expect.any(String),
       });
     });
 

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { buildOnce } from '../../../src/dev/servers/build-once.js';
 import { clearDataFolder } from '../../../src/dev/data-folder.js';
 import { createPorts } from '../../../src/dev/processes/free-port.js';
+import { takeWantedPort } from '../../../src/dev/processes/wanted-port.js';
 import { takeLock } from '../../../src/dev/processes/lock.js';
 import { formatLogLine } from '../../../src/dev/processes/log-line.js';
 import { startMediaProxy } from '../../../src/dev/media-proxy.js';
@@ -103,6 +104,35 @@ describe('ports', () => {
     await one.release();
     expect(await other.take(port)).toBe(port);
     await other.release();
+  });
+});
+
+describe('the port of a part', () => {
+  const part = 'the API';
+
+  /** Occupies a port and takes it for the API, in an environment with these variables. */
+  async function takeOccupied(variables: NodeJS.ProcessEnv) {
+    const env = { ...process.env, CALLWRIGHT_CACHE_DIR: folder };
+    const [one, ports] = [createPorts(env), createPorts(env)];
+    const reported: string[] = [];
+    const report = (line: string) => void reported.push(line);
+    const wanted = await one.take();
+    const taking = takeWantedPort({ ports, env: variables, report, part, wanted, variable: 'API_PORT' });
+    const port = await taking.catch((error: Error) => error.message);
+    await Promise.all([one.release(), ports.release()]);
+    return { wanted, port, reported };
+  }
+
+  it('is another one, which is announced, if the default is taken', async () => {
+    const { wanted, port, reported } = await takeOccupied({});
+    expect(port).not.toBe(wanted);
+    expect(reported).toEqual([`port ${wanted} is in use, so the API uses port ${port} (API_PORT sets it)`]);
+  });
+
+  it('is an error that names the variable if it was set and is taken', async () => {
+    const { wanted, port, reported } = await takeOccupied({ API_PORT: '8080' });
+    expect(port).toMatch(new RegExp(`^API_PORT is ${wanted}, but another process uses this port`));
+    expect(reported).toEqual([]);
   });
 });
 

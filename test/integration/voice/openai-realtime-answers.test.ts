@@ -65,6 +65,16 @@ describe('a pending reply of the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(1);
   });
 
+  it('follows words that the caller typed', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    call.engine.onText?.('Monday at ten.');
+    await eventually(() => call.line.agentTurns().length > 1, ANSWER_MS);
+    expect(itemTexts()).toContain('Monday at ten.');
+    expect(call.line.callerTurns()).toEqual(['Monday at ten.']);
+    expect(call.line.failed).toBeUndefined();
+  });
+
   it('waits for a caller who presses digits while speaking', async () => {
     call = await placeRealtimeCall();
     await call.greeted();

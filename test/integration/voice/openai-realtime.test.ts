@@ -233,6 +233,10 @@ describe('the realtime engine', () => {
     call = await placeRealtimeCall({ timings: { renewAfterMs: 8_000 } });
     await call.greeted();
     await call.ask('I have a question.');
+    const shown = (speaker: string) =>
+      call.line.interim.flatMap((each) => (each.speaker === speaker ? [each.text] : []));
+    expect(shown('caller')).toEqual(['Something ', 'Something was ', 'Something was said.']);
+    expect(shown('agent').filter((text) => text !== '' && GREETING.startsWith(text)).length).toBeGreaterThan(2);
     await eventually(() => call.fake.upgrades() === 2, ANSWER_MS);
     const before = call.line.agentTurns();
     await new Promise((resolve) => setTimeout(resolve, 1_500));

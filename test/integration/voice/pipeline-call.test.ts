@@ -155,6 +155,16 @@ describe('a call conducted by the pipeline engine', () => {
     expect(line.callerTurns()[1]).toBe('(keys: 7)');
   });
 
+  it('answers words that the caller typed', async () => {
+    pipeline.stt.script([]);
+    pipeline.chat.answers.set('Monday at ten.', { says: 'Monday, thank you.' });
+    line = pipeline.dial();
+    await waitForGreeting();
+    line.engine.onText?.('Monday at ten.');
+    await eventually(() => line.agentTurns().at(-1) === 'Monday, thank you.', ANSWER_MS);
+    expect(line.callerTurns()).toEqual(['Monday at ten.']);
+  });
+
   it('keeps the digits of a caller who hangs up without a pause', async () => {
     pipeline.stt.script([]);
     line = pipeline.dial();

@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-const sender = () => createCompletionSender({ config, database, logger });
+const sender = (of = logger) => createCompletionSender({ config, database, logger: of });
 const respondWithError = (response: ServerResponse) => response.writeHead(500).end('down for maintenance');
 
 const endedCall = (change: Partial<CallDocument> = {}, webhookUrl = receiver.url) =>
@@ -106,6 +106,27 @@ describe('a completion webhook', () => {
     expect((await rowsOf(callId)).map(({ number, outcome, httpStatus }) => [number, outcome, httpStatus])).toEqual(
       [1, 2, 3, 4].map((number) => [number, 'failed', 500]),
     );
+  });
+
+  it('that always fails is one line in the log', async () => {
+    answer = respondWithError;
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    const failing = sender(createLogger({ role: 'test', level: 'info', destination }));
+    const callId = await endedCall();
+    for (let attempt = 1; attempt <= 4; attempt += 1) {
+      await failing.attempt(callId);
+      await simulateTime(callId, 60_000);
+    }
+    expect(receiver.received).toHaveLength(4);
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({
+        callId,
+        attempt: 4,
+        httpStatus: 500,
+        msg: 'webhook not delivered: all attempts failed',
+      }),
+    ]);
   });
 
   it('has the same bytes and event id in each attempt, even if the call changes meanwhile', async () => {

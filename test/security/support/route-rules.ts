@@ -77,7 +77,10 @@ const GROUPS: readonly [rule: Rule, operations: string][] = [
       'listVoices listLanguages readBalance readLedger readUsage',
   ],
   [{ access: 'keyOrMember', isRead: true, roles: DEVELOPERS }, 'listApiKeys readAuditLog'],
-  [{ access: 'keyOrMember', roles: DEVELOPERS }, 'createCall cancelCall eraseCall redeliverWebhook createAgent'],
+  [
+    { access: 'keyOrMember', roles: DEVELOPERS },
+    'createCall createWebCall cancelCall eraseCall redeliverWebhook createAgent',
+  ],
   [{ access: 'keyOrMember', roles: DEVELOPERS, noTestKey: 'on live agents' }, 'updateAgent archiveAgent'],
   [
     { access: 'keyOrMember', roles: DEVELOPERS, noTestKey: 'at all' },

@@ -259,10 +259,18 @@ export async function eventually<T>(look: () => Promise<T | undefined | null | f
   }
 }
 
+/** The text of a response without the request id, by which responses that must be the same differ. */
+export function withoutRequestId({ text }: Pick<ServiceResponse, 'text'>): string {
+  return text.replace(/"request_id":"[^"]*"/, '');
+}
+
 /** Asserts that a response is an error with this status, code and message, and that it has an X-Request-Id header. */
 export function expectError(response: ServiceResponse, status: number, code: string, message?: RegExp): void {
   expect({ status: response.status, code: response.json['error_code'] }).toEqual({ status, code });
   expect(response.json['success']).toBe(false);
   expect(response.json['message']).toEqual(message ? expect.stringMatching(message) : expect.any(String));
   expect(response.headers.get('x-request-id')).toMatch(/\S/);
+  expect(response.json['request_id']).toBe(response.headers.get('x-request-id'));
+  expect(response.json['doc_url']).toMatch(new RegExp(`/docs/errors#${code.toLowerCase()}$`));
+  if (status === 400) expect(response.json['errors']).toEqual(expect.arrayContaining([expect.anything()]));
 }

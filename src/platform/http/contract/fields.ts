@@ -9,6 +9,7 @@ export const MAX_LENGTHS = {
   parameters: 16_384,
   webhookUrl: 2_048,
   externalCallId: 255,
+  search: 100,
 } as const;
 
 /** Maximum nesting depth of JSON in a request. */

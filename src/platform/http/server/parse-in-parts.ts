@@ -44,9 +44,9 @@ export function parseInParts(server: Server, { takePieces }: { takePieces: () =>
           reject(server, socket, responses.get(socket));
           return;
         }
-        // After an upgrade, the socket is paused until the new protocol reads it. Leave the remaining bytes to that
-        // protocol.
-        if (socket.readableFlowing === null) {
+        // After an upgrade, the socket is paused until the new protocol reads it, or the new protocol reads it already.
+        // Leave the remaining bytes to that protocol: Node has freed the parser.
+        if (socket.readableFlowing === null || socket.listenerCount('data') > 1) {
           socket.removeListener('data', read);
           const rest = chunk.subarray(at + PARSED_AT_ONCE);
           if (rest.length > 0) socket.unshift(rest);

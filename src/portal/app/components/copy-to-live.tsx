@@ -1,7 +1,9 @@
 import { useLocation } from 'preact-iso';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Agent } from '../../../agents/schemas.js';
 import { usePortal } from '../session';
+import { pathIn } from '../shell/paths';
+import { useUnsaved, useUnsavedChanges } from '../shell/unsaved-changes';
 import { Dialog } from './dialog';
 import { Failure } from './feedback';
 import { SubmitButton, TextField } from './fields';
@@ -14,19 +16,29 @@ interface Secret {
 
 /** Copies a test agent to a new live agent, because the mode of an agent cannot change. */
 export function CopyToLive({ agent }: { agent: Agent }) {
-  const { api, setMode } = usePortal();
+  const { api } = usePortal();
   const { route } = useLocation();
   const [failure, setFailure] = useState<string>();
   const [asking, setAsking] = useState(false);
+  /** The entered values stay when the dialog is closed. */
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  useUnsaved(Object.values(values).some((value) => value !== ''));
+  const [copied, setCopied] = useState<string>();
+  const { leave } = useUnsavedChanges();
+  useEffect(() => {
+    // The original may have unsaved changes.
+    if (copied !== undefined) leave(() => route(copied));
+  }, [copied]);
   const secrets = (agent.tools ?? []).flatMap(({ name: tool, header_names: headers = [] }) =>
     headers.map((header) => ({ tool, header })),
   );
 
-  async function copy(values: Readonly<Record<string, string>>): Promise<void> {
+  async function copy(): Promise<void> {
     try {
       const created = await api.post<Agent>('/agents', copyOf(agent, values), { mode: 'live' });
-      setMode('live');
-      route(`/portal/agents/${created.agent_id}`);
+      setAsking(false);
+      setValues({});
+      setCopied(pathIn('live', `/agents/${created.agent_id}`));
     } catch (error) {
       setFailure((error as Error).message);
     }
@@ -35,11 +47,18 @@ export function CopyToLive({ agent }: { agent: Agent }) {
   return (
     <>
       {asking ? null : <Failure>{failure}</Failure>}
-      <button type="button" class="button" onClick={() => (secrets.length === 0 ? void copy({}) : setAsking(true))}>
+      <button type="button" class="button" onClick={() => (secrets.length === 0 ? void copy() : setAsking(true))}>
         Copy to live mode
       </button>
       {asking ? (
-        <SecretHeadersDialog secrets={secrets} failure={failure} onCopy={copy} onClose={() => setAsking(false)} />
+        <SecretHeadersDialog
+          secrets={secrets}
+          failure={failure}
+          values={values}
+          onChange={setValues}
+          onCopy={copy}
+          onClose={() => setAsking(false)}
+        />
       ) : null}
     </>
   );
@@ -48,16 +67,18 @@ export function CopyToLive({ agent }: { agent: Agent }) {
 function SecretHeadersDialog(p: {
   secrets: readonly Secret[];
   failure: string | undefined;
-  onCopy: (values: Readonly<Record<string, string>>) => Promise<void>;
+  values: Readonly<Record<string, string>>;
+  onChange: (values: Readonly<Record<string, string>>) => void;
+  onCopy: () => Promise<void>;
   onClose: () => void;
 }) {
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const { values } = p;
   const [busy, setBusy] = useState(false);
   const submit = (event: Event) => {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
-    void p.onCopy(values).finally(() => setBusy(false));
+    void p.onCopy().finally(() => setBusy(false));
   };
   return (
     <Dialog title="Secret headers of the live agent" onClose={p.onClose}>
@@ -74,7 +95,7 @@ function SecretHeadersDialog(p: {
             name={`copy ${keyOf(secret)}`}
             type="password"
             value={values[keyOf(secret)] ?? ''}
-            onChange={(value) => setValues((before) => ({ ...before, [keyOf(secret)]: value }))}
+            onChange={(value) => p.onChange({ ...values, [keyOf(secret)]: value })}
           />
         ))}
         <SubmitButton busy={busy}>Copy to live mode</SubmitButton>

@@ -15,7 +15,7 @@ const MAX_READS = 40;
 
 /** Lists failing webhook endpoints; renders nothing if there are none. `only` limits it to one endpoint. */
 export function FailingWebhooksNotice({ only }: { only?: string }) {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const failing = useData(mode, (signal) => api.get<FailingWebhooks>('/failing_webhooks', {}, signal));
   const shown = (failing.data?.data ?? []).filter(({ url }) => only === undefined || url === only);
   const isFailing = shown.length > 0;
@@ -39,7 +39,7 @@ export function FailingWebhooksNotice({ only }: { only?: string }) {
         <FailingEndpoint key={each.url} of={each} />
       ))}
       <p>
-        <a href="/portal/webhooks?state=failed">View failed deliveries</a>. This notice disappears after the next
+        <a href={to('/webhooks?state=failed')}>View failed deliveries</a>. This notice disappears after the next
         successful delivery.
       </p>
     </section>
@@ -47,6 +47,7 @@ export function FailingWebhooksNotice({ only }: { only?: string }) {
 }
 
 function FailingEndpoint({ of: failing }: { of: FailingWebhook }) {
+  const { to } = usePortal();
   const { failed_deliveries: count } = failing;
   return (
     <p>
@@ -59,7 +60,7 @@ function FailingEndpoint({ of: failing }: { of: FailingWebhook }) {
           , last successful delivery at <Time at={failing.last_delivered_at} />
         </>
       )}
-      . Last error: {errorOf(failing)}, <a href={`/portal/calls/${failing.last_call_id}`}>in this call</a>.
+      . Last error: {errorOf(failing)}, <a href={to(`/calls/${failing.last_call_id}`)}>in this call</a>.
     </p>
   );
 }

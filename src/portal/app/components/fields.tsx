@@ -114,10 +114,12 @@ export function SelectField(p: ControlProps<string> & { options: readonly { valu
 
 export function CheckField(p: ControlProps<boolean>) {
   const id = useId();
+  const ofError = p.error === undefined ? {} : { 'aria-invalid': 'true' as const, 'aria-describedby': `${id}-error` };
   return (
     <div class="field field-check">
       <input
         id={id}
+        {...ofError}
         name={p.name}
         type="checkbox"
         checked={p.value}
@@ -125,6 +127,11 @@ export function CheckField(p: ControlProps<boolean>) {
       />
       <label for={id}>{p.label}</label>
       {p.hint === undefined ? null : <p class="hint">{p.hint}</p>}
+      {p.error === undefined ? null : (
+        <p class="field-error" id={`${id}-error`}>
+          {p.error}
+        </p>
+      )}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Call } from '../../../calls/views/schemas.js';
+import type { Mode } from '../api';
 import { duration, formatDollars } from '../format';
 import { endReasonLabel } from '../labels';
 import { usePortal } from '../session';
@@ -20,12 +21,16 @@ const SCRIPTS = [
 
 /** Places a call and shows its progress as it happens. */
 export function TestCall({ agentId }: { agentId: string }) {
-  const { api, mode } = usePortal();
+  const { api, mode, session } = usePortal();
   const [callId, setCallId] = useState<string>();
-  const form = useForm({ to_phone_number: '+12025550111' }, async (values) => {
-    const call = await api.post<Call>('/calls', { ...values, agent_id: agentId });
-    setCallId(call.call_id);
-  });
+  const form = useForm(
+    { to_phone_number: '+12025550111' },
+    async (values) => {
+      const call = await api.post<Call>('/calls', { ...values, agent_id: agentId });
+      setCallId(call.call_id);
+    },
+    { isGuarded: false },
+  );
 
   return (
     <section class="card" aria-label="Test call">
@@ -35,9 +40,7 @@ export function TestCall({ agentId }: { agentId: string }) {
         <TextField
           label="Number to call"
           type="tel"
-          hint={
-            mode === 'test' ? 'In test mode, a simulated person answers.' : 'A real phone rings and the call is billed.'
-          }
+          hint={hintOf(mode, session?.live_calls_simulated === true)}
           {...form.field('to_phone_number')}
         />
         {mode === 'test' ? (
@@ -59,8 +62,15 @@ export function TestCall({ agentId }: { agentId: string }) {
   );
 }
 
+function hintOf(mode: Mode, isSimulated: boolean): string {
+  if (mode === 'test') return 'In test mode, a simulated person answers.';
+  return isSimulated
+    ? 'A simulated person answers, no phone rings, and the call is billed.'
+    : 'A real phone rings and the call is billed.';
+}
+
 function Progress({ callId }: { callId: string }) {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const call = useCall(api, mode, callId);
   if (call.state === 'failed') return <Failure>{call.error.message}</Failure>;
   if (call.data === undefined) return <p role="status">Dialing…</p>;
@@ -73,7 +83,7 @@ function Progress({ callId }: { callId: string }) {
         {cost === undefined ? '' : ` · ${formatDollars(cost)}`}
       </p>
       {summary === undefined ? null : <p>{summary}</p>}
-      <a href={`/portal/calls/${callId}`}>{isFinalStatus(call.data.status) ? 'View call' : 'Follow call'}</a>
+      <a href={to(`/calls/${callId}`)}>{isFinalStatus(call.data.status) ? 'View call' : 'Follow call'}</a>
     </div>
   );
 }

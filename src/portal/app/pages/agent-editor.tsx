@@ -12,14 +12,16 @@ import { FailingWebhooksNotice } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton } from '../components/fields';
 import { CopyToLive } from '../components/copy-to-live';
+import { TalkPanel } from '../components/talk-panel';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
 import { editedTools, ToolsEditor } from '../components/tools-editor';
 import { TestBadge } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
+import { NotInThisMode } from '../shell/old-link';
 import type { ListPage } from '../types';
-import { useData } from '../use-data';
+import { notFoundError, useData } from '../use-data';
 import { useForm } from '../use-form';
 
 export function AgentEditorPage() {
@@ -37,6 +39,14 @@ export function AgentEditorPage() {
   const agent = useData(id === 'new' ? id : `${mode} ${id}`, (signal) =>
     id === 'new' ? Promise.resolve(undefined) : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
   );
+  const notFound = notFoundError(agent);
+  if (notFound !== undefined) {
+    return (
+      <PageLayout title="Agent">
+        <NotInThisMode what="agent" path={`/agents/${encodeURIComponent(id)}`} error={notFound} />
+      </PageLayout>
+    );
+  }
   if (agent.state === 'loading') return <PageLayout title="Agent">…</PageLayout>;
   return (
     <PageLayout
@@ -53,7 +63,12 @@ export function AgentEditorPage() {
           ) : (
             <div class="columns">
               <Editor key={id} agent={agent.data} choices={data} />
-              {agent.data === undefined ? null : <TestCall agentId={agent.data.agent_id} />}
+              {agent.data === undefined ? null : (
+                <div class="beside">
+                  <TalkPanel request={{ agent_id: agent.data.agent_id }} />
+                  <TestCall agentId={agent.data.agent_id} />
+                </div>
+              )}
             </div>
           )
         }
@@ -70,7 +85,7 @@ interface Choices {
 }
 
 function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices }) {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const { route } = useLocation();
   const [saved, setSaved] = useState(false);
   const first = { voice: choices.voices[0]?.voice ?? '', language: choices.languages[0]?.language ?? '' };
@@ -79,11 +94,11 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
     const body = requestOf(values, agent);
     if (agent === undefined) {
       const created = await api.post<Agent>('/agents', body);
-      route(`/portal/agents/${created.agent_id}`, true);
+      route(to(`/agents/${created.agent_id}`), true);
     } else {
       const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
       // The secrets that the user entered are stored now and not shown again.
-      form.set({ tools: editedTools(tools, values.tools) });
+      form.reset({ tools: editedTools(tools, values.tools) });
       setSaved(true);
     }
   });
@@ -173,7 +188,7 @@ function Actions({ agent }: { agent: Agent }) {
 }
 
 function Archive({ agent }: { agent: Agent }) {
-  const { api } = usePortal();
+  const { api, to } = usePortal();
   const { route } = useLocation();
   const [asking, setAsking] = useState(false);
   const [failure, setFailure] = useState<string>();
@@ -190,7 +205,7 @@ function Archive({ agent }: { agent: Agent }) {
           action="Archive"
           onConfirm={() =>
             api.delete(`/agents/${agent.agent_id}`).then(
-              () => route('/portal/agents'),
+              () => route(to('/agents')),
               (error: Error) => setFailure(error.message),
             )
           }

@@ -8,13 +8,13 @@ import type { ListPage } from '../types';
 import { useData } from '../use-data';
 
 export function AgentsPage() {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const cursor = useCursor(mode);
   const agents = useData(`${mode} ${cursor.cursor ?? ''}`, (signal) =>
     api.get<ListPage<Agent>>('/agents', { limit: 25, cursor: cursor.cursor }, signal),
   );
   const create = (
-    <a class="button button-main" href="/portal/agents/new">
+    <a class="button button-main" href={to('/agents/new')}>
       Create agent
     </a>
   );
@@ -31,7 +31,7 @@ export function AgentsPage() {
               {list.data.map((agent) => (
                 <tr key={agent.agent_id}>
                   <td>
-                    <a href={`/portal/agents/${agent.agent_id}`}>{agent.name}</a> <TestBadge of={agent} />
+                    <a href={to(`/agents/${agent.agent_id}`)}>{agent.name}</a> <TestBadge of={agent} />
                   </td>
                   <td>{agent.voice}</td>
                   <td>{agent.language}</td>

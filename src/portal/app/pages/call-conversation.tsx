@@ -22,6 +22,7 @@ export function Conversation({ call, live }: { call: Call; live: ConversationSoF
     api.get<Transcript>(`/calls/${call.call_id}/transcript`, {}, signal),
   );
 
+  const interim = isFinalStatus(call.status) ? [] : (live?.interim ?? []);
   const withLive = (turns: Transcript['turns']) =>
     isFinalStatus(call.status) ? turns : joinTurns(turns, live?.turns ?? []);
 
@@ -44,7 +45,7 @@ export function Conversation({ call, live }: { call: Call; live: ConversationSoF
       ) : null}
       <Loaded
         of={transcript}
-        isEmpty={({ turns }) => withLive(turns).length === 0}
+        isEmpty={({ turns }) => withLive(turns).length === 0 && interim.length === 0}
         empty={
           isFinalStatus(call.status)
             ? 'No transcript: nothing was said, or the call was erased.'
@@ -67,6 +68,12 @@ export function Conversation({ call, live }: { call: Call; live: ConversationSoF
                 </small>
                 {turn.text}
               </button>
+            ))}
+            {interim.map(({ speaker, text }) => (
+              <p key={speaker} class={`interim ${speaker}`}>
+                <small>{speakerLabel(speaker, call.call_direction)} · speaking</small>
+                {text}
+              </p>
             ))}
           </div>
         )}

@@ -1,31 +1,47 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { Call, ConversationSoFar, TimelineEvent } from '../../../calls/views/schemas.js';
+import { CostSoFar } from '../components/cost-so-far';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
 import { Copy, Status, Time } from '../components/values';
 import { WebhookAttemptsTable } from '../components/webhook-attempts';
-import { duration, localClock, formatDollars, utcTime } from '../format';
-import { endReasonLabel, labelOf, providerLabel } from '../labels';
+import { duration, durationInWords, localClock, formatDollars, utcTime } from '../format';
+import { detailLabel, endReasonLabel, labelOf, providerLabel } from '../labels';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import { isFinalStatus, type EndReason } from '../../../kernel/call-state.js';
+import { NotInThisMode } from '../shell/old-link';
+import { isFinalStatus } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
+import { notFoundError } from '../use-data';
 import { Conversation } from './call-conversation';
 
 export function CallPage() {
   const { api, mode } = usePortal();
   const { params } = useRoute();
-  const call = useCall(api, mode, params['id'] ?? '');
+  const id = params['id'] ?? '';
+  const call = useCall(api, mode, id);
+  const notFound = notFoundError(call);
   return (
     <PageLayout
-      title="Call"
+      title={titleOf(call.data)}
       actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}
     >
-      <Loaded of={call}>{(data) => <Sections call={data} live={call.conversation} reload={call.reload} />}</Loaded>
+      {notFound === undefined ? (
+        <Loaded of={call}>{(data) => <Sections call={data} live={call.conversation} reload={call.reload} />}</Loaded>
+      ) : (
+        <NotInThisMode what="call" path={`/calls/${encodeURIComponent(id)}`} error={notFound} />
+      )}
     </PageLayout>
   );
+}
+
+function titleOf(call: Call | undefined): string {
+  if (call === undefined) return 'Call';
+  const [word, number] =
+    call.call_direction === 'outbound' ? ['to', call.to_phone_number] : ['from', call.from_phone_number];
+  return number === '' ? 'Call' : `Call ${word} ${number}`;
 }
 
 function Actions({ call, reload }: { call: Call; reload: () => void }) {
@@ -122,9 +138,11 @@ function Sections({ call, live, reload }: { call: Call; live: ConversationSoFar 
                   <Time at={window.at} />
                 </td>
                 <td class="number">
-                  {window.refusal === undefined ? `${window.held_seconds} s` : labelOf(window.refusal)}
+                  {window.refusal === undefined ? durationInWords(window.held_seconds) : labelOf(window.refusal)}
                 </td>
-                <td class="number">{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
+                <td class="number">
+                  {window.billed_seconds === undefined ? '–' : durationInWords(window.billed_seconds)}
+                </td>
                 <td class="number">
                   {window.billed_micros === undefined ? '–' : formatDollars(window.billed_micros / 1e6)}
                 </td>
@@ -147,6 +165,7 @@ function Sections({ call, live, reload }: { call: Call; live: ConversationSoFar 
 }
 
 function Facts({ call }: { call: Call }) {
+  const { to } = usePortal();
   return (
     <dl class="facts">
       <dt>Call ID</dt>
@@ -162,7 +181,7 @@ function Facts({ call }: { call: Call }) {
         {call.agent_name === undefined ? (
           'Temporary agent'
         ) : (
-          <a href={`/portal/agents/${call.agent_id}`}>{call.agent_name}</a>
+          <a href={to(`/agents/${call.agent_id}`)}>{call.agent_name}</a>
         )}
       </dd>
       <dt>Engine</dt>
@@ -183,7 +202,7 @@ function Facts({ call }: { call: Call }) {
       </dd>
       <dt>Billed</dt>
       <dd>
-        {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
+        {call.duration_seconds === undefined ? <CostSoFar call={call} /> : duration(call.duration_seconds)}
         {call.cost === undefined ? '' : ` · ${formatDollars(call.cost)}`}
         <span class="quiet"> at {formatDollars(call.price_per_minute)} per minute</span>
       </dd>
@@ -198,7 +217,7 @@ function Facts({ call }: { call: Call }) {
 }
 
 function TimelineRow({ event }: { event: TimelineEvent }) {
-  const details = Object.entries(event.details ?? {});
+  const details = Object.entries(event.details ?? {}).map(([name, value]) => detailLabel(name, value));
   return (
     <li>
       <strong>{labelOf(event.event)}</strong> <span class="quiet">{labelOf(event.source)}</span>
@@ -207,25 +226,13 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
       <time dateTime={event.at} title={utcTime(event.at)} class="quiet">
         {localClock(event.at)}
       </time>
-      {details.map(([name, value]) => (
-        <div key={name} class="quiet">
-          {labelOf(name)}: {detailText(name, value)}
+      {details.map(([label, text]) => (
+        <div key={label} class="quiet">
+          {label}: {text}
         </div>
       ))}
     </li>
   );
-}
-
-/** A code of the API, in contrast to free text. */
-const CODE = /^(?:[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/;
-
-function detailText(name: string, value: unknown): string {
-  if (name.endsWith('_at')) return localClock(String(value));
-  if (name.endsWith('_micros')) return formatDollars(Number(value) / 1e6);
-  if (name === 'window') return String(Number(value) + 1);
-  if (name === 'end_reason') return endReasonLabel(value as EndReason);
-  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
-  return typeof value === 'string' && CODE.test(value) ? labelOf(value) : String(value);
 }
 
 /** Shows a JSON object, which is encoded as a string, as rows. */

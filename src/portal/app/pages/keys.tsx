@@ -80,7 +80,7 @@ function NewKey({ onCreated }: { onCreated: () => void }) {
     const expiry = expires_at === '' ? {} : { expires_at: new Date(expires_at).toISOString() };
     const created = await api.post<{ secret: string }>('/api_keys', { name, ...expiry });
     setSecret(created.secret);
-    form.set({ name: '', expires_at: '' });
+    form.reset({ name: '', expires_at: '' });
     onCreated();
   });
   return (

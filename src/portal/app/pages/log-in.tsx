@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso';
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
+import { Brand } from '../shell/logo';
 import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
@@ -10,14 +11,16 @@ export function LogInPage() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();
   const options = useSignUpOptions();
-  const form = useForm({ email: '', password: '' }, async (values) => {
+  const send = async (values: { email: string; password: string }) => {
     await api.post('/portal/log-in', values);
     await refresh();
-  });
+  };
+  const form = useForm({ email: '', password: '' }, send, { isGuarded: false });
   useLogInRedirect('Log in', destination(query['to']));
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <Brand />
       <h1>Log in to Callwright</h1>
       {options?.sign_up === 'open' ? (
         <p class="quiet">

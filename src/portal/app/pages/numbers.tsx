@@ -123,7 +123,7 @@ function AddNumber({ onAdded }: { onAdded: () => void }) {
   const { api } = usePortal();
   const form = useForm({ phone_number: '' }, async (values) => {
     await api.post('/phone_numbers', values);
-    form.set({ phone_number: '' });
+    form.reset({ phone_number: '' });
     onAdded();
   });
   return (

@@ -147,7 +147,7 @@ function Invite({ onInvited }: { onInvited: () => void }) {
     const created = await api.post<{ token?: string }>('/portal/invitations', values);
     setToken(created.token);
     setSentTo(created.token === undefined ? values.email : undefined);
-    form.set({ email: '' });
+    form.reset({ email: '' });
     onInvited();
   });
   return (

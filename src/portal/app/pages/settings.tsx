@@ -66,7 +66,7 @@ function Password() {
   const form = useForm({ current_password: '', new_password: '', revoke_api_keys: false }, async (values) => {
     setChanged(false);
     await api.post('/portal/password', values);
-    form.set({ current_password: '', new_password: '', revoke_api_keys: false });
+    form.reset({ current_password: '', new_password: '', revoke_api_keys: false });
     setChanged(true);
   });
 

@@ -1,6 +1,7 @@
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
+import { Brand } from '../shell/logo';
 import { useLogInRedirect } from '../use-log-in-redirect';
 import { useForm } from '../use-form';
 import { useSignUpOptions } from '../use-sign-up-options';
@@ -30,6 +31,7 @@ export function SignUpPage() {
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <Brand />
       <h1>Create your account</h1>
       <p class="quiet">
         Already have an account? <a href="/portal/log-in">Log in</a>

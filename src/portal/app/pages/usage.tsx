@@ -9,6 +9,7 @@ import { PeriodFields } from '../components/period-fields';
 import { duration, formatDollars } from '../format';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
+import { EmptyBalance } from '../shell/empty-balance';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
@@ -36,14 +37,17 @@ export function UsagePage() {
     >
       <Loaded of={balance}>
         {(data) => (
-          <dl class="card facts">
-            <dt>Available</dt>
-            <dd>{formatDollars(data.available)}</dd>
-            <dt>Held for calls in progress</dt>
-            <dd>{formatDollars(data.held)}</dd>
-            <dt>Total billed</dt>
-            <dd>{formatDollars(data.billed)}</dd>
-          </dl>
+          <>
+            <EmptyBalance balance={data} />
+            <dl class="card facts">
+              <dt>Available</dt>
+              <dd>{formatDollars(data.available)}</dd>
+              <dt>Held for calls in progress</dt>
+              <dd>{formatDollars(data.held)}</dd>
+              <dt>Total billed</dt>
+              <dd>{formatDollars(data.billed)}</dd>
+            </dl>
+          </>
         )}
       </Loaded>
       <div class="filters">

@@ -19,7 +19,7 @@ const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({
 }));
 
 export function WebhooksPage() {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ state: '' });
   const key = `${mode} ${url}`;
@@ -55,7 +55,7 @@ export function WebhooksPage() {
               {list.data.map((delivery) => (
                 <tr key={delivery.call_id}>
                   <td>
-                    <a href={`/portal/calls/${delivery.call_id}`}>
+                    <a href={to(`/calls/${delivery.call_id}`)}>
                       <Time at={delivery.created_at} />
                     </a>
                   </td>

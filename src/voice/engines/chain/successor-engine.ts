@@ -123,6 +123,7 @@ function createEngine(deps: SuccessorDeps): Engine {
       current().onCallerAudio(frame, timestampMs);
     },
     onDtmf: (digit) => current().onDtmf(digit),
+    onText: (text) => current().onText?.(text),
     onPlayed(itemId, playedMs, complete) {
       if (itemId.startsWith(PREFIX)) second?.onPlayed(itemId.slice(PREFIX.length), playedMs, complete);
       else first.onPlayed(itemId, playedMs, complete);

@@ -1,5 +1,5 @@
 import { FRAME_MS } from '../../audio/frame.js';
-import type { Grammar, Meaning } from '../../audio/grammar.js';
+import { meaningOfTyped, type Grammar, type Meaning } from '../../audio/grammar.js';
 import type { GrammarStt } from '../../audio/grammar-stt.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { createVoiceTransitions } from '../../session/voice-transitions.js';
@@ -85,6 +85,24 @@ export function createCallerListener(p: {
       detectMachine(frame, timestampMs, ended);
       if (ended !== undefined) recognize(ended);
     },
+    /** Takes a typed turn, after the spoken ones before it. */
+    type(text: string): void {
+      turns += 1;
+      recognition = recognition.then(() => {
+        if (isOver) return;
+        const grammar = p.grammar();
+        const meaning = grammar && meaningOfTyped(grammar, text);
+        const at = now();
+        p.onTurn({
+          heard: typedTurn(grammar, text, meaning),
+          startMs: at,
+          endMs: at,
+          lastVoiceAtMs: at,
+          endedAtMs: at,
+        });
+        dispatch({ type: 'turn_typed', text });
+      });
+    },
     expectDigits: (areDigits: boolean) => turnTaking.endTurnAfter(areDigits ? PAUSE_IN_DIGITS_MS : PAUSE_MS),
     /** Number of turns detected so far. */
     turns: () => turns,
@@ -100,6 +118,11 @@ export function createCallerListener(p: {
 }
 
 const textOf = (heard: TurnRecognition) => (heard.outcome === 'understood' ? heard.text : NOT_UNDERSTOOD_TEXT);
+
+function typedTurn(grammar: Grammar | undefined, text: string, meaning: Meaning | undefined): TurnRecognition {
+  if (grammar === undefined) return { outcome: 'not listened' };
+  return meaning === undefined ? { outcome: 'not understood' } : { outcome: 'understood', text, meaning };
+}
 
 /** Marks a turn that is not a plain answer. */
 function turnKind(heard: TurnRecognition): { holds?: 'no_words' | 'greeting' } {

@@ -126,9 +126,13 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
       sink.storeValues(model.values());
       if (isWhole) dispatch({ type: 'dtmf_entered' });
     },
+    onText(text: string): void {
+      if (!state().stopped) caller.type(text);
+    },
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       player.played(itemId, playedMs);
       dispatch({ type: 'item_played', itemId, playedMs, complete });
+      sink.showInterim('agent', () => player.heard(itemId));
     },
     onEndingSoon,
     onAnsweredBy,

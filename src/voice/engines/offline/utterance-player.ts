@@ -125,6 +125,12 @@ export function createUtterancePlayer(p: {
       if (utterance !== undefined) utterance.playedMs = Math.max(utterance.playedMs, playedMs);
     },
 
+    /** The words of an utterance that were heard so far; empty if it has ended. */
+    heard(itemId: string): string {
+      const utterance = utterances.get(itemId);
+      return utterance === undefined ? '' : wordsOf(utterance, utterance.playedMs);
+    },
+
     close({ itemId, playedMs: known, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): void {
       const utterance = closeUtterance(itemId);
       if (utterance === undefined) return;

@@ -16,6 +16,8 @@ export function listenToCaller(p: {
   stalledMs: number;
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
+  /** Called with each interim transcript of the turn. */
+  onWords(text: string): void;
   onBilled(seconds: number, provider: Provider<SpeechToText>): void;
   onSent(frames: number, provider: Provider<SpeechToText>): void;
   onProviderChanged(stt: SpeechToText): void;
@@ -33,8 +35,14 @@ export function listenToCaller(p: {
     options: p.options,
     stallError: () => new ProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
     events: {
-      onInterim: (text) => dispatch({ type: 'words', text, streamMs }),
-      onProbableEnd: (text) => dispatch({ type: 'turn_may_end', text, streamMs }),
+      onInterim(text) {
+        p.onWords(text);
+        dispatch({ type: 'words', text, streamMs });
+      },
+      onProbableEnd(text) {
+        p.onWords(text);
+        dispatch({ type: 'turn_may_end', text, streamMs });
+      },
       onTurnContinued: () => dispatch({ type: 'turn_goes_on' }),
       onEnd: (text) => dispatch({ type: 'turn_ended', text, streamMs }),
       onActivity: () => dispatch({ type: 'recogniser_alive' }),

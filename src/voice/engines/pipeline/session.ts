@@ -100,6 +100,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
     stalledMs: setup.policy.turns.stalledAfterMs,
     now,
     dispatch,
+    onWords: (text) => sink.showInterim('caller', () => text),
     onFailure,
   });
   const replies = createReplies({
@@ -152,9 +153,11 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   return {
     onCallerAudio: hear,
     onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
+    onText: (text: string) => dispatch({ type: 'turn_typed', text }),
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       dispatch({ type: 'item_played', itemId, playedMs, complete });
       speech.played(itemId, playedMs);
+      sink.showInterim('agent', () => speech.heard(itemId, playedMs));
     },
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
     onAnsweredBy: session.onAnsweredBy,
@@ -238,7 +241,7 @@ function openCaller(
     sttUsage,
     setSilence,
     ...p
-  }: Pick<CallerDeps, 'chain' | 'options' | 'stalledMs' | 'now' | 'dispatch' | 'onFailure'> & {
+  }: Pick<CallerDeps, 'chain' | 'options' | 'stalledMs' | 'now' | 'dispatch' | 'onWords' | 'onFailure'> & {
     sttUsage: ReturnType<typeof createSttUsage>;
     setSilence: (stt: SpeechToText) => void;
   },

@@ -105,6 +105,8 @@ export function createSpeech(p: {
       live.get(itemId)?.utterance.played(playedMs);
       for (const { utterance } of live.values()) utterance.sendReady();
     },
+    /** The words of an item that were heard so far; empty if the item has ended. */
+    heard: (itemId: string, playedMs: number) => live.get(itemId)?.utterance.heard(playedMs) ?? '',
     end: (itemId: string) => p.sink.endItem(itemId),
     /** @returns the words that were heard */
     close({ itemId, playedMs, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): string {

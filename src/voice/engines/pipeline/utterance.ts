@@ -131,6 +131,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       if (silent) endSpeech();
       else feed.sendReady();
     },
+    heard: (playedMs: number) => text.at(playedMs).heard,
     /** Characters sent to TTS so far. */
     bought: () => text.text().length,
     /**

@@ -55,6 +55,7 @@ function createEngine(deps: RealtimeSessionDeps): Engine {
     },
     onCallerAudio: (frame, timestampMs) => session?.onCallerAudio(frame, timestampMs),
     onDtmf: (digit) => session?.onDtmf(digit),
+    onText: (text) => session?.onText(text),
     onPlayed: (itemId, playedMs, complete) => session?.onPlayed(itemId, playedMs, complete),
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
     onAnsweredBy: (who) => session?.onAnsweredBy(who) ?? true,

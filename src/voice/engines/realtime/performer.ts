@@ -60,8 +60,12 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
       if (!command.complete) responses.cancel(command.itemId);
       speech.close(command);
     },
-    add_to_history({ from, text, digits }) {
-      if (from === 'caller') return;
+    add_to_history({ from, text, digits, isTyped }) {
+      if (from === 'caller') {
+        // The provider has heard what the caller said.
+        if (isTyped) link.send(textItem('user', text));
+        return;
+      }
       const pressed = digits && `[The other person pressed these keys on the phone: ${spacedDigits(digits)}]`;
       link.send(pressed === undefined ? textItem('system', text) : textItem('user', pressed));
     },

@@ -70,6 +70,11 @@ const EVENTS = z.discriminatedUnion('type', [
     transcript: fallback(text, ''),
     usage: transcriptionUsage.nullish(),
   }),
+  z.object({
+    type: z.literal('conversation.item.input_audio_transcription.delta'),
+    item_id: id,
+    delta: fallback(text, ''),
+  }),
   z.object({ type: z.literal('conversation.item.input_audio_transcription.failed'), item_id: id }),
   z.object({ type: z.literal('response.created'), response }),
   z.object({ type: z.literal('response.output_audio.delta'), ...part, delta: text }),

@@ -4,6 +4,7 @@ import type { SessionEventBody } from '../../session/reducer/events.js';
 import { isReplyRunning, type SessionState } from '../../session/reducer/state.js';
 import type { FailureReport } from '../../models/failure-report.js';
 import type { UsageMeter } from '../engine-usage.js';
+import type { EngineSink } from '../port.js';
 import type { ProviderTurns } from './provider-turns.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
@@ -34,6 +35,7 @@ interface ProviderEventsDeps {
   now: () => number;
   dispatch: (what: SessionEventBody) => void;
   state: () => SessionState;
+  showInterim: EngineSink['showInterim'];
   /** Reports a failure of the provider. */
   fail: (what: string, report: FailureReport) => void;
 }
@@ -66,6 +68,9 @@ export function createProviderEvents(p: ProviderEventsDeps) {
       const units = transcriptionUnitsOf(event.usage ?? {});
       for (const [unit, count] of Object.entries(units)) p.usage.add(unit, count);
       turns.onTranscript(event.item_id, event.transcript);
+    } else if (event.type === 'conversation.item.input_audio_transcription.delta') {
+      const text = turns.onTranscriptPart(event.item_id, event.delta);
+      p.showInterim('caller', () => text);
     } else if (event.type === 'conversation.item.input_audio_transcription.failed')
       turns.onTranscriptionFailed(event.item_id);
     else if (event.type === 'input_audio_buffer.committed') turns.committed(event.item_id);

@@ -79,7 +79,18 @@ export function openProviderSide(p: ProviderSideDeps) {
   const turns = createProviderTurns(dispatch);
   const caller = createCallerAudio({ call, link, turns, dispatch });
   const tools = createToolCalls({ ...p, link, rounds: createToolRounds(now) });
-  const events = createProviderEvents({ ...p, callId, link, responses, costs, speech, turns, tools, fail });
+  const events = createProviderEvents({
+    ...p,
+    showInterim: (speaker, read) => p.sink.showInterim(speaker, read),
+    callId,
+    link,
+    responses,
+    costs,
+    speech,
+    turns,
+    tools,
+    fail,
+  });
 
   function fail(what: string, report: FailureReport): void {
     p.sink.storeFailure({ part: 'model', what, ...report });
@@ -111,6 +122,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     perform: createProviderPerformer({ ...p, link, responses, speech, tools, setAutoReply }),
     onCallerAudio: (frame: Uint8Array, timestampMs: number) => caller.push(frame, timestampMs),
     giveUpClosing: () => events.giveUpClosing(),
+    wordsUntil: (itemId: string, playedMs: number) => speech.wordsUntil(itemId, playedMs),
 
     /** Ends the call, except for the connection. @param callerSpeaks whether the caller was speaking at its end */
     async finish(callerSpeaks: boolean): Promise<void> {

@@ -3,12 +3,16 @@ import type { SessionEventBody } from '../../session/reducer/events.js';
 
 /** Transcript text for speech that was not transcribed. */
 const NOT_TRANSCRIBED = '(speech)';
+/** Longest part of a transcript that is shown before the whole one arrives. */
+const MAX_PART_LENGTH = 10_000;
 
 interface Turn {
   startMs: number;
   endMs?: number;
   /** Whether the provider has made the turn's audio an item of the conversation. */
   isCommitted?: boolean;
+  /** The part of the transcript that has arrived. */
+  part?: string;
 }
 
 /**
@@ -83,6 +87,14 @@ export function createProviderTurns(dispatch: (what: SessionEventBody) => void) 
       if (id === itemId) return;
       turns.delete(id);
       turns.set(itemId, turn);
+    },
+
+    /** @returns the transcript of the turn so far; empty if the turn is unknown */
+    onTranscriptPart(itemId: string, words: string): string {
+      const turn = turns.get(itemId);
+      if (turn === undefined) return '';
+      turn.part = `${turn.part ?? ''}${words}`.slice(0, MAX_PART_LENGTH);
+      return turn.part;
     },
 
     onTranscript: emitTurn,

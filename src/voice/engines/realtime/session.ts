@@ -120,8 +120,11 @@ export function startRealtimeSession(general: RealtimeSessionDeps, call: EngineC
     onCallerAudio: (frame: Uint8Array, timestampMs: number) =>
       state().stopped ? undefined : provider.onCallerAudio(frame, timestampMs),
     onDtmf: (digit: string) => dispatch({ type: 'dtmf_digit', digit }),
-    onPlayed: (itemId: string, playedMs: number, complete: boolean) =>
-      dispatch({ type: 'item_played', itemId, playedMs, complete }),
+    onText: (text: string) => dispatch({ type: 'turn_typed', text }),
+    onPlayed(itemId: string, playedMs: number, complete: boolean): void {
+      dispatch({ type: 'item_played', itemId, playedMs, complete });
+      sink.showInterim('agent', () => provider.wordsUntil(itemId, playedMs));
+    },
     onEndingSoon: (secondsLeft: number) => dispatch({ type: 'ending_soon', secondsLeft }),
     onAnsweredBy,
     usage: usageSoFar,

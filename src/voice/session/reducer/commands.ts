@@ -18,7 +18,7 @@ export type SessionCommand =
   /** Closes an item, which sends no more audio. An `item_words` event follows with the words that were played. */
   | { type: 'close_item'; itemId: string; kind: ItemKind; playedMs: number; complete: boolean; startMs: number }
   /** Adds to the model's chat history; `digits` are the DTMF digits that the text mentions. */
-  | { type: 'add_to_history'; from: 'caller' | 'phone'; text: string; digits?: string }
+  | { type: 'add_to_history'; from: 'caller' | 'phone'; text: string; digits?: string; isTyped?: true }
   /** Sets whether a provider that starts replies may answer the caller without a request. */
   | { type: 'set_auto_reply'; autoReplies: boolean }
   /**

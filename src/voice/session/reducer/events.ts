@@ -40,6 +40,8 @@ export type SessionEventBody =
   | { type: 'recogniser_reopened' }
   /** Another STT provider takes over, which ends turns in its own way. */
   | { type: 'recogniser_changed'; endsTurns: 'session' | 'engine'; decidedWithinMs: number }
+  /** The caller typed a whole turn. */
+  | { type: 'turn_typed'; text: string }
   | { type: 'dtmf_digit'; digit: string }
   /** The engine reports that the digits form a complete entry. */
   | { type: 'dtmf_entered' }

@@ -111,6 +111,13 @@ export function replyToNote(
   );
 }
 
+/** Answers a typed turn of the caller, in place of any other reply. */
+export function replyToTyped(state: SessionState, text: string, atMs: number): SessionStep {
+  return inOrder([state, [{ type: 'add_to_history', from: 'caller', text, isTyped: true }]], (next) =>
+    beginReply(next, atMs, { task: 'answer' }),
+  );
+}
+
 /** Answers the caller's turn: confirms a reply begun early for the same text, and replaces any other. */
 export function replyToTurn(state: SessionState, text: string, atMs: number): SessionStep {
   const { reply } = state;

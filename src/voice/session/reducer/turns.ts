@@ -1,8 +1,8 @@
 import type { SessionEvent } from './events.js';
-import { bargeInByWords, isAside } from './barge-in.js';
+import { bargeIn, bargeInByWords, isAside } from './barge-in.js';
 import { dropDigits, isEnteringDigits } from './dtmf.js';
 import { startReplyWait, makeFillerDue, postponeFiller } from './filler.js';
-import { replyToNote, replyToTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
+import { replyToNote, replyToTurn, replyToTyped, beginEarlyReply, dropEarlyReply } from './replies.js';
 import { resetSilence } from './silence.js';
 import { withoutEarlierTone } from './voicemail.js';
 import {
@@ -110,6 +110,21 @@ export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): 
   }
   const isAnswered = !isEnteringDigits(state);
   return endTurn(state, text, atMs, { streamMs, ...own, showsPerson: false, isAnswered });
+}
+
+/** Handles a typed turn: interrupts the agent and replies. Does not change a spoken turn that is under way. */
+export function onTurnTyped(state: SessionState, { text, atMs }: EventOf<'turn_typed'>): SessionStep {
+  const endMs = Math.round(atMs);
+  return inOrder(
+    bargeIn(state, atMs),
+    (next) => dropDigits(next, atMs),
+    (next) => [
+      without(resetSilence(countPersonTurn(next), atMs), 'pendingNote'),
+      [{ type: 'store_turn', speaker: 'caller', text, startMs: Math.max(0, endMs - 1), endMs }],
+    ],
+    (next) =>
+      isClosing(next) ? next : replyToTyped(startReplyWait(next, { sinceMs: endMs, knownMs: atMs }), text, atMs),
+  );
 }
 
 interface TurnEnd {

@@ -64,6 +64,7 @@ export type FakeServerEvent =
       transcript: string;
       usage: { type: 'tokens'; input_tokens: number; output_tokens: number; total_tokens: number };
     }
+  | { type: 'conversation.item.input_audio_transcription.delta'; item_id: string; content_index: number; delta: string }
   | {
       type: 'conversation.item.added' | 'conversation.item.done';
       previous_item_id: null;

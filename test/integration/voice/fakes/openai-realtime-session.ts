@@ -266,7 +266,16 @@ export function openSession(p: {
     else later(() => respond(turn, null), waitMs);
   }
 
+  /** Sends the transcript in parts and then as a whole, as the provider does (openai 7.57.0, realtime.d.ts). */
   function sendTranscript(itemId: string, transcript: string): void {
+    for (const delta of transcript.match(/\S+\s*/g) ?? []) {
+      send({
+        type: 'conversation.item.input_audio_transcription.delta',
+        item_id: itemId,
+        content_index: 0,
+        delta,
+      });
+    }
     send({
       type: 'conversation.item.input_audio_transcription.completed',
       item_id: itemId,

@@ -75,6 +75,13 @@ export const READ_EVENTS = [
   { type: 'input_audio_buffer.speech_stopped', event_id: 'event_4', audio_end_ms: 2_400, item_id: 'item_1' },
   { type: 'input_audio_buffer.committed', event_id: 'event_5', previous_item_id: null, item_id: 'item_1' },
   {
+    type: 'conversation.item.input_audio_transcription.delta',
+    event_id: 'event_27',
+    ...TURN,
+    delta: 'Is this',
+    obfuscation: 'x',
+  },
+  {
     type: 'conversation.item.input_audio_transcription.completed',
     event_id: 'event_6',
     ...TURN,
@@ -142,13 +149,6 @@ export const IGNORED_EVENTS = [
   { type: 'conversation.item.deleted', event_id: 'event_24', item_id: 'item_1' },
   { type: 'conversation.item.retrieved', event_id: 'event_25', item: { ...MESSAGE, content: [] } },
   { type: 'conversation.item.truncated', event_id: 'event_26', item_id: 'item_2', content_index: 0, audio_end_ms: 700 },
-  {
-    type: 'conversation.item.input_audio_transcription.delta',
-    event_id: 'event_27',
-    ...TURN,
-    delta: 'Is this',
-    obfuscation: 'x',
-  },
   {
     type: 'conversation.item.input_audio_transcription.segment',
     event_id: 'event_28',

@@ -55,6 +55,8 @@ export function openEngineLine(
     usage: () => engine.usage?.(),
     events: [] as LineEvent[],
     turns: [] as TranscriptTurn[],
+    /** The words shown to people who watch the call. */
+    interim: [] as Pick<TranscriptTurn, 'speaker' | 'text'>[],
     tools: [] as ToolCall[],
     latencies: [] as TurnLatency[],
     failures: [] as ProviderFailure[],
@@ -131,6 +133,7 @@ export function openEngineLine(
       playback.clear();
     },
     storeTurn: (turn) => void line.turns.push(turn),
+    showInterim: (speaker, read) => void line.interim.push({ speaker, text: read() }),
     storeValues: (values) => (line.values = values),
     storeLatency: (latency) => void line.latencies.push(latency),
     storeAnsweredBy: (who) => void (line.answeredBy = who),

@@ -1,0 +1,106 @@
+import { ulid } from 'ulid';
+import type { MemberPrincipal, Principal, RouteHandlers } from '../../identity/access/principal.js';
+import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { assertWebhookUrl } from '../../platform/egress/webhook-url.js';
+import { createCarrierBindings, type CarrierBindings } from '../../telephony/carrier-bindings.js';
+import { createWebCarrier } from '../../telephony/web/carrier.js';
+import { FIRST_TOKEN_MS, legIdOf } from '../../telephony/web/leg.js';
+import { createWebLegs, type WebLegs } from '../../telephony/web/legs.js';
+import { createLegTokens, hashOfToken } from '../../telephony/web/tokens.js';
+import { browserUrlOf } from '../../voice/web/browser-sockets.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { CallsDatabase } from '../database.js';
+import { decideWithinLimits, type DecisionLimitDeps } from '../placing/decision-limits.js';
+import { createConducted, type OutboundDeps } from '../placing/outbound-request.js';
+import { predictRejection, type PredictRejectionDeps } from '../placing/predict-rejection.js';
+import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from '../placing/start-call.js';
+import type { WebCallRequest, webCallRoutes } from './contract.js';
+
+/** The number of a browser in calls, and the number that it calls. */
+const WEB = 'web';
+/** Maximum characters of the caller's name. */
+const MAX_NAME = 100;
+/** How much longer the workflow waits for the first stream than the first token is valid. */
+const STREAM_MARGIN_MS = 5_000;
+
+export interface WebCallDeps extends OutboundDeps, CallStarter, PredictRejectionDeps, DecisionLimitDeps {
+  database: CallsDatabase;
+}
+
+/** Handler of POST /web_calls. */
+export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof webCallRoutes> {
+  const { config, database } = deps;
+  const tokens = createLegTokens(config.apiKeyPepper);
+  const stores = { bindings: createCarrierBindings(database), legs: createWebLegs(database) };
+
+  return {
+    async createWebCall({ ctx, principal, body }) {
+      assertWebhookUrl(body.webhook_url, config);
+      const deadline = deadlineOf(ctx);
+      const call = await withDeadline(deadline, createRequestDocument(deps, principal, body));
+      const predicted = await withDeadline(deadline, predictRejection(deps, principal, call));
+      const token = tokens.issue(call._id);
+      const reservation =
+        predicted ??
+        (await decideWithinLimits(deps, principal, call, () =>
+          countAndStartCall(deps, call, deadline, countsOf(deps, stores, { principal, call, token })),
+        ));
+      const rejection = reservationError(reservation);
+      if (rejection !== undefined) throw rejection;
+      return { call_id: call._id, url: browserUrlOf(config.streamUrl, call._id), token };
+    },
+  };
+}
+
+/** Counts and stores the call before its workflow starts, and reverts that if the call is not accepted. */
+function countsOf(
+  { dialGate }: WebCallDeps,
+  { bindings, legs }: { bindings: CarrierBindings; legs: WebLegs },
+  { principal, call, token }: { principal: Principal; call: CallRequestDocument; token: string },
+) {
+  const { account, mode } = principal;
+  const { _id: callId } = call;
+  const received = { account, mode, callId, promptBytes: countPromptBytes(call) };
+  return {
+    async add() {
+      const reached = await dialGate.admitReceived(received);
+      if (reached) throw reached;
+      await legs.create({ callId, accountId: account._id, mode, tokenHash: hashOfToken(token) });
+      await bindings.bind(callId, legIdOf(callId), createWebCarrier({ legs, mode }));
+    },
+    async remove() {
+      await dialGate.withdrawReceived(received);
+      await legs.remove(callId);
+    },
+  };
+}
+
+async function createRequestDocument(
+  deps: WebCallDeps,
+  principal: Principal,
+  request: WebCallRequest,
+): Promise<CallRequestDocument> {
+  const { call } = await createConducted(deps, principal, request);
+  // A browser cannot be connected to a phone.
+  const { transferNumbers: _unused, ...agent } = call.agent;
+  const callId = `call_${ulid()}`;
+  return {
+    _id: callId,
+    ...call,
+    agent,
+    direction: 'inbound',
+    fromPhoneNumber: `${WEB}:${nameOf(principal)}`,
+    toPhoneNumber: WEB,
+    microsPerSecond: deps.config.calls.rates.inbound,
+    carrierSid: legIdOf(callId),
+    streamWithinMs: FIRST_TOKEN_MS + STREAM_MARGIN_MS,
+    createdAt: new Date(),
+  };
+}
+
+/** The name of the key or member. */
+function nameOf(principal: Principal): string {
+  const { actor } = principal;
+  const name = actor.kind === 'key' ? actor.name : (principal as MemberPrincipal).user.name || actor.email;
+  return name.slice(0, MAX_NAME);
+}

@@ -1,0 +1,161 @@
+import type { CarrierEventHandlers, StatusReport } from '../../telephony/callbacks.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import { SUPERSEDED } from '../../telephony/media.js';
+import { createWebCarrier } from '../../telephony/web/carrier.js';
+import { callIdOfLeg, endOfLeg, secondsOfLeg } from '../../telephony/web/leg.js';
+import type { WebLegDocument } from '../../telephony/web/leg-model.js';
+import type { WebLegs } from '../../telephony/web/legs.js';
+
+/** Interval of the query that reads the legs of all sockets of this process. */
+const READ_EVERY_MS = 1_000;
+/** One of this many reads also stores the heartbeats, ends lost legs and renews old tokens. */
+const BEATS_EVERY = 5;
+/** A browser gets a new token for its next socket after this time. */
+const TOKEN_LASTS_MS = 60_000;
+
+/** A socket that this process has. */
+export interface WatchedLeg {
+  legId: string;
+  socketId: string;
+  /** Ends the conversation, because the leg has ended. */
+  end(): void;
+  /** Closes the socket for this reason, because another one continues the call. */
+  leave(why: string): void;
+  /** Gives the browser a new token for its next socket. */
+  renewToken(): Promise<void>;
+}
+
+export type LegWatch = ReturnType<typeof watchLegs>;
+
+/**
+ * Keeps the legs of this process's sockets alive, follows changes that others make to them, and tells workflows how
+ * legs ended. It also ends the legs that other processes have lost.
+ */
+export function watchLegs(deps: {
+  legs: WebLegs;
+  events: Pick<CarrierEventHandlers, 'handleStatus'>;
+  logger: Logger;
+  everyMs?: number;
+}) {
+  const { legs, events, logger, everyMs = READ_EVERY_MS } = deps;
+  const watched = new Map<string, WatchedLeg & { renewAt: number }>();
+  /** Legs that looked lost at the last sweep, with their last heartbeats. */
+  let suspects = new Map<string, number>();
+  let rounds = 0;
+  let running: Promise<void> | undefined;
+
+  async function report(leg: WebLegDocument, status: StatusReport): Promise<void> {
+    const carrier = createWebCarrier({ legs, mode: leg.mode });
+    await events.handleStatus(callIdOfLeg(leg._id), { mode: leg.mode, carrier, carrierSid: leg._id }, status);
+  }
+
+  /** Tells the workflow how the leg ended. If that fails, a later sweep does it. */
+  async function reportEnd(leg: WebLegDocument): Promise<void> {
+    if (leg.endedAt === undefined) return;
+    await report(leg, endReportOf(leg));
+    await legs.markReported(leg._id);
+  }
+
+  async function follow(): Promise<void> {
+    const own = [...watched.values()];
+    if (own.length === 0) return;
+    const now = await legs.now();
+    const found = new Map((await legs.findAll(own.map(({ legId }) => legId))).map((leg) => [leg._id, leg]));
+    for (const each of own) {
+      const leg = found.get(each.legId);
+      if (leg === undefined) continue;
+      const end = endOfLeg(leg, now);
+      if (leg.socketId !== each.socketId) each.leave(SUPERSEDED);
+      // A missing heartbeat of this process's own socket only means that the database was unavailable.
+      else if (end !== undefined && end.cause !== 'lost') {
+        const ended = leg.endedAt === undefined ? await legs.end(leg._id, end) : leg;
+        if (ended?.endedAt !== undefined) each.end();
+      }
+    }
+  }
+
+  async function beat(): Promise<void> {
+    const own = [...watched.values()];
+    if (own.length === 0) return;
+    await legs.beat(own);
+    const due = own.filter(({ renewAt }) => performance.now() > renewAt);
+    for (const each of due) {
+      each.renewAt = performance.now() + TOKEN_LASTS_MS;
+      await each.renewToken();
+    }
+  }
+
+  /** A leg is ended only if it looks lost twice: after an outage of the database, its process needs time to return. */
+  async function sweep(): Promise<void> {
+    const seen = new Map<string, number>();
+    const now = await legs.now();
+    for (const leg of await legs.unreported()) {
+      const seenAt = leg.seenAt.getTime();
+      if (endOfLeg(leg, now) === undefined) continue;
+      if (leg.endedAt === undefined && suspects.get(leg._id) !== seenAt) seen.set(leg._id, seenAt);
+      else await reportEnd(await legs.settle(leg));
+    }
+    suspects = seen;
+  }
+
+  async function round(): Promise<void> {
+    const isBeat = rounds++ % BEATS_EVERY === 0;
+    try {
+      if (isBeat) await beat();
+      await follow();
+      if (isBeat) await sweep();
+    } catch (error) {
+      logger.debug({ err: error }, 'legs of browsers not read');
+    }
+  }
+
+  const timer = setInterval(() => {
+    running ??= round().finally(() => (running = undefined));
+  }, everyMs);
+
+  return {
+    add(leg: WatchedLeg): void {
+      watched.set(leg.socketId, { ...leg, renewAt: performance.now() + TOKEN_LASTS_MS });
+    },
+
+    remove(socketId: string): void {
+      watched.delete(socketId);
+    },
+
+    /** Reports that the browser was connected. Never throws: the report of the audio says nearly the same. */
+    async reportStart(leg: WebLegDocument): Promise<void> {
+      const at = leg.startedAt ?? leg.seenAt;
+      const { _id: carrierSid } = leg;
+      const signal = { kind: 'answered' as const, carrierSid, at: at.getTime() };
+      await report(leg, { sequence: '0', signal, record: { status: 'in-progress', sequence: 0, at } }).catch(
+        (error: unknown) => logger.warn({ legId: carrierSid, err: error }, 'start of a browser’s leg not reported'),
+      );
+    },
+
+    /** Ends the leg of a socket, unless another socket has taken it over, and reports the end. Never throws. */
+    async end({ legId, socketId }: Pick<WatchedLeg, 'legId' | 'socketId'>, cause: 'caller' | 'service'): Promise<void> {
+      try {
+        const ended = await legs.end(legId, { at: await legs.now(), cause }, { socketId });
+        if (ended !== null) await reportEnd(ended);
+      } catch (error) {
+        logger.warn({ legId, err: error }, 'end of a browser’s leg not reported');
+      }
+    },
+
+    async close(): Promise<void> {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+function endReportOf(leg: WebLegDocument): StatusReport {
+  const status = leg.startedAt === undefined ? ('canceled' as const) : ('completed' as const);
+  const at = leg.endedAt ?? leg.seenAt;
+  const durationSeconds = secondsOfLeg(leg);
+  return {
+    sequence: '1',
+    signal: { kind: 'ended', carrierSid: leg._id, at: at.getTime(), status, durationSeconds },
+    record: { status, sequence: 1, at, durationSeconds },
+  };
+}

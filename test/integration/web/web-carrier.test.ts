@@ -1,0 +1,153 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { encodeCrockford } from '../../../src/kernel/ids.js';
+import type { MediaEvent } from '../../../src/telephony/media.js';
+import type { CarrierApi } from '../../../src/telephony/port.js';
+import { createWebCarrier } from '../../../src/telephony/web/carrier.js';
+import { createWebCodec } from '../../../src/telephony/web/codec.js';
+import { legIdOf } from '../../../src/telephony/web/leg.js';
+import { createWebLegs, type WebLegs } from '../../../src/telephony/web/legs.js';
+import { describeCodec, itChecksCallIds } from '../../support/carrier-contract';
+import { openTestDatabase } from '../../support/store/test-database';
+
+let database: Awaited<ReturnType<typeof openTestDatabase>>;
+let legs: WebLegs;
+let carrier: CarrierApi;
+beforeAll(async () => {
+  database = await openTestDatabase('web_legs');
+  legs = createWebLegs(database);
+  carrier = createWebCarrier({ legs, mode: 'live' });
+});
+afterAll(() => database.close());
+
+const newCallId = () => `call_${encodeCrockford(randomBytes(16))}`;
+const newLegId = () => legIdOf(newCallId());
+
+const double = {
+  newCallId: newLegId,
+  foreignIds: [`CA${'0'.repeat(32)}`, randomUUID(), '../../keys', newCallId(), `${newLegId()}/`, ''],
+  encode: (events: readonly MediaEvent[]) =>
+    events.map((event) => ({ data: Buffer.from(JSON.stringify(wordsOf(event))), isBinary: false })),
+  interpret(message: string | Uint8Array) {
+    const { event, payload = '', name = '' } = JSON.parse(String(message)) as Record<string, string>;
+    if (event === 'media') return { audio: Buffer.from(payload, 'base64').toString('hex') };
+    return event === 'clear' ? ('clear' as const) : { mark: name };
+  },
+};
+
+/** Writes an event as a browser does. */
+function wordsOf(event: MediaEvent): object {
+  switch (event.event) {
+    case 'start':
+      return { event: 'start', token: 'a' };
+    case 'media':
+      return {
+        event: 'media',
+        timestamp: event.timestampMs,
+        payload: Buffer.from(event.mulaw).toString('base64'),
+      };
+    case 'dtmf':
+      return { event: 'digits', digits: event.digit };
+    default:
+      return event;
+  }
+}
+
+/** Stores a leg. With a socket, it has started. */
+async function newLeg(p: { started?: boolean; mode?: 'live' | 'test' } = {}): Promise<string> {
+  const callId = newCallId();
+  await legs.create({ callId, accountId: 'acc_1', mode: p.mode ?? 'live', tokenHash: 'first' });
+  const leg = (await legs.find(legIdOf(callId)))!;
+  const claim = { leg, tokenHash: 'first', socketId: 'socket', streamNumber: 0, nextTokenHash: 'next' };
+  if (p.started) expect(await legs.claim(claim)).not.toBeNull();
+  return leg._id;
+}
+
+/** Moves times of a leg to the past. */
+async function age(legId: string, ms: number, names: readonly ('startedAt' | 'seenAt' | 'expiresAt')[]): Promise<void> {
+  const leg = (await legs.find(legId))!;
+  const times = names.map((name) => [name, new Date(leg[name]!.getTime() - ms)]);
+  await database.webLegs.updateOne({ _id: legId }, { $set: Object.fromEntries(times) as object });
+}
+
+describe('the carrier of calls in the browser', () => {
+  itChecksCallIds(() => ({ carrier, double }));
+  describeCodec(() => {
+    const start = { carrierSid: newLegId(), streamId: randomUUID() };
+    return { double, start, createCodec: () => createWebCodec({ ...start, isTelephoneAudio: true, streamNumber: 0 }) };
+  });
+
+  it('cannot place a call, and says so', async () => {
+    const request = {
+      callId: newCallId(),
+      to: '+12025550100',
+      from: 'web',
+      ringTimeoutSeconds: 30,
+      timeLimitSeconds: 60,
+    };
+    expect(await carrier.dial(request)).toEqual({
+      outcome: 'refused',
+      endReason: 'carrier_failed',
+      rejection: { code: 'dial_unsupported', reason: expect.stringContaining('POST /web_calls') },
+    });
+    expect(await carrier.findPlaced({ to: request.to, from: 'web', since: 0 })).toEqual([]);
+  });
+
+  it('knows a leg only in its own mode', async () => {
+    const legId = await newLeg({ mode: 'test' });
+    expect(await carrier.fetch(legId)).toBeUndefined();
+    await carrier.hangUp(legId);
+    expect(await createWebCarrier({ legs, mode: 'test' }).fetch(legId)).toMatchObject({ status: 'ringing' });
+  });
+
+  it('ends a call once', async () => {
+    const legId = await newLeg({ started: true });
+    expect(await carrier.fetch(legId)).toMatchObject({ status: 'in-progress', direction: 'inbound' });
+    await age(legId, 4_500, ['startedAt']);
+    await carrier.hangUp(legId);
+    const ended = await carrier.fetch(legId);
+    expect(ended).toMatchObject({ status: 'completed', durationSeconds: 5 });
+    await carrier.hangUp(legId);
+    await age(legId, 60_000, ['seenAt']);
+    expect(await carrier.fetch(legId)).toEqual(ended);
+  });
+
+  it('ends a leg without a heartbeat for 30 s at its last one', async () => {
+    const legId = await newLeg({ started: true });
+    await age(legId, 40_000, ['startedAt']);
+    await age(legId, 29_000, ['seenAt']);
+    expect(await carrier.fetch(legId)).toMatchObject({ status: 'in-progress' });
+    await age(legId, 2_000, ['seenAt']);
+    const { seenAt, startedAt } = (await legs.find(legId))!;
+    const record = await carrier.fetch(legId);
+    const durationSeconds = Math.ceil((seenAt.getTime() - startedAt!.getTime()) / 1_000);
+    expect(record).toMatchObject({ status: 'completed', endedAt: seenAt.getTime(), durationSeconds });
+    await legs.beat([{ legId, socketId: 'socket' }]);
+    expect(await carrier.fetch(legId)).toEqual(record);
+  });
+
+  it('ends a leg at its limit, which can be raised', async () => {
+    const legId = await newLeg({ started: true });
+    await age(legId, 61_000, ['startedAt']);
+    await carrier.limitTo(legId, 100);
+    expect(await carrier.fetch(legId)).toMatchObject({ status: 'in-progress' });
+    await age(legId, 42_000, ['startedAt']);
+    expect(await carrier.fetch(legId)).toMatchObject({ status: 'completed', durationSeconds: 100 });
+  });
+
+  it('cancels a leg that no browser opened within 60 s', async () => {
+    const legId = await newLeg();
+    expect(await carrier.fetch(legId)).toMatchObject({ status: 'ringing' });
+    await age(legId, 61_000, ['expiresAt']);
+    expect(await carrier.fetch(legId)).toMatchObject({ status: 'canceled', durationSeconds: 0 });
+  });
+
+  it('accepts the token before the last one, because a browser may not have received the last one', async () => {
+    const legId = await newLeg({ started: true });
+    expect(await legs.rotate({ legId, socketId: 'socket' }, 'third', 'next')).toBe(true);
+    const leg = (await legs.find(legId))!;
+    const claim = { leg, tokenHash: 'next', socketId: 'other', streamNumber: 1, nextTokenHash: 'fourth' };
+    expect(await legs.claim(claim)).toMatchObject({ socketId: 'other', streamNumber: 1 });
+    expect(await legs.claim({ ...claim, tokenHash: 'third' })).toBeNull();
+    expect(await legs.rotate({ legId, socketId: 'socket' }, 'fifth', 'fourth')).toBe(false);
+  });
+});
