@@ -24,16 +24,19 @@ import { createReconciliationWalks } from '../src/calls/reconciliation/walks.js'
 import { createWebhookAttempts } from '../src/webhooks/attempts.js';
 import { createWebhookDeliveries } from '../src/webhooks/deliveries.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
-import { createCarrierActivities } from './carrier.js';
-import { createConversationActivities } from './conversation.js';
+import { createCallErasure } from '../src/calls/steps/erasure.js';
+import { createCallReservations } from '../src/calls/steps/reservation.js';
+import { createCallSettlement } from '../src/calls/steps/settlement.js';
+import { createCarrierCalls } from '../src/calls/steps/carrier-calls.js';
+import { createConversationFacts } from '../src/calls/steps/conversation-fields.js';
+import { createDialSlots } from '../src/calls/steps/dial-slots.js';
+import { createHoldExtensions } from '../src/calls/steps/hold-extension.js';
+import { createRecordingRetention } from '../src/calls/recording-retention.js';
 import { withFailures } from './failures.js';
-import { createErasureActivities } from './erasure.js';
 import { createExtensionActivities } from './extension.js';
-import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
 import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
-import { createReservationActivities } from './reservation.js';
 import { createSignUpActivities } from './sign-ups.js';
 import { createWebhookActivities } from './webhooks.js';
 
@@ -70,23 +73,24 @@ export function createActivities(deps: {
     recordings: createRecordings(database),
   };
   const rejectionReports = createRejectionReports({ carrierEvents: createCarrierEvents(database), logger });
-  const erasure = createErasureActivities({
+  const erasure = createCallErasure({
     ...stores,
-    recordings: createRecordings(database),
     deliveries: createWebhookDeliveries(database),
     attempts: createWebhookAttempts(database),
     idempotencyKeys: createIdempotencyKeys(database),
   });
   return withFailures({
-    ...createReservationActivities({ ...stores, config, clock }),
-    ...createMoneyActivities({ ...stores, dialGate }),
-    ...createExtensionActivities({ ...stores, config, carrierOfCall }),
-    ...createPacingActivities({ ...stores, config }),
-    ...createCarrierActivities({ ...stores, config, carriers, carrierOfCall, dialGate, rejectionReports }),
-    ...createConversationActivities(stores),
+    // Every function of these objects is an activity, and running calls know it by its name.
+    ...createCallReservations({ ...stores, config, clock }),
+    ...createCallSettlement({ ...stores, dialGate }),
+    ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate, rejectionReports }),
+    ...createConversationFacts(stores),
     ...erasure,
+    // These need Temporal: the number of the attempt, heartbeats, metrics.
+    ...createExtensionActivities(createHoldExtensions({ ...stores, config, carrierOfCall })),
+    ...createPacingActivities(createDialSlots({ ...stores, config })),
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
-    ...createRecordingActivities({ ...stores, ...config.recordings, logger }),
+    ...createRecordingActivities(createRecordingRetention({ ...stores, ...config.recordings, logger })),
     ...createWebhookActivities({ sender: createCompletionSender({ config, database, logger }) }),
     ...createReconciliationActivities({
       ...stores,

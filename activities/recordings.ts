@@ -1,84 +1,21 @@
 import { Context } from '@temporalio/activity';
-import type { CallProjection } from '../src/calls/projection.js';
-import type { Recordings } from '../src/voice/recordings/recordings.js';
-import type { Logger } from '../src/platform/telemetry/logger.js';
-import { tryEach } from '../src/platform/try-each.js';
+import type { RecordingRetention } from '../src/calls/recording-retention.js';
 import { withHeartbeats } from './with-heartbeats.js';
 
-interface Deps {
-  recordings: Recordings;
-  projection: CallProjection;
-  logger: Logger;
-  /** Days after which recordings are deleted; 0: never. */
-  retentionDays: number;
-  /** Days after which recordings of test calls are deleted; 0: the same as for live calls. */
-  testRetentionDays: number;
-}
-
-const DAY_MS = 24 * 60 * 60_000;
-/** No call lasts this long, so the process that wrote a still unfinished recording must have crashed. */
-const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
-/** Time limit of one round; the next round continues. */
-const STEP_BUDGET_MS = 15_000;
-const CALLS_AT_ONCE = 50;
-
 /** Deletes old recordings and finishes interrupted ones, as part of each round of reconciliation. */
-export function createRecordingActivities({ recordings, projection, logger, retentionDays, testRetentionDays }: Deps) {
-  /**
-   * Deletes a recording. Updates the call first, so that a crash in between cannot leave a link to a deleted recording.
-   */
-  async function deleteRecording(callId: string): Promise<void> {
-    const call = await projection.find(callId);
-    if (call?.hasRecording) {
-      const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
-      await projection.apply(change, { hasRecording: false });
-    }
-    await recordings.delete(callId);
-  }
-
-  async function deleteOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
-    const oldest = new Date(Date.now() - days * DAY_MS);
-    const undeleted = new Set<string>();
-    const failed = (err: unknown, callId: string) => {
-      undeleted.add(callId);
-      logger.error({ err, callId }, 'expired recording could not be deleted');
-    };
-    let deleted = 0;
-    while (days > 0 && Date.now() < until) {
-      const found = await recordings.callsBefore(oldest, CALLS_AT_ONCE + undeleted.size, which);
-      const callIds = found.filter((callId) => !undeleted.has(callId));
-      if (callIds.length === 0) break;
-      deleted += (await tryEach(callIds, { until, failed, work: deleteRecording })).length;
-    }
-    return deleted;
-  }
-
-  /** Finishes recordings whose media process crashed. @returns number of finished recordings */
-  async function finish(until: number): Promise<number> {
-    const callIds = await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE);
-    const failed = (err: unknown, callId: string) =>
-      logger.error({ err, callId }, 'unfinished recording could not be sealed');
-    return (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
-  }
-
-  async function sweep(): Promise<{ deleted: number; finished: number }> {
-    const deadline = Date.now() + STEP_BUDGET_MS;
-    const finished = await finish(deadline);
-    let deleted = await deleteOlder(retentionDays, 'all', deadline);
-    deleted += await deleteOlder(testRetentionDays, 'test', deadline);
-    if (deleted > 0) logger.info({ deleted }, 'expired recordings deleted');
-    Context.current()
-      .metricMeter.createCounter(
-        'callwright_recordings_deleted',
-        'recording',
-        'Recordings deleted after their retention',
-      )
-      .add(deleted);
-    return { deleted, finished };
-  }
-
+export function createRecordingActivities(retention: RecordingRetention) {
   return {
-    /** Deletes recordings past their retention, and finishes recordings whose media process crashed. */
-    sweepRecordings: (): Promise<{ deleted: number; finished: number }> => withHeartbeats(sweep),
+    sweepRecordings: (): Promise<{ deleted: number; finished: number }> =>
+      withHeartbeats(async () => {
+        const swept = await retention.sweep();
+        Context.current()
+          .metricMeter.createCounter(
+            'callwright_recordings_deleted',
+            'recording',
+            'Recordings deleted after their retention',
+          )
+          .add(swept.deleted);
+        return swept;
+      }),
   };
 }

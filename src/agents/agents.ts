@@ -9,7 +9,8 @@ import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.j
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
 import { madeIn, modeOfAgent } from './agent-mode.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
-import { assertSettingsSupported } from './fields/settings-rules.js';
+import { assertIdsKnown, assertSettingsSupported } from './fields/settings-rules.js';
+import type { CheckProviderIds } from './fields/provider-ids.js';
 import { createAgentQueries } from './agent-queries.js';
 import { assertAgentSize, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
 import { createUsableCheck } from './fields/usable-check.js';
@@ -38,8 +39,9 @@ export type Agents = ReturnType<typeof createAgents>;
  * Creates, changes and archives agents. Expected errors are ServiceErrors: MISSING_PARAMS for an invalid field,
  * AGENT_NOT_FOUND.
  * @param policy capabilities of this service; required wherever agents are created or changed for customers
+ * @param checkIds asks the providers about models and voices; required there, too
  */
-export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
+export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, checkIds?: CheckProviderIds) {
   const { agents } = database;
   const queries = createAgentQueries(database);
   const usable = createUsableCheck(database, policy);
@@ -52,7 +54,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
    */
   async function makeRoom(
     { accountId, mode }: { accountId: string; mode: Mode },
-    { unverified, inboundAgentId }: Pick<AccountDocument, 'unverified' | 'inboundAgentId'>,
+    { unverified, inboundAgentId }: OwnerAccount,
   ): Promise<void> {
     // Count each mode separately, so that one mode cannot use up the other's limit.
     const counted = { accountId, ...(unverified ? {} : madeIn(mode)) };
@@ -76,10 +78,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         ringTimeoutSeconds: AGENT_FIELDS.ring_timeout_seconds.initial,
         ...wanted,
       });
-      const account = await database.accounts
-        .findById(accountId, { unverified: 1, inboundAgentId: 1 })
-        .lean<Pick<AccountDocument, 'unverified' | 'inboundAgentId'>>();
-      if (!account) throw accountNotFound(accountId);
+      const account = await findAccount(database, accountId);
       const { tools: given, ...others } = fields;
       const tools = given ?? [];
       const checks = [
@@ -90,6 +89,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       ];
       const stored = { ...others, ...(await usable(fields, { accountId }, checks)) };
       assertAgentSize(stored);
+      await assertIdsKnown({ ...fields, accountId }, { policy: policyOf(mode), checkIds });
       await makeRoom({ accountId, mode }, account);
       const at = new Date();
       const _id = agentId ?? `agent_${ulid()}`;
@@ -135,6 +135,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         ];
         const stored = { ...given, ...(await usable(given, present, checks)) };
         assertAgentSize({ ...present, ...stored }, present);
+        await assertIdsKnown(wanted, { policy: ofMode, checkIds }, present);
         // The checks hold for the agent as it was read, so update only that version: each has a later time.
         const { updatedAt } = present;
         const update = { ...stored, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
@@ -145,6 +146,15 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       });
     },
   };
+}
+
+type OwnerAccount = Pick<AccountDocument, 'unverified' | 'inboundAgentId'>;
+
+/** @throws ServiceError if there is no such account */
+async function findAccount({ accounts }: AgentsDatabase, accountId: string): Promise<OwnerAccount> {
+  const account = await accounts.findById(accountId, { unverified: 1, inboundAgentId: 1 }).lean<OwnerAccount>();
+  if (!account) throw accountNotFound(accountId);
+  return account;
 }
 
 function inUse(message: string): ServiceError {

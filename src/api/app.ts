@@ -23,6 +23,7 @@ import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createLiveWords } from '../voice/live-words/live-words.js';
+import { createAgentIdCheck } from '../voice/engines/agent-ids/agent-id-check.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
@@ -140,7 +141,14 @@ function createShared(deps: HandlerDeps) {
     cursors: createCursors(config.apiKeyPepper),
     accounts: createAccounts(database),
     inboundAgents: createInboundAgents(database),
-    agents: createAgents(database, config),
+    agents: createAgents(
+      database,
+      config,
+      createAgentIdCheck(config, {
+        onWarning: ({ field, why }) =>
+          logger.warn({ field, reason: why }, 'agent saved with an id that needs attention'),
+      }),
+    ),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
     queries: createCallQueries(database),

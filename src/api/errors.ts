@@ -3,6 +3,7 @@ import { CallServiceUnavailable } from '../calls/gateway.js';
 import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
 import { ServiceError } from '../kernel/errors.js';
 import { LedgerBusyError } from '../billing/ledger/ledger.js';
+import { ContentionError } from '../platform/mongo/optimistic-update.js';
 import { PasswordsBusyError } from '../identity/people/passwords.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { ApiContext } from '../platform/http/context.js';
@@ -41,6 +42,7 @@ function serviceErrorOf(error: unknown): ServiceError {
   const isTemporary =
     error instanceof CallServiceUnavailable ||
     error instanceof LedgerBusyError ||
+    error instanceof ContentionError ||
     error instanceof PasswordsBusyError ||
     isDatabaseUnavailable(error);
   if (isTemporary) return serviceUnavailable();

@@ -54,7 +54,10 @@ async function bundleScript(outdir: string, name: string, source: string, define
     metafile: true,
     logLevel: 'warning',
   });
-  const files = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({ name: basename(path), entryPoint }));
+  const files = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({
+    name: basename(path),
+    entryPoint,
+  }));
   const script = files.find(({ entryPoint }) => entryPoint !== undefined && source.endsWith(entryPoint))?.name;
   if (script === undefined) throw new Error(`esbuild produced no script for ${source}.`);
   return { script, files: files.map(({ name }) => name) };

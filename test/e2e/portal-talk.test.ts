@@ -20,7 +20,7 @@ jest.setTimeout(300_000);
 const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   (path) => path !== '' && existsSync(path),
 );
-/** What the browser's microphone hears again and again, with silence before and after it. */
+/** Words for the browser's microphone, which hears them again and again, with silence before and after. */
 const ANSWER = 'Yes.';
 const SILENCE_MS = { before: 15_000, after: 4_000 };
 
@@ -136,7 +136,7 @@ async function writeMicrophone(folder: string): Promise<string> {
     await page.context().close();
   });
 
-  it('goes on by typing without a microphone, and ends when the page is closed', async () => {
+  it('continues by typing without a microphone, and ends when the page is closed', async () => {
     const page = await newPage([]);
     await page.goto(`${runtime.portal_url}/log-in`);
     await page.fill('[name=email]', 'ada@example.com');

@@ -2,10 +2,9 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { ulid } from 'ulid';
 import type { Runtime } from '../../src/dev/runtime-file.js';
-import { openDatabase } from '../../src/database.js';
 import { eventually } from '../support/http/harness.js';
+import { failTwentyEvents } from '../support/failed-events.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -325,7 +324,7 @@ describeWithBrowser('the portal in a real browser', () => {
   });
 
   it('reports a failing webhook endpoint until a delivery succeeds', async () => {
-    const callId = await failTwentyEvents();
+    const callId = await failTwentyEvents(runtime.mongodb_uri);
     for (const path of ['', '/webhooks', agentPath]) {
       await page.goto(at(path));
       await page.waitForSelector('[aria-label="Failing webhooks"]');
@@ -343,29 +342,6 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.waitForLoadState('networkidle');
     expect(await page.locator('[aria-label="Failing webhooks"]').count()).toBe(0);
   });
-
-  /**
-   * Stores twenty failed events for the agent's webhook endpoint. @returns the id of a call whose event was delivered
-   * before them
-   */
-  async function failTwentyEvents(): Promise<string> {
-    const database = await openDatabase(runtime.mongodb_uri);
-    try {
-      const taken = await database.webhookDeliveries.findOne({ state: 'delivered', mode: 'test' }).lean();
-      if (taken === null) throw new Error('no webhook was delivered');
-      const { _id, deliveredAt: _then, ...shared } = taken;
-      for (let count = 0; count < 20; count++) {
-        const callId = `call_${ulid()}`;
-        const times = { createdAt: new Date(), lastAttemptAt: new Date(), failedAt: new Date() };
-        await database.webhookDeliveries.create([{ ...shared, ...times, _id: callId, callId, state: 'failed' }]);
-        const came = { startedAt: new Date(), outcome: 'failed' as const, error: 'status', httpStatus: 503 };
-        await database.webhookAttempts.create([{ _id: `${callId}:4`, callId, number: 4, ...came }]);
-      }
-      return _id;
-    } finally {
-      await database.close();
-    }
-  }
 
   it('keeps filters in the URL', async () => {
     await page.goto(at('/calls'));

@@ -1,5 +1,5 @@
 import { createCallResults } from '../../src/calls/wiring.js';
-import { createErasureActivities } from '../../activities/erasure.js';
+import { createCallErasure } from '../../src/calls/steps/erasure.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createIdempotencyKeys } from '../../src/calls/placing/idempotency-keys.js';
 import { createCallProjection } from '../../src/calls/projection.js';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   customer = await service.customer();
   make = managementOf(service);
   const { database } = service;
-  const activities = createErasureActivities({
+  const activities = createCallErasure({
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createCallResults(database),

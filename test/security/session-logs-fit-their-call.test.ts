@@ -36,7 +36,7 @@ describe('the session logs of a call', () => {
       for (let n = 0; n < 4_000; n++) {
         record.addTurn({ speaker: 'caller', text: 'x'.repeat(500), startMs: n, endMs: n });
       }
-      const result: EngineResult = { summary: '', outputParameters: {}, sessionLog };
+      const result: EngineResult = { summary: '', outputParameters: {}, sessionLogs: [sessionLog] };
       record.setResult(result);
       earlier = record.progress() as unknown as ConversationResultDocument;
     }

@@ -197,11 +197,24 @@ function folderFaults(sources: readonly SourceFile[]): string[] {
 
 const EXPORT = /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|class|interface|type|enum) (\w+)/gm;
 
+const EXPORT_LIST = /^export (?:type )?\{([^}]*)\}(?!\s*from)/gm;
+const IMPORTED = /^import ([^;'"]*) from /gm;
+
+/** Returns the names that a file defines and exports, without those that it imports and exports again. */
+function exportedNames(text: string): string[] {
+  const imported = new Set(Array.from(text.matchAll(IMPORTED), ([, clause = '']) => clause.match(/\w+/g) ?? []).flat());
+  const listed = Array.from(text.matchAll(EXPORT_LIST), ([, names = '']) => names.split(','))
+    .flat()
+    .map((entry) => entry.match(/\w+/g)?.filter((word) => word !== 'type') ?? [])
+    .filter(([local]) => local !== undefined && !imported.has(local));
+  return [...Array.from(text.matchAll(EXPORT), ([, name = '']) => name), ...listed.map((words) => words.at(-1) ?? '')];
+}
+
 /** Finds exported names that have more than one meaning. A schema and its type may share a name within a file. */
 function nameFaults(sources: readonly SourceFile[]): string[] {
   const places = new Map<string, Set<string>>();
   for (const { path, text } of sources) {
-    for (const [, name = ''] of text.matchAll(EXPORT)) places.set(name, (places.get(name) ?? new Set()).add(path));
+    for (const name of exportedNames(text)) places.set(name, (places.get(name) ?? new Set()).add(path));
   }
   return [...places]
     .filter(([, paths]) => paths.size > 1)

@@ -21,7 +21,10 @@ export const PARTS: readonly Part[] = [
   { at: 'src/telephony', about: 'the carrier port, Twilio, the simulated carrier, pacing, destination rules' },
   { at: 'src/webhooks', about: 'payload, signature, delivery and attempts of completion webhooks' },
   { at: 'src/voice', about: 'the media server and the conversation: session, engines, tools, results, recordings' },
-  { at: 'src/calls', about: 'the call: reducer, placing, carrier callbacks, read model, actions, reconciliation' },
+  {
+    at: 'src/calls',
+    about: 'the call: reducer, placing, steps, carrier callbacks, read model, actions, reconciliation',
+  },
   { at: 'src/database.ts', about: 'the collections of all domains together' },
   { at: 'src/api', about: 'the HTTP role with the routes of all domains' },
   { at: 'src/sdk', about: 'the typed client' },
@@ -29,9 +32,9 @@ export const PARTS: readonly Part[] = [
   { at: 'src/dev', about: 'the launcher with embedded servers' },
   { at: 'src/cli', about: 'the command line' },
   { at: 'workflows', about: 'deterministic: the course of a call and its steps' },
-  { at: 'activities', about: 'side effects of workflows' },
+  { at: 'activities', about: 'thin adapters that run the code of src/calls for workflows' },
   { at: 'workers', about: 'the worker process' },
-  { at: 'src/main.ts', about: 'the composition root of every role' },
+  { at: 'src/main.ts', about: 'opens database and Temporal, and starts a role, which composes its services' },
   { at: 'deploy', about: 'set-up and health check of a deployment' },
 ];
 
@@ -93,5 +96,8 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
   },
 ];
 
-/** The maximum number of lines and files. A factory is a function that returns an object of functions. */
+/**
+ * The maximum number of lines and files. A factory is a function that returns an object of functions. Only files with
+ * code count, not data such as the scenarios of the simulated carrier.
+ */
 export const LIMITS = { functionLines: 60, factoryLines: 120, fileLines: 400, filesInFolder: 20 } as const;

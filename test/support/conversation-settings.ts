@@ -16,6 +16,7 @@ export const EVERY_SETTING = {
   interruption_min_words: 2,
   resume_after_noise: true,
   noise_reduction: 'near_field',
+  background_sound: 'office',
   first_speaker: 'caller',
   first_message: 'Hello {{customer}}.',
   pronunciations: [{ text: 'Nginx', spoken: 'engine X' }],

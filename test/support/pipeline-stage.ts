@@ -292,8 +292,8 @@ const CALL: EngineCall = {
 /** If RECORD_SESSIONS is set, saves the session of the current test as a fixture in `test/histories/sessions`. */
 function saveIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'result' | 'failed' | 'ended'>): void {
   const about = expect.getState().currentTestName ?? '';
-  if (process.env['RECORD_SESSIONS'] === undefined || result?.sessionLog === undefined) return;
-  const log: unknown = JSON.parse(result.sessionLog);
+  if (process.env['RECORD_SESSIONS'] === undefined || result?.sessionLogs?.[0] === undefined) return;
+  const log: unknown = JSON.parse(result.sessionLogs[0]);
   const name = about
     .replace('turns in a call of the pipeline engine ', '')
     .replace(/[^a-zA-Z]+/g, '-')

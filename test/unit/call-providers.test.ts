@@ -44,6 +44,25 @@ describe('the providers of a call', () => {
     );
   });
 
+  it('switch once when pipeline continues a call of openai-realtime', () => {
+    const { timeline } = viewOf([
+      { stage: 'realtime', provider: 'openai', model: 'gpt-realtime-2.1', number: 1, fromMs: 400 },
+      { stage: 'llm', ...first, fromMs: 5_000 },
+      { stage: 'tts', provider: 'elevenlabs', model: 'flash', number: 1, fromMs: 5_400 },
+      { stage: 'stt', provider: 'deepgram', model: 'nova-3', number: 1, fromMs: 9_000 },
+    ]);
+    expect(timeline.filter(({ event }) => event === 'provider_switched')).toMatchObject([
+      { at: '2026-11-21T10:00:09.000Z', details: { stage: 'llm', ...first } },
+    ]);
+  });
+
+  it('do not switch if only realtime, or only pipeline, served the call', () => {
+    const events = (served: Parameters<typeof viewOf>[0]) => viewOf(served).timeline.map(({ event }) => event);
+    const realtime = { stage: 'realtime', provider: 'openai', model: 'gpt-realtime-2.1', number: 1, fromMs: 400 };
+    expect(events([{ ...realtime, stage: 'realtime' }])).not.toContain('provider_switched');
+    expect(events([{ stage: 'llm', ...first, fromMs: 400 }])).not.toContain('provider_switched');
+  });
+
   it('are absent for an engine without providers', () => {
     expect(viewOf(undefined)).not.toHaveProperty('served_by');
   });

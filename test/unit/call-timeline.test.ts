@@ -22,6 +22,7 @@ describe('the timeline of a call', () => {
             message: 'Too many requests.',
           },
           { at: new Date(AT.getTime() + 2_000), part: 'voice', what: 'the text-to-speech provider returned no audio' },
+          { at: new Date(AT.getTime() + 3_000), part: 'realtime', what: 'the provider timed out', provider: 'openai' },
         ],
       },
       carrierEvents: [],
@@ -47,6 +48,12 @@ describe('the timeline of a call', () => {
         source: 'media',
         event: 'provider_failed',
         details: { stage: 'tts', reason: 'the text-to-speech provider returned no audio' },
+      },
+      {
+        at: '2026-11-23T10:00:03.000Z',
+        source: 'media',
+        event: 'provider_failed',
+        details: { stage: 'realtime', reason: 'the provider timed out', provider: 'openai' },
       },
     ]);
   });

@@ -56,6 +56,7 @@ describe('the settings of a conversation', () => {
     ['resume_after_noise', 'yes', /must be true or false/],
     ['noise_reduction', 'on', /must be one of off, near_field, far_field/],
     ['first_speaker', 'nobody', /must be one of agent, caller/],
+    ['background_sound', 'beach', /must be one of off, room, office/],
     ['first_message', 'a'.repeat(1_001), /must have at most 1000 characters/],
     ['pronunciations', [{ text: 'Nginx' }], /^pronunciations: spoken is required\.$/],
     ['pronunciations', [{ text: '', spoken: 'x' }], /^pronunciations: text must have 1 to 100 characters\.$/],

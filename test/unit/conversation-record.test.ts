@@ -102,8 +102,8 @@ describe('the record of a conversation', () => {
       earlier: { ...earlier, sessionLogs: ['{}'] },
     });
     expect(record.progress()).not.toHaveProperty('sessionLogs');
-    record.setResult({ summary: 'Done.', outputParameters: {}, sessionLog: '{"events":[]}' });
-    expect(record.progress().sessionLogs).toEqual(['{}', '{"events":[]}']);
+    record.setResult({ summary: 'Done.', outputParameters: {}, sessionLogs: ['{"events":[]}', '{"events":[1]}'] });
+    expect(record.progress().sessionLogs).toEqual(['{}', '{"events":[]}', '{"events":[1]}']);
   });
 
   it('includes late turns of the earlier stream', () => {

@@ -128,6 +128,13 @@ describe('buildPrompt', () => {
     expect(prompt).not.toMatch(/line broke|bridging/);
   });
 
+  it('does not speak of a broken line if another engine takes over before the agent has introduced itself', () => {
+    const turns = [{ speaker: 'caller' as const, text: 'Hello?', startMs: 0, endMs: 400 }];
+    const prompt = buildPrompt({ ...call, resume: { turns, values: {}, unnoticed: true } });
+    expect(sectionOf(prompt, 'State of the call')).toContain('You have not introduced yourself yet. Begin the call.');
+    expect(prompt).not.toMatch(/line broke/);
+  });
+
   it('starts over if the stream was lost before the agent spoke, so that every caller hears the disclosure', () => {
     const turns = [{ speaker: 'caller' as const, text: 'Hello?', startMs: 0, endMs: 400 }];
     const prompt = buildPrompt({ ...call, resume: { turns, values: {} } });

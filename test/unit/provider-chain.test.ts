@@ -115,6 +115,29 @@ describe('a chain of providers', () => {
     expect(chainOf(2).begin().provider().number).toBe(1);
   });
 
+  it('stays with a provider that it tries again, until that fails', () => {
+    chainOf(2).begin().failed(FAULT);
+    chainOf(2).begin().failed(FAULT);
+    atMs = SKIPPED_FOR_MS;
+    switches = [];
+    const chain = chainOf(2);
+    const first = chain.begin();
+    const second = chain.begin();
+    expect([chain.current().number, second.provider().number, switches]).toEqual([1, 1, []]);
+    second.failed(FAULT);
+    expect([chain.begin().provider().number, switches]).toEqual([2, [`1 2 ${FAULT.message}`]]);
+    first.succeeded();
+  });
+
+  it('does not blame a provider for a reply that cannot be used', () => {
+    for (let call = 0; call < 3; call += 1) {
+      const attempts = chainOf(2).begin();
+      expect(attempts.failed(FAULT, { isHealthy: true })).toBe(0);
+      expect(attempts.provider().number).toBe(2);
+    }
+    expect(chainOf(2).current().number).toBe(1);
+  });
+
   it('asks the first provider if all are skipped', () => {
     for (let call = 0; call < 3; call += 1) {
       const attempts = chainOf(2).begin();

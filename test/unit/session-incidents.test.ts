@@ -50,7 +50,7 @@ describe('recorded sessions', () => {
     await stage.pass(2_000);
     await stage.close();
     jest.useRealTimers();
-    const log = JSON.parse(stage.result?.sessionLog ?? '') as SessionLog;
+    const log = JSON.parse(stage.result?.sessionLogs?.[0] ?? '') as SessionLog;
     expect(outcomeOf(log).said).toEqual(stage.said());
     expect(log.left).toBe(0);
     expect(replaySession(log)).toEqual(replaySession(log));

@@ -107,6 +107,17 @@ describe('the beginning of a conversation', () => {
     expect(notes(world)).toEqual(['Hello?']);
   });
 
+  it('answers a caller who has spoken to an engine that failed before its first words', () => {
+    const opening = { waitsForCaller: true, hasMessage: false };
+    const asked = openWorld({ opening, takesOver: 'question' });
+    asked.happens({ type: 'line_opened' });
+    expect(requests(asked)).toMatchObject([{ task: 'introduce' }]);
+    const silent = openWorld({ opening, takesOver: 'rest' });
+    silent.happens({ type: 'line_opened' });
+    silent.pass(5_000);
+    expect(requests(silent)).toEqual([]);
+  });
+
   it('is the agent’s first message, without the model', () => {
     const world = openWorld({ opening: { hasMessage: true } });
     world.happens({ type: 'line_opened' });

@@ -1,5 +1,6 @@
 import { answeredByOf } from '../../src/voice/session/reducer/voicemail.js';
-import { introducedWorld, type World } from '../support/session-world';
+import { personIn } from '../../src/voice/session/reducer/resume.js';
+import { introducedWorld, openWorld, type World } from '../support/session-world';
 
 const spokenLines = (world: World) => world.of('say').map(({ phrase }) => phrase);
 const ends = (world: World) => world.of('end').map(({ reason }) => reason);
@@ -143,5 +144,32 @@ describe('voicemail in a session', () => {
     world.happens({ type: 'answered_by', who: 'voicemail' });
     expect(answeredByOf(world.state())).toBe('voicemail');
     expect(ends(world)).toEqual([]);
+  });
+
+  describe('after another engine took over', () => {
+    const agent = (text: string) => ({ speaker: 'agent' as const, text, startMs: 0, endMs: 900 });
+    const caller = (text: string) => ({ speaker: 'caller' as const, text, startMs: 0, endMs: 900 });
+    const turns = [agent('Hello.'), caller('Hi.'), agent('Is ten fine?'), caller('Yes.'), agent('Good.')];
+
+    it('is not believed if a person has answered twice before', () => {
+      const world = openWorld({ takesOver: 'rest', introduced: true, person: personIn(turns) });
+      expect(answeredByOf(world.state())).toBe('human');
+      world.happens({ type: 'line_opened' });
+      world.happens({ type: 'answered_by', who: 'voicemail' });
+      expect([ends(world), answeredByOf(world.state())]).toEqual([[], 'human']);
+      expect(world.of('store_answered_by')).toEqual([]);
+    });
+
+    it('counts only turns that follow words of the agent heard to their end as answers', () => {
+      expect(personIn(turns)).toEqual({ personTurns: 2, answers: 2, agentHeard: true });
+      const interrupted = [
+        agent('Hello, this is (interrupted)'),
+        caller('Who?'),
+        caller('Hello?'),
+        agent('The clinic.'),
+      ];
+      expect(personIn(interrupted)).toEqual({ personTurns: 2, answers: 0, agentHeard: true });
+      expect(personIn([])).toEqual({ personTurns: 0, answers: 0, agentHeard: false });
+    });
   });
 });

@@ -70,6 +70,11 @@ describe('the structure check', () => {
     const one = source('src/billing/a.ts', 'export interface Place {}\n');
     const two = source('src/voice/b.ts', 'export const Place = 1;\n');
     expect(faultsOf([one, two])).toEqual(['Place is exported by src/billing/a.ts and src/voice/b.ts']);
+    const list = source('src/voice/c.ts', 'const a = 1;\ninterface B {}\nexport { type B, a as Place };\n');
+    expect(faultsOf([one, list])).toEqual(['Place is exported by src/billing/a.ts and src/voice/c.ts']);
+    const again =
+      "import { type Place } from './a.js';\nexport type { Place };\nexport { Place as Other } from './a.js';\n";
+    expect(faultsOf([one, source('src/voice/d.ts', again)])).toEqual([]);
     const page = source('src/portal/app/pages/c.tsx', 'export function Place() {}\n');
     expect(faultsOf([one], [page])).toEqual(['Place is exported by src/billing/a.ts and src/portal/app/pages/c.tsx']);
   });

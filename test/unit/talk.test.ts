@@ -1,5 +1,5 @@
 import { createMicrophoneFrames } from '../../src/portal/app/talk/microphone-frames';
-import { createPlayback } from '../../src/portal/app/talk/playback';
+import { createLoudspeaker } from '../../src/portal/app/talk/loudspeaker';
 import { pauseBeforeAttempt, reduceTalk, type TalkState } from '../../src/portal/app/talk/talk-state';
 import { decodeMulaw, encodeMulaw } from '../../src/voice/audio/mulaw';
 import { createResampler } from '../../src/voice/audio/resample';
@@ -76,13 +76,13 @@ describe('the microphone', () => {
 });
 
 describe('playback', () => {
-  const pull = (playback: ReturnType<typeof createPlayback>, samples = 128) => {
+  const pull = (playback: ReturnType<typeof createLoudspeaker>, samples = 128) => {
     const out = new Float32Array(samples);
     return { marks: playback.pull(out), loudest: Math.max(...out.map(Math.abs)) };
   };
 
   it('reports a mark when all audio before it has been played, and not earlier', () => {
-    const playback = createPlayback(8_000);
+    const playback = createLoudspeaker(8_000);
     for (let i = 0; i < 5; i++) playback.push(frame(8_000));
     playback.mark('one');
     const pulls = Array.from({ length: 8 }, () => pull(playback, 100));
@@ -92,15 +92,15 @@ describe('playback', () => {
   });
 
   it('waits for 60 ms of audio before it starts, unless a mark says that no more follows', () => {
-    const playback = createPlayback(8_000);
+    const playback = createLoudspeaker(8_000);
     playback.push(frame(8_000));
     expect(pull(playback).loudest).toBe(0);
     playback.mark('short');
     expect(pull(playback, 160)).toEqual({ marks: ['short'], loudest: expect.closeTo(8_000 / 32_768, 1) });
   });
 
-  it('is silent after it is cleared, and gives back the marks that it will not reach', () => {
-    const playback = createPlayback(8_000);
+  it('is silent after it is cleared, and returns the marks that it will not reach', () => {
+    const playback = createLoudspeaker(8_000);
     for (let i = 0; i < 5; i++) playback.push(frame(8_000));
     playback.mark('one');
     playback.mark('two');
@@ -110,7 +110,7 @@ describe('playback', () => {
   });
 });
 
-describe('the connection of a talk', () => {
+describe('the connection of a web call', () => {
   const talking: TalkState = { phase: 'talking', token: 'b' };
 
   it('takes the latest token for the next socket', () => {

@@ -1,4 +1,5 @@
 import {
+  BACKGROUND_SOUNDS,
   EAGERNESS_LEVELS,
   FIRST_SPEAKERS,
   NOISE_REDUCTIONS,
@@ -234,6 +235,22 @@ export const CONVERSATION_FIELDS = {
       value: '<kind>',
       about: 'noise reduction for the caller’s audio',
       clear: 'noise-reduction',
+    },
+  },
+  background_sound: {
+    kind: 'choice',
+    of: BACKGROUND_SOUNDS,
+    stored: 'backgroundSound',
+    presence: 'optional',
+    inCall: true,
+    about:
+      'Quiet sound behind the agent’s voice and in its pauses: a room, or an office with murmur and typing. Default: off.',
+    form: { label: 'Background sound', hint: 'Quiet, behind the voice and in its pauses. Not in the recording.' },
+    option: {
+      name: 'background-sound',
+      value: '<sound>',
+      about: 'quiet sound behind the voice (default: off)',
+      clear: 'background-sound',
     },
   },
   first_speaker: {

@@ -6,6 +6,7 @@ import { faultsOfSettings, type SettingFault, type SettingName } from '../../ker
 import { allowedModels, type Config } from '../../platform/config/config.js';
 import { stageProvidersOf } from '../../platform/config/setting-providers.js';
 import { CONVERSATION_FIELDS } from './conversation-fields.js';
+import type { CheckProviderIds, ProviderIds } from './provider-ids.js';
 
 type Configured = { engine?: string | null | undefined } & { [F in SettingName]?: unknown };
 
@@ -32,19 +33,53 @@ export function assertSettingsSupported(
   policy: Pick<Config, 'engines' | 'carriers'> | undefined,
   present?: Configured,
 ): void {
-  const engine = ENGINE_NAMES.find((name) => name === (agent.engine ?? policy?.engines.byDefault));
+  const engine = engineOf(agent, policy);
   if (policy === undefined || engine === undefined) return;
   const { pipeline } = policy.engines;
   const settings = conversationSettingsOf(agent);
-  const sameEngine = present !== undefined && (agent.engine ?? undefined) === present.engine;
-  const isOld = (name: SettingName) => sameEngine && isDeepStrictEqual(settings[name], present[name]);
   const providers = pipeline && stageProvidersOf(pipeline);
-  const faults = [...faultsOfSettings(settings, { engine, providers }), ...modelFaults(settings, engine, policy)]
-    .filter(({ settings: involved }) => !involved.every(isOld))
-    .map(({ setting, why }) => [PUBLIC_NAMES[setting], `${PUBLIC_NAMES[setting]}: ${why}`] as const);
+  const faults = [...faultsOfSettings(settings, { engine, providers }), ...modelFaults(settings, engine, policy)];
+  rejectFaults(faults.filter(({ settings: involved }) => involved.some(isNewIn(agent, present))));
+}
+
+/**
+ * Rejects a model or voice that the provider of the agent's engine certainly does not have. Asks only about new ones.
+ * @param present the agent before a change
+ * @throws ServiceError MISSING_PARAMS with a sentence for each setting
+ */
+export async function assertIdsKnown(
+  agent: Configured & { accountId: string },
+  p: { policy: Pick<Config, 'engines'> | undefined; checkIds: CheckProviderIds | undefined },
+  present?: Configured,
+): Promise<void> {
+  const engine = engineOf(agent, p.policy);
+  if (p.checkIds === undefined || engine === undefined) return;
+  const { model, voiceId } = conversationSettingsOf(agent);
+  const isNew = isNewIn(agent, present);
+  const ids: ProviderIds = {
+    ...(model !== undefined && isNew('model') ? { model } : {}),
+    ...(voiceId !== undefined && isNew('voiceId') ? { voiceId } : {}),
+  };
+  if (Object.keys(ids).length > 0) rejectFaults(await p.checkIds({ accountId: agent.accountId, engine, ids }));
+}
+
+function engineOf({ engine }: Configured, policy: Pick<Config, 'engines'> | undefined): EngineName | undefined {
+  return ENGINE_NAMES.find((name) => name === (engine ?? policy?.engines.byDefault));
+}
+
+/** Returns whether a change sets a setting to another value, or has it used by another engine. */
+function isNewIn(agent: Configured, present: Configured | undefined): (name: SettingName) => boolean {
+  const [settings, before] = [conversationSettingsOf(agent), conversationSettingsOf(present ?? {})];
+  const sameEngine = present !== undefined && (agent.engine ?? undefined) === present.engine;
+  return (name) => !sameEngine || !isDeepStrictEqual(settings[name], before[name]);
+}
+
+/** @throws ServiceError MISSING_PARAMS if there are faults */
+function rejectFaults(faults: readonly SettingFault[]): void {
   if (faults.length === 0) return;
-  const message = faults.map(([, fault]) => fault).join(' ');
-  throw new ServiceError('MISSING_PARAMS', message, { fields: Object.fromEntries(faults) });
+  const named = faults.map(({ setting, why }) => [PUBLIC_NAMES[setting], `${PUBLIC_NAMES[setting]}: ${why}`] as const);
+  const message = named.map(([, fault]) => fault).join(' ');
+  throw new ServiceError('MISSING_PARAMS', message, { fields: Object.fromEntries(named) });
 }
 
 function modelFaults(

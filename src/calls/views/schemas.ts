@@ -164,7 +164,7 @@ export const Call = z
       .array(z.string())
       .optional()
       .describe(
-        'Fields of the agent without effect, because a provider of this call does not support them. Absent if there are none, until the call has ended, and after erasure.',
+        'Fields of the agent without effect, because a provider of this call does not support them or the operator no longer allows the model. Absent if there are none, until the call has ended, and after erasure.',
       ),
     served_by: z
       .array(CallProvider)

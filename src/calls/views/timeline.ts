@@ -7,7 +7,12 @@ import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import type { StoredChange } from '../call-model.js';
 import type { TimelineEvent } from './schemas.js';
 
-const STAGES: Record<StoredFailure['part'], string> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
+const STAGES: Record<StoredFailure['part'], string> = {
+  recogniser: 'stt',
+  model: 'llm',
+  voice: 'tts',
+  realtime: 'realtime',
+};
 
 type Details = NonNullable<TimelineEvent['details']>;
 
@@ -28,7 +33,14 @@ interface Placed {
 }
 
 /** Returns the events of a call, each after those that led to it. */
-export function timelineOf({ call, request, result, carrierEvents, money, attempts }: TimelineRecords): TimelineEvent[] {
+export function timelineOf({
+  call,
+  request,
+  result,
+  carrierEvents,
+  money,
+  attempts,
+}: TimelineRecords): TimelineEvent[] {
   const requested = event(call.createdAt, 'call', 'requested');
   const own = [
     ...(call.erasedAt ? [] : unknownFieldsIn(call, request)),

@@ -1,6 +1,7 @@
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const EAGERNESS_LEVELS = ['low', 'medium', 'high', 'auto'] as const;
 export const NOISE_REDUCTIONS = ['off', 'near_field', 'far_field'] as const;
+export const BACKGROUND_SOUNDS = ['off', 'room', 'office'] as const;
 export const FIRST_SPEAKERS = ['agent', 'caller'] as const;
 
 /** How a word or abbreviation is spoken. */
@@ -38,6 +39,8 @@ export interface ConversationSettings {
   /** Whether the agent continues its sentence if an interruption turns out to be noise. */
   resumeAfterNoise?: boolean;
   noiseReduction?: (typeof NOISE_REDUCTIONS)[number];
+  /** The sound behind the agent's voice and in its pauses. */
+  backgroundSound?: (typeof BACKGROUND_SOUNDS)[number];
   /** The party that speaks first. */
   firstSpeaker?: (typeof FIRST_SPEAKERS)[number];
   /** The agent’s first words, said exactly; `{{name}}` inserts an input parameter. */

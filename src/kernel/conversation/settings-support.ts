@@ -132,6 +132,7 @@ export const SETTINGS_SUPPORT: { readonly [N in SettingName]-?: SupportOfSetting
   interruptionMinWords: { 'openai-realtime': UNSUPPORTED, pipeline: SESSION, 'offline-demo': UNSUPPORTED },
   resumeAfterNoise: { 'openai-realtime': SESSION, pipeline: SESSION, 'offline-demo': UNSUPPORTED },
   noiseReduction: { 'openai-realtime': SENT, pipeline: UNSUPPORTED, 'offline-demo': UNSUPPORTED },
+  backgroundSound: { 'openai-realtime': SESSION, pipeline: SESSION, 'offline-demo': SESSION },
   firstSpeaker: { 'openai-realtime': SESSION, pipeline: SESSION, 'offline-demo': SESSION },
   firstMessage: { 'openai-realtime': SENT, pipeline: SESSION, 'offline-demo': SESSION },
   // The prompt of a speech-to-speech model says how words are spoken; text to speech receives changed text.

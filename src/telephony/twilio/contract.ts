@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
 import { defineRoute } from '../../platform/http/contract/route.js';
 import {
+  AfterStreamQuery,
   CarrierRequestForm,
   FallbackForm,
   InboundCallForm,
@@ -171,6 +172,7 @@ export const twilioCallbackRoutes = {
     description:
       'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
     params: callParams,
+    query: AfterStreamQuery,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {
       description: 'TwiML that hangs up, transfers the call, or streams again after a lost stream.',

@@ -53,9 +53,6 @@ const callbackFields = {
   CallSid: callSid.optional().describe('The carrier’s identifier of the call; without it, the callback is ignored.'),
 };
 
-/** The fields validated in every request of the carrier. */
-export const CallbackIdentifiers = z.object({ CallSid: callbackFields.CallSid });
-
 /** A status callback, with the fields that we read. */
 export const StatusCallbackForm = z
   .looseObject({
@@ -110,6 +107,17 @@ export const CarrierRequestForm = z
     DialCallStatus: z.string().optional().describe('Result of a finished transfer.'),
   })
   .meta({ id: 'CarrierRequestForm' });
+
+/** The query of the URL that we give for the request after an audio stream. Any value that we did not write counts as absent. */
+export const AfterStreamQuery = z.object({
+  after: z
+    .string()
+    .optional()
+    .meta({
+      description: 'Number of the audio stream, as the service wrote it into this URL; absent for the first stream, 0.',
+      examples: ['1'],
+    }),
+});
 
 /** The form the carrier sends after it could not use our response to an earlier request for TwiML. */
 export const FallbackForm = z

@@ -1,4 +1,5 @@
 import { invalidBody, invalidParam } from '../../kernel/invalid-request.js';
+import { z } from 'zod';
 import type { Forwarder } from '../../identity/access/principal.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { fieldsOf, readSingleField, type FormFields } from '../../platform/http/form.js';
@@ -11,7 +12,7 @@ import { createCallbackGate } from '../callback-gate.js';
 import type { InboundCall, CallInstruction, CarrierCallRef, EndedStream, ResponseContext } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
-import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
+import { InboundCallForm, InboundCallQuery } from './forms.js';
 import {
   parseAnsweredBy,
   parseAnsweredTransfer,
@@ -23,11 +24,13 @@ import {
 } from './reports.js';
 import { parseForm } from './signed-forms.js';
 
-/** Path parameters of callbacks. Only some callbacks have the call's id in their path. */
-interface CallbackRequest {
+/** A callback with the call's id in its path. */
+interface CallCallback {
   ctx: ApiContext;
-  params?: { call_id: string };
+  params: { call_id: string };
 }
+
+type CallbackRoute = (typeof twilioCallbackRoutes)[keyof typeof twilioCallbackRoutes];
 
 /** A callback with a valid signature. */
 interface Callback {
@@ -48,53 +51,78 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
   const gate = createCallbackGate(deps);
 
   /**
-   * Reads and verifies a callback. @throws ServiceError as `admit` does, and MISSING_PARAMS when CallSid is malformed
+   * Returns a function that reads and verifies the callbacks of a route. Of the form, only CallSid is validated: a
+   * callback is never rejected because of another field.
+   * @throws ServiceError as `admit` does, and MISSING_PARAMS when CallSid is malformed
    */
-  async function verifyCallback(ctx: ApiContext): Promise<Callback> {
-    const { mode, carrier, request } = await gate.admit(ctx);
-    const form = parseForm(request);
-    const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
-    return { carrierCall: { mode, carrier, carrierSid }, form };
+  function verifying({ body }: CallbackRoute) {
+    const identifiers = z.object({ CallSid: body.schema.shape.CallSid });
+    return async (ctx: ApiContext): Promise<Callback> => {
+      const { mode, carrier, request } = await gate.admit(ctx);
+      const form = parseForm(request);
+      const { CallSid: carrierSid = '' } = validated(identifiers, { CallSid: form['CallSid'] });
+      return { carrierCall: { mode, carrier, carrierSid }, form };
+    };
   }
 
-  function acknowledging(work: (callback: Callback, callId: string) => Promise<void> | undefined) {
-    return async ({ ctx, params }: CallbackRequest) =>
-      gate.acknowledge(ctx, work(await verifyCallback(ctx), params?.call_id ?? ''));
+  function acknowledging(
+    route: CallbackRoute,
+    work: (callback: Callback, callId: string) => Promise<void> | undefined,
+  ) {
+    const verify = verifying(route);
+    return async ({ ctx, params }: CallCallback) => gate.acknowledge(ctx, work(await verify(ctx), params.call_id));
   }
 
-  function instructing(decide: (callback: Callback, callId: string, ctx: ApiContext) => Promise<CallInstruction>) {
-    return async ({ ctx, params }: CallbackRequest) => {
-      const callback = await verifyCallback(ctx);
-      const instruction = await decide(callback, params?.call_id ?? '', ctx);
+  function instructing(
+    route: CallbackRoute,
+    decide: (callback: Callback, callId: string, ctx: ApiContext) => Promise<CallInstruction>,
+  ) {
+    const verify = verifying(route);
+    return async ({ ctx, params }: CallCallback) => {
+      const callback = await verify(ctx);
+      const instruction = await decide(callback, params.call_id, ctx);
       return callback.carrierCall.carrier.render(instruction).body;
     };
   }
 
+  const {
+    answerOutboundCall,
+    reportOutboundStatus,
+    reportAnsweredBy,
+    reportTransferStatus,
+    reportInboundStatus,
+    continueAfterStream,
+    continueAfterError,
+  } = twilioCallbackRoutes;
+  const verifyInboundStatus = verifying(reportInboundStatus);
+
   return {
-    answerOutboundCall: instructing(({ carrierCall }, callId, ctx) =>
+    answerOutboundCall: instructing(answerOutboundCall, ({ carrierCall }, callId, ctx) =>
       instructions.answerOutboundCall(callId, carrierCall, gate.responseContext(ctx)),
     ),
-    reportOutboundStatus: acknowledging(({ carrierCall, form }, callId) =>
+    reportOutboundStatus: acknowledging(reportOutboundStatus, ({ carrierCall, form }, callId) =>
       events.handleStatus(callId, carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
     ),
-    reportAnsweredBy: acknowledging(({ carrierCall, form }, callId) => {
+    reportAnsweredBy: acknowledging(reportAnsweredBy, ({ carrierCall, form }, callId) => {
       const answeredBy = parseAnsweredBy(readSingleField(form, 'AnsweredBy'));
       return answeredBy && events.recordAnsweredBy(callId, carrierCall, answeredBy);
     }),
-    reportTransferStatus: acknowledging(({ carrierCall, form }, callId) => {
+    reportTransferStatus: acknowledging(reportTransferStatus, ({ carrierCall, form }, callId) => {
       const parentSid = parseAnsweredTransfer(form);
       if (parentSid === undefined || !carrierCall.carrier.isCallId(parentSid)) return undefined;
       return events.recordTransferAnswer(callId, { ...carrierCall, carrierSid: parentSid });
     }),
-    reportInboundStatus: acknowledging(({ carrierCall, form }) =>
-      events.handleStatusBySid(carrierCall, parseStatusReport(carrierCall.carrierSid, form, Date.now())),
-    ),
-    continueAfterStream: instructing(({ carrierCall, form }, callId, ctx) => {
+    reportInboundStatus: async ({ ctx }) => {
+      const { carrierCall, form } = await verifyInboundStatus(ctx);
+      const report = parseStatusReport(carrierCall.carrierSid, form, Date.now());
+      return gate.acknowledge(ctx, events.handleStatusBySid(carrierCall, report));
+    },
+    continueAfterStream: instructing(continueAfterStream, ({ carrierCall, form }, callId, ctx) => {
       const ended = endedStream(parseStreamNumber(ctx.query['after']), form);
       return instructions.continueAfterStream(callId, carrierCall, ended, gate.lostStreamContext(ctx));
     }),
-    continueAfterError: instructing(({ carrierCall, form }, callId, ctx) =>
-      continueAfterError(deps, { carrierCall, form }, callId, (after) =>
+    continueAfterError: instructing(continueAfterError, ({ carrierCall, form }, callId, ctx) =>
+      repeatInstruction(deps, { carrierCall, form }, callId, (after) =>
         after === 'answer' ? gate.responseContext(ctx) : gate.lostStreamContext(ctx),
       ),
     ),
@@ -102,7 +130,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
 }
 
 /** Repeats the instruction that the carrier could not use. */
-function continueAfterError(
+function repeatInstruction(
   { instructions, logger }: CallbackDeps,
   { carrierCall, form }: Callback,
   callId: string,

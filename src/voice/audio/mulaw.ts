@@ -7,7 +7,7 @@ const CLIP = 32_635;
 /** Encodes 16-bit linear samples as G.711 mu-law, one byte per sample. */
 export function encodeMulaw(pcm: Int16Array): Uint8Array {
   const bytes = new Uint8Array(pcm.length);
-  for (let i = 0; i < pcm.length; i++) bytes[i] = encodeSample(pcm[i] ?? 0);
+  for (let i = 0; i < pcm.length; i++) bytes[i] = encodeMulawSample(pcm[i] ?? 0);
   return bytes;
 }
 
@@ -18,7 +18,8 @@ export function decodeMulaw(bytes: Uint8Array): Int16Array {
   return pcm;
 }
 
-function encodeSample(sample: number): number {
+/** Encodes one linear sample; one that is too loud is clipped. */
+export function encodeMulawSample(sample: number): number {
   const sign = sample < 0 ? 0x80 : 0;
   const magnitude = Math.min(Math.abs(sample), CLIP) + BIAS;
   const exponent = 31 - Math.clz32(magnitude) - 7;

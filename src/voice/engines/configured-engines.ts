@@ -1,6 +1,8 @@
 import { voiceFault } from '../../kernel/conversation/voices.js';
-import { configuredVoices, type Config } from '../../platform/config/config.js';
+import type { EngineName } from '../../kernel/conversation/engines.js';
+import { allowedModels, configuredVoices, type Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { withAllowedModels } from './allowed-models.js';
 import { createProviderHealth } from './chain/provider-health.js';
 import { createEngineWithSuccessor } from './chain/successor-engine.js';
 import { createEngines, type Engines } from './engines.js';
@@ -15,16 +17,18 @@ export function createConfiguredEngines({ config, logger }: { config: Config; lo
   const report = (error: Error) => logger.warn({ err: error }, 'offline engine recovered from an error');
   const offline = createOfflineEngine({ report, recordsEvents: config.sessionLogs });
   const more: EngineFactory[] = [];
+  const offer = (engine: EngineFactory, name: EngineName) =>
+    more.push(withAllowedModels(engine, allowedModels(config, name)));
   const health = createProviderHealth();
   const common = { prices, logger, recordsEvents: config.sessionLogs };
   const second = pipeline && createPipelineEngine({ settings: pipeline, health, ...common });
   const first = openaiRealtime && createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common });
-  if (second !== undefined) more.push(second);
+  if (second !== undefined) offer(second, 'pipeline');
   if (first !== undefined && second !== undefined) {
     const voices = configuredVoices(config);
     const fits = (call: EngineCall) => voiceFault(call, ['pipeline'], voices) === undefined;
-    more.push(createEngineWithSuccessor({ first, second, fits, health, logger }));
-  } else if (first !== undefined) more.push(first);
+    offer(createEngineWithSuccessor({ first, second, fits, health, logger }), 'openai-realtime');
+  } else if (first !== undefined) offer(first, 'openai-realtime');
   const all = [offline, ...more];
   const find = (variable: string, wanted: string) => {
     const found = all.find(({ name }) => name === wanted);

@@ -40,10 +40,10 @@ export interface EngineCall {
   /** Whether another engine continues the call if this one fails, so that it fails at once and without an apology. */
   hasSuccessor?: boolean;
   /**
-   * Set if another engine conducted the stream until now: the time since its start in ms, and what the caller has said
-   * since the last turn with a transcript.
+   * Set if another engine conducted the stream until now: the time since its start in ms, what the caller has said since
+   * the last turn with a transcript, and who has answered, if that engine knew.
    */
-  takesOver?: { atMs: number; unanswered: readonly CallerFrame[] };
+  takesOver?: { atMs: number; unanswered: readonly CallerFrame[]; answeredBy?: AnsweredBy };
 }
 
 export interface VoicemailPolicy {
@@ -84,8 +84,8 @@ export interface TurnLatency {
   parts?: Record<string, number>;
 }
 
-/** The kind of provider at fault: STT, LLM (also a realtime model) or TTS. */
-export type ProviderPart = 'recogniser' | 'model' | 'voice';
+/** The kind of provider at fault: STT, LLM, TTS or a realtime model, which older records call `model`. */
+export type ProviderPart = 'recogniser' | 'model' | 'voice' | 'realtime';
 
 /** A failure of a provider during a call, without keys, phone numbers and words of the call. */
 export interface ProviderFailure extends FailureReport {
@@ -104,6 +104,9 @@ export interface EngineUsage {
   estimatedMicros?: number;
 }
 
+/** The reason to stop an engine if another one continues the call, which then also summarizes it. */
+export const REPLACED = 'replaced';
+
 /** Reasons for an engine to end the call. */
 export type EngineEndReason = 'agent_hangup' | 'silence' | 'voicemail';
 
@@ -117,8 +120,8 @@ export interface EngineResult {
   ignoredSettings?: readonly (keyof ConversationSettings)[];
   /** The providers that served the call, in the order in which they began to. Absent for an engine without providers. */
   served?: readonly ServedProvider[];
-  /** The session's events as JSON, if recorded; personal data, stored only with the call. */
-  sessionLog?: string;
+  /** The events of each engine's session as JSON, if recorded; personal data, stored only with the call. */
+  sessionLogs?: readonly string[];
 }
 
 /**
@@ -151,7 +154,7 @@ export interface Engine {
   onAnsweredBy?(who: AnsweredBy): boolean;
   /** The provider usage so far. Absent, or returns undefined: none, or known only at the end. */
   usage?(): EngineUsage | undefined;
-  /** Called when the call is over; returns the engine's result. Takes at most 5 s. */
+  /** Called when the call is over, or another engine takes over; returns the engine's result. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
 }
 

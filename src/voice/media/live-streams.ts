@@ -18,6 +18,7 @@ type Shared = Pick<
   | 'tools'
   | 'logger'
   | 'clock'
+  | 'backgrounds'
   | 'closing'
   | 'lostForGoodMs'
   | 'costsEveryMs'

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { createBackgroundLoops } from '../audio/background-sound.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { CallInstructions, CarrierEventHandlers } from '../../telephony/callbacks.js';
 import type { Carriers } from '../../telephony/port.js';
@@ -222,6 +223,7 @@ function sharedByStreams(
     tools,
     logger,
     clock: createFrameClock(),
+    backgrounds: createBackgroundLoops(),
     closing,
     ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
     ...(costsEveryMs === undefined ? {} : { costsEveryMs }),

@@ -141,9 +141,9 @@ export function createConversationRecord(p: {
         ...(answeredBy === undefined ? {} : { answeredBy }),
         ...ignoredByBoth(earlier?.ignoredSettings, result?.ignoredSettings),
         ...(result === undefined ? {} : { summary: result.summary }),
-        ...(result?.sessionLog === undefined
+        ...(result?.sessionLogs === undefined
           ? {}
-          : { sessionLogs: fittingLogs([...(earlier?.sessionLogs ?? []), result.sessionLog]) }),
+          : { sessionLogs: fittingLogs([...(earlier?.sessionLogs ?? []), ...result.sessionLogs]) }),
       };
     },
   };

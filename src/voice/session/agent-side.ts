@@ -1,3 +1,4 @@
+import { createBackgroundSound, type BackgroundLoops } from '../audio/background-sound.js';
 import type { MediaEndReason } from '../../kernel/call-state.js';
 import type { Engine, EngineCall, EngineSink } from '../engines/port.js';
 import { createToolHost, type ToolHostDeps } from '../tools/tool-host.js';
@@ -8,6 +9,7 @@ import { createPlayback, type Playback } from './playback.js';
 
 type AgentSideDeps = Pick<SessionStorageDeps, 'stream' | 'request' | 'engine' | 'logger'> & {
   tools: ToolHostDeps;
+  backgrounds: BackgroundLoops;
   call: EngineCall;
   storage: SessionStorage;
   /** Time in ms since the start of the stream. */
@@ -32,6 +34,7 @@ export function createAgentSide(p: AgentSideDeps) {
   const playback = createPlayback({
     line: p.stream,
     now,
+    background: backgroundOf(p),
     onPlayed(itemId, playedMs, complete) {
       if (!dtmfPlayback.onPlayed(itemId, complete)) callEngine((engine) => engine.onPlayed(itemId, playedMs, complete));
     },
@@ -72,6 +75,12 @@ export function createAgentSide(p: AgentSideDeps) {
       return sessionEnd.dueReason(playback.isIdle());
     },
   };
+}
+
+/** The sound that the agent of a call has behind its voice. */
+function backgroundOf({ call, backgrounds }: Pick<AgentSideDeps, 'call' | 'backgrounds'>) {
+  const { backgroundSound = 'off' } = call.settings ?? {};
+  return backgroundSound === 'off' ? undefined : createBackgroundSound(backgrounds(backgroundSound));
 }
 
 /** The engine's interface to its call. */

@@ -1,4 +1,5 @@
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
+import type { BackgroundLoops } from '../audio/background-sound.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
 import { SUPERSEDED } from '../../telephony/media.js';
 import { createCallerTrack } from '../media/caller-track.js';
@@ -11,6 +12,8 @@ import { createSessionStorage, type SessionStorageDeps } from './session-storage
 
 export interface CallSessionDeps extends SessionStorageDeps {
   tools: ToolHostDeps;
+  /** The background sounds, which all calls of the process share. */
+  backgrounds: BackgroundLoops;
   /** The frame clock, which all calls of the process share. */
   clock: FrameClock;
 }

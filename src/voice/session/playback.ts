@@ -1,9 +1,12 @@
+import type { BackgroundSound } from '../audio/background-sound.js';
 import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 import { MULAW_SILENCE } from '../audio/mulaw.js';
 import { createUnconfirmedAudio, type OnAudioPlayed } from './unconfirmed-audio.js';
 
 /** How far ahead audio is sent to the carrier: enough to bridge jitter, but little to discard on a barge-in. */
 const LEAD_MS = 360;
+/** How far ahead the background of a pause is sent: little, because the agent's next words wait behind it. */
+const PAUSE_LEAD_MS = 60;
 
 /** The messages that playback sends to the carrier. */
 export interface PlaybackLine {
@@ -19,7 +22,9 @@ export interface PlaybackDeps {
   now: () => number;
   /** Reports how much of an item was played, in ms; `complete` when all of it was. */
   onPlayed: (itemId: string, playedMs: number, complete: boolean) => void;
-  /** Receives audio that the carrier has confirmed as played; its memory is reused. */
+  /** Sent under the agent's voice and in its pauses; absent if the agent has none. */
+  background?: BackgroundSound | undefined;
+  /** Receives audio that the carrier has confirmed as played, without background; its memory is reused. */
   onAudioPlayed: OnAudioPlayed;
 }
 
@@ -39,7 +44,7 @@ export type Playback = ReturnType<typeof createPlayback>;
  * Plays the agent's audio: splits it into frames of 20 ms, paces them, and tracks what was really played. Only marks
  * confirm playback. The carrier returns the marks of cleared audio, too, so `clear` forgets these marks first.
  */
-export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackDeps) {
+export function createPlayback({ line, now, background, onPlayed, onAudioPlayed }: PlaybackDeps) {
   let items: Item[] = [];
   const unconfirmed = createUnconfirmedAudio(onAudioPlayed);
   let lineEndsAtMs = 0;
@@ -70,12 +75,17 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       items.shift();
       return true;
     }
-    line.media(frame);
+    line.media(background === undefined ? frame : background.under(frame));
     const isMarkDue = unconfirmed.sent(lineEndsAtMs);
     lineEndsAtMs += FRAME_MS;
     item.sentMs += FRAME_MS;
     if (isMarkDue) mark(item, false);
     return true;
+  }
+
+  /** Sends the background of a pause. No mark confirms it, and a barge-in clears it with the rest. */
+  function fillPause(nowMs: number, sound: BackgroundSound): void {
+    for (; lineEndsAtMs - nowMs < PAUSE_LEAD_MS; lineEndsAtMs += FRAME_MS) line.media(sound.alone());
   }
 
   return {
@@ -100,6 +110,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
     pump(nowMs = now()): void {
       lineEndsAtMs = Math.max(lineEndsAtMs, nowMs);
       while (lineEndsAtMs - nowMs < LEAD_MS && sendNext());
+      if (background !== undefined) fillPause(nowMs, background);
     },
 
     /** Handles a mark from the carrier, which says that all audio before the mark was played or cleared. */

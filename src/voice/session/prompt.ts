@@ -133,9 +133,14 @@ function resumed(call: EngineCall): string[] {
 }
 
 function openingOf(call: EngineCall): string {
-  if (!isIntroduced(call)) return 'The line broke before you had said anything, and is back. Begin the call again.';
+  const unnoticed = call.resume?.unnoticed === true;
+  if (!isIntroduced(call)) {
+    return unnoticed
+      ? 'You have not introduced yourself yet. Begin the call.'
+      : 'The line broke before you had said anything, and is back. Begin the call again.';
+  }
   const again = 'Do not greet or introduce yourself again';
-  return call.resume?.unnoticed === true
+  return unnoticed
     ? `The call continues without a break. ${again}: continue where you were.`
     : `The line broke for a moment and is back. ${again}: say one short bridging sentence, then continue where you were.`;
 }

@@ -97,6 +97,25 @@ describe('the media server', () => {
     });
   });
 
+  it.each([
+    ['off', 0, 0],
+    ['office', 30, 56],
+  ] as const)(
+    'sends the background sound "%s" while the agent waits, at the pace of the audio',
+    async (sound, least, most) => {
+      const call = await media.placeCall({ agent: { backgroundSound: sound, firstSpeaker: 'caller' } });
+      const socket = await media.dialIn(call);
+      const events: unknown[] = [];
+      socket.on('message', (data: Buffer) => events.push((JSON.parse(data.toString()) as { event: unknown }).event));
+      socket.send(startEvent(call.carrierSid, call.streamSid));
+      await pause(1_000);
+      socket.close(1000);
+      expect(events.length).toBeGreaterThanOrEqual(least);
+      expect(events.length).toBeLessThanOrEqual(most);
+      expect(events.filter((event) => event !== 'media')).toEqual([]);
+    },
+  );
+
   describe('before the start', () => {
     it('closes with 1008 if no start arrives in time', async () => {
       const socket = await media.dialIn(await media.placeCall());

@@ -19,7 +19,7 @@ describe('a session of the offline engine', () => {
     await until(() => line.isPlaying());
     for (const key of '415#') engine.onDtmf(key);
     expect(await line.ended).toBe('agent_hangup');
-    const log = JSON.parse((await line.stop()).sessionLog ?? '') as SessionLog;
+    const log = JSON.parse((await line.stop()).sessionLogs?.[0] ?? '') as SessionLog;
     const stored = replaySession(log).commands.flatMap((each) =>
       each.type === 'store_turn' ? [{ speaker: each.speaker, text: each.text }] : [],
     );
@@ -32,6 +32,6 @@ describe('a session of the offline engine', () => {
   it('is not recorded by default', async () => {
     const line = connect(silent.create());
     await line.agentTurn();
-    expect(await line.stop()).not.toHaveProperty('sessionLog');
+    expect(await line.stop()).not.toHaveProperty('sessionLogs');
   }, 60_000);
 });

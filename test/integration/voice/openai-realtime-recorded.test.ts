@@ -16,7 +16,7 @@ describe('a session of the realtime engine', () => {
     call.line.say(await call.speech('Who is it?'));
     await eventually(() => call.line.agentTurns().includes('It is the clinic.'), ANSWER_MS);
     call.engine.onDtmf('1');
-    const { sessionLog = '' } = await call.line.hangUp();
+    const { sessionLogs: [sessionLog = ''] = [] } = await call.line.hangUp();
     const log = JSON.parse(sessionLog) as SessionLog;
     const stored = replaySession(log).commands.flatMap((each) =>
       each.type === 'store_turn' ? [{ speaker: each.speaker, text: each.text }] : [],
@@ -30,13 +30,13 @@ describe('a session of the realtime engine', () => {
   it('is not recorded by default', async () => {
     call = await placeRealtimeCall();
     await call.greeted();
-    expect(await call.line.hangUp()).not.toHaveProperty('sessionLog');
+    expect(await call.line.hangUp()).not.toHaveProperty('sessionLogs');
   });
 
   it('counts a failed response and its repetition as one reply', async () => {
     call = await placeRealtimeCall({ recordsEvents: true, nasty: { failResponses: 1 } });
     await call.greeted();
-    const { sessionLog = '' } = await call.line.hangUp();
+    const { sessionLogs: [sessionLog = ''] = [] } = await call.line.hangUp();
     const { commands } = replaySession(JSON.parse(sessionLog) as SessionLog);
     expect(call.sent('response.create')).toHaveLength(2);
     expect(commands.filter(({ type }) => type === 'request_reply')).toHaveLength(1);

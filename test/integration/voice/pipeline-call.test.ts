@@ -1,6 +1,6 @@
 import { silence, tone } from '../../support/spoken';
 import { eventually } from './support/media-fixture';
-import { GREETING, openPipeline } from './support/pipeline-harness';
+import { expectContinuationAfterNoise, GREETING, openPipeline, waitForGreeting } from './support/pipeline-harness';
 import type { PipelineHarness } from './support/pipeline-harness';
 
 const ANSWER_MS = 30_000;
@@ -23,16 +23,12 @@ describe('a call conducted by the pipeline engine', () => {
   afterEach(() => line.hangUp());
   afterAll(() => pipeline.close());
 
-  async function waitForGreeting(): Promise<void> {
-    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
-  }
-
   it('returns values and a summary from the model, the usage of the providers, and its price', async () => {
     const { chat } = pipeline;
     chat.values = { value_1: true, value_2: 17 };
     pipeline.stt.script(['Yes, I will come.']);
     line = pipeline.dial({ outputTemplate: { confirmed: false, name: 'text', note: null } });
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.say(await pipeline.speak('Yes, I will come.'));
     await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
     const answers = chat.requests.length;
@@ -64,7 +60,7 @@ describe('a call conducted by the pipeline engine', () => {
     pipeline.chat.answers.set('Where do I go?', { says: 'To the second floor.', afterMs: 1_000 });
     pipeline.stt.script(['Where do I go?']);
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.say(await pipeline.speak('Where do I go?'));
     await eventually(() => line.latencies.length === 1, ANSWER_MS);
     const [{ totalMs, parts = {} } = { totalMs: NaN }] = line.latencies;
@@ -83,7 +79,7 @@ describe('a call conducted by the pipeline engine', () => {
     });
     pipeline.stt.script(['Please leave a message after the tone.']);
     line = pipeline.dial({ voicemail: { action: 'hang_up' } });
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.say(await pipeline.speak('Please leave a message after the tone.'));
     await eventually(() => line.ended !== undefined, ANSWER_MS);
     expect(line.ended).toBe('voicemail');
@@ -116,7 +112,7 @@ describe('a call conducted by the pipeline engine', () => {
     pipeline.chat.answers.set(words, { calls: { name: 'answering_machine', arguments: {} } });
     pipeline.stt.script([words, '']);
     line = pipeline.dial({ voicemail: { action: 'leave_message', message: 'Please call the clinic.' } });
-    await waitForGreeting();
+    await waitForGreeting(line);
     const machine = Buffer.concat([await pipeline.speak(words), silence(2_500), tone(1_000, 500)]);
     const toneOverMs = line.now() + machine.length / 8;
     line.say(machine);
@@ -128,16 +124,9 @@ describe('a call conducted by the pipeline engine', () => {
   });
 
   it('continues after a noise that interrupted, with a note to the model that there were no words', async () => {
-    const afterNoise = '[The other person made a noise, without words. Continue where you stopped.]';
-    pipeline.chat.answers.set(afterNoise, { says: 'As I said, it is about tomorrow at ten.' });
     pipeline.stt.script(['']);
     line = pipeline.dial();
-    await eventually(() => line.heard.length > 60, ANSWER_MS);
-    line.say(await pipeline.speak('Oh my!'));
-    await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
-    expect(line.agentTurns()[0]).toMatch(/\(interrupted\)$/);
-    expect(line.agentTurns()[1]).toBe('As I said, it is about tomorrow at ten.');
-    expect(line.callerTurns()).toEqual([]);
+    await expectContinuationAfterNoise(pipeline, line);
   });
 
   it('ends an entry of digits by the end key or a pause, and passes it to the model as digits', async () => {
@@ -146,7 +135,7 @@ describe('a call conducted by the pipeline engine', () => {
       says: 'Four, one, five. Thank you.',
     });
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     for (const key of '415#') line.engine.onDtmf(key);
     await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
     expect(line.callerTurns()).toEqual(['(keys: 4 1 5 #)']);
@@ -159,7 +148,7 @@ describe('a call conducted by the pipeline engine', () => {
     pipeline.stt.script([]);
     pipeline.chat.answers.set('Monday at ten.', { says: 'Monday, thank you.' });
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.engine.onText?.('Monday at ten.');
     await eventually(() => line.agentTurns().at(-1) === 'Monday, thank you.', ANSWER_MS);
     expect(line.callerTurns()).toEqual(['Monday at ten.']);
@@ -168,7 +157,7 @@ describe('a call conducted by the pipeline engine', () => {
   it('keeps the digits of a caller who hangs up without a pause', async () => {
     pipeline.stt.script([]);
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.engine.onDtmf('1');
     await line.hangUp();
     expect(line.callerTurns()).toEqual(['(keys: 1)']);
@@ -179,7 +168,7 @@ describe('a call conducted by the pipeline engine', () => {
     pipeline.stt.script(['What is it?']);
     pipeline.chat.answers.set('What is it?', { says: long, calls: { name: 'look_up', arguments: { day: 'monday' } } });
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.say(await pipeline.speak('What is it?'));
     await eventually(() => line.agentTurns().length > 1 && !line.isPlaying(), ANSWER_MS);
     await eventually(() => line.agentTurns().length > 2, 5_000);
@@ -192,7 +181,7 @@ describe('a call conducted by the pipeline engine', () => {
       calls: { name: 'look_up', arguments: ['monday'] as unknown as Record<string, unknown> },
     });
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.say(await pipeline.speak('What is it?'));
     await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
     expect(line.tools).toEqual([]);
@@ -202,7 +191,7 @@ describe('a call conducted by the pipeline engine', () => {
   it('keeps the words of a caller who hangs up while speaking', async () => {
     pipeline.stt.script(['I wanted to ask one thing more before we end this call']);
     line = pipeline.dial();
-    await waitForGreeting();
+    await waitForGreeting(line);
     line.say(await pipeline.speak('I wanted to ask one thing more before we end this call today, and that is'));
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await line.hangUp();

@@ -1,5 +1,5 @@
 import { eventually } from './support/media-fixture';
-import { GREETING, openPipeline } from './support/pipeline-harness';
+import { GREETING, openPipeline, waitForGreeting } from './support/pipeline-harness';
 import type { PipelineHarness } from './support/pipeline-harness';
 
 const ANSWER_MS = 30_000;
@@ -22,7 +22,7 @@ describe('the pipeline engine and a language model', () => {
   async function startGreetedCall(script: readonly string[] = ['When is it?']): Promise<void> {
     pipeline.stt.script(script);
     line = pipeline.dial();
-    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+    await waitForGreeting(line);
   }
 
   async function ask(): Promise<void> {

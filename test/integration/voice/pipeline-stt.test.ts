@@ -4,7 +4,7 @@ import { LANGUAGES } from '../../../src/kernel/conversation/voices.js';
 import { openFakeDeepgram } from './fakes/deepgram';
 import { openLoopback } from './fakes/loopback';
 import { eventually } from './support/media-fixture';
-import { openPipeline } from './support/pipeline-harness';
+import { openPipeline, waitForGreeting } from './support/pipeline-harness';
 import type { PipelineHarness } from './support/pipeline-harness';
 
 const ANSWER_MS = 20_000;
@@ -24,7 +24,7 @@ describe.each(['nova-3', 'flux-general-en'])('the pipeline engine with the STT m
   async function startGreetedCall(script: readonly string[]): Promise<void> {
     pipeline.stt.script(script);
     line = pipeline.dial();
-    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+    await waitForGreeting(line);
   }
 
   it('requests telephone audio, with the API key, and uses the transcript of the STT provider', async () => {

@@ -1,6 +1,11 @@
 import { silence, withoutSilence } from '../../support/spoken';
 import { eventually } from './support/media-fixture';
-import { openPipeline, type PipelineHarness } from './support/pipeline-harness';
+import {
+  expectContinuationAfterNoise,
+  openPipeline,
+  waitForGreeting,
+  type PipelineHarness,
+} from './support/pipeline-harness';
 
 const ANSWER_MS = 20_000;
 
@@ -20,7 +25,7 @@ describe('the pipeline engine with an OpenAI-compatible STT', () => {
   async function startGreetedCall(script: readonly string[]): Promise<void> {
     pipeline.transcriptions.script(script);
     line = pipeline.dial();
-    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+    await waitForGreeting(line);
   }
 
   it('has each turn transcribed, and counts the seconds of audio that the provider bills', async () => {
@@ -70,16 +75,9 @@ describe('the pipeline engine with an OpenAI-compatible STT', () => {
   });
 
   it('continues after a noise that interrupted, because the transcript has no words', async () => {
-    const afterNoise = '[The other person made a noise, without words. Continue where you stopped.]';
-    pipeline.chat.answers.set(afterNoise, { says: 'As I said, it is about tomorrow at ten.' });
     pipeline.transcriptions.script(['']);
     line = pipeline.dial();
-    await eventually(() => line.heard.length > 60, ANSWER_MS);
-    line.say(await pipeline.speak('Oh my!'));
-    await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
-    expect(line.agentTurns()[0]).toMatch(/\(interrupted\)$/);
-    expect(line.agentTurns()[1]).toBe('As I said, it is about tomorrow at ten.');
-    expect(line.callerTurns()).toEqual([]);
+    await expectContinuationAfterNoise(pipeline, line);
   });
 
   it('speaks a filler during a stall and has the turn transcribed again', async () => {

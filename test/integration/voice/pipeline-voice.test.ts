@@ -47,7 +47,7 @@ describe.each(['elevenlabs', 'openai'] as const)(
       await startGreetedCall();
       const url = pipeline.tts.urls[0];
       if (voiceProvider === 'elevenlabs') {
-        expect(url?.pathname).toBe('/v1/text-to-speech/voice-amber/stream-input');
+        expect(url?.pathname).toBe('/v1/text-to-speech/voice-amber/multi-stream-input');
         expect(url?.searchParams.get('output_format')).toBe('ulaw_8000');
       } else expect(url?.pathname).toBe('/v1/audio/speech');
       const loud = line.heard.filter((frame) => frame.some((byte) => (byte & 0x7f) < 0x60)).length;

@@ -121,7 +121,7 @@ describe('a failure of the realtime provider', () => {
     expectNoSpeechIn(call.line.failures);
     expect(call.line.failures).toEqual([
       {
-        part: 'model',
+        part: 'realtime',
         what: 'the provider reported an error',
         provider: 'openai',
         code: 'server_error',
@@ -132,16 +132,45 @@ describe('a failure of the realtime provider', () => {
     await call.close();
   });
 
-  it('to create a response is reported with the id of the response', async () => {
-    const call = await placeRealtimeCall({ nasty: { failResponses: 1 } });
+  it('to create a response is reported once for each attempt, also if the session is given up', async () => {
+    const call = await placeRealtimeCall({ nasty: { failResponses: 2 } });
     await call.greeted();
-    expect(call.line.failures).toEqual([
-      expect.objectContaining({
-        what: 'the provider failed to create a response',
-        code: 'server_error',
-        message: 'The server had an error while processing your request.',
-      }),
-    ]);
+    const failure = {
+      part: 'realtime',
+      what: 'the provider failed to create a response',
+      provider: 'openai',
+      code: 'server_error',
+      requestId: expect.stringMatching(/^sess_/),
+      message: 'The server had an error while processing your request.',
+    };
+    expect(call.line.failures).toEqual([failure, failure]);
+    await call.close();
+  });
+
+  it('to report the end of a turn is noticed by the caller’s silence; the call continues, and ends at the second time', async () => {
+    const call = await placeRealtimeCall({ nasty: { missesTurnEnds: true }, timings: { turnEndGraceMs: 300 } });
+    await call.greeted();
+    await call.ask(QUESTION);
+    expect(call.fake.sessions).toHaveLength(2);
+    call.line.say(await call.speech(QUESTION));
+    await eventually(() => call.line.failed !== undefined, ANSWER_MS);
+    expect(call.line.agentTurns().at(-1)).toMatch(/^I am sorry/);
+    const failure = { part: 'realtime', what: 'the provider did not report the end of a turn', provider: 'openai' };
+    expect(call.line.failures).toEqual([failure, failure]);
+    await call.close();
+  });
+
+  it('is reported at once to another engine; if that does not continue the call, it is still summarized', async () => {
+    const call = await placeRealtimeCall({
+      nasty: { missesTurnEnds: true },
+      timings: { turnEndGraceMs: 300 },
+      call: { hasSuccessor: true },
+    });
+    await call.greeted();
+    call.line.say(await call.speech(QUESTION));
+    await eventually(() => call.line.failed !== undefined, ANSWER_MS);
+    expect(call.fake.sessions).toHaveLength(1);
+    expect((await call.line.hangUp()).summary).toBe('The appointment was talked about.');
     await call.close();
   });
 

@@ -3,7 +3,7 @@ import { createResponsesModel } from '../../../src/voice/engines/pipeline/llm/op
 import { createChatModel } from '../../../src/voice/engines/pipeline/llm/chat-completions.js';
 import type { ChatDelta, ChatModel } from '../../../src/voice/engines/pipeline/ports.js';
 import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
-import { createElevenLabsTts } from '../../../src/voice/engines/pipeline/tts/elevenlabs.js';
+import { createElevenLabsTts } from '../../../src/voice/engines/pipeline/tts/elevenlabs/elevenlabs-tts.js';
 import { openProviderConnection } from '../../../src/voice/engines/realtime/connection.js';
 import type { FullSessionSettings, ServerEvent } from '../../../src/voice/engines/realtime/protocol.js';
 import { openLoopback, type Loopback } from './fakes/loopback';
@@ -82,10 +82,16 @@ describe('the messages of a provider that omits fields or sends them as null', (
   it('are read for text to speech', async () => {
     const audio = Buffer.alloc(160, 0xff).toString('base64');
     const baseUrl = await provider([
-      { audio, alignment: { charStartTimesMs: null, charDurationsMs: null, chars: null }, normalizedAlignment: null },
-      { audio, alignment: null, isFinal: null },
-      { audio, alignment: null, normalizedAlignment: { chars: ['t', 'e', 'n'] }, error: null, code: null },
-      { audio: null, isFinal: true },
+      {
+        contextId: 'u1',
+        audio,
+        alignment: { charStartTimesMs: null, charDurationsMs: null, chars: null },
+        normalizedAlignment: null,
+      },
+      { contextId: 'u1', audio, alignment: null, isFinal: null },
+      { contextId: 'u1', audio, normalizedAlignment: { chars: ['t', 'e', 'n'] }, error: null, code: null },
+      { contextId: 'u2', audio },
+      { contextId: 'u1', audio: null, isFinal: true },
     ]);
     const account = { baseUrl, apiKey: 'key', model: 'eleven_flash_v2_5', voiceIdOf: () => 'voice' };
     const stream = createElevenLabsTts(account).open(

@@ -14,7 +14,7 @@ describe('pipeline as the successor of openai-realtime', () => {
   let both: SuccessorHarness;
   let line: EngineLine;
   beforeEach(async () => {
-    both = await openBothEngines();
+    both = await openBothEngines({ AGENT_MODELS: 'gpt-realtime-2' });
     both.chat.answers.set('[The line is open. Begin to speak.]', { says: GREETING });
     both.chat.answers.set('[Continue where you stopped.]', { says: 'So, is ten o clock fine?' });
     both.chat.answers.set('[Answer what the other person said last.]', { says: 'At ten o clock.' });
@@ -86,6 +86,7 @@ describe('pipeline as the successor of openai-realtime', () => {
       expect(audioAfter(spokenMs)).toBeLessThan(1_000 + DEADLINE_MS + NEXT_WITHIN_MS);
       const [system] = both.chat.requests[0]?.messages ?? [];
       expect(system?.content).toContain('Do not greet or introduce yourself again');
+      expect(line.failures).toEqual([{ part: 'realtime', what: 'the provider timed out', provider: 'openai' }]);
       const { served, usage } = await line.hangUp();
       expect(stages(served)?.toSorted()).toEqual(['llm', 'realtime', ...(words === '' ? ['stt'] : []), 'tts']);
       expect(served?.[0]?.stage).toBe('realtime');
@@ -118,6 +119,13 @@ describe('pipeline as the successor of openai-realtime', () => {
     await eventually(() => line.failed !== undefined, 60_000);
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   }, 90_000);
+
+  it('does not use a stored model that the operator has forbidden since', async () => {
+    line = both.dial({ settings: { model: 'gpt-realtime-1.5' } });
+    await eventually(() => line.agentTurns().length === 1, ANSWER_MS);
+    expect(both.realtime.sessions.map((session) => session.model)).toEqual(['gpt-realtime-2.1']);
+    expect((await line.hangUp()).ignoredSettings).toEqual(['model']);
+  });
 
   it('does not take over a call that it cannot conduct', async () => {
     await greet();

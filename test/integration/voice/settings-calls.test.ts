@@ -61,17 +61,37 @@ describe('a call of the pipeline engine with settings of the agent', () => {
 });
 
 describe('a call of the realtime engine with a first message', () => {
-  it('requests exactly this message, once', async () => {
-    const settings = { firstMessage: FIRST_MESSAGE };
-    const call = await placeRealtimeCall({ call: { inputParameters, settings } });
+  /** The request that the model says these words. */
+  const requestOf = (words: string) => [
+    `Say exactly the following, word for word, and nothing else: ⟦${words}⟧`,
+    'none',
+  ];
+
+  async function place(firstMessage: string, disclosesAi = true) {
+    const call = await placeRealtimeCall({ call: { inputParameters, settings: { firstMessage }, disclosesAi } });
     await call.greeted();
+    const requests = () =>
+      call.sent('response.create').map(({ response }) => [response?.instructions, response?.tool_choice]);
+    return { call, requests };
+  }
+
+  it('requests exactly this message, once', async () => {
+    const { call, requests } = await place(FIRST_MESSAGE);
     await call.ask('Yes, please.');
-    const requests = call
-      .sent('response.create')
-      .map(({ response }) => [response?.instructions, response?.tool_choice]);
     await call.close();
-    expect(requests[0]).toEqual([`Say exactly the following, word for word, and nothing else: ⟦${SAID}⟧`, 'none']);
-    expect(requests.slice(1).every(([instructions]) => instructions === undefined)).toBe(true);
+    const [first, ...others] = requests();
+    expect(first).toEqual(requestOf(SAID));
+    expect(others.every(([instructions]) => instructions === undefined)).toBe(true);
+  });
+
+  it.each([
+    [false, 'Hello Ada.'],
+    [true, 'You are speaking with an AI assistant. Hello Ada.'],
+  ])('has a message without a disclosure spoken word for word (disclosure required: %s)', async (isRequired, said) => {
+    const { call, requests } = await place('Hello {{name}}.', isRequired);
+    const [spoken] = call.line.agentTurns();
+    await call.close();
+    expect([requests()[0], spoken]).toEqual([requestOf(said), said]);
   });
 });
 

@@ -2,15 +2,19 @@ import { Agent } from 'undici';
 import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
 import { createSynthesizer } from '../../../src/voice/audio/flite.js';
 import { loadVoiceActivity } from '../../../src/voice/audio/voice-activity.js';
-import type { SttEvents } from '../../../src/voice/engines/pipeline/ports.js';
+import type { FailureReport } from '../../../src/voice/models/failure-report.js';
+import type { ProviderError, SttEvents } from '../../../src/voice/engines/pipeline/ports.js';
 import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
 import { createOpenAiStt } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
 import { silence, withoutSilence } from '../../support/spoken';
 import { openFakeDeepgram, type FakeDeepgram } from './fakes/deepgram';
-import { openFakeTranscriptions } from './fakes/transcriptions';
+import { openFakeTranscriptions, type FakeTranscriptions } from './fakes/transcriptions';
 import { eventually } from './support/media-fixture';
 
 const KEYTERMS = ['Callwright', 'Dr. Nguyen & Co'];
+/** An error that quotes the terms, and what a report has of it. */
+const QUOTING = 'Too many terms: Callwright Dr. Nguyen & Co';
+const QUOTED = 'Too many terms: … & Co';
 
 function eventsOf(onText: (text: string) => void = () => undefined): SttEvents {
   const nothing = () => undefined;
@@ -20,7 +24,7 @@ function eventsOf(onText: (text: string) => void = () => undefined): SttEvents {
     onTurnContinued: nothing,
     onEnd: onText,
     onActivity: nothing,
-    onLost: ({ message }) => onText(message),
+    onLost: ({ message, report }) => onText(report.message ?? message),
   };
 }
 
@@ -78,6 +82,17 @@ describe('an agent’s settings on the wire to Deepgram', () => {
     expect([query.get('eot_threshold'), query.get('eot_timeout_ms')]).toEqual([confidence, timeout]);
   });
 
+  it.each(['nova-3', 'flux-general-en'])('are not quoted if the provider rejects the terms for %s', async (model) => {
+    fake.faults.push({ kind: 'refuse', status: 400, headers: { 'dg-error': QUOTING } });
+    const [report] = await new Promise<FailureReport[]>((resolve) => {
+      const account = { baseUrl: `ws://127.0.0.1:${fake.port}`, apiKey: 'stt-key', model };
+      const lost = ({ report: given }: ProviderError) => resolve([given]);
+      const options = { language: 'en-US', settings: { keyterms: KEYTERMS } };
+      createDeepgramStt(account).open(options, { ...eventsOf(), onLost: lost });
+    });
+    expect(report).toMatchObject({ provider: 'deepgram', status: 400, message: QUOTED });
+  });
+
   it('reports the settings that a model does not have', async () => {
     const settings = { endOfTurnEagerness: 'low', endOfTurnConfidence: 0.8, keyterms: ['A'] } as const;
     expect((await open('nova-3', settings)).ignored).toEqual(['endOfTurnEagerness', 'endOfTurnConfidence']);
@@ -93,8 +108,9 @@ describe('an agent’s settings on the wire to a transcription server', () => {
     await callers.close();
   });
 
-  async function transcribe(model: string, settings: ConversationSettings) {
+  async function transcribe(model: string, settings: ConversationSettings, fault?: FakeTranscriptions['faults'][0]) {
     const fake = await openFakeTranscriptions();
+    if (fault !== undefined) fake.faults.push(fault);
     const newDetector = await loadVoiceActivity();
     const ignored: string[] = [];
     const ends: string[] = [];
@@ -125,6 +141,11 @@ describe('an agent’s settings on the wire to a transcription server', () => {
     expect(invalid).toEqual([]);
     expect({ 'keywords[]': keywords, prompt }).toEqual({ 'keywords[]': undefined, prompt: undefined, ...expected });
     expect([...ignored]).toEqual(Object.keys(expected).length === 0 ? ['keyterms'] : []);
+  });
+
+  it('are not quoted if the server rejects them', async () => {
+    const fault = { kind: 'status', status: 400, message: QUOTING } as const;
+    expect((await transcribe('gpt-transcribe', { keyterms: KEYTERMS }, fault)).ends).toEqual([QUOTED]);
   });
 
   it('ends a turn after the silence that the agent names', async () => {

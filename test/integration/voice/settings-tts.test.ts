@@ -3,7 +3,8 @@ import type { ConversationSettings } from '../../../src/kernel/conversation/conv
 import { createPreparedPhrases } from '../../../src/voice/engines/pipeline/prepared-phrases.js';
 import type { TextToSpeech, TtsOptions } from '../../../src/voice/engines/pipeline/ports.js';
 import { createTts } from '../../../src/voice/engines/pipeline/tts/tts-providers.js';
-import { openFakeElevenLabs, openFakeOpenAiSpeech, type FakeVoice } from './fakes/voices';
+import { openFakeElevenLabs } from './fakes/elevenlabs';
+import { openFakeOpenAiSpeech, type FakeVoice } from './fakes/voices';
 import { eventually } from './support/media-fixture';
 
 describe.each(['elevenlabs', 'openai'] as const)('an agent’s settings on the wire to TTS_PROVIDER=%s', (provider) => {

@@ -23,6 +23,7 @@ export function ConversationSections({ form }: { form: Form }) {
       <Section title="Speech" form={form} names={SPEECH}>
         <AgentField name="voice_id" form={form} />
         <AgentField name="speech_speed" form={form} />
+        <AgentField name="background_sound" form={form} />
         <PronunciationsEditor {...form.field('pronunciations')} />
       </Section>
       <Section title="Listening" form={form} names={LISTENING}>
@@ -41,7 +42,7 @@ export function ConversationSections({ form }: { form: Form }) {
 }
 
 const CONVERSATION = ['first_speaker', 'first_message', 'model', 'temperature', 'reasoning_effort'] as const;
-const SPEECH = ['voice_id', 'speech_speed', 'pronunciations'] as const;
+const SPEECH = ['voice_id', 'speech_speed', 'background_sound', 'pronunciations'] as const;
 const LISTENING = [
   'keyterms',
   'noise_reduction',

@@ -3,15 +3,15 @@ import { Conversation } from '../pages/call-conversation';
 import { usePortal } from '../session';
 import type { Microphone } from '../talk/talk-audio';
 import type { TalkState } from '../talk/talk-state';
-import { useTalk, type WebCallRequest } from '../talk/use-talk';
+import { useTalk, type TalkRequest } from '../talk/use-talk';
 import { useCall } from '../use-call';
 import { Failure } from './feedback';
 import { Status } from './values';
 
-/** What the page says about a connection that has ended. */
+/** Texts about a connection that has ended. */
 const END_LABELS: Record<string, string> = {
   hung_up: 'You hung up.',
-  replaced: 'The call goes on in another tab.',
+  replaced: 'The call continues in another tab.',
   rejected: 'The connection was rejected. Start another call.',
   failed: 'The call ended because of an error. Start another one.',
   connection_lost: 'The connection was lost for more than 30 seconds.',
@@ -25,7 +25,7 @@ const MICROPHONE_HINTS: Record<Microphone, string | undefined> = {
 };
 
 /** Talks with an agent by the microphone, or by typing, and shows the words as they are spoken. */
-export function TalkPanel({ request }: { request: WebCallRequest }) {
+export function TalkPanel({ request }: { request: TalkRequest }) {
   const { api, mode } = usePortal();
   const talk = useTalk(api);
   const { state } = talk;
@@ -106,7 +106,7 @@ function TypedWords({ onSay }: { onSay: (text: string) => void }) {
   );
 }
 
-/** The words, status and cost of a talk. */
+/** Shows the words and the status of a web call. */
 function Progress({ callId }: { callId: string }) {
   const { api, mode, to } = usePortal();
   const call = useCall(api, mode, callId);

@@ -1,6 +1,6 @@
 import { encodeMulaw } from '../../../voice/audio/mulaw.js';
 import { createResampler } from '../../../voice/audio/resample.js';
-import { CALL_RATE } from './playback';
+import { CALL_RATE } from './loudspeaker';
 
 const FRAME_SAMPLES = 160;
 

@@ -14,7 +14,7 @@ export interface TalkAudio {
 
 /**
  * Opens the microphone and the loudspeaker. Call it from the handler of a click, because browsers play no sound without
- * one. Without a microphone, the talk goes on with typed words.
+ * one. Without a microphone, the caller types.
  */
 export async function openTalkAudio(onMessage: (message: FromWorklet) => void): Promise<TalkAudio> {
   const context = new AudioContext({ latencyHint: 'interactive' });

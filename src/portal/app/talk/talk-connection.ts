@@ -56,7 +56,7 @@ export function connectTalk({ url, token, onState, onAudio, onMark, onClear }: T
     opened.addEventListener('open', () => opened.send(JSON.stringify({ event: 'start', token: admission })));
     opened.addEventListener('message', ({ data }: MessageEvent<string>) => receive(JSON.parse(data) as ServerMessage));
     opened.addEventListener('close', () => {
-      // What is left to play belongs to the lost connection.
+      // Audio that has not been played belongs to the lost connection.
       onClear();
       apply({ event: 'closed', nowMs: performance.now() });
     });

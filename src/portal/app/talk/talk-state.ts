@@ -2,7 +2,7 @@
 const RECONNECT_WITHIN_MS = 30_000;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** The state of a talk's connection. `token` admits the next socket. */
+/** The state of a web call's connection. `token` admits the next socket. */
 export type TalkState =
   /** `isDeferred`: the service asked for another attempt with the same token. */
   | { phase: 'connecting'; token: string; isDeferred?: true }
@@ -13,12 +13,12 @@ export type TalkState =
 export type TalkEvent =
   | { event: 'ready'; reconnect_token: string }
   | { event: 'reconnect_token'; token: string }
-  /** `reconnect`: the call goes on, on another socket. */
+  /** `reconnect`: the call continues on another socket. */
   | { event: 'ended'; reason: 'call_ended' | 'reconnect' | 'replaced' | 'rejected' | 'failed' | 'hung_up' }
   /** The socket closed without `ended`, or could not be opened. */
   | { event: 'closed'; nowMs: number };
 
-/** Applies an event to the state of a talk. A lost connection is tried again for 30 s. */
+/** Applies an event to the state of a connection. A lost connection is tried again for 30 s. */
 export function reduceTalk(state: TalkState, event: TalkEvent): TalkState {
   if (state.phase === 'ended') return state;
   switch (event.event) {

@@ -1,13 +1,13 @@
 import { createMicrophoneFrames } from './microphone-frames';
-import { createPlayback } from './playback';
+import { createLoudspeaker } from './loudspeaker';
 
-/** What the page tells the audio thread. */
+/** A message from the page to the audio thread. */
 export type ToWorklet =
   | { event: 'media'; audio: Uint8Array }
   | { event: 'mark'; name: string }
   | { event: 'clear' | 'end' };
 
-/** What the audio thread tells the page: a frame of the microphone, or that everything up to a mark has been played. */
+/** A message from the audio thread to the page: a frame of the microphone, or that everything up to a mark has been played. */
 export type FromWorklet = { event: 'media'; audio: Uint8Array } | { event: 'mark'; name: string };
 
 // TypeScript's DOM library lacks the global scope of audio worklets (https://www.w3.org/TR/webaudio/#AudioWorkletGlobalScope).
@@ -18,7 +18,7 @@ declare abstract class AudioWorkletProcessor {
 declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;
 
 class TalkProcessor extends AudioWorkletProcessor {
-  private readonly playback = createPlayback(sampleRate);
+  private readonly playback = createLoudspeaker(sampleRate);
   private readonly framesOf = createMicrophoneFrames(sampleRate);
   private isEnded = false;
 

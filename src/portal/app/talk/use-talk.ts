@@ -4,8 +4,8 @@ import { openTalkAudio, type Microphone, type TalkAudio } from './talk-audio';
 import { connectTalk } from './talk-connection';
 import type { TalkState } from './talk-state';
 
-/** What to talk with: a stored agent, or an instruction that is not stored. */
-export type WebCallRequest = { agent_id: string } | { instruction: string };
+/** The agent of a web call: a stored one, or an instruction that is not stored. */
+export type TalkRequest = { agent_id: string } | { instruction: string };
 
 interface WebCall {
   call_id: string;
@@ -18,7 +18,7 @@ interface OpenTalk {
   audio: TalkAudio;
 }
 
-/** A talk with an agent in this browser. It ends when the page is left. */
+/** Talks with an agent in this browser. The call ends when the page is left. */
 export function useTalk(api: Api) {
   const [callId, setCallId] = useState<string>();
   const [state, setState] = useState<TalkState>();
@@ -33,7 +33,7 @@ export function useTalk(api: Api) {
   }
   useEffect(() => end, []);
 
-  async function start(request: WebCallRequest): Promise<void> {
+  async function start(request: TalkRequest): Promise<void> {
     setStarting(true);
     setError(undefined);
     try {
@@ -72,7 +72,7 @@ export function useTalk(api: Api) {
 
 async function openTalk(
   api: Api,
-  request: WebCallRequest,
+  request: TalkRequest,
   { onCall, onState }: { onCall: (callId: string) => void; onState: (state: TalkState) => void },
 ): Promise<OpenTalk> {
   let connection: OpenTalk['connection'] | undefined;

@@ -19,9 +19,10 @@ export interface Attempts<T> {
   provider(): Provider<T>;
   /**
    * Records that the present attempt failed, and chooses the provider of the next one.
+   * @param how.isHealthy whether the provider has responded, so that the failure says nothing about other calls
    * @returns how long to wait before the next attempt, in ms; undefined if none is left
    */
-  failed(fault: Fault): number | undefined;
+  failed(fault: Fault, how?: { isHealthy: boolean }): number | undefined;
   /** Records that the present attempt succeeded. After that, every provider may be tried again. */
   succeeded(): void;
 }
@@ -51,15 +52,16 @@ export function createProviderChain<T>(p: {
 }): ProviderChain<T> {
   const { providers, health, handlers } = p;
   let current = providers[0];
-  const tried = new Set<Provider<T>>();
-  useInstead(choose(tried) ?? current);
+  /** The provider that this call tries again for all calls. Until it fails, the call stays with it. */
+  let onTrial: Provider<T> | undefined;
+  useInstead(choose(new Set()) ?? current);
 
   /** The first healthy provider that was not tried; if there is none, the first one that was not tried. */
   function choose(excluded: ReadonlySet<Provider<T>>): Provider<T> | undefined {
     const left = [current, ...providers.filter((provider) => provider !== current)].filter(
       (provider) => !excluded.has(provider),
     );
-    return left.find((provider) => !health.isOpen(provider)) ?? left[0];
+    return left.find((provider) => provider === onTrial || !health.isOpen(provider)) ?? left[0];
   }
 
   function useInstead(next: Provider<T>, fault?: Fault): void {
@@ -69,9 +71,18 @@ export function createProviderChain<T>(p: {
     handlers.onSwitched({ from, to: next, ...(fault === undefined ? {} : { fault }) });
   }
 
+  function startTrial(provider: Provider<T>): void {
+    health.record(provider, 'tried');
+    if (health.isOpen(provider)) onTrial = provider;
+  }
+
+  function endTrial(provider: Provider<T>): void {
+    if (provider === onTrial) onTrial = undefined;
+  }
+
   return {
     current: () => current,
-    begin: () => createAttempts({ ...p, choose, useInstead }),
+    begin: () => createAttempts({ ...p, choose, useInstead, startTrial, endTrial }),
   };
 }
 
@@ -82,18 +93,22 @@ function createAttempts<T>(p: {
   retryAfterMs: number;
   choose(tried: ReadonlySet<Provider<T>>): Provider<T> | undefined;
   useInstead(next: Provider<T>, fault?: Fault): void;
+  /** Records that a request is sent. */
+  startTrial(provider: Provider<T>): void;
+  endTrial(provider: Provider<T>): void;
 }): Attempts<T> {
   const { health } = p;
   const tried = new Set<Provider<T>>();
   let provider = p.choose(tried) as Provider<T>;
   let failures = 0;
   p.useInstead(provider);
-  health.record(provider, 'tried');
+  p.startTrial(provider);
 
   return {
     provider: () => provider,
-    failed(fault) {
-      health.record(provider, 'failed');
+    failed(fault, { isHealthy } = { isHealthy: false }) {
+      if (!isHealthy) health.record(provider, 'failed');
+      p.endTrial(provider);
       failures += 1;
       if (p.providers.length === 1) return failures > 1 ? undefined : (fault.retryAfterMs ?? p.retryAfterMs);
       tried.add(provider);
@@ -101,11 +116,12 @@ function createAttempts<T>(p: {
       if (next === undefined) return undefined;
       provider = next;
       p.useInstead(next, fault);
-      health.record(next, 'tried');
+      p.startTrial(next);
       return 0;
     },
     succeeded() {
       health.record(provider, 'succeeded');
+      p.endTrial(provider);
       tried.clear();
       failures = 0;
       p.handlers.onServed(provider);

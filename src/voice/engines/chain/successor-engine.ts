@@ -2,6 +2,7 @@ import type { SettingName } from '../../../kernel/conversation/settings-support.
 import { createIgnoredSettings } from '../ignored-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { sumUsage } from '../engine-usage.js';
+import { REPLACED } from '../port.js';
 import type {
   AnsweredBy,
   Engine,
@@ -79,7 +80,7 @@ function createEngine(deps: SuccessorDeps): Engine {
   function replace(given: EngineCall, sink: EngineSink): void {
     if (isStopped) return;
     usageOfFirst = first.usage?.();
-    replaced = first.stop('replaced').catch(() => undefined);
+    replaced = first.stop(REPLACED).catch(() => undefined);
     void replaced.then((result) => (usageOfFirst = result?.usage ?? usageOfFirst));
     startSecond(given, sink);
   }
@@ -154,7 +155,9 @@ function createSharedCall() {
   let values: ParameterValues = {};
   let startedAt = 0;
   let isEnding = false;
+  /** The result of the carrier's detection, and what the first engine knows. */
   let who: AnsweredBy | undefined;
+  let known: AnsweredBy | undefined;
   let endsAt: number | undefined;
   let ignored: readonly SettingName[] = [];
 
@@ -181,9 +184,13 @@ function createSharedCall() {
           if (turn.speaker === 'caller') unanswered.dropUntil(turn.endMs);
           sink.storeTurn(turn);
         },
-        storeValues(known) {
-          values = known;
-          sink.storeValues(known);
+        storeValues(found) {
+          values = found;
+          sink.storeValues(found);
+        },
+        storeAnsweredBy(answered) {
+          known = answered;
+          sink.storeAnsweredBy(answered);
         },
         end(reason) {
           isEnding = true;
@@ -198,13 +205,20 @@ function createSharedCall() {
       const { resume } = given;
       ignored = ignoredByAlternative({ number: 2, stage: 'realtime' }, given.settings);
       const said = [...(resume?.turns ?? []), ...turns.toSorted((a, b) => a.startMs - b.startMs)];
+      // On a stream that replaced a lost one, the agent's first words say that the line broke.
+      const unnoticed = resume === undefined || turns.some(({ speaker }) => speaker === 'agent');
+      const answeredBy = known ?? who;
       return {
         ...given,
         ...(given.settings === undefined ? {} : { settings: settingsFor({ number: 2 }, given.settings) }),
         ...(said.length === 0
           ? {}
-          : { resume: { turns: said, values: { ...resume?.values, ...values }, unnoticed: true } }),
-        takesOver: { atMs: performance.now() - startedAt, unanswered: unanswered.frames() },
+          : { resume: { turns: said, values: { ...resume?.values, ...values }, ...(unnoticed ? { unnoticed } : {}) } }),
+        takesOver: {
+          atMs: performance.now() - startedAt,
+          unanswered: unanswered.frames(),
+          ...(answeredBy === undefined ? {} : { answeredBy }),
+        },
       };
     },
 
@@ -213,7 +227,8 @@ function createSharedCall() {
 
     /** Repeats the reports that only the first engine got. */
     tellAgain(engine: Engine): void {
-      if (who !== undefined) engine.onAnsweredBy?.(who);
+      const told = known === 'voicemail' ? known : who;
+      if (told !== undefined) engine.onAnsweredBy?.(told);
       const leftMs = endsAt === undefined ? 0 : endsAt - performance.now();
       if (leftMs > 0) engine.onEndingSoon?.(Math.ceil(leftMs / 1_000));
     },
@@ -238,6 +253,7 @@ function joined(
   const ignored = createIgnoredSettings();
   for (const names of [before?.ignoredSettings ?? [], result.ignoredSettings ?? [], dropped]) ignored.add(names);
   const usage = sumUsage(usageBefore, result.usage);
+  const sessionLogs = [...(before?.sessionLogs ?? []), ...(result.sessionLogs ?? [])];
   const answeredBy = result.answeredBy ?? before?.answeredBy;
   return {
     ...result,
@@ -245,5 +261,6 @@ function joined(
     served: [...(before?.served ?? []), ...(result.served ?? [])],
     ...(usage === undefined ? {} : { usage }),
     ...(answeredBy === undefined ? {} : { answeredBy }),
+    ...(sessionLogs.length === 0 ? {} : { sessionLogs }),
   };
 }

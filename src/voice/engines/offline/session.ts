@@ -151,8 +151,8 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
         ),
         outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         ...answeredByInResult(state()),
-        ...otherSettingsIgnored(call, ['firstSpeaker', 'firstMessage']),
-        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+        ...otherSettingsIgnored(call, ['firstSpeaker', 'firstMessage', 'backgroundSound']),
+        ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
       };
     },
   };

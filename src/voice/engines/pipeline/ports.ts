@@ -3,9 +3,10 @@ import type { FailureReport } from '../../models/failure-report.js';
 import type { OnIgnored } from '../ignored-settings.js';
 import type { ProviderPart } from '../port.js';
 
-export type { ProviderPart };
+/** The kind of provider at fault, among those of this engine. */
+export type PipelinePart = Exclude<ProviderPart, 'realtime'>;
 
-const PROVIDERS: Record<ProviderPart, string> = {
+const PROVIDERS: Record<PipelinePart, string> = {
   recogniser: 'the speech-to-text provider',
   model: 'the language model provider',
   voice: 'the text-to-speech provider',
@@ -18,7 +19,7 @@ export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 
   constructor(
-    readonly part: ProviderPart,
+    readonly part: PipelinePart,
     /** The rest of the sentence that begins with the provider, such as `sent invalid data`. */
     fault: string,
     /** How long the provider asks to wait before a retry, in ms. */
@@ -36,6 +37,11 @@ export interface SttOptions {
   language: string;
   settings: ConversationSettings;
   onIgnored?: OnIgnored;
+}
+
+/** The texts that are sent to STT, which it may quote in an error. */
+export function sentText({ settings: { keyterms = [] } }: Pick<SttOptions, 'settings'>): string {
+  return keyterms.join(' ');
 }
 
 /** Speech to text. */
@@ -139,6 +145,13 @@ export interface TtsOptions {
 export interface TextToSpeech {
   /** Opens a stream for one utterance, and prepares what it can before the first sentence. */
   open(options: TtsOptions, events: TtsEvents): TtsStream;
+  /** TTS for the utterances of one call, if they can share a connection. */
+  forCall?(): CallTts;
+}
+
+export interface CallTts extends TextToSpeech {
+  /** Closes the connection when the call has ended. */
+  close(): void;
 }
 
 export interface TtsEvents {
@@ -148,6 +161,11 @@ export interface TtsEvents {
   onSpoken(text: string): void;
   /** Reports that the audio of all text has arrived. */
   onDone(): void;
+  /**
+   * Reports that the connection broke and was replaced.
+   * @param again the text that was sent once more
+   */
+  onReconnected?(error: ProviderError, again: string): void;
   /** The stream has failed. Called at most once, and never after `cancel`. */
   onLost(error: ProviderError): void;
 }

@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import { reportFailure, type FailureReport } from '../../models/failure-report.js';
 import { rejectedUpgrade, retryAfterOf } from '../../models/http-api.js';
-import { ProviderError, type ProviderPart } from './ports.js';
+import { ProviderError, type PipelinePart } from './ports.js';
 
 const CONNECT_WITHIN_MS = 5_000;
 /** Maximum size of a provider's message. Real messages are far smaller. */
@@ -27,7 +27,7 @@ type Reason = Omit<Parameters<typeof reportFailure>[0], 'provider'>;
  * connection, an unexpected close, or a message that is not a JSON object.
  */
 export function openProviderSocket(p: {
-  part: ProviderPart;
+  part: PipelinePart;
   /** The provider's name in the settings. */
   provider: string;
   /** The key in the headers, which no report may contain. */
@@ -39,7 +39,8 @@ export function openProviderSocket(p: {
   onMessage(message: Record<string, unknown>): void;
   /** Called when the provider closes normally (code 1000). If absent, a normal close counts as lost. */
   onClosed?(): void;
-  onLost(error: ProviderError): void;
+  /** @param isCut whether the open connection broke or was closed, without another fault of the provider */
+  onLost(error: ProviderError, isCut: boolean): void;
 }): ProviderSocket {
   const socket = new WebSocket(p.url, {
     headers: p.headers,
@@ -50,13 +51,14 @@ export function openProviderSocket(p: {
   let waiting: (Uint8Array | string)[] = [];
   let waitingBytes = 0;
   let over = false;
+  let wasOpen = false;
   let requestId: string | undefined;
 
-  function lose(fault: string, given: Reason = {}, retryAfterMs?: number): void {
+  function lose(fault: string, given: Reason = {}, retryAfterMs?: number, isCut = false): void {
     if (over) return;
     over = true;
     socket.terminate();
-    p.onLost(new ProviderError(p.part, fault, retryAfterMs, false, report(given)));
+    p.onLost(new ProviderError(p.part, fault, retryAfterMs, false, report(given)), isCut);
   }
 
   function report(given: Reason): FailureReport {
@@ -66,6 +68,7 @@ export function openProviderSocket(p: {
   }
 
   socket.on('open', () => {
+    wasOpen = true;
     for (const data of waiting) socket.send(data);
     waiting = [];
   });
@@ -83,11 +86,12 @@ export function openProviderSocket(p: {
       lose(`rejected the connection with status ${reason.status}`, reason, retryAfterMs);
     });
   });
-  socket.on('error', (error) => lose(`failed to respond: ${codeOf(error)}`));
+  socket.on('error', (error) => lose(`failed to respond: ${codeOf(error)}`, {}, undefined, wasOpen));
   socket.on('close', (code, reason) => {
     if (over) return;
     if (code !== 1000 || p.onClosed === undefined) {
-      return lose(`closed the connection with code ${code}`, { status: code, body: reason.toString('utf8') });
+      const given = { status: code, body: reason.toString('utf8') };
+      return lose(`closed the connection with code ${code}`, given, undefined, wasOpen);
     }
     over = true;
     return p.onClosed();

@@ -9,6 +9,13 @@ import { createSentenceSplitter } from './sentences.js';
 const ASK_AGAIN_AFTER_MS = 300;
 const CONTINUE = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
 
+/** The model returned nothing. A prompt can provoke this, so it says nothing about the provider. */
+class EmptyReplyError extends ProviderError {
+  constructor() {
+    super('model', 'returned an empty reply');
+  }
+}
+
 export interface RoundDeps {
   models: ProviderChain<Pick<MeteredModel, 'stream'>>;
   tools: readonly ChatTool[];
@@ -36,7 +43,7 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
     try {
       const requests = await streamRound(deps, attempts.provider().port);
       const isEmpty = requests.length === 0 && deps.text() === '';
-      if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'returned an empty reply');
+      if (isEmpty && !mayBeEmpty) throw new EmptyReplyError();
       if (isEmpty && !isRetry) {
         await sleep(ASK_AGAIN_AFTER_MS, undefined, { signal: deps.signal });
         continue;
@@ -45,7 +52,7 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
       return requests;
     } catch (error) {
       if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
-      const waitMs = attempts.failed(error);
+      const waitMs = attempts.failed(error, { isHealthy: error instanceof EmptyReplyError });
       if (waitMs === undefined) throw error;
       deps.onRetry(error);
       if (waitMs > 0) await sleep(waitMs, undefined, { signal: deps.signal });

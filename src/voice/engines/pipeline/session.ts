@@ -13,7 +13,6 @@ import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
-import { ONE_MOMENT } from '../offline-phrases.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
@@ -27,9 +26,10 @@ import {
 } from '../chain/pipeline-chains.js';
 import type { Provider } from '../chain/provider-chain.js';
 import { createServedProviders } from '../chain/served-providers.js';
+import { takeoverOf } from '../chain/takeover.js';
 import { listenToCaller } from './caller-side.js';
 import { createPerformer } from './performer.js';
-import type { ProviderError, SpeechToText } from './ports.js';
+import type { CallTts, ProviderError, SpeechToText } from './ports.js';
 import type { PreparedPhrases } from './prepared-phrases.js';
 import { withPronunciations } from './tts/pronunciation.js';
 import { createReplies } from './replies.js';
@@ -85,8 +85,9 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   });
   const { dispatch } = session;
   const onFailure = reportTo(sink);
+  const voices = voicesOf(deps, call, chargeSpeech(deps, call, { usage, now, dispatch }));
   const speech = createSpeech({
-    voices: openChain(voicesOf(deps, call, chargeSpeech(deps, call, { usage, now, dispatch }))),
+    voices: openChain(voices.providers),
     options: options.tts,
     sink,
     dispatch,
@@ -166,6 +167,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
       stopped = true;
       dispatch({ type: 'stopped' });
       caller.close();
+      voices.close();
       const all = [...(call.resume?.turns ?? []), ...turns];
       const ending = { call, turns: all, usage, model: replies.model().number };
       const concluding = deps.conclude({ ...ending, onFailure: (failure) => sink.storeFailure(failure) });
@@ -176,7 +178,7 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
         served: served.all(),
         ...answeredByInResult(session.state()),
         ...ignored.inResult(),
-        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+        ...(recorder === undefined ? {} : { sessionLogs: [JSON.stringify(recorder.log())] }),
       };
     },
   };
@@ -224,11 +226,17 @@ function chargeSpeech(
   };
 }
 
-/** The TTS providers as the call uses them: metered, and with the agent's pronunciations. */
+/** The TTS providers as the call uses them: with its own connections, metered, and with the agent's pronunciations. */
 function voicesOf({ providers }: PipelineSessionDeps, { settings }: EngineCall, usage: UsageMeter) {
-  return mapProviders(providers.tts, (provider) =>
-    withPronunciations(meterTts(provider, usage), settings?.pronunciations),
-  );
+  const connections: CallTts[] = [];
+  return {
+    providers: mapProviders(providers.tts, (provider) => {
+      const ofCall = provider.port.forCall?.();
+      if (ofCall !== undefined) connections.push(ofCall);
+      return withPronunciations(meterTts(provider, ofCall ?? provider.port, usage), settings?.pronunciations);
+    }),
+    close: () => connections.forEach((connection) => connection.close()),
+  };
 }
 
 type CallerDeps = Parameters<typeof listenToCaller>[0];
@@ -284,12 +292,6 @@ function chainsOf(
     log: (message, details) => deps.log(callId, message, details),
   });
   return { served, openChain };
-}
-
-/** Whether the caller spoke last before this engine took over, apart from a filler. */
-function isAsked({ resume }: EngineCall): boolean {
-  const isFiller = ({ text }: TranscriptTurn) => ONE_MOMENT.startsWith(text.replace(' (interrupted)', ''));
-  return resume?.turns.findLast((turn) => turn.speaker === 'caller' || !isFiller(turn))?.speaker === 'caller';
 }
 
 /** Counts the audio that each STT provider bills. */
@@ -348,6 +350,6 @@ function setupOf(
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: isIntroduced(call),
-    ...(call.takesOver === undefined ? {} : { takesOver: isAsked(call) ? 'question' : 'rest' }),
+    ...takeoverOf(call),
   };
 }

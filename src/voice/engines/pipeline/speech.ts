@@ -165,15 +165,28 @@ function createPreparedTts(mulaw: Uint8Array): ProviderChain<TextToSpeech> {
   };
 }
 
-/** Wraps TTS so that the characters sent to it are counted. */
-export function meterTts(provider: Provider<TextToSpeech>, usage: UsageMeter): TextToSpeech {
+/**
+ * Wraps TTS so that the characters sent to it are counted.
+ * @param port the provider's TTS, or the one of the call
+ */
+export function meterTts(provider: Provider<TextToSpeech>, port: TextToSpeech, usage: UsageMeter): TextToSpeech {
+  const count = (text: string) => usage.add(unitOf('voice_characters', provider), text.length);
   return {
     open(options, events) {
-      const stream = provider.port.open({ ...options, settings: settingsFor(provider, options.settings) }, events);
+      const stream = port.open(
+        { ...options, settings: settingsFor(provider, options.settings) },
+        {
+          ...events,
+          onReconnected(error, again) {
+            count(again);
+            events.onReconnected?.(error, again);
+          },
+        },
+      );
       return {
         ...stream,
         say(text) {
-          usage.add(unitOf('voice_characters', provider), text.length);
+          count(text);
           stream.say(text);
         },
       };

@@ -59,7 +59,8 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function open(): TtsStream {
     const onSpoken = (words: string) => text.spoken(words);
-    return attempts.provider().port.open(p.options, { onAudio, onSpoken, onDone, onLost: lost });
+    const onReconnected = (error: ProviderError) => events.onRetry(error);
+    return attempts.provider().port.open(p.options, { onAudio, onSpoken, onDone, onReconnected, onLost: lost });
   }
 
   function onAudio(mulaw: Uint8Array): void {

@@ -1,6 +1,7 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
+import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import { createChatClient } from '../../models/chat-client.js';
 import { emptyValues } from '../../results/extraction.js';
 import { createOfflinePhrases } from '../offline-phrases.js';
@@ -37,10 +38,21 @@ export function createOpenAiRealtimeEngine(p: {
     model,
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
   });
+  let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
+
+  function detector() {
+    if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
+    return newDetector();
+  }
+
   return {
     name: OPENAI_REALTIME,
-    warm: () => phrases.warm(),
-    create: () => createEngine({ settings, chat, prices, logger, phrases, timings, silence, recordsEvents }),
+    async warm() {
+      await phrases.warm();
+      newDetector ??= await loadVoiceActivity();
+    },
+    create: () =>
+      createEngine({ settings, chat, prices, logger, phrases, timings, silence, recordsEvents, newDetector: detector }),
     close: () => phrases.close(),
   };
 }
@@ -60,7 +72,8 @@ function createEngine(deps: RealtimeSessionDeps): Engine {
     onEndingSoon: (secondsLeft) => session?.onEndingSoon(secondsLeft),
     onAnsweredBy: (who) => session?.onAnsweredBy(who) ?? true,
     usage: () => session?.usage(),
-    stop: () =>
-      session?.stop() ?? Promise.resolve({ summary: 'The call did not begin.', outputParameters: emptyValues({}) }),
+    stop: (reason) =>
+      session?.stop(reason) ??
+      Promise.resolve({ summary: 'The call did not begin.', outputParameters: emptyValues({}) }),
   };
 }

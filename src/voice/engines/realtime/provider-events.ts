@@ -212,7 +212,7 @@ function createOutcomes({ responses, costs, speech, tools, link, dispatch, state
   /** Requests the response once more; after a second failure in a row the provider counts as lost. */
   function failed(purpose: Purpose): void {
     failures += 1;
-    if (failures > 1) return link.dropConnection('the provider failed to create a response');
+    if (failures > 1) return link.dropConnection('the provider failed to create a response', true);
     const timer = setTimeout(() => {
       retryTimers.delete(timer);
       const isNeeded = state().reply?.id === purpose.id || isExpected(state(), purpose.id);

@@ -17,12 +17,12 @@ export interface LinkTimings extends ConnectionTimings {
 export interface LinkHandlers {
   onReady(how: SessionStart): void;
   onEvent(event: ServerEvent): void;
-  /** Called when the connection was lost and will be restored. */
-  onOutage(why: string, report: FailureReport): void;
+  /** Called when the connection was lost and will be restored. @param report null if the failure was already reported */
+  onOutage(why: string, report: FailureReport | null): void;
   /** Called when the provider rejected the transcription model. The call continues without transcription. */
   onTranscriberRejected(why: string, report: FailureReport): void;
-  /** Called when the connection is lost for good. */
-  onGone(why: string, report: FailureReport): void;
+  /** Called when the connection is lost for good. @param report null if the failure was already reported */
+  onGone(why: string, report: FailureReport | null): void;
   /** The conversation so far, for a new provider session. */
   transcriptSoFar(): readonly TranscriptTurn[];
 }
@@ -104,7 +104,7 @@ export function createProviderLink(p: {
     unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
-  function lost(why: string, report: FailureReport = { provider: PROVIDER }): void {
+  function lost(why: string, report: FailureReport | null = { provider: PROVIDER }): void {
     if (over) return;
     connection = undefined;
     ready = false;
@@ -135,11 +135,11 @@ export function createProviderLink(p: {
     markHealthy(): void {
       attempts = 1;
     },
-    /** Drops the current connection and treats it as lost. */
-    dropConnection(why: string): void {
+    /** Drops the current connection and treats it as lost. @param isReported whether the failure was already reported */
+    dropConnection(why: string, isReported = false): void {
       if (!ready) return;
       drop();
-      lost(why);
+      lost(why, isReported ? null : undefined);
     },
     /** Replaces the session by a new one, without reporting an outage. */
     renew(): void {

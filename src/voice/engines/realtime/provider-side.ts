@@ -92,8 +92,9 @@ export function openProviderSide(p: ProviderSideDeps) {
     fail,
   });
 
-  function fail(what: string, report: FailureReport): void {
-    p.sink.storeFailure({ part: 'model', what, ...report });
+  function fail(what: string, report: FailureReport | null): void {
+    if (report === null) return;
+    p.sink.storeFailure({ part: 'realtime', what, ...report });
   }
 
   function forget(): void {

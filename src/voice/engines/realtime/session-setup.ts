@@ -1,5 +1,6 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
+import type { VoiceActivityDetector } from '../../audio/voice-activity.js';
 import type { ChatClient } from '../../models/chat-client.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { OfflinePhrases } from '../offline-phrases.js';
@@ -19,6 +20,8 @@ export interface RealtimeTimings extends LinkTimings {
   fillerAfterMs: number;
   /** A provider without progress for this long counts as lost, in ms. */
   lostAfterMs: number;
+  /** Time beyond the silence that ends a turn, after which the provider counts as lost if it reports no end, in ms. */
+  turnEndGraceMs: number;
   /** Age after which a session is renewed at the next pause, in ms. The provider ends sessions after an hour. */
   renewAfterMs: number;
   /** Timeout for the transcript of the caller's last turn at the end of the call, in ms. */
@@ -34,6 +37,8 @@ export interface RealtimeTimings extends LinkTimings {
 
 export interface RealtimeSessionDeps {
   settings: OpenAiRealtimeSettings;
+  /** Creates the voice activity detection of a call. */
+  newDetector: () => VoiceActivityDetector;
   /** Writes the summary and the values after each call. */
   chat: ChatClient;
   prices: EnginePrices;
@@ -51,6 +56,7 @@ export const REALTIME_TIMINGS: RealtimeTimings = {
   greetingPlayedMs: SESSION_POLICY.introduction.heardAfterMs,
   fillerAfterMs: SESSION_POLICY.filler.afterMs,
   lostAfterMs: 8_000,
+  turnEndGraceMs: 4_000,
   renewAfterMs: 50 * 60_000,
   finalTranscriptMs: 800,
   finalUsageMs: 400,

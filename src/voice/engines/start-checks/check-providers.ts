@@ -133,7 +133,7 @@ const TTS_CHECKS: Record<
 };
 
 /** The address of the HTTP interface that belongs to a WebSocket address. */
-function httpUrlOf(socketUrl: string): string {
+export function httpUrlOf(socketUrl: string): string {
   return socketUrl.replace(/^ws/, 'http');
 }
 

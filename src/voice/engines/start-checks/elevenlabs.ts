@@ -8,6 +8,7 @@ import {
   rejectedKey,
   retiring,
   unchecked,
+  type Lookup,
   type ProviderFinding,
   type SettingNames,
 } from './finding.js';
@@ -62,6 +63,7 @@ const errorBody = z.object({ detail: z.object({ code: z.string().nullish(), stat
  */
 export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
   const { ask, askLonger } = p;
+  const findVoice = createVoiceLookup(ask);
 
   return async (settings: ElevenLabsSettings): Promise<ProviderFinding[]> => {
     const ids = [...new Set(Object.values(settings.voices))].slice(0, MAX_CHECKED_VOICES);
@@ -92,17 +94,17 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
     id: string,
     free: Promise<boolean>,
   ): Promise<ProviderFinding[]> {
-    const answer = await ask(`${settings.baseUrl}/v1/voices/${encodeURIComponent(id)}`, headersOf(settings));
-    const voice = answer.status === 200 ? aVoice.safeParse(answer.body).data : undefined;
-    if (voice !== undefined) {
-      if (isFromLibrary(voice) && (await free)) return unchecked(settings.names.voices, LIBRARY_REASON);
-      return isPremade(voice) ? retiring(settings.names.voices, PREMADE_SHUTDOWN) : [];
+    const { names, apiKey } = settings;
+    const lookup = await findVoice({ ...settings, voiceId: id });
+    if (lookup.state === 'found') {
+      if (lookup.isFromLibrary && (await free)) return unchecked(names.voices, LIBRARY_REASON);
+      return retiring(names.voices, lookup.shutdownDate);
     }
-    if (isKeyRejected(answer)) return rejectedKey(settings.names, settings.apiKey);
-    if (!isVoiceMissing(answer)) return unchecked(settings.names.voices, permissionReason(answer) ?? reasonIn(answer));
+    if (lookup.state === 'keyRejected') return rejectedKey(names, apiKey);
+    if (lookup.state === 'unknown') return unchecked(names.voices, lookup.why);
     const voicesWithId = Object.entries(settings.voices).flatMap(([name, voiceId]) => (voiceId === id ? [name] : []));
     return fault(
-      `${settings.names.voices}: the account of ${settings.names.key} has no voice ${quoted(id)}, which is set for ${voicesWithId.join(', ')}. ` +
+      `${names.voices}: the account of ${names.key} has no voice ${quoted(id)}, which is set for ${voicesWithId.join(', ')}. ` +
         'Set it to the id of a voice of this account.',
     );
   }
@@ -117,6 +119,28 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
     return [{ kind: 'voices', voices }, ...(hasPremade ? retiring(settings.names.voices, PREMADE_SHUTDOWN) : [])];
   }
 }
+
+/** Creates the search for a voice of an account. */
+export function createVoiceLookup(ask: Ask) {
+  return async (
+    question: Pick<ElevenLabsSettings, 'baseUrl' | 'apiKey'> & { voiceId: string },
+  ): Promise<VoiceLookup> => {
+    const { baseUrl, voiceId } = question;
+    const answer = await ask(`${baseUrl}/v1/voices/${encodeURIComponent(voiceId)}`, headersOf(question));
+    const voice = answer.status === 200 ? aVoice.safeParse(answer.body).data : undefined;
+    if (voice !== undefined) {
+      const ending = isPremade(voice) ? { shutdownDate: PREMADE_SHUTDOWN } : {};
+      return { state: 'found', isFromLibrary: isFromLibrary(voice), ...ending };
+    }
+    if (isKeyRejected(answer)) return { state: 'keyRejected' };
+    if (isVoiceMissing(answer)) return { state: 'missing' };
+    return { state: 'unknown', why: permissionReason(answer) ?? reasonIn(answer) };
+  };
+}
+
+type VoiceLookup =
+  | Exclude<Lookup, { state: 'found' }>
+  | (Extract<Lookup, { state: 'found' }> & { isFromLibrary: boolean });
 
 async function listVoices(
   ask: Ask,
@@ -158,7 +182,7 @@ function unlistedMessage({ names }: ElevenLabsSettings, answer: ProviderAnswer):
   );
 }
 
-function headersOf({ apiKey }: ElevenLabsSettings): Record<string, string> {
+function headersOf({ apiKey }: Pick<ElevenLabsSettings, 'apiKey'>): Record<string, string> {
   return { 'xi-api-key': apiKey };
 }
 

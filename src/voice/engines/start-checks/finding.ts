@@ -9,6 +9,16 @@ export type ProviderFinding =
   /** The provider's voice id for each of our voices. */
   | { kind: 'voices'; voices: Record<string, string> };
 
+/** The answer of a provider to the question whether it has a model or a voice. */
+export type Lookup =
+  /** Nothing suggests that the provider rejects it. `shutdownDate` is the day on which the provider will withdraw it. */
+  | { state: 'found'; shutdownDate?: unknown }
+  /** The provider certainly has no such model or voice, or does not offer it to this account. */
+  | { state: 'missing' }
+  | { state: 'keyRejected' }
+  /** The provider did not say it. */
+  | { state: 'unknown'; why: string };
+
 /** The names of the environment variables that a check is about. */
 export interface SettingNames {
   key: string;
@@ -29,6 +39,16 @@ export function missingModel({ url, model }: Pick<SettingNames, 'url' | 'model'>
   );
 }
 
+/** The findings of the check of a setting that names one model. */
+export function findingsOf(
+  lookup: Lookup,
+  { names, apiKey, model }: { names: SettingNames; apiKey: string; model: string },
+): ProviderFinding[] {
+  if (lookup.state === 'found') return retiring(names.model, lookup.shutdownDate);
+  if (lookup.state === 'missing') return missingModel(names, model);
+  return lookup.state === 'keyRejected' ? rejectedKey(names, apiKey) : unchecked(names.model, lookup.why);
+}
+
 export function fault(message: string): ProviderFinding[] {
   return [{ kind: 'fault', message }];
 }
@@ -39,8 +59,13 @@ export function unchecked(setting: string, reason: string): ProviderFinding[] {
 
 /** @param shutdownDate such as `2027-01-20`; no finding without one */
 export function retiring(setting: string, shutdownDate: unknown): ProviderFinding[] {
-  const day = typeof shutdownDate === 'string' ? /^\d{4}-\d{2}-\d{2}/.exec(shutdownDate)?.[0] : undefined;
+  const day = dayIn(shutdownDate);
   return day === undefined ? [] : [{ kind: 'retiring', setting, shutdownDate: day }];
+}
+
+/** The day in the provider's date of a shutdown, if it has announced one. */
+export function dayIn(shutdownDate: unknown): string | undefined {
+  return typeof shutdownDate === 'string' ? /^\d{4}-\d{2}-\d{2}/.exec(shutdownDate)?.[0] : undefined;
 }
 
 export function quoted(id: string): string {

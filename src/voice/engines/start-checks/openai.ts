@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bearer } from '../../models/http-api.js';
 import { reasonIn, type ProviderAnswer, type Ask } from './ask.js';
-import { missingModel, rejectedKey, retiring, unchecked, type ProviderFinding, type SettingNames } from './finding.js';
+import { findingsOf, type Lookup, type ProviderFinding, type SettingNames } from './finding.js';
 
 /** A model of OpenAI or of a compatible server. */
 export interface OpenAiModel {
@@ -24,42 +24,49 @@ const errorBody = z.object({
   ]),
 });
 
+/** Creates the check of a model that a setting names. */
+export function createOpenAiCheck(ask: Ask): (question: OpenAiModel) => Promise<ProviderFinding[]> {
+  const findModel = createOpenAiLookup(ask);
+  return async (question) => findingsOf(await findModel(question), question);
+}
+
+type Question = Omit<OpenAiModel, 'names'>;
+
 /**
- * Creates the check of a model. A model is certainly missing only if `GET /models/{id}` answers with the code
+ * Creates the search for a model. A model is certainly missing only if `GET /models/{id}` answers with the code
  * `model_not_found`. A list without it proves nothing: gateways accept names that they do not list, such as aliases and
  * wildcards. Servers without this route, or which do not find a name with a slash there, are asked for the list.
  */
-export function createOpenAiCheck(ask: Ask): (question: OpenAiModel) => Promise<ProviderFinding[]> {
+export function createOpenAiLookup(ask: Ask): (question: Question) => Promise<Lookup> {
   return async (question) => {
-    const { baseUrl, model, names } = question;
-    if (isAzure(baseUrl)) return checkAzure(question);
-    const answer = await ask(`${baseUrl}/models/${encodeURIComponent(model)}`, bearer(question.apiKey));
+    const { baseUrl, apiKey, model } = question;
+    if (isAzure(baseUrl)) return findAzure(question);
+    const answer = await ask(`${baseUrl}/models/${encodeURIComponent(model)}`, bearer(apiKey));
     const found = answer.status === 200 ? aModel.safeParse(answer.body) : undefined;
-    if (found?.success) return retiring(names.model, found.data.shutdown_date);
-    if (isKeyRejected(answer)) return rejectedKey(names, question.apiKey);
+    if (found?.success) return { state: 'found', shutdownDate: found.data.shutdown_date };
+    if (isKeyRejected(answer)) return { state: 'keyRejected' };
     // A project that may not use a model receives 403 with the same code.
     if ((answer.status === 404 || answer.status === 403) && errorIn(answer)?.code === 'model_not_found') {
-      return missingModel(names, model);
+      return { state: 'missing' };
     }
     if (answer.status === 404 || answer.status === 405) return searchList(question);
-    return unchecked(names.model, permissionReason(answer) ?? reasonIn(answer));
+    return { state: 'unknown', why: permissionReason(answer) ?? reasonIn(answer) };
   };
 
-  async function searchList(question: OpenAiModel): Promise<ProviderFinding[]> {
-    const { model, names } = question;
-    const answer = await ask(`${question.baseUrl}/models`, bearer(question.apiKey));
-    if (isKeyRejected(answer)) return rejectedKey(names, question.apiKey);
+  async function searchList({ baseUrl, apiKey, model }: Question): Promise<Lookup> {
+    const answer = await ask(`${baseUrl}/models`, bearer(apiKey));
+    if (isKeyRejected(answer)) return { state: 'keyRejected' };
     const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
-    if (!list?.success) return unchecked(names.model, permissionReason(answer) ?? reasonIn(answer));
-    if (list.data.data.some(({ id }) => id === model)) return [];
-    return unchecked(names.model, 'model not in the list of the server');
+    if (!list?.success) return { state: 'unknown', why: permissionReason(answer) ?? reasonIn(answer) };
+    if (list.data.data.some(({ id }) => id === model)) return { state: 'found' };
+    return { state: 'unknown', why: 'model not in the list of the server' };
   }
 
   /** On Azure a model is the name of a deployment, and the list contains the models behind them. So ask about the key. */
-  async function checkAzure(question: OpenAiModel): Promise<ProviderFinding[]> {
-    const answer = await ask(`${question.baseUrl}/models`, bearer(question.apiKey));
-    if (isKeyRejected(answer)) return rejectedKey(question.names, question.apiKey);
-    return answer.status === 200 ? [] : unchecked(question.names.model, reasonIn(answer));
+  async function findAzure({ baseUrl, apiKey }: Question): Promise<Lookup> {
+    const answer = await ask(`${baseUrl}/models`, bearer(apiKey));
+    if (isKeyRejected(answer)) return { state: 'keyRejected' };
+    return answer.status === 200 ? { state: 'found' } : { state: 'unknown', why: reasonIn(answer) };
   }
 }
 

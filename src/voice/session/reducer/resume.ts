@@ -1,10 +1,16 @@
-import type { PlaybackItem, SessionState, SessionStep } from './state.js';
+import {
+  withPersonTurn,
+  type PersonEvidence,
+  type PlaybackItem,
+  type SessionState,
+  type SessionStep,
+} from './state.js';
 
 /** Note to the model after its introduction was interrupted. */
 export const INTRODUCE_AGAIN =
   'You were interrupted before your introduction was heard. Introduce yourself again with your next words.';
 
-/** A turn of an earlier stream. */
+/** A turn of an earlier stream, or with another engine. */
 interface EarlierTurn {
   speaker: 'agent' | 'caller';
   text: string;
@@ -15,9 +21,20 @@ interface EarlierTurn {
 /** Whether the caller heard the introduction on an earlier stream: a complete agent turn, or enough of one. */
 export function heardIntroduction(turns: readonly EarlierTurn[], heardAfterMs: number): boolean {
   return turns.some(
-    ({ speaker, text, startMs, endMs }) =>
-      speaker === 'agent' && (!text.endsWith('(interrupted)') || endMs - startMs >= heardAfterMs),
+    (turn) => turn.speaker === 'agent' && (isHeardToItsEnd(turn) || turn.endMs - turn.startMs >= heardAfterMs),
   );
+}
+
+const isHeardToItsEnd = ({ text }: EarlierTurn) => !text.endsWith('(interrupted)');
+
+/** The evidence about a person in earlier turns. */
+export function personIn(turns: readonly EarlierTurn[]): PersonEvidence {
+  let person: PersonEvidence = { personTurns: 0, answers: 0, agentHeard: false };
+  for (const turn of turns) {
+    if (turn.speaker === 'caller') person = withPersonTurn(person);
+    else if (isHeardToItsEnd(turn)) person = { ...person, agentHeard: true };
+  }
+  return person;
 }
 
 /** Whether the next reply must introduce the agent. */

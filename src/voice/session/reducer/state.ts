@@ -41,8 +41,20 @@ export interface SessionSetup {
    * caller spoke last, and waits for an answer.
    */
   takesOver?: 'question' | 'rest';
+  /** Evidence from the turns with that engine, unless it took the person for a machine. */
+  person?: PersonEvidence;
   /** Whether another engine continues the call if this session fails, so that it says no apology. */
   hasSuccessor?: boolean;
+}
+
+/** Evidence that a person has answered, from the turns of a call. */
+export interface PersonEvidence {
+  /** Number of DTMF entries, and of turns that prove a person, such as those that the offline engine understood. */
+  personTurns: number;
+  /** How many of them followed words of the agent that the remote party had heard to their end. */
+  answers: number;
+  /** Whether an item of the agent has been played to its end since the last of them. */
+  agentHeard: boolean;
 }
 
 /** Voice of the caller that belongs to no finished turn. Times are in stream time unless the name contains `At`. */
@@ -107,7 +119,7 @@ export interface SessionState {
   /** Counter for the ids of items and replies. */
   count: number;
   stopped: boolean;
-  turns: {
+  turns: PersonEvidence & {
     words: string;
     wordsAtMs: number;
     mayEnd?: string;
@@ -121,12 +133,6 @@ export interface SessionState {
     lastVoiceAtMs: number;
     /** End of the last finished turn, in stream time. Earlier voice belongs to that turn. */
     overUntilMs: number;
-    /** Number of DTMF entries, and of turns that prove a person, such as those that the offline engine understood. */
-    personTurns: number;
-    /** How many of them followed words of the agent that the remote party had heard to their end. */
-    answers: number;
-    /** Whether an item of the agent has been played to its end since the last of them. */
-    agentHeard: boolean;
   };
   reply?: {
     id: string;
@@ -203,6 +209,7 @@ export function newSession(setup: SessionSetup): SessionState {
       personTurns: 0,
       answers: 0,
       agentHeard: false,
+      ...setup.person,
     },
     mustWrapUp: false,
     playback: { items: [], expected: [], closed: new Set(), lastOverAtMs: 0, hasPlayed: false },
@@ -274,7 +281,10 @@ export const isOnLine = ({ playback }: SessionState, itemId: string) => playback
 
 /** Counts a turn that proves a person, and whether it answers the agent. */
 export function countPersonTurn(state: SessionState): SessionState {
-  const { personTurns, answers, agentHeard } = state.turns;
-  const counted = { personTurns: personTurns + 1, answers: answers + (agentHeard ? 1 : 0), agentHeard: false };
-  return { ...state, turns: { ...state.turns, ...counted } };
+  return { ...state, turns: { ...state.turns, ...withPersonTurn(state.turns) } };
+}
+
+/** The evidence after one more turn that proves a person. */
+export function withPersonTurn({ personTurns, answers, agentHeard }: PersonEvidence): PersonEvidence {
+  return { personTurns: personTurns + 1, answers: answers + (agentHeard ? 1 : 0), agentHeard: false };
 }

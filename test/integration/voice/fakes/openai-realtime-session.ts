@@ -25,6 +25,8 @@ export interface Nastiness {
   speed: number;
   /** The provider rejects every truncation as too long, as if it had produced less audio than it sent. */
   refusesTruncation: boolean;
+  /** The provider does not report the end of a turn, though it answers pings: twilio-samples/speech-assistant-openai-realtime-api-python#6. */
+  missesTurnEnds: boolean;
   /** The number of next responses that end as failed. */
   failResponses: number;
   /** The number of next responses that end as failed before they are reported as created. */
@@ -177,7 +179,7 @@ export function openSession(p: {
         if (activeResponse !== undefined) {
           return fail('conversation_already_has_active_response', 'already active', event.event_id);
         }
-        return respond(undefined, event.response?.metadata ?? null);
+        return respond(undefined, event.response?.metadata ?? null, event.response?.instructions);
       default:
         return fail('invalid_value', `Invalid value: '${event.type}'`, event.event_id);
     }
@@ -245,7 +247,7 @@ export function openSession(p: {
         speech = { itemId: id('item') };
         const startMs = Math.max(0, heardMs - START_FRAMES * FRAME_MS - PREFIX_MS);
         send({ type: 'input_audio_buffer.speech_started', audio_start_ms: startMs, item_id: speech.itemId });
-      } else if (speech !== undefined && quietMs >= silenceMs) endSpeech(answers);
+      } else if (speech !== undefined && quietMs >= silenceMs && !nasty.missesTurnEnds) endSpeech(answers);
     }
   }
 
@@ -304,13 +306,18 @@ export function openSession(p: {
     return /Do not greet/.test(instructions) ? BRIDGE : GREETING;
   }
 
-  function respond(turn: ScriptedTurn | undefined, metadata: Record<string, string> | null): void {
+  /** @param ownInstructions replace those of the session for this response: `response.create` in OpenAI's API reference */
+  function respond(
+    turn: ScriptedTurn | undefined,
+    metadata: Record<string, string> | null,
+    ownInstructions?: string,
+  ): void {
     if (socket.readyState !== socket.OPEN) return;
     // The provider drops a reply that it would begin by itself, and says so without the id of an event.
     if (activeResponse !== undefined) return fail('conversation_already_has_active_response', 'already active');
     const current = newResponse(id('resp'), metadata);
     activeResponse = current;
-    const words = wordsFor(turn);
+    const words = /^Say exactly .*⟦(.*)⟧$/s.exec(ownInstructions ?? '')?.[1] ?? wordsFor(turn);
     if (nasty.failBeforeCreated > 0) {
       nasty.failBeforeCreated -= 1;
       return output.finish(current, 'failed');

@@ -25,6 +25,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     closeAfterDeltas: undefined,
     speed: 4,
     refusesTruncation: false,
+    missesTurnEnds: false,
     failResponses: 0,
     failBeforeCreated: 0,
     emptyResponses: 0,

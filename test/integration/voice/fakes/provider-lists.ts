@@ -10,6 +10,8 @@ export interface FakeLists {
   tier: string;
   /** The dates on which OpenAI will shut down models. */
   shutdownDates: Record<string, string>;
+  /** The status with which the provider fails each request for a list. */
+  failsWith?: number | undefined;
   /** The paths of the lists that a client asked for. */
   asked: string[];
 }
@@ -99,6 +101,7 @@ export const answerElevenLabsLists: AnswerLists = ({ method, url, headers }, res
   const voice = /^\/v1\/voices\/(?<id>[^/]+)$/.exec(pathname)?.groups?.['id'];
   if (method !== 'GET' || (voice === undefined && !ELEVENLABS_PATHS.includes(pathname))) return false;
   lists.asked.push(pathname);
+  if (lists.failsWith !== undefined) return send(response, lists.failsWith, { detail: 'Something went wrong.' });
   if (headers['xi-api-key'] !== key) {
     return send(response, 401, elevenLabsError('authentication_error', 'invalid_api_key', 'Invalid API key'));
   }

@@ -14,7 +14,7 @@ const COMPARED = 0.5 * SAMPLE_RATE;
 
 /** A fault of one response. */
 export type TranscriptionFault =
-  | { kind: 'status'; status: number; headers?: Record<string, string> }
+  | { kind: 'status'; status: number; headers?: Record<string, string>; message?: string }
   | { kind: 'stall' }
   /** The connection breaks before the response. */
   | { kind: 'cut' }
@@ -93,7 +93,13 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
     if (scripted?.kind === 'garbage') return reply(200, scripted.text);
     if (scripted?.kind === 'status') {
       done = true;
-      return sendOpenAiError(response, { status: scripted.status }, scripted.headers);
+      const { status, message, headers } = scripted;
+      const error = { type: 'invalid_request_error', param: null, code: null };
+      return sendOpenAiError(
+        response,
+        { status, ...(message === undefined ? {} : { error: { ...error, message } }) },
+        headers,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, fake.delayMs));
     if (response.destroyed) return undefined;

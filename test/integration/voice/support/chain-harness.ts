@@ -6,7 +6,8 @@ import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeTranscriptions } from '../fakes/transcriptions';
-import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
+import { openFakeOpenAiSpeech } from '../fakes/voices';
 import { CALL } from './contract-call';
 import { openEngineLine } from './engine-line';
 

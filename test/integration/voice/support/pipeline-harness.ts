@@ -8,10 +8,13 @@ import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeResponses } from '../fakes/responses';
 import { openFakeTranscriptions } from '../fakes/transcriptions';
-import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
-import { openEngineLine } from './engine-line';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
+import { openFakeOpenAiSpeech } from '../fakes/voices';
+import { openEngineLine, type EngineLine } from './engine-line';
+import { eventually } from './media-fixture';
 
 export const GREETING = 'Hello, this is the AI assistant of the clinic. I am calling about tomorrow at ten.';
+const ANSWER_MS = 30_000;
 const GREETED_BY = '[The line is open. Begin to speak.]';
 
 export interface PipelineOptions {
@@ -100,6 +103,23 @@ export async function openPipeline(options: PipelineOptions = {}) {
       ]);
     },
   };
+}
+
+/** Waits until the agent has said its greeting. */
+export async function waitForGreeting(line: EngineLine): Promise<void> {
+  await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+}
+
+/** Interrupts the greeting by a noise, in which STT finds no words. The agent must continue. */
+export async function expectContinuationAfterNoise({ chat, speak }: PipelineHarness, line: EngineLine): Promise<void> {
+  const afterNoise = '[The other person made a noise, without words. Continue where you stopped.]';
+  chat.answers.set(afterNoise, { says: 'As I said, it is about tomorrow at ten.' });
+  await eventually(() => line.heard.length > 60, ANSWER_MS);
+  line.say(await speak('Oh my!'));
+  await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
+  expect(line.agentTurns()[0]).toMatch(/\(interrupted\)$/);
+  expect(line.agentTurns()[1]).toBe('As I said, it is about tomorrow at ten.');
+  expect(line.callerTurns()).toEqual([]);
 }
 
 const CALL: EngineCall = {

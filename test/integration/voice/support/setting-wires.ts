@@ -10,7 +10,8 @@ import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeResponses } from '../fakes/responses';
 import { openFakeTranscriptions } from '../fakes/transcriptions';
-import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
+import { openFakeOpenAiSpeech } from '../fakes/voices';
 import { eventually } from './media-fixture';
 import { placeRealtimeCall } from './realtime-call';
 

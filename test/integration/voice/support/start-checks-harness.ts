@@ -5,7 +5,7 @@ import { withCheckedProviders } from '../../../../src/voice/engines/start-checks
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openLoopback, type Loopback } from '../fakes/loopback';
-import { openFakeElevenLabs } from '../fakes/voices';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
 
 export type Env = Record<string, string>;
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;

@@ -6,14 +6,17 @@ import type { EngineCall } from '../../../../src/voice/engines/port.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { startFakeRealtime } from '../fakes/openai-realtime';
-import { openFakeElevenLabs } from '../fakes/voices';
+import { openFakeElevenLabs } from '../fakes/elevenlabs';
 import { CALL } from './contract-call';
 import { openEngineLine } from './engine-line';
 
 export type SuccessorHarness = Awaited<ReturnType<typeof openBothEngines>>;
 
-/** Starts the fakes of `openai-realtime` and `pipeline`, and both engines as a service with both configures them. */
-export async function openBothEngines() {
+/**
+ * Starts the fakes of `openai-realtime` and `pipeline`, and both engines as a service with both configures them.
+ * @param env further variables
+ */
+export async function openBothEngines(env: Record<string, string> = {}) {
   const realtime = await startFakeRealtime();
   const stt = await openFakeDeepgram();
   const chat = await openFakeChat();
@@ -33,6 +36,7 @@ export async function openBothEngines() {
     TTS_BASE_URL: `ws://127.0.0.1:${tts.port}`,
     TTS_MODEL: 'test-voice-v2_5',
     TTS_VOICES: 'amber=voice-amber',
+    ...env,
   });
   const engines = createConfiguredEngines({
     config,

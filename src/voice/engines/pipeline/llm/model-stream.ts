@@ -4,6 +4,7 @@ import { withoutTrailing } from '../../../../kernel/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
+import { watchRequest } from '../../../models/request-watch.js';
 import { ProviderError, type ModelUsage } from '../ports.js';
 
 /** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
@@ -78,29 +79,11 @@ export function assertShort(characters: number): void {
  * reason when that signal aborts.
  */
 export function watchSilence(outer: AbortSignal, ms: number) {
-  const controller = new AbortController();
-  const abort = (fault: string) => controller.abort(new ProviderError('model', fault));
-  const give = () => abort(`sent nothing for ${ms} ms`);
-  const pass = () => controller.abort(outer.reason);
-  let timer = setTimeout(give, ms);
+  const watch = watchRequest(outer);
+  const silence = watch.limit(ms, () => new ProviderError('model', `sent nothing for ${ms} ms`));
   const wholeMs = MAX_TIMEOUTS * ms;
-  const whole = setTimeout(() => abort(`did not finish its response in ${wholeMs} ms`), wholeMs);
-  if (outer.aborted) pass();
-  outer.addEventListener('abort', pass, { once: true });
-  return {
-    signal: controller.signal,
-    alive() {
-      clearTimeout(timer);
-      timer = setTimeout(give, ms);
-    },
-    stop() {
-      clearTimeout(timer);
-      clearTimeout(whole);
-      outer.removeEventListener('abort', pass);
-      // Close a response that was not read to its end.
-      controller.abort();
-    },
-  };
+  watch.limit(wholeMs, () => new ProviderError('model', `did not finish its response in ${wholeMs} ms`));
+  return { signal: watch.signal, alive: () => silence.restart(), stop: () => watch.stop() };
 }
 
 /** Returns the signal's reason if it has aborted; converts every other error to a ProviderError. */

@@ -3,7 +3,14 @@ import { MULAW_SILENCE } from '../../../audio/mulaw.js';
 import { clamp } from '../../../models/clamp.js';
 import { setAmong } from '../../ignored-settings.js';
 import { openProviderSocket } from '../provider-socket.js';
-import type { ProviderError, SttEvents, SttOptions, SttStream, SpeechToText } from '../ports.js';
+import {
+  sentText,
+  type ProviderError,
+  type SttEvents,
+  type SttOptions,
+  type SttStream,
+  type SpeechToText,
+} from '../ports.js';
 import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -65,6 +72,7 @@ function openStream(
     part: 'recogniser',
     provider: 'deepgram',
     apiKey: account.apiKey,
+    sentText: () => sentText(options),
     url: buildUrl(account, options),
     headers: { authorization: `Token ${account.apiKey}` },
     onMessage: read,

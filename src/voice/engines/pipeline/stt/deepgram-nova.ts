@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { openProviderSocket } from '../provider-socket.js';
 import { setAmong } from '../../ignored-settings.js';
-import type { SpeechToText, SttOptions } from '../ports.js';
+import { sentText, type SpeechToText, type SttOptions } from '../ports.js';
 import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -71,6 +71,7 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
         part: 'recogniser',
         provider: 'deepgram',
         apiKey: account.apiKey,
+        sentText: () => sentText(options),
         url: listenUrl(account, '/v1/listen', queryOf(account.model, options)),
         headers: { authorization: `Token ${account.apiKey}` },
         onMessage: read,

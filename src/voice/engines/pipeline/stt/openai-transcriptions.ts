@@ -18,7 +18,8 @@ import {
 import { transcriptionLanguage } from '../../../models/transcription-language.js';
 import { transcriptionHints } from '../../../models/transcription-hints.js';
 import { setAmong } from '../../ignored-settings.js';
-import { ProviderError, type SpeechToText, type SttOptions } from '../ports.js';
+import { watchRequest, type RequestLimit } from '../../../models/request-watch.js';
+import { ProviderError, sentText, type SpeechToText, type SttOptions } from '../ports.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
 
 interface TranscriptionAccount {
@@ -29,13 +30,23 @@ interface TranscriptionAccount {
   model: string;
 }
 
-/** How long one transcription may take with its retries, in ms. It is below the time after which STT counts as stalled. */
+/**
+ * How long one transcription may take with its retries, in ms, unless `STT_TIMEOUT_MS` is set. Transcriptions begin 300 ms
+ * after the last voice or later, and the session counts STT as stalled 3.5 s after it (or `STT_TIMEOUT_MS`), so only the
+ * first request of a pause surely ends before that.
+ */
 const STT_TIMEOUT_MS = 3_000;
 const FIRST_RETRY_AFTER_MS = 200;
 const MAX_BACKOFF_MS = 800;
 /** Maximum size of a response. The words of 30 s of speech are far shorter. */
 const MAX_RESPONSE_BYTES = 100_000;
 const SAMPLE_RATE = 8_000;
+
+/** The signal and the time limit of a transcription. */
+interface Watch {
+  signal: AbortSignal;
+  limit: RequestLimit;
+}
 
 const transcription = z.object({ text: z.string().nullish() });
 
@@ -60,17 +71,18 @@ export function createOpenAiStt(
   }
 
   /** Sends the audio with the name of its language, or without it if the server rejects the name. */
-  async function postNamed(mulaw: Uint8Array, { language, settings }: SttOptions, watch: Watch): Promise<Response> {
+  async function postNamed(mulaw: Uint8Array, options: SttOptions, watch: Watch): Promise<Response> {
+    const { language, settings } = options;
     const send = (name: string | undefined) => {
       const body = formOf(account.model, mulaw, name, settings.keyterms);
       const once = () => post(body, watch.signal);
-      return deps.isPatient === false ? once() : sendPatiently(once, watch, account);
+      return deps.isPatient === false ? once() : sendPatiently(once, watch, account, options);
     };
     if (unnamed.has(language)) return send(undefined);
     const response = await send(language);
     if (response.status !== 400 && response.status !== 422) return response;
     const reason = await readReason(response.body);
-    if (!/languages?\b/i.test(reason)) throw rejected(response, account, reason);
+    if (!/languages?\b/i.test(reason)) throw rejected(response, account, reason, options);
     const second = await send(undefined);
     if (second.ok) unnamed.add(language);
     return second;
@@ -80,18 +92,23 @@ export function createOpenAiStt(
     const { settings, onIgnored } = options;
     if (transcriptionHints(account.model, settings.keyterms) === undefined)
       onIgnored?.(setAmong(settings, ['keyterms']));
-    const watch = watchTime(outer, timeoutMs);
+    const request = watchRequest(outer);
+    const { signal } = request;
+    const limit = request.limit(
+      timeoutMs,
+      () => new ProviderError('recogniser', `did not respond within ${timeoutMs} ms`),
+    );
     let response: Response | undefined;
     try {
-      response = await postNamed(mulaw, options, watch);
+      response = await postNamed(mulaw, options, { signal, limit });
       if (response.ok) return await textOf(response);
-      throw rejected(response, account, await readReason(response.body));
+      throw rejected(response, account, await readReason(response.body), options);
     } catch (error) {
       if (error instanceof ProviderError) throw error;
-      if (watch.signal.aborted) throw watch.signal.reason;
+      if (signal.aborted) throw signal.reason;
       throw new ProviderError('recogniser', failureOf(error), undefined, response === undefined);
     } finally {
-      watch.stop();
+      request.stop();
     }
   };
 
@@ -103,6 +120,7 @@ async function sendPatiently(
   send: () => Promise<Response>,
   watch: Watch,
   account: TranscriptionAccount,
+  options: SttOptions,
 ): Promise<Response> {
   for (let backoffMs = FIRST_RETRY_AFTER_MS; ; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
     let waitMs = backoffMs;
@@ -111,17 +129,23 @@ async function sendPatiently(
       if (!(response.status === 429 || response.status >= 500)) return response;
       const reason = await readReason(response.body);
       waitMs = retryAfterOf(response.headers) ?? backoffMs;
-      if (waitMs >= watch.leftMs()) throw rejected(response, account, reason);
+      if (waitMs >= watch.limit.leftMs()) throw rejected(response, account, reason, options);
     } catch (error) {
       // A redirect is an error without a network code, and is not repeated.
-      if (watch.signal.aborted || networkCodeOf(error) === undefined || waitMs >= watch.leftMs()) throw error;
+      if (watch.signal.aborted || networkCodeOf(error) === undefined || waitMs >= watch.limit.leftMs()) throw error;
     }
     await sleep(waitMs, undefined, { signal: watch.signal });
   }
 }
 
-function rejected({ status, headers }: Response, { apiKey }: TranscriptionAccount, body: string): ProviderError {
-  const report = reportFailure({ provider: 'openai', status, headers, body, secrets: [apiKey] });
+function rejected(
+  { status, headers }: Response,
+  { apiKey }: TranscriptionAccount,
+  body: string,
+  options: SttOptions,
+): ProviderError {
+  const sent = sentText(options);
+  const report = reportFailure({ provider: 'openai', status, headers, body, sent, secrets: [apiKey] });
   return new ProviderError('recogniser', `responded with status ${status}`, retryAfterOf(headers), true, report);
 }
 
@@ -153,29 +177,4 @@ async function textOf({ body }: Response): Promise<string> {
   const parsed = transcription.safeParse(parseJson(await readText(body, MAX_RESPONSE_BYTES, tooLong)));
   if (!parsed.success) throw new ProviderError('recogniser', 'sent an invalid transcript');
   return parsed.data.text ?? '';
-}
-
-type Watch = ReturnType<typeof watchTime>;
-
-/** A signal that aborts with the outer one, or with a ProviderError after `ms`. */
-function watchTime(outer: AbortSignal, ms: number) {
-  const controller = new AbortController();
-  const endsAt = performance.now() + ms;
-  const timer = setTimeout(
-    () => controller.abort(new ProviderError('recogniser', `did not respond within ${ms} ms`)),
-    ms,
-  );
-  const pass = () => controller.abort(outer.reason);
-  if (outer.aborted) pass();
-  outer.addEventListener('abort', pass, { once: true });
-  return {
-    signal: controller.signal,
-    leftMs: () => endsAt - performance.now(),
-    stop() {
-      clearTimeout(timer);
-      outer.removeEventListener('abort', pass);
-      // Close a response that was not read to its end.
-      controller.abort();
-    },
-  };
 }

@@ -6,7 +6,7 @@ import { clamp } from '../../../models/clamp.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { ProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
-import { TTS_TIMEOUT_MS } from './elevenlabs.js';
+import { TTS_TIMEOUT_MS } from './tts-timeout.js';
 
 export interface SpeechAccount {
   /** Includes the version, as in `https://api.openai.com/v1`. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
 import type { TextToSpeech } from '../ports.js';
-import { createElevenLabsTts } from './elevenlabs.js';
+import { createElevenLabsTts } from './elevenlabs/elevenlabs-tts.js';
 import { createOpenAiTts } from './openai-speech.js';
 
 type TtsSettings = PipelineSettings['tts'];

@@ -1,8 +1,8 @@
-import { IDEMPOTENCY_KEY_RETENTION_MS } from '../src/calls/placing/idempotency-keys.js';
-import type { WalkedCall } from '../src/calls/reconciliation/walks.js';
-import type { RunState } from '../src/calls/runs.js';
+import { IDEMPOTENCY_KEY_RETENTION_MS } from '../placing/idempotency-keys.js';
+import type { WalkedCall } from './walks.js';
+import type { RunState } from '../runs.js';
 import { NOT_FOUND_CHECKS_NEEDED, endClosedCall } from './closed-call.js';
-import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
+import type { ReconciliationDeps } from './run-checks.js';
 
 /** Minimum age of the requests. At this age the idempotency key has expired, so a repeat cannot start the call. */
 const MIN_AGE_MS = IDEMPOTENCY_KEY_RETENTION_MS + 3_600_000;

@@ -1,10 +1,10 @@
-import { isFinalStatus } from '../src/kernel/call-state.js';
-import { compareBill, isUnfinished, readBills, type CallBill } from '../src/calls/reconciliation/call-bills.js';
-import type { Finding } from '../src/calls/reconciliation/findings.js';
-import type { WalkedCall, Walk } from '../src/calls/reconciliation/walks.js';
-import { tryEach } from '../src/platform/try-each.js';
+import { isFinalStatus } from '../../kernel/call-state.js';
+import { compareBill, isUnfinished, readBills, type CallBill } from './call-bills.js';
+import type { Finding } from './findings.js';
+import type { WalkedCall, Walk } from './walks.js';
+import { tryEach } from '../../platform/try-each.js';
 import type { createUnfinishedWebhooks } from './unfinished-webhooks.js';
-import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
+import type { ReconciliationDeps } from './run-checks.js';
 
 /** Time limit of the audit and of each walk over records. The next round continues where they stop. */
 export const STEP_BUDGET_MS = 15_000;

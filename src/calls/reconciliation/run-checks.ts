@@ -1,21 +1,21 @@
-import type { CarrierApi } from '../src/telephony/port.js';
-import type { RunState } from '../src/calls/runs.js';
-import { priceOfSeconds, rateOf, secondsCovered } from '../src/kernel/money.js';
-import { CALL_ID_PATTERN, ownerOfLedgerAccount } from '../src/kernel/ids.js';
-import { isUnfinished, type CallBill } from '../src/calls/reconciliation/call-bills.js';
-import type { Database } from '../src/database.js';
-import { findingId, type Finding, type Findings } from '../src/calls/reconciliation/findings.js';
-import { readCorrections } from '../src/billing/call-corrections.js';
-import type { CallRequestDocument } from '../src/calls/call-request-model.js';
-import type { CheckDocument } from '../src/calls/reconciliation/model.js';
-import type { ReconciliationChecks } from '../src/calls/reconciliation/checks.js';
-import type { ReconciliationWalks } from '../src/calls/reconciliation/walks.js';
-import type { Logger } from '../src/platform/telemetry/logger.js';
+import type { CarrierApi } from '../../telephony/port.js';
+import type { RunState } from '../runs.js';
+import { priceOfSeconds, rateOf, secondsCovered } from '../../kernel/money.js';
+import { CALL_ID_PATTERN, ownerOfLedgerAccount } from '../../kernel/ids.js';
+import { isUnfinished, type CallBill } from './call-bills.js';
+import type { CallsDatabase } from '../database.js';
+import { findingId, type Finding, type Findings } from './findings.js';
+import { readCorrections } from '../../billing/call-corrections.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { CheckDocument } from './model.js';
+import type { ReconciliationChecks } from './checks.js';
+import type { ReconciliationWalks } from './walks.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
 import { endClosedCall, type ClosedCallDeps } from './closed-call.js';
 import type { createUnfinishedWebhooks } from './unfinished-webhooks.js';
 
 export interface ReconciliationDeps extends ClosedCallDeps {
-  database: Database;
+  database: CallsDatabase;
   findings: Findings;
   checks: ReconciliationChecks;
   walks: ReconciliationWalks;

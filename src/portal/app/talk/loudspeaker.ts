@@ -13,7 +13,7 @@ type Item = { samples: Float32Array } | { mark: string };
  * Creates the queue of the agent's audio. `pull` takes samples at the rate of the output device, and returns the names of
  * the marks up to which everything has been played.
  */
-export function createPlayback(outputRate: number) {
+export function createLoudspeaker(outputRate: number) {
   const cushion = (outputRate * CUSHION_MS) / 1_000;
   let resample = createResampler(CALL_RATE, outputRate);
   let items: Item[] = [];

@@ -1,10 +1,10 @@
-import type { CallRequests } from '../src/calls/call-requests.js';
-import type { ConversationResults } from '../src/voice/results/conversation-results.js';
-import type { IdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
-import type { CallProjection } from '../src/calls/projection.js';
-import type { Recordings } from '../src/voice/recordings/recordings.js';
-import type { WebhookAttempts } from '../src/webhooks/attempts.js';
-import type { WebhookDeliveries } from '../src/webhooks/deliveries.js';
+import type { CallRequests } from '../call-requests.js';
+import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { IdempotencyKeys } from '../placing/idempotency-keys.js';
+import type { CallProjection } from '../projection.js';
+import type { Recordings } from '../../voice/recordings/recordings.js';
+import type { WebhookAttempts } from '../../webhooks/attempts.js';
+import type { WebhookDeliveries } from '../../webhooks/deliveries.js';
 
 interface Deps {
   projection: CallProjection;
@@ -17,7 +17,7 @@ interface Deps {
 }
 
 /** Erases a call's personal data. Ledger entries contain none and stay. */
-export function createErasureActivities(deps: Deps) {
+export function createCallErasure(deps: Deps) {
   return {
     /**
      * Erases the data everywhere. The read model is last, so that a call marked as erased has no data left anywhere.

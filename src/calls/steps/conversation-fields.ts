@@ -1,10 +1,10 @@
-import type { MediaEnd } from '../src/kernel/call-state.js';
-import type { ConversationResults, ResultHead } from '../src/voice/results/conversation-results.js';
-import type { ConversationResultDocument } from '../src/voice/results/model.js';
-import type { CallDocument } from '../src/calls/call-model.js';
-import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
-import type { Recordings } from '../src/voice/recordings/recordings.js';
-import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
+import type { MediaEnd } from '../../kernel/call-state.js';
+import type { ConversationResults, ResultHead } from '../../voice/results/conversation-results.js';
+import type { ConversationResultDocument } from '../../voice/results/model.js';
+import type { CallDocument } from '../call-model.js';
+import type { CallProjection, ProjectedChange } from '../projection.js';
+import type { Recordings } from '../../voice/recordings/recordings.js';
+import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 
 interface Deps {
   bindings: CarrierBindings;
@@ -13,8 +13,8 @@ interface Deps {
   recordings: Recordings;
 }
 
-/** Activities that read the conversation's result, as stored by the media server. */
-export function createConversationActivities({ bindings, results, projection, recordings }: Deps) {
+/** Reads the conversation's result, as stored by the media server. */
+export function createConversationFacts({ bindings, results, projection, recordings }: Deps) {
   return {
     /**
      * Start and end of the audio, for a workflow that missed the media server's signals. Times in ms since the epoch.

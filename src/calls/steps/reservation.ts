@@ -1,18 +1,18 @@
-import { reservationRejection } from '../src/calls/placing/reservation-rejection.js';
-import type { Leases } from '../src/billing/leases.js';
-import type { Ledger } from '../src/billing/ledger/ledger.js';
-import type { CallRequests } from '../src/calls/call-requests.js';
-import { CallRequestMissing } from '../src/calls/errors.js';
-import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
-import type { Accounts } from '../src/identity/accounts/accounts.js';
-import { limitsOfCall } from '../src/identity/accounts/received-share.js';
-import type { ReservationResult } from '../src/kernel/call-signals.js';
-import { windowRequest } from '../src/kernel/hold-windows.js';
-import { ledgerAccountId } from '../src/kernel/ids.js';
-import { rateOf } from '../src/kernel/money.js';
-import type { Config } from '../src/platform/config/config.js';
-import type { ServerClock } from '../src/platform/mongo/server-clock.js';
-import type { CallOfAccount } from './money.js';
+import { reservationRejection } from '../placing/reservation-rejection.js';
+import type { Leases } from '../../billing/leases.js';
+import type { Ledger } from '../../billing/ledger/ledger.js';
+import type { CallRequests } from '../call-requests.js';
+import { CallRequestMissing } from '../errors.js';
+import type { CallProjection, ProjectedChange } from '../projection.js';
+import type { Accounts } from '../../identity/accounts/accounts.js';
+import { limitsOfCall } from '../../identity/accounts/received-share.js';
+import type { ReservationResult } from '../../kernel/call-signals.js';
+import { windowRequest } from '../../kernel/hold-windows.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
+import { rateOf } from '../../kernel/money.js';
+import type { Config } from '../../platform/config/config.js';
+import type { ServerClock } from '../../platform/mongo/server-clock.js';
+import type { CallOfAccount } from './call-of-account.js';
 
 interface Deps {
   config: Config;
@@ -32,8 +32,8 @@ interface ReservationInput extends CallOfAccount {
   change: ProjectedChange;
 }
 
-/** Activities that decide whether a call goes ahead. */
-export function createReservationActivities(deps: Deps) {
+/** Decides whether calls go ahead. */
+export function createCallReservations(deps: Deps) {
   const { config, accounts, requests, ledger, leases, projection } = deps;
 
   /** Gives up a call whose deadline has passed. Keeps it if an earlier attempt has stored it as RINGING. */

@@ -1,18 +1,18 @@
-import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import type { CarrierOfCall } from '../src/telephony/web/carrier.js';
-import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
-import { createBulkhead } from '../src/platform/egress/bulkhead.js';
-import type { Config } from '../src/platform/config/config.js';
-import type { EndReason } from '../src/kernel/call-state.js';
-import type { Mode } from '../src/kernel/ids.js';
-import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
-import { machineDetectionFor } from '../src/kernel/conversation/voicemail.js';
-import { CallRequestMissing } from '../src/calls/errors.js';
-import type { CallRequestDocument } from '../src/calls/call-request-model.js';
-import type { CallRequests } from '../src/calls/call-requests.js';
-import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
-import type { RejectionReports } from '../src/telephony/rejection-reports.js';
-import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
+import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import type { CarrierOfCall } from '../../telephony/web/carrier.js';
+import type { CarrierApis, DialOutcome } from '../../telephony/port.js';
+import { createBulkhead } from '../../platform/egress/bulkhead.js';
+import type { Config } from '../../platform/config/config.js';
+import type { EndReason } from '../../kernel/call-state.js';
+import type { Mode } from '../../kernel/ids.js';
+import { carrierTimeLimit } from '../../kernel/hold-windows.js';
+import { machineDetectionFor } from '../../kernel/conversation/voicemail.js';
+import { CallRequestMissing } from '../errors.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { CallRequests } from '../call-requests.js';
+import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
+import type { RejectionReports } from '../../telephony/rejection-reports.js';
+import type { DialPacing } from '../../telephony/pacing/dial-pacing.js';
 
 interface Deps {
   config: Config;
@@ -26,7 +26,7 @@ interface Deps {
 }
 
 /**
- * Longest wait for a dial slot inside the activity. Together with the 10 s timeout of the carrier request it stays
+ * Longest wait for a dial slot within one dial. Together with the 10 s timeout of the carrier request it stays
  * below the activity's timeout.
  */
 const SLOT_WAIT_MS = 3_000;
@@ -61,8 +61,8 @@ interface CarrierCallTarget {
   carrierSid: string;
 }
 
-/** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
-export function createCarrierActivities(deps: Deps) {
+/** Dials and ends calls. Reads their numbers from the database, so that no workflow history contains a number. */
+export function createCarrierCalls(deps: Deps) {
   const { config, carriers, carrierOfCall, dialGate, pacing, requests, bindings, rejectionReports } = deps;
   const perTarget = TEST_DIALS_OF_ACCOUNT;
   const testDials = createBulkhead({ total: TEST_DIALS, perTarget, perAccount: perTarget });
@@ -121,7 +121,7 @@ export function createCarrierActivities(deps: Deps) {
   }
 
   return {
-    /** Dials the callee once. The only activity that is not idempotent: Temporal must never retry it. */
+    /** Dials the callee once. Not idempotent, so Temporal must never retry it. */
     async dialCallee(input: DialInput): Promise<Dialed> {
       let request;
       try {

@@ -1,15 +1,16 @@
-import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import { ledgerAccountId, type Mode } from '../src/kernel/ids.js';
-import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
-import type { CallRequests } from '../src/calls/call-requests.js';
-import type { ConversationResults } from '../src/voice/results/conversation-results.js';
-import type { Leases } from '../src/billing/leases.js';
-import type { Ledger } from '../src/billing/ledger/ledger.js';
-import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
-import type { Recordings } from '../src/voice/recordings/recordings.js';
-import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
-import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
-import { collectedFields } from './conversation.js';
+import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
+import { summaryOfUnspoken } from '../../kernel/unspoken-summary.js';
+import type { CallRequests } from '../call-requests.js';
+import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { Leases } from '../../billing/leases.js';
+import type { Ledger } from '../../billing/ledger/ledger.js';
+import type { CallProjection, ProjectedChange } from '../projection.js';
+import type { Recordings } from '../../voice/recordings/recordings.js';
+import { LONGEST_DIAL_WAIT_MS } from '../../telephony/pacing/dial-queue.js';
+import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
+import type { CallOfAccount } from './call-of-account.js';
+import { collectedFields } from './conversation-fields.js';
 
 interface Deps {
   dialGate: DialGate;
@@ -25,16 +26,8 @@ interface Deps {
 /** A call canceled this soon after the carrier accepted it, or after its time in the carrier's queue, has hardly rung. */
 const HARDLY_RUNG_MS = 3_000;
 
-export interface CallOfAccount {
-  callId: string;
-  accountId: string;
-  mode: Mode;
-}
-
-/**
- * Activities that run after the reservation and change money or concurrency slots. Each also updates the read model.
- */
-export function createMoneyActivities(deps: Deps) {
+/** Bills calls, and writes their course to the read model. */
+export function createCallSettlement(deps: Deps) {
   const { dialGate, requests, ledger, leases, projection, results, recordings, bindings } = deps;
   return {
     /** Writes a change of the call to the read model. */

@@ -1,16 +1,16 @@
-import type { RunState } from '../src/calls/runs.js';
-import { notifyWorkflowId } from '../src/calls/reconciliation/round.js';
-import type { CallRequests } from '../src/calls/call-requests.js';
-import type { ConversationResults } from '../src/voice/results/conversation-results.js';
-import type { Database } from '../src/database.js';
-import type { WebhookAttemptDocument } from '../src/webhooks/model.js';
-import type { CallProjection } from '../src/calls/projection.js';
-import { createWebhookAttempts } from '../src/webhooks/attempts.js';
-import { MAX_ATTEMPTS, nextDeliveryStep } from '../src/webhooks/schedule.js';
-import { conversationFields } from './conversation.js';
+import type { RunState } from '../runs.js';
+import { notifyWorkflowId } from './round.js';
+import type { CallRequests } from '../call-requests.js';
+import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { CallsDatabase } from '../database.js';
+import type { WebhookAttemptDocument } from '../../webhooks/model.js';
+import type { CallProjection } from '../projection.js';
+import { createWebhookAttempts } from '../../webhooks/attempts.js';
+import { MAX_ATTEMPTS, nextDeliveryStep } from '../../webhooks/schedule.js';
+import { conversationFields } from '../steps/conversation-fields.js';
 
 interface Deps {
-  database: Database;
+  database: CallsDatabase;
   projection: CallProjection;
   requests: CallRequests;
   results: ConversationResults;

@@ -1,0 +1,178 @@
+import { isDeepStrictEqual } from 'node:util';
+import { shuffled } from '../../platform/shuffled.js';
+import type { RunState } from '../runs.js';
+import { ledgerAccountId as ledgerAccountOf } from '../../kernel/ids.js';
+import type { Finding } from './findings.js';
+import { isFreezing } from './model.js';
+import type { LedgerAudit } from '../../billing/ledger/ledger.js';
+import type { LeaseCount, TakenLease } from '../../billing/leases.js';
+import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
+import { createUnstartedRequests } from './unstarted-requests.js';
+import { createUnfinishedWebhooks } from './unfinished-webhooks.js';
+import { tryEach } from '../../platform/try-each.js';
+import { createReconciliationFollowUps, type ReconciliationDeps } from './run-checks.js';
+
+const ACCOUNTS_AT_ONCE = 100;
+/** Maximum leases checked in one round. A larger number is sampled at random, so that each is checked eventually. */
+const LEASES_PER_ROUND = 1_000;
+const CONCURRENT_CHECKS = 8;
+/** A call can last no longer than its ring timeout, its maximum duration and this margin together. */
+const CALL_MARGIN_SECONDS = 300;
+
+export interface ReconcilerDeps extends ReconciliationDeps {
+  /** Reads the state of a workflow. */
+  readRun: (workflowId: string) => Promise<RunState>;
+  /** Is called for each new mismatch. */
+  mismatchFound: (kind: Finding['kind']) => void;
+}
+
+export type Reconciler = ReturnType<typeof createReconciler>;
+
+/**
+ * The steps of a reconciliation round. They compare records, store mismatches as findings, and change money only
+ * through operations of the ledger. Any number of rounds may run at once.
+ */
+export function createReconciler(deps: ReconcilerDeps) {
+  const { ledger, leases, requests, findings, checks, walks, readRun, logger } = deps;
+
+  /** Records a finding. Some kinds also freeze the account, which stops new calls. @returns whether it is new */
+  async function report(finding: Finding): Promise<boolean> {
+    const { kind, ledgerAccountId, callId, expected, actual } = finding;
+    const state = await findings.record(finding);
+    if (state === 'resolved') return false;
+    if (isFreezing(kind)) await ledger.freeze(ledgerAccountId, `reconciliation: ${kind}`);
+    if (state === 'open') return false;
+    logger.error({ kind, ledgerAccountId, callId, expected, actual }, 'reconciliation found a mismatch');
+    deps.mismatchFound(kind);
+    return true;
+  }
+
+  const unfinishedWebhooks = createUnfinishedWebhooks(deps);
+  const unstartedRequests = createUnstartedRequests(deps);
+  const records = createRecordComparison({ ...deps, report, unfinishedWebhooks });
+
+  /** @returns whether the lease was released */
+  async function checkLease(lease: TakenLease): Promise<boolean> {
+    const { callId, accountId, mode } = lease;
+    const run = await readRun(callId);
+    const request = run === 'running' ? await requests.find(callId) : null;
+    const limitSeconds = request && request.ringTimeoutSeconds + request.maxDurationSeconds + CALL_MARGIN_SECONDS;
+    const isTooLong = limitSeconds !== null && Date.now() - lease.acquiredAt.getTime() > limitSeconds * 1_000;
+    if (run === 'running' && !isTooLong) return false;
+    await leases.release({ accountId, mode, callId });
+    logger.warn({ callId, accountId, mode, run }, 'leaked concurrency slot released');
+    if (run !== 'running') await checks.add('ending', { callId, ledgerAccountId: ledgerAccountOf(accountId, mode) });
+    return true;
+  }
+
+  return {
+    ...createReconciliationFollowUps({ ...deps, report, ...records, unfinishedWebhooks }),
+
+    /**
+     * Compares ledger accounts with the sums of their operations. Calls continue meanwhile, so an account that does not
+     * match is audited again before it is reported.
+     */
+    async auditLedgerAccounts(): Promise<{ audited: number; found: number }> {
+      const deadline = Date.now() + STEP_BUDGET_MS;
+      let [audited, found, more] = [0, 0, true];
+      while (more && Date.now() < deadline) {
+        const step = await walks.nextAccounts(ACCOUNTS_AT_ONCE);
+        for (const id of step.ids) {
+          if (Date.now() >= deadline) break;
+          // Advance the stored position first, so that an account that cannot be read does not block those after it.
+          await step.advance(id);
+          await ledger.sweep(id);
+          const balanced = (await ledger.audit(id)).balanced;
+          const audit = balanced ? undefined : await ledger.audit(id);
+          if (audit?.balanced === false) {
+            found += Number(await report(unbalanced(id, audit)));
+          }
+          audited++;
+        }
+        more = step.hasMore;
+      }
+      return { audited, found };
+    },
+
+    /**
+     * Compares each account's count of concurrency slots with its leases, and releases the leases of calls whose
+     * workflow has ended or that last longer than any call may.
+     */
+    async releaseLeases(): Promise<{ released: number; found: number }> {
+      const oldest = Date.now() - deps.graceSeconds * 1_000;
+      const taken: TakenLease[] = [];
+      let found = 0;
+      for await (const leaseCount of leases.allSlots()) {
+        if (leaseCount.count !== leaseCount.taken.length) found += Number(await report(miscounted(leaseCount)));
+        for (const lease of leaseCount.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
+      }
+      const selected = shuffled(taken).slice(0, LEASES_PER_ROUND);
+      const released = await countReleased(selected, checkLease, (err, { callId }) =>
+        logger.error({ err, callId }, 'concurrency slot could not be checked'),
+      );
+      return { released, found };
+    },
+
+    /**
+     * Compares settlements with calls and calls with settlements, finds old unsettled holds, and ends old requests
+     * whose workflow never started.
+     * @returns `broken`: records that were skipped
+     */
+    async compareRecords(): Promise<{ compared: number; found: number; broken: number }> {
+      const sums = { compared: 0, found: 0, broken: 0 };
+      for (const walk of ['settlements', 'calls', 'holds'] as const) add(sums, await records.compareWalk(walk));
+      sums.broken += (await unstartedRequests.sweep()).broken;
+      return sums;
+    },
+
+    countOpenFindings: async (): Promise<number> => (await findings.list()).length,
+  };
+}
+
+function add<Name extends string>(sums: Record<Name, number>, more: Readonly<Record<Name, number>>): void {
+  for (const name of Object.keys(sums) as Name[]) sums[name] += more[name];
+}
+
+/**
+ * Builds the finding for an account that failed its audit. The audit also checks prices and the day's spending, so the
+ * account's amounts may all be right.
+ */
+function unbalanced(ledgerAccountId: string, { operations, account, mispriced }: LedgerAudit): Finding {
+  const onlySpending = mispriced === 0 && isDeepStrictEqual(operations, account);
+  return {
+    kind: 'account_unbalanced',
+    ledgerAccountId,
+    expected: {
+      ...operations,
+      ...(mispriced > 0 ? { mispricedOperations: 0 } : {}),
+      ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}),
+    },
+    actual: {
+      ...account,
+      ...(mispriced > 0 ? { mispricedOperations: mispriced } : {}),
+      ...(onlySpending ? { spendingOfDay: 'another' } : {}),
+    },
+  };
+}
+
+/** Checks leases, eight at a time. @returns number of released leases */
+async function countReleased(
+  leases: readonly TakenLease[],
+  check: (lease: TakenLease) => Promise<boolean>,
+  failed: (error: unknown, lease: TakenLease) => void,
+): Promise<number> {
+  const queue = leases.values();
+  const deadline = Date.now() + STEP_BUDGET_MS;
+  const worker = () => tryEach(queue, { until: deadline, failed, work: check });
+  const results = await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, worker));
+  return results.flat().filter(Boolean).length;
+}
+
+function miscounted({ accountId, mode, count, taken }: LeaseCount): Finding {
+  return {
+    kind: 'places_miscounted',
+    ledgerAccountId: ledgerAccountOf(accountId, mode),
+    expected: { count: taken.length },
+    actual: { count },
+  };
+}

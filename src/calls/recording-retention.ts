@@ -1,0 +1,78 @@
+import type { CallProjection } from './projection.js';
+import type { Recordings } from '../voice/recordings/recordings.js';
+import type { Logger } from '../platform/telemetry/logger.js';
+import { tryEach } from '../platform/try-each.js';
+
+interface Deps {
+  recordings: Recordings;
+  projection: CallProjection;
+  logger: Logger;
+  /** Days after which recordings are deleted; 0: never. */
+  retentionDays: number;
+  /** Days after which recordings of test calls are deleted; 0: the same as for live calls. */
+  testRetentionDays: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** No call lasts this long, so the process that wrote a still unfinished recording must have crashed. */
+const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
+/** Time limit of one round; the next round continues. */
+const STEP_BUDGET_MS = 15_000;
+const CALLS_AT_ONCE = 50;
+
+export type RecordingRetention = ReturnType<typeof createRecordingRetention>;
+
+/** Deletes old recordings and finishes interrupted ones. */
+export function createRecordingRetention({ recordings, projection, logger, retentionDays, testRetentionDays }: Deps) {
+  /**
+   * Deletes a recording. Updates the call first, so that a crash in between cannot leave a link to a deleted recording.
+   */
+  async function deleteRecording(callId: string): Promise<void> {
+    const call = await projection.find(callId);
+    if (call?.hasRecording) {
+      const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
+      await projection.apply(change, { hasRecording: false });
+    }
+    await recordings.delete(callId);
+  }
+
+  async function deleteOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
+    const oldest = new Date(Date.now() - days * DAY_MS);
+    const undeleted = new Set<string>();
+    const failed = (err: unknown, callId: string) => {
+      undeleted.add(callId);
+      logger.error({ err, callId }, 'expired recording could not be deleted');
+    };
+    let deleted = 0;
+    while (days > 0 && Date.now() < until) {
+      const found = await recordings.callsBefore(oldest, CALLS_AT_ONCE + undeleted.size, which);
+      const callIds = found.filter((callId) => !undeleted.has(callId));
+      if (callIds.length === 0) break;
+      deleted += (await tryEach(callIds, { until, failed, work: deleteRecording })).length;
+    }
+    return deleted;
+  }
+
+  /** Finishes recordings whose media process crashed. @returns number of finished recordings */
+  async function finish(until: number): Promise<number> {
+    const callIds = await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE);
+    const failed = (err: unknown, callId: string) =>
+      logger.error({ err, callId }, 'unfinished recording could not be sealed');
+    return (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
+  }
+
+  return {
+    /**
+     * Deletes recordings past their retention, and finishes recordings whose media process crashed, for a limited time;
+     * the next round continues.
+     */
+    async sweep(): Promise<{ deleted: number; finished: number }> {
+      const deadline = Date.now() + STEP_BUDGET_MS;
+      const finished = await finish(deadline);
+      let deleted = await deleteOlder(retentionDays, 'all', deadline);
+      deleted += await deleteOlder(testRetentionDays, 'test', deadline);
+      if (deleted > 0) logger.info({ deleted }, 'expired recordings deleted');
+      return { deleted, finished };
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { createProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
+import { createEngineWithSuccessor } from '../../src/voice/engines/chain/successor-engine.js';
+import type { EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../../src/voice/engines/port.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { CALL } from '../support/engine-line';
+import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
+
+const RESULT: EngineResult = { summary: '', outputParameters: {} };
+const SAID = {
+  greeting: { speaker: 'agent', text: 'Hello, this is the clinic.', startMs: 0, endMs: 1_500 },
+  answer: { speaker: 'caller', text: 'Good morning.', startMs: 2_000, endMs: 3_000 },
+} satisfies Record<string, TranscriptTurn>;
+
+/** Starts a call with two scripted engines. The second continues the calls of the first. */
+async function startCall(changes: Partial<EngineCall> = {}) {
+  const first = createScriptedEngine();
+  const second = createScriptedEngine();
+  const engine = createEngineWithSuccessor({
+    first: first.factory,
+    second: second.factory,
+    fits: () => true,
+    health: createProviderHealth(),
+    logger: createLogger({ role: 'media', level: 'silent' }),
+  }).create();
+  const failures: Error[] = [];
+  const nothing = () => undefined;
+  const sink: EngineSink = {
+    sendAudio: nothing,
+    endItem: nothing,
+    clear: nothing,
+    showInterim: nothing,
+    storeTurn: nothing,
+    storeValues: nothing,
+    storeLatency: nothing,
+    storeAnsweredBy: nothing,
+    storeFailure: nothing,
+    runTool: () => Promise.resolve({ ok: true, result: 'done' }),
+    end: nothing,
+    fail: (error) => void failures.push(error),
+  };
+  await engine.start({ ...CALL, ...changes }, sink);
+  const of = ({ calls }: typeof first) => calls.get(CALL.callId) as ScriptedCall;
+  return {
+    engine,
+    failures,
+    first: of(first),
+    /** Lets the first engine fail. @returns the call as the second one got it */
+    fail: async (): Promise<ScriptedCall> => {
+      of(first).sink.fail(new Error('the provider closed the connection'));
+      await new Promise((resolve) => setImmediate(resolve));
+      return of(second);
+    },
+  };
+}
+
+describe('the engine that takes over', () => {
+  it('knows that a person has answered, by the first engine’s words', async () => {
+    const { first, fail } = await startCall();
+    for (const turn of Object.values(SAID)) first.sink.storeTurn(turn);
+    first.sink.storeAnsweredBy('human');
+    expect((await fail()).call.takesOver?.answeredBy).toBe('human');
+  });
+
+  it('learns of a machine that the first engine detected or accepted', async () => {
+    const detected = await startCall();
+    detected.first.sink.storeAnsweredBy('voicemail');
+    const own = await detected.fail();
+    expect([own.call.takesOver?.answeredBy, own.answeredBy]).toEqual(['voicemail', ['voicemail']]);
+    const reported = await startCall();
+    reported.engine.onAnsweredBy?.('voicemail');
+    expect((await reported.fail()).answeredBy).toEqual(['voicemail']);
+  });
+
+  it('has nothing to continue if nothing was said', async () => {
+    expect((await (await startCall()).fail()).call).not.toHaveProperty('resume');
+  });
+
+  it('knows that the caller noticed no interruption', async () => {
+    const { first, fail } = await startCall();
+    first.sink.storeTurn(SAID.greeting);
+    expect((await fail()).call.resume).toEqual({ turns: [SAID.greeting], values: {}, unnoticed: true });
+  });
+
+  it('must still say that the line broke, if the first engine has not', async () => {
+    const broken = { resume: { turns: [SAID.greeting], values: {} } };
+    const silent = await startCall(broken);
+    expect((await silent.fail()).call.resume).not.toHaveProperty('unnoticed');
+    const bridged = await startCall(broken);
+    bridged.first.sink.storeTurn({ speaker: 'agent', text: 'The line broke for a moment.', startMs: 2, endMs: 900 });
+    expect((await bridged.fail()).call.resume?.unnoticed).toBe(true);
+  });
+
+  it('adds its session log to that of the first engine', async () => {
+    const { engine, first, fail } = await startCall();
+    first.result = { ...RESULT, sessionLogs: ['one'] };
+    (await fail()).result = { ...RESULT, sessionLogs: ['two'] };
+    expect(first.stopped).toBe('replaced');
+    expect((await engine.stop('carrier_stop')).sessionLogs).toEqual(['one', 'two']);
+  });
+
+  it('leaves the summary to the first engine if the call ends at the same time', async () => {
+    const { engine, first } = await startCall();
+    first.sink.fail(new Error('the provider closed the connection'));
+    await engine.stop('carrier_stop');
+    expect(first.stopped).toBe('carrier_stop');
+  });
+});
