@@ -77,12 +77,8 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   let stopped = false;
 
   const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
-  const session = runSession({
-    setup,
-    now,
-    perform: (command) => perform(command),
-    record: (event) => recorder?.record(event),
-  });
+  const record: Parameters<typeof runSession>[0]['record'] = (event) => recorder?.record(event);
+  const session = runSession({ setup, now, perform: (command) => perform(command), record });
   const { dispatch } = session;
   const onFailure = reportTo(sink);
   const voices = voicesOf(deps, call, chargeSpeech(deps, call, { usage, now, dispatch }));
