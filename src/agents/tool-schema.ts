@@ -52,6 +52,8 @@ const VALUES: Record<string, 'string' | 'number'> = {
 const MAX_DEPTH = 8;
 /** Limits the number of schemas, because each value may be validated against every one of them. */
 const MAX_SUBSCHEMAS = 200;
+/** Limits the entries of all lists together, because each value may be compared with every one of them. */
+const MAX_LISTED = 1_000;
 
 type Fault = string | undefined;
 
@@ -71,6 +73,7 @@ export function toolSchemaFault(text: string): Fault {
   const misplaced = NOT_AT_THE_TOP.find((keyword) => keyword in schema);
   if (misplaced !== undefined) return `must not contain ${misplaced} at the top level; move it into a property`;
   if (countOf(schema) > MAX_SUBSCHEMAS) return `must contain at most ${MAX_SUBSCHEMAS} schemas`;
+  if (listedIn(schema) > MAX_LISTED) return `must contain at most ${MAX_LISTED} entries in its lists`;
   return schemaFault(schema, 1);
 }
 
@@ -148,6 +151,19 @@ function countOf(schema: unknown, depth = 1, before = 0): number {
   for (const each of subschemas(schema)) {
     if (count > MAX_SUBSCHEMAS) break;
     count = countOf(each, depth + 1, count);
+  }
+  return count;
+}
+
+/** Counts the entries of all lists in a schema, such as those of `required` and `enum`. */
+function listedIn(schema: object): number {
+  const open: unknown[] = [schema];
+  let count = 0;
+  while (open.length > 0 && count <= MAX_LISTED) {
+    const each = open.pop();
+    if (typeof each !== 'object' || each === null) continue;
+    if (Array.isArray(each)) count += each.length;
+    open.push(...Object.values(each));
   }
   return count;
 }

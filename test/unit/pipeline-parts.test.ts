@@ -39,6 +39,13 @@ describe('the sentence splitter', () => {
     expect(sentences.join(' ')).toBe('word '.repeat(100).trim());
   });
 
+  it('splits a sentence that is too long although it ends', () => {
+    const lengths = (text: string) => cut(text).map(({ length }) => length);
+    expect(lengths(`${'word '.repeat(100)}end. Yes.`)).toEqual([239, 239, 24, 4]);
+    expect(lengths(`${'e'.repeat(500)}. Yes.`)).toEqual([240, 240, 21, 4]);
+    expect(lengths(`x${'𠮷'.repeat(200)}。`)).toEqual([239, 163]);
+  });
+
   it('removes characters that cannot be spoken', () => {
     expect(toSpeakable('a\u0000b\u200d *c* <d>')).toBe('a b c d');
   });
@@ -65,6 +72,16 @@ describe('the heard words of an utterance', () => {
     text.audio(400);
     expect(text.at(100).heard).toBe('');
     expect(text.at(400).heard).toBe('Incomprehensibilities');
+  });
+
+  it('are only those played so far in a text without spaces', () => {
+    const text = createPlayedText();
+    text.say('e'.repeat(1_000));
+    text.audio(50_000);
+    text.done();
+    expect(text.at(150).heard).toHaveLength(40);
+    expect(text.at(5_000).heard).toHaveLength(100);
+    expect(text.at(50_000).heard).toHaveLength(1_000);
   });
 
   it('keep the words spoken before the TTS stream broke', () => {

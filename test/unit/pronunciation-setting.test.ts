@@ -2,6 +2,7 @@ import type { TtsEvents } from '../../src/voice/engines/pipeline/ports.js';
 import { withPronunciations } from '../../src/voice/engines/pipeline/tts/pronunciation.js';
 
 const WORDS = [
+  { text: '-', spoken: 'x'.repeat(100) },
   { text: 'Nginx', spoken: 'engine X' },
   { text: 'US', spoken: 'United States' },
   { text: 'C++', spoken: 'C plus plus' },
@@ -54,6 +55,13 @@ describe('words with a pronunciation of the agent', () => {
     tell('ine X ru'.length);
     tell('ns. Well. '.length);
     expect(reported).toEqual(['Our ', 'Nginx ru', 'ns. Well. ']);
+  });
+
+  it('are spoken as they are written once the spoken text gets much longer', () => {
+    const { received } = speak(`b${'-'.repeat(100)}`, '-'.repeat(100), 'Nginx.');
+    expect(received.join('').length).toBeLessThanOrEqual(2 * 207 + 200);
+    expect(received[0]).toContain(`${'x'.repeat(200)}-`);
+    expect(speak('-', '-', '-').received.map(({ length }) => length)).toEqual([100, 100, 1]);
   });
 
   it('are found in linear time', () => {

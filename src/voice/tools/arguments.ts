@@ -1,10 +1,13 @@
 import { Validator } from '@cfworker/json-schema';
 import { closedToolSchema } from '../../agents/tool-schema.js';
 import type { ToolDefinition } from '../engines/port.js';
+import { stepsLeft } from './validation-steps.js';
 
 const MAX_ARGUMENT_CHARACTERS = 16_384;
-/** Maximum number of values, including nested ones. Validation costs up to this number times the schema's size. */
+/** Maximum number of values, including nested ones. */
 const MAX_ARGUMENT_VALUES = 1_000;
+/** Maximum steps of one validation, which blocks all other calls of the process: about 20 ms. */
+const MAX_VALIDATION_STEPS = 20_000;
 const MOST_FAULTS = 3;
 const MAX_FAULT_CHARACTERS = 200;
 
@@ -18,7 +21,10 @@ export function argumentFault(definition: ToolDefinition, given: Record<string, 
   if (json === undefined || json.length > MAX_ARGUMENT_CHARACTERS) return 'the arguments are too long';
   if (!holdsAtMost(given, MAX_ARGUMENT_VALUES)) return 'the arguments contain too many values';
   const schema = closedToolSchema(definition.parameters);
-  const { valid, errors } = new Validator(schema, '2020-12', false).validate(JSON.parse(json));
+  if (stepsLeft(schema, given, MAX_VALIDATION_STEPS) < 0)
+    return 'the arguments contain too many values for their schema';
+  // Stop at the first fault, because thousands of them take much time and memory.
+  const { valid, errors } = new Validator(schema, '2020-12', true).validate(JSON.parse(json));
   if (valid) return undefined;
   // Report the last errors, because the first ones only say that something nested is wrong.
   const faults = errors.slice(-MOST_FAULTS).map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);

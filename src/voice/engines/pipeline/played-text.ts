@@ -1,7 +1,11 @@
+import { wholeCharacters } from '../../session/speech-limits.js';
+
 /** Assumed speaking pace if TTS reports no timing: about 15 characters per second. */
 const CHARACTERS_PER_MS = 0.015;
 /** Audio shorter than this contains no word. */
 const SHORTEST_WORD_MS = 150;
+/** Characters without a space that are longer than this are no single word. */
+const LONGEST_WORD = 40;
 
 export type PlayedText = ReturnType<typeof createPlayedText>;
 
@@ -68,15 +72,18 @@ export function createPlayedText() {
   };
 }
 
-/** The end of the last complete word at or before the position. */
+/** The end of the last complete word at or before the position, or the position in a text without spaces. */
 function wholeWords(text: string, position: number): number {
   const at = Math.round(position);
   if (at >= text.length) return text.length;
   if (/\s/.test(text.charAt(at))) return at;
-  return Math.max(0, text.lastIndexOf(' ', at));
+  const end = Math.max(0, text.lastIndexOf(' ', at));
+  return at - end > LONGEST_WORD ? wholeCharacters(text, at) : end;
 }
 
+/** The end of the first word, or of its first characters if it is too long for a word. */
 function firstWord(text: string): number {
   const space = text.indexOf(' ');
-  return space < 0 ? text.length : space;
+  const end = space < 0 ? text.length : space;
+  return end > LONGEST_WORD ? wholeCharacters(text, LONGEST_WORD) : end;
 }

@@ -1,3 +1,5 @@
+import { unitOf } from '../chain/pipeline-chains.js';
+import type { UsageMeter } from '../engine-usage.js';
 import { createOfflinePhrases, ONE_MOMENT, SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
 import { findPhrases, usesEnglishPhrases } from './phrases.js';
 import type { TextToSpeech, TtsOptions } from './ports.js';
@@ -5,13 +7,21 @@ import type { TextToSpeech, TtsOptions } from './ports.js';
 const LOCAL = { filler: ONE_MOMENT, apology: SORRY, silenceGoodbye: SILENT_GOODBYE } as const;
 export type PreparedPhrase = keyof typeof LOCAL;
 const PHRASES: readonly PreparedPhrase[] = ['filler', 'apology', 'silenceGoodbye'];
-/** Maximum phrases kept: those that were used last. */
+/**
+ * Maximum phrases kept: those that were used last. Those in the service's voices at their usual speed, and those of
+ * agents that set a voice or speed, do not replace each other.
+ */
 const MAX_KEPT = 300;
+/** Speeds are rounded to 0.05, because smaller differences cannot be heard. */
+const SPEEDS_PER_UNIT = 20;
 
 export interface PreparedPhrases {
   warm(): Promise<void>;
-  /** Synthesizes the sentences once in a voice, for all later calls that speak like this; ignores failures. */
-  prepare(options: TtsOptions): void;
+  /**
+   * Synthesizes the sentences once in a voice, for all later calls that speak like this; ignores failures.
+   * @param usage counts the characters, as usage of the call that needs them first
+   */
+  prepare(options: TtsOptions, usage?: Pick<UsageMeter, 'add'>): void;
   /**
    * @returns 8 kHz mu-law in the call's voice and language if prepared, else in an offline voice in English; undefined
    *   for a filler that would be in another language than the call
@@ -27,16 +37,20 @@ export type VoiceOfPhrases = TextToSpeech & { number(): number };
 export function createPreparedPhrases(voice: VoiceOfPhrases): PreparedPhrases {
   const local = createOfflinePhrases();
   const audioByKey = new Map<string, Uint8Array>();
-  const requested = new Set<string>();
+  const requestedOf = { service: new Set<string>(), agents: new Set<string>() };
   const cancels = new Set<() => void>();
 
-  function speak(phrase: PreparedPhrase, options: TtsOptions): void {
+  function speak(phrase: PreparedPhrase, options: TtsOptions, usage?: Pick<UsageMeter, 'add'>): void {
     const key = keyOf(phrase, voice.number(), options);
+    const requested = requestedOf[ownerOf(options)];
     const isKnown = requested.delete(key);
     requested.add(key);
     if (isKnown) return;
     const [oldest] = requested;
-    if (requested.size > MAX_KEPT && oldest !== undefined) forget(oldest);
+    if (requested.size > MAX_KEPT && oldest !== undefined) {
+      requested.delete(oldest);
+      audioByKey.delete(oldest);
+    }
     const parts: Uint8Array[] = [];
     const stream = voice.open(options, {
       onAudio: (mulaw) => void parts.push(mulaw),
@@ -52,22 +66,19 @@ export function createPreparedPhrases(voice: VoiceOfPhrases): PreparedPhrases {
     });
     const cancel = () => stream.cancel();
     cancels.add(cancel);
-    stream.say(findPhrases(options.language)[phrase]);
+    const text = findPhrases(options.language)[phrase];
+    usage?.add(unitOf('voice_characters', { number: voice.number() }), text.length);
+    stream.say(text);
     stream.finish();
-  }
-
-  function forget(key: string): void {
-    requested.delete(key);
-    audioByKey.delete(key);
   }
 
   return {
     warm: () => local.warm(),
-    prepare(options) {
-      for (const phrase of PHRASES) speak(phrase, options);
+    prepare(options, usage) {
+      for (const phrase of PHRASES) speak(phrase, atSharedSpeed(options), usage);
     },
     async getAudio(phrase, options) {
-      const own = audioByKey.get(keyOf(phrase, voice.number(), options));
+      const own = audioByKey.get(keyOf(phrase, voice.number(), atSharedSpeed(options)));
       if (own !== undefined) return own;
       if (phrase === 'filler' && !usesEnglishPhrases(options.language)) return undefined;
       try {
@@ -82,6 +93,18 @@ export function createPreparedPhrases(voice: VoiceOfPhrases): PreparedPhrases {
       await local.close();
     },
   };
+}
+
+/** The owner of the voice and speed that the options name. */
+function ownerOf({ settings: { voiceId, speechSpeed } }: TtsOptions): 'service' | 'agents' {
+  return voiceId === undefined && speechSpeed === undefined ? 'service' : 'agents';
+}
+
+function atSharedSpeed(options: TtsOptions): TtsOptions {
+  const { speechSpeed } = options.settings;
+  if (speechSpeed === undefined) return options;
+  const shared = Math.round(speechSpeed * SPEEDS_PER_UNIT) / SPEEDS_PER_UNIT;
+  return { ...options, settings: { ...options.settings, speechSpeed: shared } };
 }
 
 function keyOf(phrase: PreparedPhrase, number: number, { voice, language, settings }: TtsOptions): string {

@@ -93,7 +93,7 @@ export function createReplies(p: RepliesDeps) {
   }
 
   function onDone(replyId: string): void {
-    deps.prepared.prepare(p.ttsOptions);
+    deps.prepared.prepare(p.ttsOptions, p.usage);
     dispatch({ type: 'reply_done', replyId });
   }
 

@@ -1,4 +1,6 @@
-/** Text without a sentence end is cut at this length. */
+import { wholeCharacters } from '../../session/speech-limits.js';
+
+/** Text is cut at this length, whether its sentence ends or not. */
 const MAX_CHARACTERS = 240;
 /** The end of a sentence. Matches only at the start of a run of full stops, so that a long run takes linear time. */
 const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
@@ -16,16 +18,13 @@ export function createSentenceSplitter() {
       const end = match.index + match[0].length;
       const sentence = rest.slice(from, end);
       if (ABBREVIATION.test(sentence)) continue;
-      whole.push(sentence);
+      const [parts, last] = cut(sentence);
+      whole.push(...parts, last);
       from = end;
     }
-    rest = rest.slice(from);
-    while (rest.length > MAX_CHARACTERS) {
-      const space = rest.lastIndexOf(' ', MAX_CHARACTERS);
-      const end = space > 0 ? space : MAX_CHARACTERS;
-      whole.push(rest.slice(0, end));
-      rest = rest.slice(end);
-    }
+    const [parts, last] = cut(rest.slice(from));
+    rest = last;
+    whole.push(...parts);
     return whole.map(toSpeakable).filter(Boolean);
   }
 
@@ -42,6 +41,19 @@ export function createSentenceSplitter() {
       return last === '' ? [] : [last];
     },
   };
+}
+
+/** Cuts a text into parts of the maximum length, between words if possible. @returns them and the rest */
+function cut(text: string): [parts: string[], rest: string] {
+  const parts: string[] = [];
+  let rest = text;
+  while (rest.length > MAX_CHARACTERS) {
+    const space = rest.lastIndexOf(' ', MAX_CHARACTERS);
+    const end = space > 0 ? space : wholeCharacters(rest, MAX_CHARACTERS);
+    parts.push(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  return [parts, rest];
 }
 
 /** Removes markup, control characters and line breaks; returns an empty string if nothing is pronounceable. */

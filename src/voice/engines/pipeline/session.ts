@@ -1,11 +1,13 @@
 import { FRAME_MS } from '../../audio/frame.js';
 import { openingOf, withAgentSettings } from '../../session/settings/agent-policy.js';
+import type { SessionEventBody } from '../../session/reducer/events.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createToneDetector } from '../../session/voicemail-tone.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import { runSession } from '../../session/run-session.js';
+import { createSpeechCharges } from '../../session/speech-limits.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
@@ -75,15 +77,11 @@ export function startPipelineSession(deps: PipelineSessionDeps, call: EngineCall
   let stopped = false;
 
   const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
-  const session = runSession({
-    setup,
-    now,
-    perform: (command) => perform(command),
-    record: (event) => recorder?.record(event),
-  });
+  const record: Parameters<typeof runSession>[0]['record'] = (event) => recorder?.record(event);
+  const session = runSession({ setup, now, perform: (command) => perform(command), record });
   const { dispatch } = session;
   const onFailure = reportTo(sink);
-  const voices = voicesOf(deps, call, usage);
+  const voices = voicesOf(deps, call, chargeSpeech(deps, call, { usage, now, dispatch }));
   const speaking = { voices: openChain(voices.providers), options: options.tts };
   const speech = createSpeech({ ...speaking, sink, dispatch, onFailure });
   const caller = openCaller(deps, call, {
@@ -196,6 +194,27 @@ function optionsOf(
 
 function reportTo(sink: EngineSink) {
   return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
+}
+
+/** A usage meter for TTS: speech that exceeds what the call's time allows uses up replies. */
+function chargeSpeech(
+  { log }: Pick<PipelineSessionDeps, 'log'>,
+  { callId }: EngineCall,
+  { usage, now, dispatch }: { usage: UsageMeter; now: () => number; dispatch: (what: SessionEventBody) => void },
+): UsageMeter {
+  const charges = createSpeechCharges(now);
+  let isReported = false;
+  return {
+    ...usage,
+    add(unit, characters = 0) {
+      usage.add(unit, characters);
+      const count = charges.repliesFor(characters);
+      if (count === 0) return;
+      dispatch({ type: 'replies_charged', count });
+      if (!isReported) log(callId, 'more speech than the call has time for; replies wait');
+      isReported = true;
+    },
+  };
 }
 
 /** The TTS providers as the call uses them: with its own connections, metered, and with the agent's pronunciations. */

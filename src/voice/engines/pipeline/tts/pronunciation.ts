@@ -7,13 +7,16 @@ interface Piece {
   spoken: string;
 }
 
+/** The most characters by which the spoken form of an utterance may exceed twice its written form. */
+const MAX_EXTRA_CHARACTERS = 200;
 const LETTER = /[\p{L}\p{N}]/u;
 /** Scripts that do not separate words, so that a word may follow another one directly. */
 const WITHOUT_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 /**
  * TTS that speaks words as the agent's settings say. Everything that it reports is in the written form, so that the
- * transcript and the model's history have that.
+ * transcript and the model's history have that. TTS is billed by the spoken form, and all limits of speech count the
+ * written one. So an utterance whose spoken form gets much longer is spoken as it is written from there on.
  */
 export function withPronunciations(voice: TextToSpeech, pronunciations: readonly Pronunciation[] = []): TextToSpeech {
   if (pronunciations.length === 0) return voice;
@@ -21,6 +24,7 @@ export function withPronunciations(voice: TextToSpeech, pronunciations: readonly
   return {
     open(options, events) {
       const written = createWrittenText();
+      const limit = createLengthLimit();
       const stream = voice.open(options, {
         ...events,
         onSpoken: (words) => events.onSpoken(written.upTo(words.length)),
@@ -28,7 +32,7 @@ export function withPronunciations(voice: TextToSpeech, pronunciations: readonly
       return {
         ...stream,
         say(text) {
-          const pieces = split(text);
+          const pieces = split(text).map(limit);
           // TTS separates two texts by a space.
           written.add([...pieces, { written: ' ', spoken: ' ' }]);
           stream.say(pieces.map(({ spoken }) => spoken).join(''));
@@ -86,6 +90,17 @@ function isAt(text: string, at: number, word: string): boolean {
 /** Whether two neighboring characters belong to the same word. */
 function continues(left: string, right: string): boolean {
   return [left, right].every((character) => LETTER.test(character) && !WITHOUT_SPACES.test(character));
+}
+
+/** Keeps a piece as written if its spoken form would make the spoken form of the utterance too long. */
+function createLengthLimit(): (piece: Piece) => Piece {
+  let left = MAX_EXTRA_CHARACTERS;
+  return (piece) => {
+    const isTooLong = piece.spoken.length > 2 * piece.written.length + left;
+    const { written, spoken } = isTooLong ? { ...piece, spoken: piece.written } : piece;
+    left += 2 * written.length - spoken.length;
+    return { written, spoken };
+  };
 }
 
 /** Finds which part of a text was spoken, given how many characters of its spoken form were. */
