@@ -232,7 +232,7 @@ describeWithBrowser('the portal in a real browser', () => {
   }
 
   it('places a test call and shows it live until it ends', async () => {
-    await page.click('text=+12025550100');
+    await page.click('text=+12025550111');
     await page.click('button:has-text("Place test call")');
     await page.click('text=/^(Follow|View) call$/');
     await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
