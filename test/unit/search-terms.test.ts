@@ -71,6 +71,12 @@ describe('the search terms of a transcription', () => {
 });
 
 describe('the terms of a search', () => {
+  it('find longer terms from three letters on, because shorter ones begin too many', () => {
+    const terms = ['appointment', 'at', 'ten', '会議'];
+    expect(['app', 'at', 'ten', '会'].filter((search) => !finds(search, terms))).toEqual([]);
+    expect(['a', 'ap', 'te'].filter((search) => finds(search, terms))).toEqual([]);
+  });
+
   it.each(['', ' ', '+-()', '!?'])('are none for %j, so that it finds no call', (search) => {
     expect(termsOfSearch(search)).toEqual([]);
   });

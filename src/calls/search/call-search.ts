@@ -41,11 +41,13 @@ export function createCallSearch(database: CallsDatabase) {
     await rows.deleteOne({ _id: callId });
   }
 
-  /** Stores the terms of a call as it is now. Does nothing if the call has not ended or was erased. */
+  /**
+   * Stores the terms of a call as it is now. Stores nothing if the call has not ended, and deletes them if it was erased: an
+   * earlier attempt may have written them after the erasure and stopped.
+   */
   async function store(callId: string): Promise<void> {
     const call = await readUnerased(callId);
-    if (call === null) return;
-    await rows.updateOne({ _id: callId }, { $set: documentOf(call) }, { upsert: true });
+    if (call !== null) await rows.updateOne({ _id: callId }, { $set: documentOf(call) }, { upsert: true });
     // An erasure may have deleted the document before it was written.
     if (await calls.exists({ _id: callId, erasedAt: { $exists: true } })) await remove(callId);
   }

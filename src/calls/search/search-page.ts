@@ -4,7 +4,7 @@ import type { CallDocument } from '../call-model.js';
 import { equalFilter, type CallPageQuery } from '../call-filter.js';
 import type { CallsDatabase } from '../database.js';
 import type { CallSearchDocument } from './model.js';
-import { hasTerms, termsOfCall, termsOfSearch } from './search-terms.js';
+import { hasTerms, isBeginning, termsOfCall, termsOfSearch } from './search-terms.js';
 
 const UNFINISHED = CALL_STATUSES.filter((status) => !isFinalStatus(status));
 /** Calls in progress per read. An account has few of them. */
@@ -69,7 +69,9 @@ async function findEnded(
   const { status } = query.filter;
   if (status !== undefined && !isFinalStatus(status)) return [];
   // Terms have only letters and digits, so that they need no escape characters.
-  const all = sets.map((terms) => ({ $and: terms.map((term) => ({ terms: { $regex: `^${term}` } })) }));
+  const all = sets.map((terms) => ({
+    $and: terms.map((term) => ({ terms: isBeginning(term) ? { $regex: `^${term}` } : term })),
+  }));
   const { items } = await readPage<CallSearchDocument>(callSearch, {
     filter: { ...equalFilter(query), ...(all.length === 1 ? all[0] : { $or: all }) },
     fields: { createdAt: 1 },

@@ -1,6 +1,6 @@
 /**
- * The terms under which a call is found. A term is a lower-case word without accents. A search term finds every term
- * that begins with it, so a database needs only an ordinary index on a list of strings, and no text search.
+ * The terms under which a call is found. A term is a lower-case word without accents. A search term of three or more
+ * characters finds every term that begins with it, so a database needs only an ordinary index on a list of strings, and no text search.
  */
 
 /** Longest term, in UTF-16 code units; longer words are cut, in calls and in searches alike. */
@@ -14,6 +14,8 @@ const MAX_ID_TERMS = 40;
 const MAX_SEARCH_TERMS = 10;
 /** The shortest end of a phone number that is a term. */
 const MIN_NUMBER_LENGTH = 4;
+/** The shortest term that also finds longer ones, except in scripts that do not separate words. */
+const MIN_BEGINNING_LENGTH = 3;
 /** A number with an international or national prefix (00 or 0), which E.164 numbers do not have, is at least this long. */
 const MIN_PREFIXED_LENGTH = 7;
 
@@ -47,7 +49,7 @@ export function termsOfTranscription(transcription: string): string[] {
 
 /**
  * Returns the sets of terms of a search. A call is found if it has all terms of one set, each as the beginning of one of
- * its terms. Digits with spaces or punctuation are a phone number, or parts of an id. A text that has neither letters nor
+ * its terms (one or two letters: as a whole term). Digits with spaces or punctuation are a phone number, or parts of an id. A text that has neither letters nor
  * digits returns no set and finds no call.
  */
 export function termsOfSearch(text: string): string[][] {
@@ -61,7 +63,16 @@ export function termsOfSearch(text: string): string[][] {
 
 /** Whether a call with these terms is found by the sets of terms of a search. Database queries apply the same rule. */
 export function hasTerms(terms: readonly string[], sets: readonly (readonly string[])[]): boolean {
-  return sets.some((set) => set.every((start) => terms.some((term) => term.startsWith(start))));
+  const finds = (wanted: string) => (term: string) => (isBeginning(wanted) ? term.startsWith(wanted) : term === wanted);
+  return sets.some((set) => set.every((wanted) => terms.some(finds(wanted))));
+}
+
+/**
+ * Whether a term of a search also finds longer ones. One or two letters do not: they begin most words of most calls, so a
+ * query would read nearly the whole index.
+ */
+export function isBeginning(term: string): boolean {
+  return term.length >= MIN_BEGINNING_LENGTH || HAS_UNSPACED.test(term);
 }
 
 /** Every end of a phone number, so that any part of the number is the beginning of a term. */

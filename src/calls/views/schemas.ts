@@ -30,7 +30,7 @@ export const CallsQuery = z.object({
   search: text('search', MAX_LENGTHS.search)
     .optional()
     .describe(
-      'Returns only calls in which every word occurs: in external_call_id, in the transcript once the call has ended, or as at least four digits of a phone number. A word also finds longer ones that it begins; case and accents do not matter. The first 10 words count. Of a transcript, the first 1,000 different words are found.',
+      'Returns only calls in which every word occurs: in external_call_id, in the transcript once the call has ended, or as at least four digits of a phone number. A word of three or more letters also finds longer ones that it begins; case and accents do not matter. The first 10 words count. Of a transcript, the first 1,000 different words are found.',
     ),
   from: momentParameter('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
   to: momentParameter('to', 'Calls created before this time.'),
