@@ -113,6 +113,17 @@ describe('the order of a timeline', () => {
     expect(names).toEqual(['carrier initiated', 'carrier ringing']);
   });
 
+  it('does not depend on the order in which the events are read, although one has no sequence number', () => {
+    const [late, early] = [carrier(2, 'completed', 1_000, 1_100), carrier(1, 'ringing', 1_000, 1_900)];
+    const rejected = { status: 'rejected', createdAt: at(1_500) };
+    const names = [
+      [late, rejected, early],
+      [early, rejected, late],
+      [rejected, late, early],
+    ].map((events) => timelineNames(events).filter((name) => name.startsWith('carrier')));
+    expect(new Set(names.map(String))).toEqual(new Set(['carrier ringing,carrier rejected,carrier completed']));
+  });
+
   it('begins with the request, even if the clock of another machine is behind', () => {
     expect(timelineNames([carrier(0, 'initiated', 0, 100)])[0]).toBe('call requested');
   });

@@ -70,25 +70,24 @@ function unknownFieldsIn({ createdAt }: TimelineRecords['call'], request: Timeli
  * second later, but before we received it. Its sequence numbers decide between its own events.
  */
 function placeCarrierEvents(events: readonly CarrierEventDocument[]): Placed[] {
+  const byTime = events.map((each) => ({ each, order: orderOf(each) })).toSorted((a, b) => a.order - b.order);
+  // Events without a number keep their places. Those with one share the others in the order of their numbers.
+  const numbered = byTime
+    .filter(({ each }) => each.sequence !== undefined)
+    .toSorted((a, b) => (a.each.sequence ?? 0) - (b.each.sequence ?? 0))
+    .values();
   let latest = 0;
-  return events
-    .map((each) => ({ each, order: orderOf(each) }))
-    .toSorted((a, b) => sequenceOf(a.each, b.each) || a.order - b.order)
-    .map(({ each, order }) => {
-      latest = Math.max(latest, order);
-      return { event: carrierEvent(each), order: latest };
-    });
+  return byTime.map((placed) => {
+    const { each, order } = placed.each.sequence === undefined ? placed : (numbered.next().value ?? placed);
+    latest = Math.max(latest, order);
+    return { event: carrierEvent(each), order: latest };
+  });
 }
 
 const CARRIER_CLOCK_MS = 1_000;
 
 function orderOf({ at, createdAt }: CarrierEventDocument): number {
   return at === undefined ? createdAt.getTime() : Math.min(at.getTime() + CARRIER_CLOCK_MS - 1, createdAt.getTime());
-}
-
-/** Compares the carrier's sequence numbers; 0 if an event has none. */
-function sequenceOf(a: CarrierEventDocument, b: CarrierEventDocument): number {
-  return a.sequence === undefined || b.sequence === undefined ? 0 : a.sequence - b.sequence;
 }
 
 function carrierEvent(from: CarrierEventDocument): TimelineEvent {
