@@ -137,17 +137,18 @@ describe('the connection of a web call', () => {
     expect(pauses.reduce((sum, pause) => sum + pause)).toBeLessThan(32_000);
   });
 
-  it('is tried again, with the same token, when the service asks for it', () => {
+  it('is tried again with the same token when the service asks for it, and when the first socket is lost', () => {
     const connecting: TalkState = { phase: 'connecting', token: 'a' };
-    const deferred = reduceTalk(connecting, { event: 'ended', reason: 'reconnect' });
-    expect(reduceTalk(deferred, { event: 'closed', nowMs: 0 })).toMatchObject({ phase: 'lost', token: 'a' });
+    expect(reduceTalk(connecting, { event: 'ended', reason: 'reconnect' })).toBe(connecting);
     expect(reduceTalk(talking, { event: 'ended', reason: 'reconnect' })).toBe(talking);
-    expect(reduceTalk(talking, { event: 'ended', reason: 'call_ended' }).phase).toBe('ended');
+    expect(reduceTalk(connecting, { event: 'closed', nowMs: 0 })).toMatchObject({ phase: 'lost', token: 'a' });
   });
 
-  it('ends when the first socket is not admitted, and stays ended', () => {
-    const ended = reduceTalk({ phase: 'connecting', token: 'a' }, { event: 'closed', nowMs: 0 });
-    expect(ended).toEqual({ phase: 'ended', reason: 'not_connected' });
+  it('ends when the service says so, and stays ended', () => {
+    const lost = reduceTalk(talking, { event: 'closed', nowMs: 0 });
+    const ended = reduceTalk(lost, { event: 'ended', reason: 'rejected' });
+    expect(ended).toEqual({ phase: 'ended', reason: 'rejected' });
     expect(reduceTalk(ended, { event: 'ready', reconnect_token: 'b' })).toBe(ended);
+    expect(reduceTalk(ended, { event: 'closed', nowMs: 1 })).toBe(ended);
   });
 });

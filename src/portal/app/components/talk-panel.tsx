@@ -15,7 +15,6 @@ const END_LABELS: Record<string, string> = {
   rejected: 'The connection was rejected. Start another call.',
   failed: 'The call ended because of an error. Start another one.',
   connection_lost: 'The connection was lost for more than 30 seconds.',
-  not_connected: 'The call could not be connected. Start another one.',
 };
 
 const MICROPHONE_HINTS: Record<Microphone, string | undefined> = {
@@ -43,9 +42,11 @@ export function TalkPanel({ request }: { request: TalkRequest }) {
       <div class="actions">
         {isOpen ? (
           <>
-            <button type="button" class="button" aria-pressed={talk.isMuted} onClick={() => talk.mute(!talk.isMuted)}>
-              {talk.isMuted ? 'Unmute' : 'Mute'}
-            </button>
+            {talk.isStarting ? null : (
+              <button type="button" class="button" aria-pressed={talk.isMuted} onClick={() => talk.mute(!talk.isMuted)}>
+                {talk.isMuted ? 'Unmute' : 'Mute'}
+              </button>
+            )}
             <button type="button" class="button button-bad" onClick={talk.end}>
               Hang up
             </button>

@@ -4,9 +4,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /** The state of a web call's connection. `token` admits the next socket. */
 export type TalkState =
-  /** `isDeferred`: the service asked for another attempt with the same token. */
-  | { phase: 'connecting'; token: string; isDeferred?: true }
-  | { phase: 'talking'; token: string }
+  | { phase: 'connecting' | 'talking'; token: string }
   | { phase: 'lost'; token: string; sinceMs: number; attempts: number }
   | { phase: 'ended'; reason: string };
 
@@ -18,7 +16,10 @@ export type TalkEvent =
   /** The socket closed without `ended`, or could not be opened. */
   | { event: 'closed'; nowMs: number };
 
-/** Applies an event to the state of a connection. A lost connection is tried again for 30 s. */
+/**
+ * Applies an event to the state of a connection. A lost connection is tried again for 30 s, also the first one: if the
+ * service has admitted its token, it rejects the next attempt, and the call has ended.
+ */
 export function reduceTalk(state: TalkState, event: TalkEvent): TalkState {
   if (state.phase === 'ended') return state;
   switch (event.event) {
@@ -27,16 +28,13 @@ export function reduceTalk(state: TalkState, event: TalkEvent): TalkState {
     case 'reconnect_token':
       return { ...state, token: event.token };
     case 'ended':
-      if (event.reason !== 'reconnect') return { phase: 'ended', reason: event.reason };
-      return state.phase === 'connecting' ? { ...state, isDeferred: true } : state;
+      return event.reason === 'reconnect' ? state : { phase: 'ended', reason: event.reason };
     case 'closed':
       return afterLoss(state, event.nowMs);
   }
 }
 
 function afterLoss(state: Exclude<TalkState, { phase: 'ended' }>, nowMs: number): TalkState {
-  // The token of a first socket can be used only once.
-  if (state.phase === 'connecting' && !state.isDeferred) return { phase: 'ended', reason: 'not_connected' };
   const { token } = state;
   const { sinceMs, attempts } = state.phase === 'lost' ? state : { sinceMs: nowMs, attempts: -1 };
   if (nowMs - sinceMs >= RECONNECT_WITHIN_MS) return { phase: 'ended', reason: 'connection_lost' };

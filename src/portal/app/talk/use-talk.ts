@@ -16,6 +16,7 @@ interface WebCall {
 interface OpenTalk {
   connection: ReturnType<typeof connectTalk>;
   audio: TalkAudio;
+  hangUp: () => void;
 }
 
 /** Talks with an agent in this browser. The call ends when the page is left. */
@@ -27,25 +28,26 @@ export function useTalk(api: Api) {
   const [error, setError] = useState<Error>();
   const [isStarting, setStarting] = useState(false);
   const open = useRef<OpenTalk | undefined>(undefined);
+  const starting = useRef<AbortController | undefined>(undefined);
 
+  /** Hangs up, also while the call is being started. */
   function end(): void {
-    open.current?.connection.hangUp();
+    starting.current?.abort();
+    open.current?.hangUp();
   }
   useEffect(() => end, []);
 
   async function start(request: TalkRequest): Promise<void> {
+    const controller = new AbortController();
+    starting.current = controller;
     setStarting(true);
     setError(undefined);
+    setState(undefined);
+    setMuted(false);
     try {
-      open.current = await openTalk(api, request, {
-        onCall: setCallId,
-        onState(next): void {
-          setState(next);
-          if (next.phase === 'ended') open.current?.audio.close();
-        },
-      });
-      setMuted(false);
-      setMicrophone(open.current.audio.microphone);
+      const talk = await openTalk(api, request, { signal: controller.signal, onCall: setCallId, onState: setState });
+      open.current = talk;
+      if (talk !== undefined) setMicrophone(talk.audio.microphone);
     } catch (reason) {
       setError(reason instanceof Error ? reason : new Error(String(reason)));
     } finally {
@@ -70,31 +72,60 @@ export function useTalk(api: Api) {
   };
 }
 
+interface OpenOptions {
+  /** Aborted when the user hangs up or leaves the page before the call is connected. */
+  signal: AbortSignal;
+  onCall: (callId: string) => void;
+  onState: (state: TalkState) => void;
+}
+
+/** Starts a web call and connects it. Returns undefined if the user hung up meanwhile. */
 async function openTalk(
   api: Api,
   request: TalkRequest,
-  { onCall, onState }: { onCall: (callId: string) => void; onState: (state: TalkState) => void },
-): Promise<OpenTalk> {
+  { signal, onCall, onState }: OpenOptions,
+): Promise<OpenTalk | undefined> {
   let connection: OpenTalk['connection'] | undefined;
   // The browser may ask for permission, so this comes before the call, which waits for a minute.
   const audio = await openTalkAudio((message) => {
     if (message.event === 'media') connection?.sendAudio(message.audio);
     else connection?.sendMark(message.name);
   });
+  let call: WebCall | undefined;
   try {
-    const { call_id, url, token } = await api.post<WebCall>('/web_calls', request);
-    onCall(call_id);
-    connection = connectTalk({
-      url,
-      token,
-      onState,
-      onAudio: (bytes) => audio.send({ event: 'media', audio: bytes }),
-      onMark: (name) => audio.send({ event: 'mark', name }),
-      onClear: () => audio.send({ event: 'clear' }),
-    });
-    return { connection, audio };
-  } catch (error) {
-    audio.close();
-    throw error;
+    if (!signal.aborted) call = await api.post<WebCall>('/web_calls', request);
+  } finally {
+    if (call === undefined || signal.aborted) audio.close();
   }
+  if (call === undefined) return undefined;
+  const { call_id: callId, url, token } = call;
+  // A call without a connection would wait for one, and meanwhile count as a call of the account.
+  const cancel = () => void api.post(`/calls/${callId}/cancel`).catch(() => undefined);
+  if (signal.aborted) {
+    cancel();
+    return undefined;
+  }
+  onCall(callId);
+  let phase: TalkState['phase'] = 'connecting';
+  connection = connectTalk({
+    url,
+    token,
+    onState(state): void {
+      phase = state.phase;
+      onState(state);
+      if (phase === 'ended') audio.close();
+    },
+    onAudio: (bytes) => audio.send({ event: 'media', audio: bytes }),
+    onMark: (name) => audio.send({ event: 'mark', name }),
+    onClear: () => audio.send({ event: 'clear' }),
+  });
+  const { hangUp } = connection;
+  return {
+    connection,
+    audio,
+    hangUp(): void {
+      if (phase === 'connecting' || phase === 'lost') cancel();
+      hangUp();
+    },
+  };
 }
