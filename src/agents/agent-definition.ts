@@ -136,12 +136,12 @@ export const AGENT_FIELDS = {
     stored: 'engine',
     presence: 'optional',
     inCall: true,
-    about: 'Engine that conducts live calls. Default: ENGINE of the service.',
+    about: 'Engine that conducts the calls. Default: ENGINE of the service. Test calls use it unless TEST_MODE_ENGINE is the offline demo.',
     form: {
       label: 'Engine',
       hint: 'Conducts the calls. If test mode uses the offline demo, which asks fixed questions, it conducts all test calls.',
     },
-    option: { name: 'engine', value: '<engine>', about: 'conducts its live calls (default: ENGINE)', clear: 'engine' },
+    option: { name: 'engine', value: '<engine>', about: 'conducts its calls (default: ENGINE)', clear: 'engine' },
   },
   ai_disclosure: {
     kind: 'yesNo',

@@ -74,7 +74,7 @@ export async function createConducted(
 ) {
   const { account, mode } = principal;
   const agent = request.agent_id === undefined ? undefined : await requireAgent(agents, principal, request.agent_id);
-  // Test calls do not use the agent's engine, so it is not checked.
+  // A test call whose agent names an engine that is not configured uses the engine of test mode.
   if (mode === 'live') assertEngineAllowed(agent?.engine, config);
   const { instruction } = request;
   runChecks(
