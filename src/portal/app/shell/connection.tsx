@@ -15,7 +15,7 @@ export function createConnection(changed: (isLost: boolean) => void) {
   let isLost = false;
   let probing: ReturnType<typeof setTimeout> | undefined;
 
-  function report(isReachable: boolean): void {
+  function settle(isReachable: boolean): void {
     if (isReachable) {
       clearTimeout(probing);
       probing = undefined;
@@ -26,11 +26,18 @@ export function createConnection(changed: (isLost: boolean) => void) {
   }
 
   function probe(): Promise<void> {
+    clearTimeout(probing);
     probing = undefined;
     return fetch('/health/live', { cache: 'no-store', signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).then(
-      () => report(true),
-      () => report(false),
+      () => settle(true),
+      () => settle(false),
     );
+  }
+
+  /** A response may have been on its way when the connection was lost, so only a new request shows that it is back. */
+  function report(isReachable: boolean): void {
+    if (isReachable && isLost) void probe();
+    else settle(isReachable);
   }
 
   const onOffline = () => report(false);
