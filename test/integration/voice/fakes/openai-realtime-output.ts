@@ -12,6 +12,8 @@ import {
 import type { Nastiness } from './openai-realtime-session';
 
 const WORD_MS = 250;
+/** Time for sent data to arrive at the client. */
+const ARRIVAL_MS = 200;
 const DELTA_MS = 200;
 
 export interface ActiveResponse {
@@ -93,7 +95,8 @@ export function createOutput(p: {
       deltas += 1;
       if (nasty.closeAfterDeltas !== undefined && deltas >= nasty.closeAfterDeltas) {
         nasty.closeAfterDeltas = undefined;
-        return p.terminate();
+        // The end of a connection may overtake data that the client has not read.
+        return p.later(() => p.terminate(), ARRIVAL_MS);
       }
       return nasty.speed === 0 ? next() : p.later(next, ms / nasty.speed);
     };

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { ScriptedTurn } from '../engine-contract';
@@ -38,6 +39,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
   const sessions: FakeSession[] = [];
   const conclusions: { body: string; authorization: string | undefined }[] = [];
   const timers = new Set<NodeJS.Timeout>();
+  const upgrading = new Set<Duplex>();
   let script: ScriptedTurn[] = [];
   let conclusion: (body: string) => { status: number; text: string; breaksOff?: boolean } = () => ({
     status: 200,
@@ -82,7 +84,11 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
       socket.end(`HTTP/1.1 ${status ?? 400} No\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    later(() => sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket, request)), nasty.upgradeMs);
+    upgrading.add(socket);
+    later(() => {
+      upgrading.delete(socket);
+      sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket, request));
+    }, nasty.upgradeMs);
   });
 
   function later(act: () => void, ms: number): void {
@@ -127,6 +133,8 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     async close(): Promise<void> {
       for (const timer of timers) clearTimeout(timer);
       for (const { socket } of sessions) socket.terminate();
+      // These sockets are not read, so the server would not notice that the client has closed them, and never close.
+      for (const socket of upgrading) socket.destroy();
       http.closeAllConnections();
       await new Promise<void>((resolve) => http.close(() => resolve()));
     },
