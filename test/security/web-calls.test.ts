@@ -23,7 +23,8 @@ describe('the token of a call in the browser', () => {
     const outcomes = await Promise.all(
       lines.map((line) => Promise.race([line.ready().then(() => 'ready'), line.closed()])),
     );
-    expect(outcomes).toEqual(expect.arrayContaining(['ready', REJECTED]));
+    // The other one may come again, because the first one may be lost before it is admitted.
+    expect(outcomes).toEqual(expect.arrayContaining(['ready', { reason: 'reconnect', code: 1013 }]));
     const third = await openBrowserLine(call);
     expect(await third.closed()).toEqual(REJECTED);
     for (const line of lines) line.closeTab();

@@ -6,14 +6,19 @@ export const MAX_MESSAGE_BYTES = 16_384;
 /** Maximum characters of one typed turn. */
 export const MAX_TEXT_LENGTH = 1_000;
 /** Typed turns: at most one per second, after a few at once. */
-const TEXTS_PER_SECOND = 1;
-const TEXT_BURST = 10;
+const TEXT_RATE: Rate = { perSecond: 1, burst: 10 };
+/** Digits: faster than anybody presses keys, and a whole number pasted at once. */
+const DIGIT_RATE: Rate = { perSecond: 20, burst: 64 };
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const TIMESTAMP_MAX = 4 * 24 * 3_600 * 1_000;
 
 type Start = Extract<MediaEvent, { event: 'start' }>;
 type Fields = Record<string, unknown>;
+interface Rate {
+  perSecond: number;
+  burst: number;
+}
 
 /** The fields of each message from the browser. All are required, and there are no others. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -33,7 +38,8 @@ export type LegEndWord = 'call_ended' | 'reconnect' | 'replaced' | 'rejected' | 
  * @param start the admitted stream, which the browser's `start` message stands for
  */
 export function createWebCodec(start: Omit<Start, 'event'>): MediaCodec {
-  const texts = createTextLimit();
+  const texts = createRateLimit(TEXT_RATE);
+  const digits = createRateLimit(DIGIT_RATE);
   return {
     decode(data, isBinary, take) {
       const message = messageOf(data, isBinary);
@@ -49,7 +55,10 @@ export function createWebCodec(start: Omit<Start, 'event'>): MediaCodec {
           if (!texts.take()) throw new ProtocolViolation(1008, 'too many text messages');
           return take({ event: 'text', text: typedTextOf(message) });
         case 'digits':
-          for (const digit of textOf(message['digits'], 'digits', /^[0-9*#]{1,32}$/)) take({ event: 'dtmf', digit });
+          for (const digit of textOf(message['digits'], 'digits', /^[0-9*#]{1,32}$/)) {
+            if (!digits.take()) throw new ProtocolViolation(1008, 'too many digits');
+            take({ event: 'dtmf', digit });
+          }
           return undefined;
         default:
           return take({ event: 'stop' });
@@ -149,13 +158,13 @@ function violation(message: string): ProtocolViolation {
   return new ProtocolViolation(1007, message);
 }
 
-function createTextLimit() {
-  let tokens = TEXT_BURST;
+function createRateLimit({ perSecond, burst }: Rate) {
+  let tokens = burst;
   let at = performance.now();
   return {
     take(): boolean {
       const now = performance.now();
-      tokens = Math.min(TEXT_BURST, tokens + ((now - at) / 1_000) * TEXTS_PER_SECOND);
+      tokens = Math.min(burst, tokens + ((now - at) / 1_000) * perSecond);
       at = now;
       if (tokens < 1) return false;
       tokens -= 1;

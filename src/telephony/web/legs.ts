@@ -97,9 +97,9 @@ export function createWebLegs(database: TelephonyDatabase) {
       return (await end(leg._id, due, { seenAt: leg.seenAt })) ?? leg;
     },
 
-    /** Changes the time limit of a leg that has not ended. */
+    /** Raises the time limit of a leg that has not ended. A late request with an older limit changes nothing. */
     async limit(legId: string, limitSeconds: number): Promise<void> {
-      await legs.updateOne({ _id: legId, ...UNENDED }, { $set: { limitSeconds } });
+      await legs.updateOne({ _id: legId, ...UNENDED }, { $max: { limitSeconds } });
     },
 
     /** Returns legs whose end is not known to their workflow yet: ended ones, and those that may have ended. */

@@ -25,7 +25,7 @@ export interface CarrierStreamHandlers {
   onText(text: string): void;
   /** Called once when the stream ends for any reason, unless this server closed it. */
   onEnd(end: StreamEnd, detail: string): void;
-  /** Called when this server closes the stream. */
+  /** Called when this server closes the stream, also one that was lost meanwhile, but no other one that has ended. */
   onClose?(code: number): void;
 }
 
@@ -58,11 +58,13 @@ export function openCarrierStream(
   options: StreamOptions = {},
 ): CarrierStream {
   let state: 'connecting' | 'live' | 'ended' = 'connecting';
+  let isLost = false;
   const limits = createReadLimits(socket);
 
   function end(how: StreamEnd, detail = ''): void {
     if (state === 'ended') return;
     state = 'ended';
+    isLost = how === 'dropped';
     clearTimeout(startTimer);
     handlers.onEnd(how, detail);
   }
@@ -155,8 +157,10 @@ export function openCarrierStream(
     mark: (name) => send(codec.mark(name)),
     clear: () => send(codec.clear()),
     close(code, reason) {
-      const isNew = state !== 'ended';
+      // A connection that breaks while the call is being ended must not hide the end.
+      const isNew = state !== 'ended' || isLost;
       state = 'ended';
+      isLost = false;
       clearTimeout(startTimer);
       if (socket.readyState === socket.OPEN) closeSocket(code, reason);
       if (isNew) handlers.onClose?.(code);

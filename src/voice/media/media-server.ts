@@ -127,7 +127,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     streams,
     isClosing: () => closing,
     admitCall: createCallAdmission({ database, calls }),
-    slots: { acquire: acquireSlot, assign: (socket, owner) => slots.assign(socket, owner) },
+    slots,
+    markVerified: (socket) => httpServer.markVerified(socket),
     ...(timings.legsEveryMs === undefined ? {} : { everyMs: timings.legsEveryMs }),
   });
 

@@ -64,6 +64,8 @@ export interface BrowserSocketDeps {
   streams: ReturnType<typeof createLiveStreams>;
   admitCall: ReturnType<typeof createCallAdmission>;
   slots: { acquire(socket: Duplex): boolean; assign(socket: Duplex, owner: StreamOwner): boolean };
+  /** Stops counting the socket as unverified. */
+  markVerified: (socket: Duplex) => void;
   /** Whether the media server is shutting down. */
   isClosing: () => boolean;
   logger: Logger;
@@ -92,11 +94,13 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
   async function begin(socket: WebSocket, raw: Duplex, callId: string, first: Buffer, isBinary: boolean) {
     const token = parseStart(first, isBinary);
     if (!tokens.isGenuine(callId, token)) return reject(socket, UNAUTHORIZED);
-    if (deps.isClosing() || !slots.acquire(raw)) return reject(socket, BUSY);
-    const admitted = await tokensUsed.admitOnce(hashOfToken(token), () =>
-      admit(callId, token, (owner) => slots.assign(raw, owner)),
+    if (deps.isClosing()) return reject(socket, BUSY);
+    // A used token is genuine, too. So it must not take a slot, nor leave the limit per client.
+    const admitted = await tokensUsed.admitOnce(hashOfToken(token), async () =>
+      slots.acquire(raw) ? admit(callId, token, (owner) => slots.assign(raw, owner)) : BUSY,
     );
     if ('word' in admitted) return reject(socket, admitted);
+    deps.markVerified(raw);
     const { leg, socketId, admission } = admitted;
     if (leg.streamNumber === 0) void watch.reportStart(leg);
     // The browser has gone meanwhile. The leg ends when its time to reconnect is over.
@@ -176,7 +180,8 @@ function createUsedTokens() {
   const pending = new Set<string>();
   return {
     async admitOnce(tokenHash: string, admit: () => Promise<Admitted | Rejection>): Promise<Admitted | Rejection> {
-      const known = rejections.get(tokenHash) ?? (pending.has(tokenHash) ? UNAUTHORIZED : undefined);
+      // The socket that came first may be lost before it is admitted. Then this one must be able to come again.
+      const known = rejections.get(tokenHash) ?? (pending.has(tokenHash) ? BUSY : undefined);
       if (known !== undefined) return known;
       pending.add(tokenHash);
       try {
@@ -232,6 +237,8 @@ function createLegAdmission(
       mode === leg.mode ? createWebCarrier({ legs, mode }) : undefined;
     const admission = await admitCall(callId, { assign, carrierOf });
     if (!admission.admitted) return admission.status === 503 ? BUSY : OVER;
+    // The server may have begun to shut down meanwhile. Then the token must remain valid for another one.
+    if (deps.isClosing()) return BUSY;
     const [socketId, next] = [randomUUID(), tokens.issue(callId)];
     const claimed = await legs.claim({ leg, tokenHash, socketId, streamNumber, nextTokenHash: hashOfToken(next) });
     return claimed === null ? UNAUTHORIZED : { leg: claimed, socketId, token: next, admission };

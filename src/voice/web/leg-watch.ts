@@ -8,7 +8,7 @@ import type { WebLegs } from '../../telephony/web/legs.js';
 
 /** Interval of the query that reads the legs of all sockets of this process. */
 const READ_EVERY_MS = 1_000;
-/** One of this many reads also stores the heartbeats, ends lost legs and renews old tokens. */
+/** With one of this many reads, heartbeats are stored, old tokens renewed, and a search for lost legs begins. */
 const BEATS_EVERY = 5;
 /** A browser gets a new token for its next socket after this time. */
 const TOKEN_LASTS_MS = 60_000;
@@ -39,10 +39,13 @@ export function watchLegs(deps: {
 }) {
   const { legs, events, logger, everyMs = READ_EVERY_MS } = deps;
   const watched = new Map<string, WatchedLeg & { renewAt: number }>();
-  /** Legs that looked lost at the last sweep, with their last heartbeats. */
-  let suspects = new Map<string, number>();
   let rounds = 0;
+  let isClosed = false;
   let running: Promise<void> | undefined;
+  let sweeping: Promise<void> | undefined;
+  const beating = createFailureLog(logger, 'legs of browsers not kept alive');
+  const following = createFailureLog(logger, 'legs of browsers not read');
+  const reporting = createFailureLog(logger, 'ends of browsers’ legs not reported');
 
   async function report(leg: WebLegDocument, status: StatusReport): Promise<void> {
     const carrier = createWebCarrier({ legs, mode: leg.mode });
@@ -85,28 +88,15 @@ export function watchLegs(deps: {
     }
   }
 
-  /** A leg is ended only if it looks lost twice: after an outage of the database, its process needs time to return. */
-  async function sweep(): Promise<void> {
-    const seen = new Map<string, number>();
-    const now = await legs.now();
-    for (const leg of await legs.unreported()) {
-      const seenAt = leg.seenAt.getTime();
-      if (endOfLeg(leg, now) === undefined) continue;
-      if (leg.endedAt === undefined && suspects.get(leg._id) !== seenAt) seen.set(leg._id, seenAt);
-      else await reportEnd(await legs.settle(leg));
-    }
-    suspects = seen;
-  }
+  const sweep = createSweep({ legs, reportEnd, isClosed: () => isClosed });
 
   async function round(): Promise<void> {
-    const isBeat = rounds++ % BEATS_EVERY === 0;
-    try {
-      if (isBeat) await beat();
-      await follow();
-      if (isBeat) await sweep();
-    } catch (error) {
-      logger.debug({ err: error }, 'legs of browsers not read');
+    if (rounds++ % BEATS_EVERY === 0) {
+      await beating.watch(beat);
+      // Not awaited, because the next heartbeats must not wait for the reports of many legs.
+      sweeping ??= reporting.watch(sweep).finally(() => (sweeping = undefined));
     }
+    await following.watch(follow);
   }
 
   const timer = setInterval(() => {
@@ -144,7 +134,65 @@ export function watchLegs(deps: {
 
     async close(): Promise<void> {
       clearInterval(timer);
-      await running;
+      isClosed = true;
+      await Promise.all([running, sweeping]);
+    },
+  };
+}
+
+/** Returns the function that ends the legs that processes have lost, and reports ends that are not reported yet. */
+function createSweep(deps: {
+  legs: WebLegs;
+  reportEnd: (leg: WebLegDocument) => Promise<void>;
+  isClosed: () => boolean;
+}) {
+  const { legs, reportEnd, isClosed } = deps;
+  /** Legs that looked lost at the last sweep, with their last heartbeats. */
+  let suspects = new Map<string, number>();
+
+  /**
+   * A leg is ended only if it looks lost twice: after an outage of the database, its process needs time to return. A leg
+   * whose end cannot be reported does not keep the others from theirs.
+   */
+  return async function sweep(): Promise<void> {
+    const seen = new Map<string, number>();
+    let failure: Error | undefined;
+    const now = await legs.now();
+    for (const leg of await legs.unreported()) {
+      if (isClosed()) return;
+      const seenAt = leg.seenAt.getTime();
+      if (endOfLeg(leg, now) === undefined) continue;
+      if (leg.endedAt === undefined && suspects.get(leg._id) !== seenAt) {
+        seen.set(leg._id, seenAt);
+        continue;
+      }
+      try {
+        await reportEnd(await legs.settle(leg));
+      } catch (error) {
+        failure ??= error instanceof Error ? error : new Error(String(error));
+        // It already looked lost twice, so the next sweep may end it.
+        seen.set(leg._id, seenAt);
+      }
+    }
+    suspects = seen;
+    if (failure !== undefined) throw failure;
+  };
+}
+
+/** Logs when an action that is repeated begins to fail, and when it works again. */
+function createFailureLog(logger: Logger, failure: string) {
+  let isFailing = false;
+  return {
+    /** Runs the action. Never throws. */
+    async watch(action: () => Promise<void>): Promise<void> {
+      try {
+        await action();
+        if (isFailing) logger.info({ what: failure }, 'works again');
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) logger.warn({ err: error }, failure);
+        isFailing = true;
+      }
     },
   };
 }

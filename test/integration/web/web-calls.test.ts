@@ -54,6 +54,19 @@ describe('a call in the browser', () => {
     expect(await stack.ended(call.callId)).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup' });
   });
 
+  it('ends when the agent hangs up, also if the connection breaks before the server closes it', async () => {
+    const call = await stack.talk(customer.liveKey);
+    await stack.say(call.callId, call.line);
+    // The socket stays open while the engine stops.
+    call.scripted.stopsAfterMs = 2_000;
+    call.scripted.sink.end('agent_hangup');
+    await eventually(async () => call.scripted.stopped);
+    call.line.break();
+    await eventually(async () => (await stack.leg(call.callId)).endedAt, 6_000);
+    expect(await stack.leg(call.callId)).toMatchObject({ endCause: 'service' });
+    expect(await stack.ended(call.callId)).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup' });
+  });
+
   it('is billed to its end, also after its limit was raised', async () => {
     const call = await stack.talk(customer.liveKey);
     await stack.say(call.callId, call.line);

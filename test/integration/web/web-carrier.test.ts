@@ -6,7 +6,10 @@ import { createWebCarrier } from '../../../src/telephony/web/carrier.js';
 import { createWebCodec } from '../../../src/telephony/web/codec.js';
 import { legIdOf } from '../../../src/telephony/web/leg.js';
 import { createWebLegs, type WebLegs } from '../../../src/telephony/web/legs.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
+import { watchLegs } from '../../../src/voice/web/leg-watch.js';
 import { describeCodec, itChecksCallIds } from '../../support/carrier-contract';
+import { eventually } from '../../support/http/harness.js';
 import { openTestDatabase } from '../../support/store/test-database';
 
 let database: Awaited<ReturnType<typeof openTestDatabase>>;
@@ -141,6 +144,13 @@ describe('the carrier of calls in the browser', () => {
     expect(await carrier.fetch(legId)).toMatchObject({ status: 'canceled', durationSeconds: 0 });
   });
 
+  it('does not lower a limit, because a late request may have the older one', async () => {
+    const legId = await newLeg({ started: true });
+    await carrier.limitTo(legId, 300);
+    await carrier.limitTo(legId, 100);
+    expect(await legs.find(legId)).toMatchObject({ limitSeconds: 300 });
+  });
+
   it('accepts the token before the last one, because a browser may not have received the last one', async () => {
     const legId = await newLeg({ started: true });
     expect(await legs.rotate({ legId, socketId: 'socket' }, 'third', 'next')).toBe(true);
@@ -149,5 +159,73 @@ describe('the carrier of calls in the browser', () => {
     expect(await legs.claim(claim)).toMatchObject({ socketId: 'other', streamNumber: 1 });
     expect(await legs.claim({ ...claim, tokenHash: 'third' })).toBeNull();
     expect(await legs.rotate({ legId, socketId: 'socket' }, 'fifth', 'fourth')).toBe(false);
+  });
+});
+
+describe('the watch of legs', () => {
+  /** Starts a watch whose reports about legs are passed to a function of the test. */
+  function startWatch(onReport: (legId: string) => Promise<void>) {
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push(line);
+    const logger = createLogger({ role: 'test', level: 'info', destination: { write } });
+    const events = {
+      handleStatus: (_callId: string, { carrierSid }: { carrierSid: string }) => onReport(carrierSid),
+    };
+    const watch = watchLegs({ legs, events, logger, everyMs: 20 });
+    const logged = () => lines.map((line) => (JSON.parse(line) as { level: number; msg: string }).level);
+    return { watch, logged };
+  }
+
+  async function newLostLeg(): Promise<string> {
+    const legId = await newLeg({ started: true });
+    await age(legId, 40_000, ['startedAt', 'seenAt']);
+    return legId;
+  }
+
+  const seenAtOf = async (legId: string) => (await legs.find(legId))!.seenAt.getTime();
+
+  it('stores heartbeats while reports of lost legs are slow', async () => {
+    const own = await newLeg({ started: true });
+    await newLostLeg();
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    let isAsked = false;
+    const { watch } = startWatch(async () => {
+      isAsked = true;
+      await answered;
+    });
+    const nothing = () => undefined;
+    watch.add({ legId: own, socketId: 'socket', end: nothing, leave: nothing, renewToken: async () => undefined });
+    try {
+      await eventually(async () => isAsked);
+      for (let beats = 0; beats < 2; beats++) {
+        const before = await seenAtOf(own);
+        expect(await eventually(async () => (await seenAtOf(own)) > before, 3_000)).toBe(true);
+      }
+    } finally {
+      answer();
+      await watch.close();
+    }
+  });
+
+  it('reports the other lost legs if one report fails, and logs when that begins and ends', async () => {
+    const [bad, good] = [await newLostLeg(), await newLostLeg()];
+    await age(bad, 10_000, ['seenAt']);
+    let failures = 0;
+    let isHealed = false;
+    const { watch, logged } = startWatch(async (legId) => {
+      if (legId !== bad || isHealed) return;
+      failures += 1;
+      throw new Error('no answer');
+    });
+    try {
+      await eventually(async () => (await legs.find(good))!.open === false && failures > 2);
+      expect(logged()).toEqual([40]);
+      isHealed = true;
+      await eventually(async () => (await legs.find(bad))!.open === false && logged().length > 1);
+      expect(logged()).toEqual([40, 30]);
+    } finally {
+      await watch.close();
+    }
   });
 });

@@ -3,7 +3,7 @@ import type { GrammarStt } from '../../audio/grammar-stt.js';
 import { otherSettingsIgnored } from '../ignored-settings.js';
 import type { EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { valueIn } from '../../session/parameter-values.js';
-import { needsReply } from '../../session/reducer/dtmf.js';
+import { isFullEntry, needsReply } from '../../session/reducer/dtmf.js';
 import { isClosing } from '../../session/reducer/state.js';
 import { answeredByInResult, answeredByOf } from '../../session/reducer/voicemail.js';
 import { runSession } from '../../session/run-session.js';
@@ -120,6 +120,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
       if (!state().stopped) caller.push(frame, timestampMs);
     },
     onDtmf(digit: string): void {
+      if (isFullEntry(state())) return;
       dispatch({ type: 'dtmf_digit', digit });
       if (isClosing(state()) || !needsReply(state())) return;
       const isWhole = model.onDigit(digit);

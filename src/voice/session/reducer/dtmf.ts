@@ -14,9 +14,10 @@ import {
 
 /**
  * Handles a DTMF digit: adds it to the digits entered so far and interrupts the agent, unless these digits need no
- * reply.
+ * reply. Ignores digits beyond the maximum of an entry, which come until a full entry may be completed.
  */
 export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
+  if (isFullEntry(state)) return [state, []];
   const { dtmf, setup } = state;
   const digits = dtmf.digits + digit;
   const { minGapMs } = setup.policy.dtmf;
@@ -32,6 +33,9 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   );
 }
 
+/** Whether the digits entered so far have the maximum length, so that no further one belongs to them. */
+export const isFullEntry = ({ dtmf, setup }: SessionState) => dtmf.digits.length >= setup.policy.dtmf.maxDigits;
+
 /** The engine reports that the digits form a complete answer. */
 export function onDigitsEntered(state: SessionState, atMs: number): SessionState | SessionStep {
   const { dtmf, setup } = state;
@@ -46,7 +50,10 @@ export function needsReply(state: SessionState): boolean {
   return digits !== '' && !(engineCompletesDigits(state) && consistsOf(state.setup.policy.dtmf.endDigit, digits));
 }
 
-const consistsOf = (digit: string, digits: string) => digits.split('').every((each) => each === digit);
+function consistsOf(digit: string, digits: string): boolean {
+  for (const each of digits) if (each !== digit) return false;
+  return true;
+}
 
 /**
  * If the engine decides when digits are complete, stores the digits entered so far and requests no reply to them,
