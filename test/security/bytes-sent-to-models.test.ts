@@ -13,7 +13,9 @@ import { openStage } from '../support/pipeline-stage';
 const bytesOf = (value: unknown) => Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value));
 
 /** JSON in which each number becomes six times as long when the number is parsed and written again. */
-const GROWING = Array.from({ length: 1_600 }, () => '9e20').join(',');
+const growing = (length: number) => Array.from({ length }, () => '9e20').join(',');
+/** A schema may have at most 1,000 entries in its lists. */
+const GROWING_SCHEMA = growing(990);
 /** JSON in which each key becomes a line of the prompt. The line is many times as long as the key. */
 const CROWDED = `{${Array.from({ length: 1_700 }, (_, index) => `"${index.toString(36)}":""`).join(',')}}`;
 
@@ -48,12 +50,12 @@ describe('tool definitions', () => {
     description: 'Looks up.',
     method: 'GET' as const,
     url: 'https://shop.example.com/orders',
-    parameters: `{"type":"object","properties":{"a":{"enum":[${GROWING}]}}}`,
+    parameters: `{"type":"object","properties":{"a":{"enum":[${GROWING_SCHEMA}]}}}`,
   });
 
   it('are measured as the model receives them, not as they were written', async () => {
     const tools = Array.from({ length: 8 }, (_, index) => toolOf(index));
-    expect(bytesOf(toolDefinitions({ tools }, false))).toBeGreaterThan(250_000);
+    expect(bytesOf(toolDefinitions({ tools }, false))).toBeGreaterThan(2 * 65_536);
     const rejected = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools });
     expectError(rejected, 400, 'MISSING_PARAMS', /^tools: .* at most 65536 together\. /);
     const made = await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Hi.', tools: [toolOf(0)] });
@@ -165,7 +167,7 @@ describe('tool results', () => {
   it('of one call are limited in total, whatever the engine', async () => {
     const engine = createScriptedEngine();
     const media = await openMediaFixture({ engine: engine.factory });
-    const server = await startReceiver((response) => response.end(`[${GROWING}]`));
+    const server = await startReceiver((response) => response.end(`[${growing(1_600)}]`));
     try {
       const accountId = (await createAccounts(media.database).create({ name: 'Acme' }))._id;
       const parameters = '{"type":"object","properties":{}}';
