@@ -136,7 +136,8 @@ export const AGENT_FIELDS = {
     stored: 'engine',
     presence: 'optional',
     inCall: true,
-    about: 'Engine that conducts the calls. Default: ENGINE of the service. Test calls use it unless TEST_MODE_ENGINE is the offline demo.',
+    about:
+      'Engine that conducts the calls. Default: ENGINE of the service. Test calls use it unless TEST_MODE_ENGINE is the offline demo.',
     form: {
       label: 'Engine',
       hint: 'Conducts the calls. If test mode uses the offline demo, which asks fixed questions, it conducts all test calls.',
