@@ -107,7 +107,7 @@ async function openTalk(
   }
   onCall(callId);
   let phase: TalkState['phase'] = 'connecting';
-  connection = connectTalk({
+  const connected = connectTalk({
     url,
     token,
     onState(state): void {
@@ -119,13 +119,13 @@ async function openTalk(
     onMark: (name) => audio.send({ event: 'mark', name }),
     onClear: () => audio.send({ event: 'clear' }),
   });
-  const { hangUp } = connection;
+  connection = connected;
   return {
-    connection,
+    connection: connected,
     audio,
     hangUp(): void {
       if (phase === 'connecting' || phase === 'lost') cancel();
-      hangUp();
+      connected.hangUp();
     },
   };
 }
