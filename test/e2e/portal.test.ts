@@ -89,6 +89,8 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.waitForURL(/log-in\?to=/);
     await expectAccessible('log-in');
     await page.click('text=Create account');
+    // The log-in page, which has the same fields, stays until the script of this one is loaded.
+    await page.waitForSelector('[name=account_name]');
     await page.fill('[name=email]', 'ada@example.com');
     await page.fill('[name=password]', 'short');
     await page.click('button[type=submit]');
