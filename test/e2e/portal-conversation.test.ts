@@ -1,15 +1,10 @@
-import { existsSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { createPorts } from '../../src/dev/processes/free-port.js';
 import { startService, type Service } from '../support/http/harness.js';
-import { expectAccessiblePage } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
 import { environmentWith } from '../support/settings-matrix.js';
 
 jest.setTimeout(180_000);
-
-const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 
 (BROWSER === undefined ? describe.skip : describe)('the settings of a conversation in the portal', () => {
   const ports = createPorts(process.env);

@@ -1,16 +1,13 @@
 import { AxeBuilder } from '@axe-core/playwright';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { createPorts } from '../../src/dev/processes/free-port.js';
 import { eventually, startService, type Service } from '../support/http/harness.js';
 import { startMailServer } from '../support/mail-server.js';
+import { BROWSER } from '../support/portal-page.js';
 
 jest.setTimeout(180_000);
 
-const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 const SHOTS = process.env['PORTAL_SCREENSHOTS'];
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'correct horse battery';

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { createCallProjection } from '../../src/calls/projection.js';
 import { createPorts } from '../../src/dev/processes/free-port.js';
@@ -6,14 +5,11 @@ import type { Mode } from '../../src/kernel/ids.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
-import { expectAccessiblePage } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
 import { newCallId } from '../support/store/test-database.js';
 
 jest.setTimeout(180_000);
 
-const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 const PASSWORD = 'correct horse battery';
 const TYPED = 'Greet the caller and ask for the order number.';
 

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,14 +11,11 @@ import { pcmBytes, wavHeader } from '../../src/voice/audio/wav.js';
 import { LINE_BROKE } from '../../src/voice/engines/offline/phrases.js';
 import { mediaProcessOf, waitFor } from '../support/carried-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
-import { expectAccessiblePage } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
 import { silence } from '../support/spoken.js';
 
 jest.setTimeout(300_000);
 
-const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 /** Words for the browser's microphone, which hears them again and again, with silence before and after. */
 const ANSWER = 'Yes.';
 const SILENCE_MS = { before: 15_000, after: 4_000 };

@@ -1,16 +1,11 @@
-import { existsSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { createPorts } from '../../src/dev/processes/free-port.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../src/agents/tool-headers.js';
 import { startService, type Service } from '../support/http/harness.js';
-import { expectAccessiblePage } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
 
 jest.setTimeout(180_000);
-
-const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 
 (BROWSER === undefined ? describe.skip : describe)('the secret headers of a tool in the portal', () => {
   const ports = createPorts(process.env);

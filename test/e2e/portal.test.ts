@@ -1,17 +1,14 @@
 import { AxeBuilder } from '@axe-core/playwright';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import { eventually } from '../support/http/harness.js';
 import { failTwentyEvents } from '../support/failed-events.js';
 import { launch, type Launched } from '../support/dev-stack.js';
+import { BROWSER } from '../support/portal-page.js';
 
 jest.setTimeout(300_000);
 
-const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== '' && existsSync(path),
-);
 /** If set, screenshots of every page are saved in this folder. */
 const SHOTS = process.env['PORTAL_SCREENSHOTS'];
 const XSS = '<img src=x onerror="document.title=1"><b>Acme</b>';

@@ -1,6 +1,12 @@
 import { AxeBuilder } from '@axe-core/playwright';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+
+/** The browser of the tests: CHROMIUM_PATH, else one that is installed; undefined if there is none. */
+export const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+  (path) => path !== '' && existsSync(path),
+);
 
 /**
  * Asserts that the page has no accessibility violation and no horizontal scrolling, on a phone and on a desktop. With
