@@ -29,7 +29,9 @@ WORKDIR /app
 ENV NODE_ENV=production \
     API_HOST=0.0.0.0 \
     MEDIA_HOST=0.0.0.0 \
-    SIMULATOR_HOST=0.0.0.0
+    SIMULATOR_HOST=0.0.0.0 \
+    WORKER_HOST=0.0.0.0 \
+    WORKER_PORT=8084
 COPY LICENSE package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
