@@ -1,13 +1,13 @@
+import { carrierFaults, liveCarrierAccount } from './carriers/carriers.js';
+import { testCarrierAccount } from './carriers/simulator.js';
 import { acceptedHosts, developmentFaults } from './development.js';
 import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
-import { engineSettings, assertEngineSettings } from './engines.js';
+import { assertEngineSettings, configuredEngineNames, engineSettings } from './engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
-import { liveLimitsOf, liveTransfersOf, testSpendCapOf } from './live-limits.js';
+import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
-import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js';
-import type { EngineName } from '../../kernel/conversation/engines.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
 export {
@@ -17,35 +17,11 @@ export {
   engineConfigOf,
   offeredEngineNames,
 } from './engines.js';
+export { TEST_FROM_NUMBER } from './carriers/simulator.js';
+export type { CarrierAccount, CarrierApiKey } from './carriers/account.js';
+export type { CarrierName } from './carriers/carriers.js';
 export type { OpenAiRealtimeSettings } from './engines.js';
 export type { PipelineSettings } from './pipeline-settings.js';
-
-/**
- * One mode's account at its carrier. We send its credentials to the carrier, and the carrier signs its requests with
- * them.
- */
-export interface CarrierAccount extends SimulatedAccount {
-  /** The carrier's name in the carrier registry. */
-  kind: string;
-  /** Base URL of the REST API. */
-  baseUrl: string;
-  fromNumber: string;
-  /** Calls per second that may be placed; absent: no limit. */
-  callsPerSecond?: number;
-  /** Authenticates our requests instead of the auth token. The carrier's requests are signed with the token anyway. */
-  apiKey?: CarrierApiKey;
-}
-
-export interface CarrierApiKey {
-  sid: string;
-  secret: string;
-}
-
-/** Twilio's limit for a new account. */
-const TWILIO_CALLS_PER_SECOND = 1;
-
-/** Caller ID of test calls; carriers accept it with test credentials. */
-export const TEST_FROM_NUMBER = '+15005550006';
 
 export type Config = ReturnType<typeof settingsOf>;
 
@@ -70,8 +46,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
-    ...mailFaults(values).concat(apiKeyFaults(values, malformed)),
-    ...[() => liveCarrier(values), readEngines].flatMap(faultsOf),
+    ...mailFaults(values).concat(carrierFaults(values, malformed)),
+    ...[() => liveCarrierAccount(values), readEngines].flatMap(faultsOf),
   ]);
   const engines = readEngines();
   return {
@@ -85,7 +61,9 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       trustProxy: values.TRUST_PROXY,
       hosts: acceptedHosts(values),
     },
-    media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
+    /** How long a process still serves after SIGTERM, so that load balancers notice that it is not ready. */
+    drainDelayMs: 1_000 * (values.DRAIN_DELAY_SECONDS ?? (production ? 5 : 0)),
+    media: mediaSettings(values),
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
@@ -102,8 +80,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     /** Encryption keys, newest first. */
     encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
-    carriers: { live: liveCarrier(values), test: testCarrier(values) },
-    calls: callSettings(values, engines.forTests),
+    carriers: { live: liveCarrierAccount(values), test: testCarrierAccount(values) },
+    calls: callSettings(values, engines),
     engines,
     webhooks: webhookSettings(values),
     /** Whether accounts may add phone numbers themselves. */
@@ -126,12 +104,25 @@ function paymentSettings(values: Environment) {
   };
 }
 
+function mediaSettings(values: Environment) {
+  return {
+    host: values.MEDIA_HOST,
+    port: values.MEDIA_PORT,
+    /** How long calls may continue after SIGTERM, and the rest may take to move. */
+    drainMs: 1_000 * values.MEDIA_DRAIN_SECONDS,
+    maxCalls: values.MEDIA_MAX_CALLS,
+  };
+}
+
 function workerSettings(values: Environment) {
   return {
     buildId: values.WORKER_BUILD_ID,
     deploymentName: values.WORKER_DEPLOYMENT_NAME,
     maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
     metricsAddress: values.WORKER_METRICS_ADDRESS,
+    host: values.WORKER_HOST,
+    /** Port for health checks; absent: there are none. */
+    port: values.WORKER_PORT,
   };
 }
 
@@ -162,7 +153,7 @@ function temporalSettings(values: Environment) {
   };
 }
 
-function callSettings(values: Environment, testEngine: EngineName) {
+function callSettings(values: Environment, engines: ReturnType<typeof engineSettings>) {
   return {
     answerWithinMs: values.ANSWER_WITHIN_MS,
     ringSeconds: values.RING_SECONDS,
@@ -170,15 +161,12 @@ function callSettings(values: Environment, testEngine: EngineName) {
     defaultVoice: values.DEFAULT_VOICE,
     defaultLanguage: values.DEFAULT_LANGUAGE,
     allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
-    /**
-     * Default account limits on a real carrier. Absent on the simulated carrier, whose calls cost nothing and reach no
-     * one.
-     */
-    liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
+    /** Default account limits where live calls can cost the operator more than they are billed; absent: none. */
+    liveLimits: defaultLiveLimits(values, configuredEngineNames({ engines }).length > 1),
     /** Test calls per account and UTC day; absent: no limit. */
     testCallsPerDay: values.TEST_CALLS_PER_DAY === 'none' ? undefined : values.TEST_CALLS_PER_DAY,
     /** Micro-USD of test calls per account and UTC day, if their engine costs money; absent: no limit. */
-    testSpendCapMicros: testEngine === 'offline-demo' ? undefined : testSpendCapOf(values),
+    testSpendCapMicros: engines.forTests === 'offline-demo' ? undefined : testSpendCapOf(values),
     /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),
@@ -232,66 +220,4 @@ function mailFaults({ SMTP_URL, MAIL_FROM }: Environment): string[] {
 
 function mailSettings({ SMTP_URL, MAIL_FROM }: Environment): { smtpUrl: string; from: string } | undefined {
   return SMTP_URL === undefined || MAIL_FROM === undefined ? undefined : { smtpUrl: SMTP_URL, from: MAIL_FROM };
-}
-
-function liveCarrier(values: Environment): CarrierAccount {
-  const apiKey = twilioApiKey(values);
-  if (values.CARRIER !== 'twilio') {
-    return {
-      kind: 'simulator',
-      ...simulatedAccount('live', values),
-      baseUrl: values.SIMULATOR_URL,
-      fromNumber: values.CARRIER_FROM_NUMBER ?? '+12025550199',
-      ...pace(values.CARRIER_CALLS_PER_SECOND),
-    };
-  }
-  const {
-    TWILIO_ACCOUNT_SID: carrierAccountId,
-    TWILIO_AUTH_TOKEN: authToken,
-    CARRIER_FROM_NUMBER: fromNumber,
-  } = values;
-  if (carrierAccountId === undefined || authToken === undefined) {
-    const why =
-      apiKey.apiKey === undefined
-        ? ''
-        : ' An API key does not replace the token, because Twilio signs its requests with the token.';
-    throw new Error(`CARRIER=twilio needs TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN.${why}`);
-  }
-  if (fromNumber === undefined) throw new Error('CARRIER=twilio needs CARRIER_FROM_NUMBER, a number of that account.');
-  return {
-    kind: 'twilio',
-    carrierAccountId,
-    authToken,
-    baseUrl: values.CARRIER_BASE_URL ?? 'https://api.twilio.com',
-    fromNumber,
-    ...pace(values.CARRIER_CALLS_PER_SECOND ?? TWILIO_CALLS_PER_SECOND),
-    ...apiKey,
-  };
-}
-
-function twilioApiKey({ TWILIO_API_KEY_SID: sid, TWILIO_API_KEY_SECRET: secret }: Environment) {
-  return sid === undefined || secret === undefined ? {} : { apiKey: { sid, secret } };
-}
-
-/** Rejects half an API key. @param malformed variables that are rejected anyway */
-function apiKeyFaults(values: Environment, malformed: ReadonlySet<string>): string[] {
-  const { TWILIO_API_KEY_SID: sid, TWILIO_API_KEY_SECRET: secret } = values;
-  if (malformed.has('TWILIO_API_KEY_SID') || (sid === undefined) === (secret === undefined)) return [];
-  return sid === undefined
-    ? ['TWILIO_API_KEY_SECRET needs TWILIO_API_KEY_SID, the key of that secret.']
-    : ['TWILIO_API_KEY_SID needs TWILIO_API_KEY_SECRET, the secret of that key.'];
-}
-
-function testCarrier(values: Environment): CarrierAccount {
-  return {
-    kind: 'simulator',
-    ...simulatedAccount('test', values),
-    baseUrl: values.SIMULATOR_URL,
-    fromNumber: TEST_FROM_NUMBER,
-    ...pace(values.SIMULATOR_TEST_CALLS_PER_SECOND),
-  };
-}
-
-function pace(rate: Environment['CARRIER_CALLS_PER_SECOND']): Pick<CarrierAccount, 'callsPerSecond'> {
-  return rate === undefined || rate === 'unlimited' ? {} : { callsPerSecond: rate };
 }

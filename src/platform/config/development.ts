@@ -1,4 +1,5 @@
 import { isLoopbackHost, mayBePlain } from './addresses.js';
+import { isLiveCarrierReal } from './carriers/carriers.js';
 import type { Environment } from './environment.js';
 
 /**
@@ -6,7 +7,7 @@ import type { Environment } from './environment.js';
  * unprotected.
  */
 const SIGNS: readonly { variable: keyof Environment; found: (values: Environment) => string | undefined }[] = [
-  { variable: 'CARRIER', found: ({ CARRIER }) => (CARRIER === 'twilio' ? 'CARRIER=twilio' : undefined) },
+  { variable: 'CARRIER', found: (values) => (isLiveCarrierReal(values) ? `CARRIER=${values.CARRIER}` : undefined) },
   {
     variable: 'PAYMENT_WEBHOOK_SECRET',
     found: (values) => (values.PAYMENT_WEBHOOK_SECRET === undefined ? undefined : 'PAYMENT_WEBHOOK_SECRET'),

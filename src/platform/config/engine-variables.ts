@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { ENGINE_NAMES } from '../../kernel/conversation/engines.js';
+import { fallbackVariables, REASONING_EFFORT, VOICE_IDS } from './fallback-variables.js';
 import {
-  fallbackVariables,
-  LLM_PROVIDER_NAMES,
-  REASONING_EFFORT,
-  STT_PROVIDER_NAMES,
-  TTS_PROVIDER_NAMES,
-  VOICE_IDS,
-} from './fallback-variables.js';
+  keysOf,
+  LLM_PROVIDERS,
+  namesIn,
+  STT_PROVIDERS,
+  TTS_PROVIDERS,
+  type ProviderEntry,
+} from './engine-providers.js';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
-
-const OPTIONAL_KEY = 'not needed for another server than OpenAI’s';
 
 /**
  * Environment variables of the engines. OpenAI's models are ones without an announced shutdown in the types of the npm
@@ -46,11 +45,11 @@ export const engineVariables = {
     .describe(
       '[price of each unit of usage](engines.md#what-it-costs) in micro-USD, from which a call’s engine cost is computed',
     ),
-  OPENAI_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'turns on `openai-realtime`; required by `ENGINE=openai-realtime`', production: '' }),
+  OPENAI_API_KEY: z.string().min(1).optional().meta({
+    description: 'turns on `openai-realtime`; required by `ENGINE=openai-realtime`',
+    production: '',
+    secret: 'given',
+  }),
   OPENAI_BASE_URL: url
     .default('https://api.openai.com/v1')
     .meta({ description: 'base URL of OpenAI’s interfaces or of a compatible server', shown: 'OpenAI’s' }),
@@ -79,61 +78,55 @@ export const engineVariables = {
     .default('auto')
     .describe('how soon `semantic_vad` ends a turn: `low`, `medium`, `high` or `auto`'),
   STT_PROVIDER: z
-    .enum(STT_PROVIDER_NAMES)
+    .enum(namesIn(STT_PROVIDERS))
     .default('deepgram')
     .describe(
-      'speech to text of `pipeline`: `deepgram`, or `openai` for an OpenAI-compatible `/audio/transcriptions`, such as a self-hosted Whisper server',
+      `speech to text of \`pipeline\`: ${choiceOf(STT_PROVIDERS)}. [\`pipeline\`](engines.md#pipeline) is on if each of its three providers has its key or needs none`,
     ),
-  DEEPGRAM_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'key of speech to text with `STT_PROVIDER=deepgram`. [`pipeline`](engines.md#pipeline) is on if each of its three providers has its key or needs none',
-    ),
-  STT_API_KEY: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(`key of speech to text with \`STT_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
+  ...keyVariables('STT_PROVIDER', 'speech to text', STT_PROVIDERS),
   STT_BASE_URL: z.url().optional().meta({ description: 'base URL of speech to text', shown: 'the provider’s own' }),
-  STT_MODEL: z.string().min(1).optional().meta({
-    description:
-      'model of speech to text. A `flux-…` model of Deepgram detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
-    shown: '`nova-3`, with `openai` `gpt-transcribe`',
-  }),
+  STT_MODEL: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        'model of speech to text. A `flux-…` model of Deepgram detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
+      shown: modelsOf(STT_PROVIDERS),
+    }),
   LLM_PROVIDER: z
-    .enum(LLM_PROVIDER_NAMES)
+    .enum(namesIn(LLM_PROVIDERS))
     .default('openai')
-    .describe(
-      'protocol of the language model of `pipeline`: `openai` for `/chat/completions`, or `openai-responses` for `/responses`',
-    ),
-  LLM_API_KEY: z.string().min(1).optional().describe(`key of the language model of \`pipeline\`; ${OPTIONAL_KEY}`),
-  LLM_BASE_URL: url.default('https://api.openai.com/v1').meta({
+    .describe(`protocol of the language model of \`pipeline\`: ${choiceOf(LLM_PROVIDERS)}`),
+  ...keyVariables('LLM_PROVIDER', 'the language model of `pipeline`', LLM_PROVIDERS),
+  LLM_BASE_URL: url.optional().meta({
     description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
     shown: 'OpenAI’s',
   }),
-  LLM_MODEL: z.string().min(1).default('gpt-6-luna').describe('language model of `pipeline`'),
+  LLM_MODEL: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'language model of `pipeline`', shown: modelsOf(LLM_PROVIDERS) }),
   LLM_REASONING_EFFORT: REASONING_EFFORT.optional().meta({
     description:
       '`reasoning_effort` of `LLM_MODEL` and `OPENAI_CONCLUSION_MODEL`: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. With tools, current OpenAI models accept only `none` on `/chat/completions`',
     shown: '`none` for the families `gpt-5.6` and `gpt-6`, else not sent',
   }),
   TTS_PROVIDER: z
-    .enum(TTS_PROVIDER_NAMES)
+    .enum(namesIn(TTS_PROVIDERS))
     .default('elevenlabs')
-    .describe('text to speech of `pipeline`: `elevenlabs`, or `openai` for an OpenAI-compatible `/audio/speech`'),
-  ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
-  TTS_API_KEY: z
+    .describe(`text to speech of \`pipeline\`: ${choiceOf(TTS_PROVIDERS)}`),
+  ...keyVariables('TTS_PROVIDER', 'text to speech', TTS_PROVIDERS),
+  TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
+  TTS_MODEL: z
     .string()
     .min(1)
     .optional()
-    .describe(`key of text to speech with \`TTS_PROVIDER=openai\`; ${OPTIONAL_KEY}`),
-  TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
-  TTS_MODEL: z.string().min(1).optional().meta({
-    description: 'model of text to speech; required by `TTS_PROVIDER=openai`',
-    shown: '`eleven_flash_v2_5` with `elevenlabs`',
-  }),
+    .meta({
+      description: `model of text to speech; required by ${withoutModel('TTS_PROVIDER', TTS_PROVIDERS)}`,
+      shown: modelsOf(TTS_PROVIDERS),
+    }),
   TTS_VOICES: VOICE_IDS.default('').meta({
     description:
       'the provider’s id for each voice, such as `amber=…,cobalt=…`. With `elevenlabs`, the other voices use the first id; by default, [voices of the account](engines.md#voices-of-elevenlabs) are used',
@@ -167,3 +160,45 @@ export const engineVariables = {
 };
 
 export type EngineVariables = z.output<z.ZodObject<typeof engineVariables>>;
+
+type Entries = Record<string, ProviderEntry>;
+
+/** The variables with the keys of a stage's providers. */
+function keyVariables<P extends Entries>(choice: string, what: string, providers: P) {
+  const all = Object.entries<ProviderEntry>(providers);
+  const variables = keysOf(providers).map((key) => {
+    const own = all.filter(([, entry]) => entry.key === key);
+    const only = own.length === all.length ? '' : ` with ${own.map(([name]) => `\`${choice}=${name}\``).join(' or ')}`;
+    const note = own.every(([, { keyIsOptional }]) => keyIsOptional)
+      ? '; not needed for another server than OpenAI’s'
+      : '';
+    const description = `key of ${what}${only}${note}`;
+    return [key, z.string().min(1).optional().meta({ description, secret: 'given' })];
+  });
+  return Object.fromEntries(variables) as Record<P[keyof P]['key'], z.ZodOptional<z.ZodString>>;
+}
+
+/** Lists the providers of a stage with what they are for. */
+function choiceOf(providers: Entries): string {
+  const names = Object.entries(providers).map(
+    ([name, { about }]) => `\`${name}\`${about === undefined ? '' : ` ${about}`}`,
+  );
+  return `${names.slice(0, -1).join(', ')}, or ${names.at(-1)}`;
+}
+
+/** Lists the models by default. */
+function modelsOf(providers: Entries): string {
+  const models = new Map<string, string[]>();
+  for (const [name, { model }] of Object.entries(providers)) {
+    if (model !== undefined) models.set(model, [...(models.get(model) ?? []), `\`${name}\``]);
+  }
+  const all = Array.from(models, ([model, names]) =>
+    names.length === Object.keys(providers).length ? `\`${model}\`` : `\`${model}\` with ${names.join(' or ')}`,
+  );
+  return all.join(', ');
+}
+
+function withoutModel(choice: string, providers: Entries): string {
+  const names = Object.entries(providers).flatMap(([name, { model }]) => (model === undefined ? [name] : []));
+  return names.map((name) => `\`${choice}=${name}\``).join(' and ');
+}

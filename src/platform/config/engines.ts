@@ -7,7 +7,7 @@ import { list, pipelineSettings, reasoningOf, textPairOf } from './pipeline-sett
 
 interface EngineConfig {
   engines: ReturnType<typeof engineSettings>;
-  carriers: { live: { kind: string } };
+  carriers: { live: { kind: string; isSimulated: boolean } };
 }
 
 /** Settings of the `openai-realtime` engine. */
@@ -143,7 +143,7 @@ export function offeredEngineNames(config: EngineConfig): EngineName[] {
  * and `ENGINE_PRICES` know only the configured ones, so others must be allowed.
  */
 export function allowedModels({ engines, carriers }: EngineConfig, engine: EngineName): 'any' | string[] {
-  const byDefault = carriers.live.kind === 'simulator' ? 'any' : [];
+  const byDefault = carriers.live.isSimulated ? 'any' : [];
   const allowed = engines.agentModels ?? byDefault;
   if (allowed === 'any') return allowed;
   const own = engine === 'pipeline' ? engines.pipeline?.llm.model : engines.openaiRealtime?.model;
@@ -152,7 +152,7 @@ export function allowedModels({ engines, carriers }: EngineConfig, engine: Engin
 
 /** Whether the demo engine may be used. It ignores instructions, so on real calls the operator must allow it. */
 function isDemoAllowed({ carriers, engines }: EngineConfig): boolean {
-  return carriers.live.kind === 'simulator' || engines.demoOnLiveCalls;
+  return carriers.live.isSimulated || engines.demoOnLiveCalls;
 }
 
 /** @throws Error if the default engine may not run live calls, or does not support the default voice and language */
@@ -162,7 +162,7 @@ export function assertEngineSettings(
   const { byDefault, forTests } = config.engines;
   if (byDefault === 'offline-demo' && !isDemoAllowed(config)) {
     throw new Error(
-      'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with a fixed script. ' +
+      `CARRIER=${config.carriers.live.kind} needs an ENGINE that follows instructions: offline-demo is a demonstration with a fixed script. ` +
         'Set ALLOW_DEMO_ENGINE_ON_LIVE_CALLS=true to call real people with it anyway.',
     );
   }

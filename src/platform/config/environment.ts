@@ -1,7 +1,7 @@
 import { urlFrom } from '../../kernel/text.js';
 import { z } from 'zod';
 import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
-import { carrierVariables } from './carrier-variables.js';
+import { carrierVariables } from './carriers/carriers.js';
 import { nameserverList, portList, publicLink } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engine-variables.js';
@@ -13,6 +13,8 @@ const url = z.url();
 const seconds = z.coerce.number().int().positive();
 /** A week of audio in one day. */
 const MAX_TEST_RECORDING_MINUTES = 10_000;
+/** More calls need more than one core. */
+const MAX_MEDIA_CALLS = 4_000;
 const MAX_DOWNLOAD_GB = 100_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
@@ -21,7 +23,8 @@ const cidr = z.union([z.cidrv4(), z.cidrv6()]);
  * environment in docker-compose.yml from this object. Each variable has a `description`, and may have:
  * - `shown`: the default as the documentation shows it;
  * - `compose`: the default in docker-compose.yml, or `fixed`: the only value there;
- * - `trial` and `production`: the value in those parts of .env.example.
+ * - `trial` and `production`: the value in those parts of .env.example;
+ * - `secret`: the kind of secret that it contains, see `secret-variables.ts`.
  */
 export const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
@@ -64,6 +67,27 @@ export const environment = z.object({
     .default('127.0.0.1')
     .meta({ description: 'address on which the simulated carrier listens', fixed: '0.0.0.0' }),
   SIMULATOR_PORT: port.default(8082).meta({ description: 'port on which the simulated carrier listens', fixed: 8082 }),
+  WORKER_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ description: 'address on which a worker answers health checks', fixed: '0.0.0.0' }),
+  WORKER_PORT: port.optional().meta({
+    description:
+      'port on which a worker answers [health checks](operations.md#monitor); empty: it answers none. The image uses 8084',
+    fixed: 8084,
+  }),
+  DRAIN_DELAY_SECONDS: z.coerce.number().int().min(0).max(60).optional().meta({
+    description:
+      'how long an API or media process [still serves](operations.md#stop-and-deploy) after SIGTERM while `/health/ready` is 503, so that load balancers send new requests elsewhere; longer than the interval of their checks',
+    shown: '5 in production, otherwise 0',
+  }),
+  MEDIA_DRAIN_SECONDS: z.coerce.number().int().min(8).max(MAX_CALL_SECONDS).default(8).meta({
+    description:
+      'how long a media process waits after SIGTERM for calls to end, before it moves the rest to other processes, `DRAIN_DELAY_SECONDS` included; give the orchestrator 10 s more',
+  }),
+  MEDIA_MAX_CALLS: z.coerce.number().int().min(1).max(MAX_MEDIA_CALLS).default(MAX_MEDIA_CALLS).meta({
+    description: 'calls that a media process carries; then `/health/ready` is 503 and further streams are rejected',
+  }),
   TRUST_PROXY: flag.default(false).meta({
     description:
       'whether to trust `X-Forwarded-Proto` and the last address in `X-Forwarded-For`, which [the proxy in front](operations.md#client-addresses-behind-a-proxy) sets',
@@ -74,6 +98,7 @@ export const environment = z.object({
     description: 'connection string of MongoDB; name its `replicaSet`, so that the service follows a failover',
     shown: 'embedded',
     compose: 'mongodb://mongodb:27017/callwright?replicaSet=rs0',
+    secret: 'password',
   }),
   ALLOW_PLAIN_MONGODB: flag.default(false).meta({
     description: 'lets production send the password in `MONGODB_URI` over a public network without `tls=true`',
@@ -93,20 +118,27 @@ export const environment = z.object({
   TEMPORAL_TLS: flag
     .default(false)
     .meta({ description: 'whether to connect to Temporal with TLS, as Temporal Cloud requires', compose: 'false' }),
-  TEMPORAL_API_KEY: z.string().optional().describe('API key of Temporal Cloud; production sends it over TLS only'),
+  TEMPORAL_API_KEY: z.string().optional().meta({
+    description: 'API key of Temporal Cloud; production sends it over TLS only',
+    secret: 'given',
+  }),
   TEMPORAL_UI_URL: url
     .optional()
     .describe(
       'address of the Temporal UI; in the portal, only [portal operators](operating-accounts.md#portal-operators) see links to the workflow of a call',
     ),
-  TEMPORAL_POSTGRES_PASSWORD: z.string().optional().meta({
-    description:
-      'password of PostgreSQL in the compose file; create one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
-    shown: '`change-me` in the compose file',
-    compose: 'change-me',
-    trial: 'change-me',
-    production: '',
-  }),
+  TEMPORAL_POSTGRES_PASSWORD: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'password of PostgreSQL in the compose file; create one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
+      shown: '`change-me` in the compose file',
+      secret: { least: 16, remedy: 'create one with openssl rand -hex 16' },
+      compose: 'change-me',
+      trial: 'change-me',
+      production: '',
+    }),
   WORKER_BUILD_ID: z.string().optional().meta({
     description: 'turns on [Worker Versioning](operations.md#worker-versioning): a call ends on the code it began on',
     production: '',
@@ -138,15 +170,22 @@ export const environment = z.object({
     .min(0)
     .default(120)
     .describe('age below which records are not compared yet'),
-  API_KEY_PEPPER: z.string().min(32).optional().meta({
-    description: 'secret with which API keys are hashed; create one with `openssl rand -hex 32`. It must never change',
-    shown: 'development only',
-    production: '',
-  }),
+  API_KEY_PEPPER: z
+    .string()
+    .min(32)
+    .optional()
+    .meta({
+      description:
+        'secret with which API keys are hashed; create one with `openssl rand -hex 32`. It must never change',
+      shown: 'development only',
+      secret: { least: 32, remedy: 'create one with openssl rand -hex 32' },
+      production: '',
+    }),
   ENCRYPTION_KEYS: encryptionKeyList.optional().meta({
     description:
       'keys with which stored secrets are encrypted, `<key id>:<32 bytes in base64>` separated by commas, newest first. The first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)). Create one with `echo "$(date +%F):$(openssl rand -base64 32)"`',
     shown: 'development only',
+    secret: 'keys',
     production: '',
   }),
   ...carrierVariables,
@@ -197,16 +236,13 @@ export const environment = z.object({
     description:
       '`on` [stores the events of each conversation](engines.md#recorded-sessions) with its call, to look into incidents; they contain what was said',
   }),
-  RECORDING_RETENTION_DAYS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(36_500)
-    .default(0)
-    .meta({ description: 'days after which a recording is deleted; `0` keeps it forever', production: '90' }),
+  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0).meta({
+    description: 'days after which a recording and the tool calls of a trace are deleted; `0` keeps them forever',
+    production: '90',
+  }),
   TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(7).meta({
     description:
-      'days after which a recording of a test call is deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',
+      'days after which those of a test call are deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',
     production: '7',
   }),
   TEST_RECORDING_MINUTES_PER_DAY: z
@@ -231,11 +267,16 @@ export const environment = z.object({
         'gigabytes of recordings that an account may download in test mode, and in live mode, in a UTC day, or `none`; a minute has 1.92 MB. Live mode has 0.25 GB more for each USD that the account was ever billed',
       production: '5',
     }),
-  PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
-    description:
-      'signing secret of the payment provider’s webhook, which [credits top-ups](operating-money.md#top-ups); in production 32 characters or more. Without it top-ups are made on the command line',
-    production: '',
-  }),
+  PAYMENT_WEBHOOK_SECRET: z
+    .string()
+    .min(16)
+    .optional()
+    .meta({
+      description:
+        'signing secret of the payment provider’s webhook, which [credits top-ups](operating-money.md#top-ups); in production 32 characters or more. Without it top-ups are made on the command line',
+      secret: { least: 32, remedy: "set the payment provider's, or one created with openssl rand -hex 32" },
+      production: '',
+    }),
   PAYMENT_URL: publicLink(['https:']).optional().meta({
     description:
       'page on which customers [add money](operating-money.md#top-ups), such as a payment link of your provider; the portal leads there when a balance is used up, and adds the account as `client_reference_id`',
@@ -268,6 +309,7 @@ export const environment = z.object({
       description:
         'mail server, such as `smtps://user:password@smtp.example.com`. It turns on e-mail verification in development, too',
       shown: 'none: no e-mail',
+      secret: 'password',
       production: '',
     }),
   MAIL_FROM: z

@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { LLM_PROVIDERS, namesIn, STT_PROVIDERS, TTS_PROVIDERS } from './engine-providers.js';
 
-export const STT_PROVIDER_NAMES = ['deepgram', 'openai'] as const;
-export const LLM_PROVIDER_NAMES = ['openai', 'openai-responses'] as const;
-export const TTS_PROVIDER_NAMES = ['elevenlabs', 'openai'] as const;
 export const REASONING_EFFORT = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+/** Ids of self-hosted servers may mix voices, as in `af_bella(2)+af_sky(1)`, or be paths of files. */
 export const VOICE_IDS = z
   .string()
-  .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=ID,cobalt=ID');
+  .regex(/^(\s*[\w-]+=[\w.+/():-]+\s*(,|$))*$/, 'must be a comma-separated list of voices, like amber=ID,cobalt=ID');
 
 /** The numbers of the alternatives of a stage. The first provider has no number in its variables. */
 export const FALLBACK_NUMBERS = [2, 3] as const;
@@ -22,14 +21,14 @@ const deadline = z.coerce.number().int().min(500).max(30_000).optional();
 
 /** Variables of the alternatives, and how long each provider may send nothing. */
 export const fallbackVariables = {
-  ...numbered('STT', 'speech to text', { PROVIDER: z.enum(STT_PROVIDER_NAMES).optional(), ...account }),
+  ...numbered('STT', 'speech to text', { PROVIDER: z.enum(namesIn(STT_PROVIDERS)).optional(), ...account }),
   ...numbered('LLM', 'the language model', {
-    PROVIDER: z.enum(LLM_PROVIDER_NAMES).optional(),
+    PROVIDER: z.enum(namesIn(LLM_PROVIDERS)).optional(),
     ...account,
     REASONING_EFFORT: REASONING_EFFORT.optional(),
   }),
   ...numbered('TTS', 'text to speech', {
-    PROVIDER: z.enum(TTS_PROVIDER_NAMES).optional(),
+    PROVIDER: z.enum(namesIn(TTS_PROVIDERS)).optional(),
     ...account,
     VOICES: VOICE_IDS.optional(),
   }),
@@ -52,7 +51,10 @@ function numbered<Stage extends string, Fields extends Record<string, z.ZodType>
     FALLBACK_NUMBERS.flatMap((number) =>
       Object.entries(fields).map(([field, schema]) => [
         `${stage}_${number}_${field}`,
-        schema.describe(descriptionOf(stage, number, field, what)),
+        schema.meta({
+          description: descriptionOf(stage, number, field, what),
+          ...(field === 'API_KEY' && { secret: 'given' }),
+        }),
       ]),
     ),
   ) as Numbered<Stage, Fields>;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
+import { isLiveCarrierReal } from './carriers/carriers.js';
 
 /**
- * Default limits for live calls on a real carrier. They limit the damage by a thief of a key. An operator can set other
- * limits for an account.
+ * Default limits for live calls that cost the operator money. They limit the damage by a thief of a key. An operator can
+ * set other limits for an account.
  */
 export interface LiveLimits {
   /** Maximum billed and held per account and UTC day, in micro-USD; absent: unlimited. */
@@ -46,7 +47,7 @@ export const liveLimitVariables = {
     .default('50')
     .meta({
       description:
-        'USD that an account may spend on live calls in a UTC day unless an operator has set another limit, or `none`; received calls are rejected at 80 % of it; not on the simulated carrier',
+        'USD that an account may spend on live calls in a UTC day unless an operator has set another limit, or `none`; received calls are rejected at 80 % of it; on the simulated carrier only in production with an engine other than `offline-demo`',
       production: '50',
     }),
   UNANSWERED_ATTEMPTS_PER_HOUR: z
@@ -68,7 +69,7 @@ export const liveLimitVariables = {
     .default(2_000)
     .meta({
       description:
-        'live calls and transfers that an account may place in a UTC day, and live calls that it may receive, unless an operator has set another limit, or `none`; not on the simulated carrier',
+        'live calls and transfers that an account may place in a UTC day, and live calls that it may receive, unless an operator has set another limit, or `none`; on the simulated carrier only in production with an engine other than `offline-demo`',
       production: '2000',
     }),
   TEST_CALLS_PER_DAY: z
@@ -90,16 +91,28 @@ export const liveLimitVariables = {
   }),
 };
 
-/** Reads the default limits of live calls from the environment. */
-export function liveLimitsOf(values: {
-  DAILY_SPEND_CAP_USD: string;
-  UNANSWERED_ATTEMPTS_PER_HOUR: number | 'none';
-  LIVE_CALLS_PER_DAY: number | 'none';
-}): LiveLimits {
+/**
+ * Reads the default limits of live calls from the environment. Calls of the simulated carrier reach no phone, but engines
+ * cost money on any carrier. So in production with such an engine only the limit of unanswered attempts is absent there.
+ * @param hasPaidEngine whether an engine other than `offline-demo` is configured
+ * @returns undefined if live calls cost the operator nothing, and in development on the simulated carrier
+ */
+export function defaultLiveLimits(
+  values: {
+    NODE_ENV: string;
+    CARRIER?: string | undefined;
+    DAILY_SPEND_CAP_USD: string;
+    UNANSWERED_ATTEMPTS_PER_HOUR: number | 'none';
+    LIVE_CALLS_PER_DAY: number | 'none';
+  },
+  hasPaidEngine: boolean,
+): LiveLimits | undefined {
   const { DAILY_SPEND_CAP_USD: cap, UNANSWERED_ATTEMPTS_PER_HOUR: attempts, LIVE_CALLS_PER_DAY: calls } = values;
+  const isReal = isLiveCarrierReal(values);
+  if (!isReal && !(hasPaidEngine && values.NODE_ENV === 'production')) return undefined;
   return {
     ...(cap === 'none' ? {} : { dailySpendCapMicros: microsOf(cap) }),
-    ...(attempts === 'none' ? {} : { unansweredAttemptsPerHour: attempts }),
+    ...(attempts === 'none' || !isReal ? {} : { unansweredAttemptsPerHour: attempts }),
     ...(calls === 'none' ? {} : { liveCallsPerDay: calls }),
   };
 }
@@ -119,7 +132,7 @@ export function liveTransfersOf(values: {
   CARRIER?: string | undefined;
   LIVE_TRANSFERS?: 'on' | 'off' | undefined;
 }): boolean {
-  if (values.CARRIER !== 'twilio') return true;
+  if (!isLiveCarrierReal(values)) return true;
   return (values.LIVE_TRANSFERS ?? (values.NODE_ENV === 'production' ? 'off' : 'on')) === 'on';
 }
 

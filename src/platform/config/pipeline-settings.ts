@@ -1,7 +1,19 @@
+import type { StageProtocols } from '../../kernel/conversation/settings-support.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { withoutTrailing } from '../../kernel/text.js';
 import type { EngineVariables } from './engine-variables.js';
 import { FALLBACK_NUMBERS, type FallbackNumber } from './fallback-variables.js';
+import {
+  LLM_PROVIDERS,
+  protocolOf,
+  STT_PROVIDERS,
+  TTS_PROVIDERS,
+  type LlmProviderName,
+  type ProviderEntry,
+  type ProviderKey,
+  type SttProviderName,
+  type TtsProviderName,
+} from './engine-providers.js';
 
 interface ProviderAccount {
   baseUrl: string;
@@ -22,66 +34,16 @@ export interface PipelineSettings {
   /** The providers that take over if the first one fails, in order. */
   fallbacks?: { [Stage in 'stt' | 'llm' | 'tts']: readonly PipelineSettings[Stage][] };
   timeouts?: PipelineTimeouts;
-  stt: ProviderAccount & { provider: 'deepgram' | 'openai' };
-  llm: ProviderAccount & { provider: 'openai' | 'openai-responses'; reasoningEffort?: string };
+  stt: ProviderAccount & { provider: SttProviderName };
+  llm: ProviderAccount & { provider: LlmProviderName; reasoningEffort?: string };
   tts: ProviderAccount & {
-    provider: 'elevenlabs' | 'openai';
+    provider: TtsProviderName;
     /** The provider's voice id for each of our voices. */
     voices: Record<string, string>;
     /** The provider's voice id for voices that are not in `voices`. Absent if `voices` is empty. */
     defaultVoice: string | undefined;
   };
 }
-
-type ProviderKey = 'DEEPGRAM_API_KEY' | 'STT_API_KEY' | 'LLM_API_KEY' | 'ELEVENLABS_API_KEY' | 'TTS_API_KEY';
-
-/** A provider as it is used without further settings. */
-interface ProviderDefaults {
-  key: ProviderKey;
-  /** Its scheme is that of every server with this protocol. */
-  baseUrl: string;
-  model: string;
-  /** Whether other servers with this protocol may need no key. */
-  keyIsOptional?: boolean;
-}
-
-const STT_PROVIDERS = {
-  deepgram: { key: 'DEEPGRAM_API_KEY', baseUrl: 'wss://api.deepgram.com', model: 'nova-3' },
-  openai: {
-    key: 'STT_API_KEY',
-    baseUrl: 'https://api.openai.com/v1',
-    model: 'gpt-transcribe',
-    keyIsOptional: true,
-  },
-} as const satisfies Record<PipelineSettings['stt']['provider'], ProviderDefaults>;
-
-const OPENAI_LLM = { key: 'LLM_API_KEY', baseUrl: 'https://api.openai.com/v1', keyIsOptional: true } as const;
-
-const LLM_PROVIDERS = { openai: OPENAI_LLM, 'openai-responses': OPENAI_LLM } as const satisfies Record<
-  PipelineSettings['llm']['provider'],
-  Omit<ProviderDefaults, 'model'>
->;
-
-const TTS_PROVIDERS = {
-  elevenlabs: {
-    key: 'ELEVENLABS_API_KEY',
-    baseUrl: 'wss://api.elevenlabs.io',
-    model: 'eleven_flash_v2_5',
-    // No voice belongs to every account. Without TTS_VOICES, media processes use voices that the account has.
-    defaultVoice: undefined,
-    voices: {},
-  },
-  openai: {
-    key: 'TTS_API_KEY',
-    keyIsOptional: true,
-    baseUrl: 'https://api.openai.com/v1',
-    // No default: OpenAI shuts down all its models for /audio/speech on 2027-01-06 and offers no successor there
-    // (SpeechModel in the npm package openai 7.57.0; https://developers.openai.com/api/docs/guides/text-to-speech).
-    model: undefined,
-    defaultVoice: 'coral',
-    voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
-  },
-} as const;
 
 /** @throws Error if only some of the engine's API keys are set, or none although it is the default engine */
 export function pipelineSettings(values: EngineVariables): PipelineSettings | undefined {
@@ -92,7 +54,7 @@ export function pipelineSettings(values: EngineVariables): PipelineSettings | un
   ];
   const [sttUrl, llmUrl, ttsUrl] = [
     values.STT_BASE_URL ?? stt.baseUrl,
-    values.LLM_BASE_URL,
+    values.LLM_BASE_URL ?? llm.baseUrl,
     values.TTS_BASE_URL ?? tts.baseUrl,
   ];
   const missing = [
@@ -114,9 +76,8 @@ export function pipelineSettings(values: EngineVariables): PipelineSettings | un
   assertScheme('TTS_', values.TTS_PROVIDER, ttsUrl, tts.baseUrl);
   const ttsModel = values.TTS_MODEL ?? tts.model;
   if (ttsModel === undefined) {
-    throw new Error(
-      'TTS_PROVIDER=openai needs TTS_MODEL: a model of the server at TTS_BASE_URL. OpenAI itself stops its speech models on 2027-01-06.',
-    );
+    const needs = `TTS_PROVIDER=${values.TTS_PROVIDER} needs TTS_MODEL: a model of the server at TTS_BASE_URL.`;
+    throw new Error('modelHint' in tts ? `${needs} ${tts.modelHint}` : needs);
   }
   const account = ({ key }: { key: ProviderKey }, address: string) => ({
     baseUrl: bare(address),
@@ -128,7 +89,7 @@ export function pipelineSettings(values: EngineVariables): PipelineSettings | un
     llm: {
       provider: values.LLM_PROVIDER,
       ...account(llm, llmUrl),
-      model: values.LLM_MODEL,
+      model: values.LLM_MODEL ?? llm.model,
       ...reasoningOf(values),
     },
     tts: {
@@ -140,6 +101,11 @@ export function pipelineSettings(values: EngineVariables): PipelineSettings | un
     },
     ...chainSettings(values),
   };
+}
+
+/** The protocols of the first providers, by which settings of agents are supported or not. */
+export function stageProtocolsOf({ stt, llm, tts }: Pick<PipelineSettings, 'stt' | 'llm' | 'tts'>): StageProtocols {
+  return { stt: protocolOf('stt', stt), llm: protocolOf('llm', llm), tts: protocolOf('tts', tts) };
 }
 
 function chainSettings(values: EngineVariables): Required<Pick<PipelineSettings, 'fallbacks' | 'timeouts'>> {
@@ -182,7 +148,7 @@ function fallbacksOf<T>(stage: Stage, values: EngineVariables, read: (fallback: 
 }
 
 /** @throws Error if the provider needs a key that is not set, or its address has the wrong scheme */
-function fallbackAccount({ name, value }: Fallback, own: Omit<ProviderDefaults, 'key' | 'model'>) {
+function fallbackAccount({ name, value }: Fallback, own: ProviderEntry) {
   const address = value('BASE_URL') ?? own.baseUrl;
   const apiKey = value('API_KEY');
   if (apiKey === undefined && !needsNoKey(own, address)) {
@@ -199,13 +165,13 @@ function required({ name, value }: Fallback, field: string): string {
 }
 
 function sttFallback(fallback: Fallback): PipelineSettings['stt'] {
-  const provider = fallback.value('PROVIDER') as PipelineSettings['stt']['provider'];
+  const provider = fallback.value('PROVIDER') as SttProviderName;
   const own = STT_PROVIDERS[provider];
   return { provider, ...fallbackAccount(fallback, own), model: fallback.value('MODEL') ?? own.model };
 }
 
 function llmFallback(fallback: Fallback): PipelineSettings['llm'] {
-  const provider = fallback.value('PROVIDER') as PipelineSettings['llm']['provider'];
+  const provider = fallback.value('PROVIDER') as LlmProviderName;
   const effort = fallback.value('REASONING_EFFORT');
   return {
     provider,
@@ -216,7 +182,7 @@ function llmFallback(fallback: Fallback): PipelineSettings['llm'] {
 }
 
 function ttsFallback(fallback: Fallback): PipelineSettings['tts'] {
-  const provider = fallback.value('PROVIDER') as PipelineSettings['tts']['provider'];
+  const provider = fallback.value('PROVIDER') as TtsProviderName;
   const own = TTS_PROVIDERS[provider];
   // There is no default: a voice that the operator did not choose would begin in the middle of a call.
   const voices = Object.fromEntries(list(required(fallback, 'VOICES')).map(textPairOf));
@@ -232,13 +198,13 @@ function ttsFallback(fallback: Fallback): PipelineSettings['tts'] {
 /** The key that is needed to use a provider at this address, if it is not set. */
 function missingKey(
   values: EngineVariables,
-  provider: Omit<ProviderDefaults, 'model'>,
+  provider: ProviderEntry & { key: ProviderKey },
   address: string,
 ): ProviderKey[] {
   return values[provider.key] !== undefined || needsNoKey(provider, address) ? [] : [provider.key];
 }
 
-function needsNoKey({ baseUrl, keyIsOptional }: Omit<ProviderDefaults, 'key' | 'model'>, address: string): boolean {
+function needsNoKey({ baseUrl, keyIsOptional }: ProviderEntry, address: string): boolean {
   return keyIsOptional === true && new URL(address).host !== new URL(baseUrl).host;
 }
 

@@ -3,16 +3,11 @@ import { plainMongodbFault } from './database-links.js';
 import { encryptionKeysFault } from './encryption.js';
 import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js';
 import { isPrivateRange } from './private-ranges.js';
-import { weaknessOf } from './secret-strength.js';
 import { secretFaults } from './secret-variables.js';
-import { accountIdFault, isPublished, tokenFault } from './simulated-accounts.js';
+import type { ProductionCheck } from './carriers/account.js';
+import { carrierProductionChecks, REAL_CARRIERS } from './carriers/carriers.js';
 
-interface Check {
-  /** The variable at fault. */
-  variable: keyof Environment;
-  /** Returns a sentence with the variable, the problem and the remedy; undefined if there is no problem. */
-  fault: (values: Environment) => string | undefined;
-}
+type Check = ProductionCheck<Environment>;
 
 /** Requires TLS for a URL. @param near hosts that need no TLS, see `mayBePlain` */
 function encrypted(
@@ -71,13 +66,6 @@ const CHECKS: readonly Check[] = [
         : undefined,
   },
   {
-    variable: 'TWILIO_AUTH_TOKEN',
-    fault: ({ TWILIO_AUTH_TOKEN }) =>
-      TWILIO_AUTH_TOKEN !== undefined && !isTwilioToken(TWILIO_AUTH_TOKEN)
-        ? 'TWILIO_AUTH_TOKEN must be the token of your Twilio account, 32 hexadecimal digits: copy it from the Twilio console.'
-        : undefined,
-  },
-  {
     variable: 'ENCRYPTION_KEYS',
     fault: ({ ENCRYPTION_KEYS, API_KEY_PEPPER }) => encryptionKeysFault(ENCRYPTION_KEYS, API_KEY_PEPPER),
   },
@@ -85,7 +73,7 @@ const CHECKS: readonly Check[] = [
     variable: 'CARRIER',
     fault: ({ CARRIER }) =>
       CARRIER === undefined
-        ? 'CARRIER must be set in production: to twilio, or to simulator if no real calls are to be placed.'
+        ? `CARRIER must be set in production: to ${REAL_CARRIERS.join(', ')}, or to simulator if no real calls are to be placed.`
         : undefined,
   },
   {
@@ -121,10 +109,7 @@ const CHECKS: readonly Check[] = [
   encrypted('STT_BASE_URL', ['wss', 'https'], 'machine'),
   encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
-  { variable: 'SIMULATOR_AUTH_TOKEN', fault: (values) => tokenFault('live', values) },
-  { variable: 'SIMULATOR_TEST_AUTH_TOKEN', fault: (values) => tokenFault('test', values) },
-  { variable: 'SIMULATOR_ACCOUNT_SID', fault: (values) => accountIdFault('live', values) },
-  { variable: 'SIMULATOR_TEST_ACCOUNT_SID', fault: (values) => accountIdFault('test', values) },
+  ...carrierProductionChecks,
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',
     fault: ({ ALLOWED_COUNTRY_PREFIXES }) =>
@@ -140,10 +125,6 @@ const CHECKS: readonly Check[] = [
         : undefined,
   },
 ];
-
-function isTwilioToken(text: string): boolean {
-  return /^[0-9a-f]{32}$/i.test(text) && !isPublished(text) && weaknessOf(text, 32) === undefined;
-}
 
 /** Finds the placeholder `change-me` in any variable. */
 function placeholderFaults(values: Environment): Fault[] {

@@ -1,48 +1,28 @@
-import type { Environment } from './environment.js';
-import { FALLBACK_NUMBERS } from './fallback-variables.js';
+import { environment, type Environment } from './environment.js';
 import { holdsGuessedWord, weaknessOf } from './secret-strength.js';
 
 type Variable = keyof Environment;
 
-/** Secrets that the operator creates, each with its minimum length and a command or hint to create it. */
-const OWN = {
-  API_KEY_PEPPER: { least: 32, remedy: 'create one with openssl rand -hex 32' },
-  PAYMENT_WEBHOOK_SECRET: { least: 32, remedy: "set the payment provider's, or one created with openssl rand -hex 32" },
-  SIMULATOR_AUTH_TOKEN: {
-    least: 32,
-    remedy: 'leave it empty to have one generated, or set the output of openssl rand -hex 16',
-  },
-  SIMULATOR_TEST_AUTH_TOKEN: {
-    least: 32,
-    remedy: 'leave it empty to have one generated, or set the output of openssl rand -hex 16',
-  },
-  TEMPORAL_POSTGRES_PASSWORD: { least: 16, remedy: 'create one with openssl rand -hex 16' },
-} satisfies Partial<Record<Variable, { least: number; remedy: string }>>;
-const OWN_NAMES = Object.keys(OWN) as (keyof typeof OWN)[];
-
 /**
- * Secrets that providers issue. Several variables may have the same one, but none may equal a secret that the operator
- * created.
+ * The values of `secret` in the `meta` of a variable with a secret:
+ * - `given`: a provider issues it. Several variables may have the same one, but none may equal a secret that the operator
+ *   created.
+ * - `password`: a URL that contains a password.
+ * - an object: the operator creates it, with this minimum length, by this command or hint.
+ * - `keys`: keys of encryption, which have other rules.
  */
-const GIVEN = [
-  'TWILIO_AUTH_TOKEN',
-  'TWILIO_API_KEY_SECRET',
-  'TEMPORAL_API_KEY',
-  'OPENAI_API_KEY',
-  'DEEPGRAM_API_KEY',
-  'STT_API_KEY',
-  'LLM_API_KEY',
-  'ELEVENLABS_API_KEY',
-  'TTS_API_KEY',
-  ...FALLBACK_NUMBERS.flatMap((number) => [
-    `STT_${number}_API_KEY` as const,
-    `LLM_${number}_API_KEY` as const,
-    `TTS_${number}_API_KEY` as const,
-  ]),
-] as const satisfies readonly Variable[];
+type Secret = 'given' | 'password' | 'keys' | { least: number; remedy: string };
 
-/** URLs that contain a password. */
-const WITH_PASSWORD = ['MONGODB_URI', 'SMTP_URL'] as const satisfies readonly Variable[];
+/** The variables with secrets, in the order of the schema. */
+export const SECRETS = Object.entries(environment.shape).flatMap(([variable, schema]) => {
+  const secret = schema.meta()?.['secret'] as Secret | undefined;
+  return secret === undefined ? [] : [{ variable: variable as Variable, secret }];
+});
+
+const OWN = SECRETS.flatMap(({ variable, secret }) => (typeof secret === 'string' ? [] : [{ variable, ...secret }]));
+
+const namesOf = (kind: Secret) => SECRETS.flatMap(({ variable, secret }) => (secret === kind ? [variable] : []));
+
 const PASSWORD = /^[a-z+]{1,20}:\/\/[^/?#@:]*:([^/?#@]*)@/;
 
 interface Fault {
@@ -56,18 +36,18 @@ export function secretFaults(values: Environment): Fault[] {
 }
 
 function weakSecrets(values: Environment): Fault[] {
-  return OWN_NAMES.flatMap((variable) => {
-    const value = values[variable];
-    const weakness = value === undefined ? undefined : weaknessOf(value, OWN[variable].least);
+  return OWN.flatMap(({ variable, least, remedy }) => {
+    const value = textOf(values, variable);
+    const weakness = value === undefined ? undefined : weaknessOf(value, least);
     return weakness === undefined
       ? []
-      : [{ variable, sentence: `${variable} ${weakness}, which production rejects: ${OWN[variable].remedy}.` }];
+      : [{ variable, sentence: `${variable} ${weakness}, which production rejects: ${remedy}.` }];
   });
 }
 
 function weakPasswords(values: Environment): Fault[] {
-  return WITH_PASSWORD.flatMap((variable) =>
-    holdsGuessedWord(passwordIn(values[variable]) ?? '')
+  return namesOf('password').flatMap((variable) =>
+    holdsGuessedWord(passwordIn(textOf(values, variable)) ?? '')
       ? [{ variable, sentence: `${variable} must have a password of your own, such as openssl rand -hex 16 makes.` }]
       : [],
   );
@@ -75,12 +55,12 @@ function weakPasswords(values: Environment): Fault[] {
 
 function sharedSecrets(values: Environment): Fault[] {
   const own = [
-    ...OWN_NAMES.map((variable) => ({ variable, forms: formsOf(values[variable]) })),
-    { variable: 'ENCRYPTION_KEYS', forms: keyForms(values.ENCRYPTION_KEYS) },
+    ...OWN.map(({ variable }) => ({ variable, forms: formsOf(textOf(values, variable)) })),
+    ...namesOf('keys').map((variable) => ({ variable, forms: keyForms(textOf(values, variable)) })),
   ];
   const given = [
-    ...GIVEN.map((variable) => ({ variable, forms: formsOf(values[variable]) })),
-    ...WITH_PASSWORD.map((variable) => ({ variable, forms: formsOf(passwordIn(values[variable])) })),
+    ...namesOf('given').map((variable) => ({ variable, forms: formsOf(textOf(values, variable)) })),
+    ...namesOf('password').map((variable) => ({ variable, forms: formsOf(passwordIn(textOf(values, variable))) })),
   ];
   return own.flatMap(({ variable, forms }, index) => {
     const others = [...own.slice(0, index), ...given];
@@ -89,6 +69,11 @@ function sharedSecrets(values: Environment): Fault[] {
       ? []
       : [{ variable, sentence: `${variable} must differ from ${same.variable}: each secret serves one purpose.` }];
   });
+}
+
+function textOf(values: Environment, variable: Variable): string | undefined {
+  const value = values[variable];
+  return typeof value === 'string' ? value : undefined;
 }
 
 function formsOf(value: string | undefined): string[] {

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Mode } from '../../kernel/ids.js';
-import type { Environment } from './environment.js';
+import type { Mode } from '../../../kernel/ids.js';
 
 /** Credentials of one mode's account at the simulated carrier. */
 export interface SimulatedAccount {
@@ -13,6 +12,17 @@ export interface SimulatedAccount {
   unsettled?: true;
   /** The account id, if one is configured without a token. */
   configuredId?: string | undefined;
+}
+
+/** The variables that the accounts are read from. Those of other carriers must have other values. */
+export interface SimulatedAccountVariables {
+  NODE_ENV: string;
+  SIMULATOR_ACCOUNT_SID?: string | undefined;
+  SIMULATOR_AUTH_TOKEN?: string | undefined;
+  SIMULATOR_TEST_ACCOUNT_SID?: string | undefined;
+  SIMULATOR_TEST_AUTH_TOKEN?: string | undefined;
+  TWILIO_ACCOUNT_SID?: string | undefined;
+  TWILIO_AUTH_TOKEN?: string | undefined;
 }
 
 /** Development credentials. They are in the source code, so production rejects them. */
@@ -30,7 +40,7 @@ export function isPublished(value: string | undefined): boolean {
 }
 
 /** Returns the simulated carrier's account for a mode. In production, a random token replaces a missing one. */
-export function simulatedAccount(mode: Mode, values: Environment): SimulatedAccount {
+export function simulatedAccount(mode: Mode, values: SimulatedAccountVariables): SimulatedAccount {
   const { carrierAccountId, authToken } = givenAccount(mode, values);
   if (values.NODE_ENV !== 'production') {
     return {
@@ -57,7 +67,7 @@ export function newToken(): string {
 }
 
 /** Returns a sentence that says why production rejects a mode's token; undefined if it is acceptable or absent. */
-export function tokenFault(mode: Mode, values: Environment): string | undefined {
+export function tokenFault(mode: Mode, values: SimulatedAccountVariables): string | undefined {
   const { authToken } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_AUTH_TOKEN' : 'SIMULATOR_TEST_AUTH_TOKEN';
   if (authToken === undefined) return undefined;
@@ -69,7 +79,7 @@ export function tokenFault(mode: Mode, values: Environment): string | undefined 
 }
 
 /** Returns a sentence that says why production rejects a mode's account id; undefined if it is acceptable or absent. */
-export function accountIdFault(mode: Mode, values: Environment): string | undefined {
+export function accountIdFault(mode: Mode, values: SimulatedAccountVariables): string | undefined {
   const { carrierAccountId } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_ACCOUNT_SID' : 'SIMULATOR_TEST_ACCOUNT_SID';
   if (carrierAccountId === undefined) return undefined;
@@ -84,7 +94,7 @@ export function accountIdFault(mode: Mode, values: Environment): string | undefi
 
 function givenAccount(
   mode: Mode,
-  values: Environment,
+  values: SimulatedAccountVariables,
 ): { carrierAccountId?: string | undefined; authToken?: string | undefined } {
   return mode === 'live'
     ? { carrierAccountId: values.SIMULATOR_ACCOUNT_SID, authToken: values.SIMULATOR_AUTH_TOKEN }
