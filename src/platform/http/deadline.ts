@@ -71,12 +71,17 @@ export function serviceUnavailable(): ServiceError {
 /**
  * Waits for work until a deadline. The work continues afterwards, so use this only for operations that are safe to
  * repeat.
+ * @param createLateError creates the error if the deadline passes first
  * @throws ServiceError SERVICE_UNAVAILABLE if the deadline passes first
  */
-export async function withDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
+export async function withDeadline<T>(
+  deadline: number,
+  work: Promise<T>,
+  createLateError: () => Error = serviceUnavailable,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(serviceUnavailable()), Math.max(0, deadline - Date.now()));
+    timer = setTimeout(() => reject(createLateError()), Math.max(0, deadline - Date.now()));
   });
   try {
     return await Promise.race([work, late]);

@@ -2,7 +2,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { createBodiesInFlight, type Read } from './bodies-in-flight.js';
 import type { ApiContext } from './context.js';
 import { serviceUnavailable } from './deadline.js';
-import type { FailureLimiter } from './rate-limit.js';
+import type { FailureLimiter } from './rate-limits/rate-limit.js';
 
 /** Maximum signed requests handled at once in one process: two callbacks for each of 500 calls. */
 const MAX_IN_FLIGHT = 1_000;

@@ -18,6 +18,9 @@ export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' |
  */
 export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
+/** Kind of requests that a daily limit on new audit log entries counts. Calls with `drafts` of agents change no agent. */
+export type CountedChange = 'changes' | 'drafts';
+
 /** Kind of request: per account and mode, a few of each kind run at once, and further ones wait. */
 export type RouteLoad = 'read' | 'change' | 'detail' | 'list' | 'export' | 'recording';
 
@@ -43,10 +46,15 @@ interface Operation {
    * `change` if the route changes something, otherwise `read`.
    */
   load?: RouteLoad;
-  /** True if the audit log contains no entry for this route, although it changes something. */
-  unaudited?: true;
+  /**
+   * Whether the audit log contains no entry for a request, although it changes something. A function decides by the
+   * validated body, for routes whose handler does not read it.
+   */
+  unaudited?: boolean | ((body: object) => boolean);
   /** True if the route has a separate limit. Its requests then do not count towards the daily limit of changes. */
   bounded?: true;
+  /** The daily limit of this route's audited requests. Default: `changes`. */
+  counts?: CountedChange;
   /**
    * True if the handler reads query, headers and body, because their meaning or signature decides what is checked
    * first. The schemas then only document the route.

@@ -4,6 +4,8 @@ import { Schema } from 'mongoose';
 export interface RateLimitDocument {
   key: string;
   points: number;
+  /** Number of processes that have leased points; absent for limits without leases. */
+  holders?: number;
   expire: Date | null;
 }
 
@@ -11,6 +13,7 @@ export const rateLimitSchema = new Schema<RateLimitDocument>(
   {
     key: { type: String, required: true, unique: true },
     points: { type: Number, required: true },
+    holders: Number,
     expire: Date,
   },
   { collection: 'rate_limits', versionKey: false },

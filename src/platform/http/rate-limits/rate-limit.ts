@@ -1,10 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Config } from '../config/config.js';
-import { ServiceError } from '../../kernel/errors.js';
-import type { PlatformDatabase } from '../mongo/platform-database.js';
-import type { ApiContext } from './context.js';
-import { clientAddress } from './security.js';
+import type { Config } from '../../config/config.js';
+import { ServiceError } from '../../../kernel/errors.js';
+import type { PlatformDatabase } from '../../mongo/platform-database.js';
+import type { ApiContext } from '../context.js';
+import { clientAddress } from '../security.js';
+import { createLeasedLimiter, type LimitOutcome } from './leased-limiter.js';
+import { createLimitStore } from './limit-store.js';
 
 const WINDOW_SECONDS = 60;
 
@@ -51,31 +53,56 @@ export function createLimiterPerLimit(database: PlatformDatabase, duration: numb
   };
 }
 
+/** A request to count: its sender and its limit. */
+interface Counted {
+  key: string;
+  requestsPerMinute: number;
+  /** Whether the response has the RateLimit headers of this limit. */
+  hasHeaders?: boolean;
+}
+
 /**
- * Limits requests per minute of each API key. Counts in the database, or in memory while the database is unavailable.
+ * Limits requests per minute of each API key or session. Processes lease requests from the database in blocks. While the
+ * database is unavailable, each process counts in memory.
  */
 export function createRateLimiter(database: PlatformDatabase) {
-  const limiterOf = createLimiterPerLimit(database, WINDOW_SECONDS);
+  const ofLimit = new Map<number, RateLimiterMemory>();
+  const limiter = createLeasedLimiter({
+    store: createLimitStore(database, WINDOW_SECONDS),
+    async fallback(key, points) {
+      const inMemory = ofLimit.get(points) ?? new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
+      ofLimit.set(points, inMemory);
+      const { allowed, state } = await consume(inMemory, key);
+      return { allowed, remaining: state.remainingPoints, msBeforeNext: state.msBeforeNext };
+    },
+  });
+
+  function apply(ctx: ApiContext, { requestsPerMinute, hasHeaders }: Counted, outcome: LimitOutcome): void {
+    const { allowed, remaining, msBeforeNext } = outcome;
+    const resetSeconds = Math.ceil(msBeforeNext / 1_000);
+    if (hasHeaders) {
+      ctx.set('RateLimit-Policy', `"default";q=${requestsPerMinute};w=${WINDOW_SECONDS}`);
+      ctx.set('RateLimit', `"default";r=${remaining};t=${resetSeconds}`);
+    }
+    if (!allowed) throw limitExceeded(ctx, resetSeconds);
+  }
 
   return {
     /**
-     * Counts a request of a key and sets the RateLimit headers.
-     * @param options.hasHeaders false for a limit of several keys together, which has no headers
+     * Counts a request against several limits, and sets the RateLimit headers.
+     * @returns undefined if the process could count it in memory; otherwise a promise to wait for
      * @throws ServiceError RATE_LIMIT_EXCEEDED
      */
-    async count(
-      ctx: ApiContext,
-      keyId: string,
-      requestsPerMinute: number,
-      { hasHeaders = true }: { hasHeaders?: boolean } = {},
-    ): Promise<void> {
-      const { allowed, state } = await consume(limiterOf(requestsPerMinute), keyId);
-      const resetSeconds = Math.ceil(state.msBeforeNext / 1_000);
-      if (hasHeaders) {
-        ctx.set('RateLimit-Policy', `"default";q=${requestsPerMinute};w=${WINDOW_SECONDS}`);
-        ctx.set('RateLimit', `"default";r=${state.remainingPoints};t=${resetSeconds}`);
+    count(ctx: ApiContext, counted: readonly Counted[]): Promise<void> | undefined {
+      const outcomes = counted.map(({ key, requestsPerMinute }) => limiter.consume(key, requestsPerMinute));
+      const applyAll = (settled: readonly LimitOutcome[]) => {
+        for (const [index, outcome] of settled.entries()) apply(ctx, counted[index] as Counted, outcome);
+      };
+      if (outcomes.some((outcome) => outcome instanceof Promise)) {
+        return Promise.all(outcomes.map(async (outcome) => outcome)).then(applyAll);
       }
-      if (!allowed) throw limitExceeded(ctx, resetSeconds);
+      applyAll(outcomes as LimitOutcome[]);
+      return undefined;
     },
   };
 }
