@@ -39,6 +39,8 @@ export interface EgressResponse {
   /** Why the request failed. */
   error?: EgressFailure;
   httpStatus?: number;
+  /** The response headers by name, in lower case; several values of a name are a list. Absent without a response. */
+  headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The first `keepBytes` of the response body. */
   body?: string;
 }
@@ -111,13 +113,13 @@ async function run(exchange: Exchange): Promise<UntimedResponse> {
     signal,
     ...(body === undefined ? {} : { body }),
   });
-  const httpStatus = response.statusCode;
+  const { statusCode: httpStatus, headers: received } = response;
   exchange.httpStatus = httpStatus;
   if (httpStatus >= 200 && httpStatus < 300) {
-    return { succeeded: true, httpStatus, body: await readWhole(response.body, keepBytes) };
+    return { succeeded: true, httpStatus, headers: received, body: await readWhole(response.body, keepBytes) };
   }
   const error = httpStatus >= 300 && httpStatus < 400 ? 'redirect' : 'status';
-  return { succeeded: false, httpStatus, error, body: await readStart(response.body, keepBytes) };
+  return { succeeded: false, httpStatus, error, headers: received, body: await readStart(response.body, keepBytes) };
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

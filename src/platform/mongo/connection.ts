@@ -1,5 +1,6 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
 import type { Config } from '../config/config.js';
+import { createControlReads } from './control-reads.js';
 
 /** A connection, and whether its server is a replica set. */
 export type MongoDatabase = Awaited<ReturnType<typeof openConnection>>;
@@ -29,7 +30,16 @@ export async function openConnection(uri: string, options: ConnectionOptions = {
     await connection.close();
     connection = await connect(uri, options, true);
   }
-  return { connection, replicated, close: () => connection.close() };
+  const control = createControlReads(uri, { databaseName: connection.name, options: concernsOf(replicated) });
+  const close = async () => {
+    await Promise.all([connection.close(), control.close()]);
+  };
+  return { connection, replicated, control, close };
+}
+
+/** @throws when the database does not respond */
+export async function pingMongodb({ connection }: Pick<MongoDatabase, 'connection'>): Promise<void> {
+  await connection.getClient().db().command({ ping: 1 });
 }
 
 /**
@@ -62,11 +72,17 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
     autoIndex: false,
     autoCreate: false,
     bufferCommands: false,
+    ...concernsOf(replicated),
+  });
+  return connection.asPromise();
+}
+
+function concernsOf(replicated: boolean) {
+  return {
     retryWrites: replicated,
     retryReads: true,
     ...(replicated ? { readConcernLevel: 'majority' as const, w: 'majority' as const, journal: true } : {}),
-  });
-  return connection.asPromise();
+  };
 }
 
 /** Builds all indexes; safe to repeat. The launcher or the deployment runs it once. */

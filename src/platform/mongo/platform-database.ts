@@ -1,7 +1,7 @@
 import type { Connection } from 'mongoose';
 import type { MongoDatabase } from './connection.js';
 import { deploymentSecretSchema } from '../secrets/model.js';
-import { rateLimitSchema } from '../http/rate-limit-model.js';
+import { rateLimitSchema } from '../http/rate-limits/rate-limit-model.js';
 
 /** The connection and the platform's own collections. */
 export type PlatformDatabase = MongoDatabase & ReturnType<typeof platformModels>;

@@ -1,5 +1,5 @@
 import type { CarrierAccount, Config } from '../config/config.js';
-import { accountWith, newToken } from '../config/simulated-accounts.js';
+import { accountWith, newToken } from '../config/carriers/simulated-accounts.js';
 import type { Mode } from '../../kernel/ids.js';
 import { isDuplicateKey } from '../mongo/connection.js';
 import type { PlatformDatabase } from '../mongo/platform-database.js';
