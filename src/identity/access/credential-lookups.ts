@@ -16,7 +16,7 @@ const QUEUE_FULL = new Error('Too many credential lookups are waiting.');
  * Looks up keys and sessions for network addresses with too many failures. Many clients may share a network address, so
  * a key is looked up before the request is rejected: a valid key must always work. The cost is limited, because
  * malformed secrets never reach the database, every other failure costs one read by primary key, and few of these reads
- * run at once. Keys and sessions that were valid recently skip the queue, but are still read from the database.
+ * run at once. Keys and sessions that were valid recently skip the queue. Cached keys never get here.
  */
 export function createCredentialLookups(
   options: { maxRunning?: number; maxWaiting?: number; maxRemembered?: number } = {},

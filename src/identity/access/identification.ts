@@ -16,7 +16,7 @@ import { createCredentialLookups } from './credential-lookups.js';
 import type { MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import type { CurrentAccess } from './principal-watch.js';
-import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
+import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limits/rate-limit.js';
 import { createSenderQueue } from '../../platform/http/sender-queue.js';
 import { clientAddress } from '../../platform/http/security.js';
 import { networksOf } from '../../platform/egress/client-address.js';
@@ -93,6 +93,9 @@ export function createIdentification(deps: IdentificationDeps) {
 
   function principalOf(ctx: ApiContext, sent: string | undefined, challenges: string[]): Promise<Principal> {
     const secret = sent ?? '';
+    // A cached key needs no database connection, so it waits in no queue.
+    const cached = apiKeys.findCached(secret);
+    if (cached) return keyHolderOf(ctx, cached, challenges);
     const credential = { secret, lookup: () => apiKeys.authenticate(secret), accountIdOf: accountOfKey };
     return identifyQueued(ctx, credential, (found) => keyHolderOf(ctx, found, challenges));
   }
@@ -109,11 +112,11 @@ export function createIdentification(deps: IdentificationDeps) {
     // keys.
     const counted = key.ancestors?.[0] ?? key.keyId;
     const ofAccount = requestsPerMinute * (account.unverified ? 1 : KEYS_WORTH_OF_REQUESTS);
-    const both = Promise.all([
-      rateLimiter.count(ctx, counted, requestsPerMinute),
-      rateLimiter.count(ctx, `${account._id}:${key.mode}`, ofAccount, { hasHeaders: false }),
+    const counting = rateLimiter.count(ctx, [
+      { key: counted, requestsPerMinute, hasHeaders: true },
+      { key: `${account._id}:${key.mode}`, requestsPerMinute: ofAccount },
     ]);
-    await withDeadline(deadlineOf(ctx), both);
+    if (counting !== undefined) await withDeadline(deadlineOf(ctx), counting);
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 
@@ -180,11 +183,11 @@ export function createIdentification(deps: IdentificationDeps) {
 /** Counts a request against the limits of the session and of the person. @throws ServiceError RATE_LIMIT_EXCEEDED */
 async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: LoginSessionDocument): Promise<void> {
   const ofPerson = SESSION_REQUESTS_PER_MINUTE * SESSIONS_WORTH_OF_REQUESTS;
-  const both = Promise.all([
-    limiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE),
-    limiter.count(ctx, `sessions:${session.userId}`, ofPerson, { hasHeaders: false }),
+  const counting = limiter.count(ctx, [
+    { key: `session:${session._id}`, requestsPerMinute: SESSION_REQUESTS_PER_MINUTE, hasHeaders: true },
+    { key: `sessions:${session.userId}`, requestsPerMinute: ofPerson },
   ]);
-  await withDeadline(deadlineOf(ctx), both);
+  if (counting !== undefined) await withDeadline(deadlineOf(ctx), counting);
 }
 
 /**

@@ -50,8 +50,8 @@ const MAX_DESTINATION_CALLS = 10_000;
 
 /**
  * Returns the limits of an account in one mode: the limit that an operator set for it, else that of the plan (or of
- * test mode). Live calls on a real carrier also have the service's default limits.
- * @param defaults absent if live calls use the simulated carrier, which reaches no one and costs nothing
+ * test mode). Live calls also have the service's default limits, if there are any.
+ * @param defaults absent if live calls cost the operator nothing
  * @param testSpendCapMicros what test calls of an account may use in a day
  */
 export function limitsOf(
@@ -114,9 +114,12 @@ export function createAccounts(database: IdentityDatabase) {
   const ledger = createLedger(database);
 
   async function change(accountId: string, changes: Record<string, unknown>): Promise<AccountDocument> {
-    const account = await database.accounts
-      .findOneAndUpdate({ _id: accountId }, updateOf(changes), { returnDocument: 'after' })
-      .lean<AccountDocument>();
+    const account = await database.credentials.change(() =>
+      database.accounts
+        .findOneAndUpdate({ _id: accountId }, updateOf(changes), { returnDocument: 'after' })
+        .lean<AccountDocument>()
+        .exec(),
+    );
     if (!account) throw accountNotFound(accountId);
     return account;
   }
@@ -168,11 +171,20 @@ export function createAccounts(database: IdentityDatabase) {
         paymentId: 'verification',
         amountMicros: TEST_BALANCE_MICROS - UNVERIFIED_TEST_BALANCE_MICROS,
       });
-      await database.accounts.updateOne({ _id: accountId }, { $unset: { unverified: '' } });
+      const verified = { $unset: { unverified: '' } };
+      await database.credentials.change(() => database.accounts.updateOne({ _id: accountId }, verified).exec());
     },
 
     find(accountId: string): Promise<AccountDocument | null> {
       return database.accounts.findOne({ _id: accountId }).lean<AccountDocument>().exec();
+    },
+
+    /**
+     * Reads an account again whose document may come from the cache of keys, for responses that show its settings, which
+     * another process may just have changed.
+     */
+    async current(account: AccountDocument): Promise<AccountDocument> {
+      return (await this.find(account._id)) ?? account;
     },
 
     list(): Promise<AccountDocument[]> {

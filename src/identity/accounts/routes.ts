@@ -31,19 +31,19 @@ export function createAccountHandlers(
 ): RouteHandlers<typeof accountRoutes & typeof auditRoutes> {
   const { config, accounts, auditLog, cursors, inboundAgents } = deps;
   return {
-    readAccount({ principal: { account, mode } }) {
-      return accountView(account, mode, config);
+    async readAccount({ ctx, principal: { account, mode } }) {
+      return accountView(await withDeadline(deadlineOf(ctx), accounts.current(account)), mode, config);
     },
 
     async updateAccount({ ctx, principal, body: { name, inbound_agent_id: agentId } }) {
-      let { account } = principal;
+      const before = await withDeadline(deadlineOf(ctx), accounts.current(principal.account));
+      let account = before;
       // Make the change that can be rejected first, so that a rejection leaves nothing changed.
       if (agentId !== undefined) {
         account = await withDeadline(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
       }
       if (name !== undefined) account = await withDeadline(deadlineOf(ctx), accounts.rename(account._id, name));
-      const { name: nameBefore, inboundAgentId: agentBefore } = principal.account;
-      const unchanged = account.name === nameBefore && account.inboundAgentId === agentBefore;
+      const unchanged = account.name === before.name && account.inboundAgentId === before.inboundAgentId;
       return respond(accountView(account, principal.mode, config), { unchanged });
     },
 

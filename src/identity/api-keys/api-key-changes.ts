@@ -8,7 +8,7 @@ import type { ApiKeyDocument } from './model.js';
 const EXPIRY_CHANGED = 'Another request has just changed the expiry of this key. Read the key and try again.';
 
 /** Changes and revokes API keys, together with the keys that they created. */
-export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys'>) {
+export function createApiKeyChanges({ apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>) {
   return {
     /**
      * Renames a key or changes its expiry (null: never). Keys that were created by this key expire no later.
@@ -28,16 +28,17 @@ export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys
       }
       const given = { ...(name === undefined ? {} : { name: checkedName(name) }), expiresAt };
       const inForce = expiresAt === undefined ? {} : { revokedAt: null, ...(ifExpiry && sameExpiry(ifExpiry)) };
-      const key = await apiKeys
-        .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'after' })
-        .lean<ApiKeyDocument>();
-      if (key) {
-        if (expiresAt) {
+      const updated = await credentials.change(async () => {
+        const key = await apiKeys
+          .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'after' })
+          .lean<ApiKeyDocument>();
+        if (key && expiresAt) {
           const descendants = { accountId: key.accountId, ancestors: keyId };
           await apiKeys.updateMany({ ...descendants, ...expiringAfter(expiresAt) }, { $set: { expiresAt } });
         }
         return key;
-      }
+      });
+      if (updated) return updated;
       if (await apiKeys.exists({ keyId, revokedAt: null })) throw new ServiceError('CONFLICT', EXPIRY_CHANGED);
       if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key has been revoked.');
       throw keyNotFound();
@@ -45,7 +46,8 @@ export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys
 
     /** Reverts an update, unless the expiry has been changed again since. */
     async restore({ keyId, name, expiresAt }: ApiKeyDocument, updated: ApiKeyDocument): Promise<void> {
-      await apiKeys.updateOne({ keyId, ...sameExpiry(updated) }, updateOf({ name, expiresAt: expiresAt ?? null }));
+      const before = updateOf({ name, expiresAt: expiresAt ?? null });
+      await credentials.change(() => apiKeys.updateOne({ keyId, ...sameExpiry(updated) }, before).exec());
     },
 
     /**
@@ -55,11 +57,13 @@ export function createApiKeyChanges({ apiKeys }: Pick<IdentityDatabase, 'apiKeys
      */
     async revoke(keyId: string): Promise<ApiKeyDocument> {
       const revoked = { $set: { revokedAt: new Date() } };
-      await apiKeys.updateOne({ keyId, revokedAt: null }, revoked);
-      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
-      if (!key) throw keyNotFound();
-      await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, revokedAt: null }, revoked);
-      return key;
+      return credentials.change(async () => {
+        await apiKeys.updateOne({ keyId, revokedAt: null }, revoked);
+        const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
+        if (!key) throw keyNotFound();
+        await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, revokedAt: null }, revoked);
+        return key;
+      });
     },
   };
 }

@@ -10,35 +10,55 @@ import { makeRoomForKey, MAX_KEYS } from './key-limit.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
 import type { IdentityDatabase } from '../database.js';
 import type { AccountDocument } from '../accounts/model.js';
+import type { StoredCredential } from '../credentials/cached-credentials.js';
 import type { ApiKeyDocument } from './model.js';
 
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** A valid key and its account. */
-export interface ValidApiKey {
-  key: ApiKeyDocument;
-  account: AccountDocument;
-}
+/** A valid key and its account, without the account's webhook secrets. */
+export type ValidApiKey = StoredCredential;
 
 /**
- * Manages API keys. Only an HMAC of each key is stored. Nothing is cached, so a revocation applies to the next request.
+ * Manages API keys. Only an HMAC of each key is stored. Valid keys are cached with their accounts; a revocation applies
+ * at once in this process, and within a second in others.
  */
 export function createApiKeys(deps: { database: IdentityDatabase; pepper: string }) {
-  const { accounts, apiKeys } = deps.database;
+  const { accounts, apiKeys, credentials } = deps.database;
+  const { cache } = credentials;
 
   /**
    * Records a use but does not wait for the write, so that requests are not delayed. If it fails, the next use is
-   * recorded.
+   * recorded a minute later.
    */
   function recordUse(key: ApiKeyDocument, now: number): void {
     if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
+    // A cached key is not read again for a while.
+    key.lastUsedAt = new Date(now);
     const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
     apiKeys.updateOne({ _id: key._id, ...stale }, { $set: { lastUsedAt: new Date(now) } }).then(
       () => undefined,
       () => undefined,
     );
+  }
+
+  async function read(id: string): Promise<StoredCredential | null> {
+    const ticket = cache.beginRead();
+    const key = await apiKeys.findOne({ _id: id }).lean<ApiKeyDocument>();
+    if (!isInForce(key)) return null;
+    const account = await accounts.findOne({ _id: key.accountId }, { webhookSecrets: 0 }).lean<AccountDocument>();
+    if (!account) return null;
+    const found = { key, account };
+    cache.add(id, ticket, found);
+    return found;
+  }
+
+  /** Returns the credential if it is in force, and records its use. */
+  function used(found: StoredCredential): StoredCredential | null {
+    if (!isInForce(found.key)) return null;
+    recordUse(found.key, Date.now());
+    return found;
   }
 
   return {
@@ -67,7 +87,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       if (!(await accounts.exists({ _id: p.accountId }))) {
         throw accountNotFound(p.accountId);
       }
-      if (!(await makeRoomForKey(apiKeys, p))) {
+      if (!(await makeRoomForKey(deps.database, p))) {
         throw new ServiceError(
           'CONFLICT',
           limitReached({ of: 'An account', most: MAX_KEYS, items: 'keys per mode', remedy: 'Revoke one first.' }),
@@ -89,19 +109,29 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
         ...(p.expiresAt ? { expiresAt: p.expiresAt } : {}),
       };
       await apiKeys.create([key]);
-      return { secret, key: await endWithAncestors(apiKeys, key) };
+      return { secret, key: await endWithAncestors(deps.database, key) };
+    },
+
+    /**
+     * Finds a valid key and its account in the cache; null for an expired key. Undefined if the database must be asked.
+     * Neither reads nor waits.
+     */
+    findCached(secret: string): ValidApiKey | null | undefined {
+      if (!isWellFormed(secret)) return null;
+      const found = cache.find(hashSecret(deps.pepper, secret));
+      return found && used(found);
     },
 
     /** Finds a valid key and its account; null for anything else. Malformed secrets never reach the database. */
     async authenticate(secret: string): Promise<ValidApiKey | null> {
       if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
-      const key = await apiKeys.findOne({ _id: hashSecret(deps.pepper, secret) }).lean<ApiKeyDocument>();
-      const now = Date.now();
-      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= now)) return null;
-      const account = await accounts.findOne({ _id: key.accountId }).lean<AccountDocument>();
-      if (!account) return null;
-      recordUse(key, now);
-      return { key, account };
+      const id = hashSecret(deps.pepper, secret);
+      const found = cache.find(id) ?? (await read(id));
+      return found && used(found);
     },
   };
+}
+
+function isInForce(key: ApiKeyDocument | null): key is ApiKeyDocument {
+  return key !== null && !key.revokedAt && !(key.expiresAt && key.expiresAt.getTime() <= Date.now());
 }

@@ -12,7 +12,7 @@ export const expiringAfter = (time: Date) => ({ $or: [{ expiresAt: null }, { exp
  * @throws ServiceError UNAUTHORIZED after revoking the key, because an ancestor was revoked
  */
 export async function endWithAncestors(
-  apiKeys: IdentityDatabase['apiKeys'],
+  { apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>,
   key: ApiKeyDocument,
 ): Promise<ApiKeyDocument> {
   const { _id, accountId, ancestors = [] } = key;
@@ -22,11 +22,14 @@ export async function endWithAncestors(
     .lean<Pick<ApiKeyDocument, 'expiresAt' | 'revokedAt'>[]>();
   const revoked = found.find(({ revokedAt }) => revokedAt);
   if (revoked) {
-    await apiKeys.updateOne({ _id, revokedAt: null }, { $set: { revokedAt: revoked.revokedAt } });
+    const { revokedAt } = revoked;
+    await credentials.change(() => apiKeys.updateOne({ _id, revokedAt: null }, { $set: { revokedAt } }).exec());
     throw new ServiceError('UNAUTHORIZED', 'The API key is no longer valid. Use another key, or log in again.');
   }
   const [earliest] = found.flatMap(({ expiresAt }) => expiresAt ?? []).toSorted((a, b) => a.getTime() - b.getTime());
   if (earliest === undefined || (key.expiresAt && key.expiresAt.getTime() <= earliest.getTime())) return key;
-  await apiKeys.updateOne({ _id, ...expiringAfter(earliest) }, { $set: { expiresAt: earliest } });
+  const shorten = () =>
+    apiKeys.updateOne({ _id, ...expiringAfter(earliest) }, { $set: { expiresAt: earliest } }).exec();
+  await credentials.change(shorten);
   return { ...key, expiresAt: earliest };
 }

@@ -10,7 +10,7 @@ export interface KeyCreator {
 export type KeyCreators = ReturnType<typeof createKeyCreators>;
 
 /** Finds the API keys that a member created, directly or through another key. */
-export function createKeyCreators({ apiKeys }: Pick<IdentityDatabase, 'apiKeys'>) {
+export function createKeyCreators({ apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>) {
   const madeBy = ({ accountId, userId }: KeyCreator) => ({ accountId, madeByUser: userId, revokedAt: null });
   return {
     /** @returns the number of valid keys that the member created, directly or through another key */
@@ -25,7 +25,7 @@ export function createKeyCreators({ apiKeys }: Pick<IdentityDatabase, 'apiKeys'>
      */
     async revokeAll(maker: KeyCreator): Promise<ApiKeyDocument[]> {
       const ended = await apiKeys.find(madeBy(maker)).lean<ApiKeyDocument[]>();
-      await apiKeys.updateMany(madeBy(maker), { $set: { revokedAt: new Date() } });
+      await credentials.change(() => apiKeys.updateMany(madeBy(maker), { $set: { revokedAt: new Date() } }).exec());
       return ended;
     },
   };

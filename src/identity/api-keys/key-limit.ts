@@ -12,7 +12,7 @@ export const MAX_KEYS = 500;
  * @returns whether there is room for another key
  */
 export async function makeRoomForKey(
-  apiKeys: IdentityDatabase['apiKeys'],
+  { apiKeys, credentials }: Pick<IdentityDatabase, 'apiKeys' | 'credentials'>,
   { accountId, mode }: Pick<ApiKeyDocument, 'accountId' | 'mode'>,
 ): Promise<boolean> {
   const excess = (await apiKeys.countDocuments({ accountId, mode })) - MAX_KEYS + 1;
@@ -24,6 +24,6 @@ export async function makeRoomForKey(
     const oldest = apiKeys.find({ ...outOfForce, ancestors }, { _id: 1 }).sort({ createdAt: 1, _id: 1 });
     ids.push(...(await oldest.limit(excess - ids.length).lean<{ _id: string }[]>()).map(({ _id }) => _id));
   }
-  if (ids.length > 0) await apiKeys.deleteMany({ _id: { $in: ids } });
+  if (ids.length > 0) await credentials.change(() => apiKeys.deleteMany({ _id: { $in: ids } }).exec());
   return ids.length >= excess;
 }

@@ -6,7 +6,7 @@ import type { IdentityDatabase } from '../database.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import { createUnsolicitedMailLimit, type MailCause } from './unsolicited-mail-limit.js';
-import { consume, createLimiter } from '../../platform/http/rate-limit.js';
+import { consume, createLimiter } from '../../platform/http/rate-limits/rate-limit.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { networksOf } from '../../platform/egress/client-address.js';
 import type { Mail, Mailer } from '../../platform/mail/mailer.js';

@@ -3,7 +3,7 @@ import type { Config } from '../../platform/config/config.js';
 import type { IdentityDatabase } from '../database.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { PasswordsBusyError } from '../people/passwords.js';
-import { consume, countAgainst, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
+import { consume, countAgainst, createLimiter, limitExceeded } from '../../platform/http/rate-limits/rate-limit.js';
 import { networksOf } from '../../platform/egress/client-address.js';
 import { clientAddress } from '../../platform/http/security.js';
 import { knownBrowserOf } from './known-browsers.js';

@@ -1,7 +1,7 @@
 import type { Config } from '../../platform/config/config.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { networksOf } from '../../platform/egress/client-address.js';
-import { countAgainst, createLimiter } from '../../platform/http/rate-limit.js';
+import { countAgainst, createLimiter } from '../../platform/http/rate-limits/rate-limit.js';
 import { clientAddress } from '../../platform/http/security.js';
 import type { IdentityDatabase } from '../database.js';
 

@@ -7,7 +7,7 @@ import type { KeyCreators } from '../api-keys/key-creators.js';
 import type { Members } from '../people/members.js';
 import type { LoginSessions } from '../people/login-sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
-import { limitExceeded } from '../../platform/http/rate-limit.js';
+import { limitExceeded } from '../../platform/http/rate-limits/rate-limit.js';
 import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { recheckAfter } from '../../platform/http/recheck-after.js';

@@ -163,6 +163,10 @@ export const PortalSession = z
       .optional()
       .describe('Web page or mailto address of the operator; absent if none is published.'),
     temporal_ui_url: z.string().optional().describe('Temporal UI for portal operators; absent for other members.'),
+    can_kill_processes: z
+      .boolean()
+      .optional()
+      .describe('In development, whether the member can kill the media process of a call: true for operators.'),
   })
   .meta({ id: 'PortalSession' });
 export type PortalSession = z.infer<typeof PortalSession>;

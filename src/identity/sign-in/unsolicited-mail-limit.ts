@@ -1,5 +1,5 @@
 import { networksOf } from '../../platform/egress/client-address.js';
-import { consume, createLimiter } from '../../platform/http/rate-limit.js';
+import { consume, createLimiter } from '../../platform/http/rate-limits/rate-limit.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { IdentityDatabase } from '../database.js';
 

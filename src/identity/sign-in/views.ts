@@ -29,11 +29,12 @@ export function loginSessionView(p: {
     member: memberView(p.user),
     account: accountView(p.account, p.mode, p.config),
     expires_at: p.expiresAt.toISOString(),
-    live_calls_simulated: p.config.carriers.live.kind === 'simulator',
+    live_calls_simulated: p.config.carriers.live.isSimulated,
     ...omitUndefined({
       payment_url: paymentUrlOf(p.config, p.account._id),
       operator_contact_url: p.config.payments.contactUrl,
     }),
+    ...(!p.config.production && p.user.operator === true ? { can_kill_processes: true } : {}),
     // Only operators see the address of Temporal's web UI.
     ...(uiUrl === undefined || p.user.operator !== true
       ? {}
