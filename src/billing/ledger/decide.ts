@@ -44,6 +44,11 @@ export interface Decision {
   key: string;
   /** Keys of other operations that `plan` reads in the account document. */
   alsoRead?: readonly string[];
+  /**
+   * An epoch of the account that was read before this operation could exist. If the account still has it, no sweep has
+   * come since, so there is no entry that the account document does not show, and none is looked for.
+   */
+  knownEpoch?: number | undefined;
   plan(account: LedgerAccountDocument): LedgerPlan | Promise<LedgerPlan>;
 }
 
@@ -74,7 +79,7 @@ async function attemptDecision(work: LedgerWork, decision: Decision): Promise<Le
   const { session } = work;
   const { ledgerAccountId, key } = decision;
   const account = await readAccount(session, ledgerAccountId, [key, ...(decision.alsoRead ?? [])]);
-  const decided = await session.findEntry(key);
+  const decided = account.epoch === decision.knownEpoch ? null : await session.findEntry(key);
   if (decided) return assertOwnedBy(ledgerAccountId, decided);
   const marker = account.markers[key];
   if (marker) return record(session, entryOf(ledgerAccountId, key, marker));
@@ -99,8 +104,9 @@ export async function sweep(session: LedgerSession, ledgerAccountId: string): Pr
   const keys = Object.keys(account.markers);
   if (keys.length === 0) return;
   const present = await session.findEntryKeys(keys);
-  for (const [key, marker] of Object.entries(account.markers)) {
-    if (!present.has(key)) await session.insertEntry(entryOf(ledgerAccountId, key, marker));
+  const missing = Object.entries(account.markers).filter(([key]) => !present.has(key));
+  if (missing.length > 0) {
+    await session.insertEntries(missing.map(([key, marker]) => entryOf(ledgerAccountId, key, marker)));
   }
   await session.updateAccount({ kind: 'sweep', ledgerAccountId, epoch: account.epoch, keys });
 }
@@ -134,6 +140,7 @@ export async function readAccount(
 
 /**
  * Finds a decided operation among the account's markers, or else among the ledger entries.
+ * @param knownEpoch as in {@link Decision}
  * @returns null when the operation is not decided yet
  * @throws Error when the entry belongs to another account
  */
@@ -141,9 +148,11 @@ export async function findMarker(
   session: LedgerSession,
   account: LedgerAccountDocument,
   key: string,
+  knownEpoch?: number,
 ): Promise<LedgerMarker | null> {
   const marker = account.markers[key];
   if (marker) return marker;
+  if (account.epoch === knownEpoch) return null;
   const entry = await session.findEntry(key);
   return entry && assertOwnedBy(account._id, entry);
 }

@@ -23,6 +23,7 @@ import type { LedgerAccountDocument, LedgerFreeze } from './model.js';
 
 export { LedgerBusyError } from './decide.js';
 export type { Balance, LedgerAudit } from './audit.js';
+export type { FirstHold } from './early-decisions.js';
 export type {
   CorrectionRequest,
   HoldResult,
@@ -75,6 +76,11 @@ export interface Ledger {
    */
   billedToday(ledgerAccountId: string): Promise<Micros>;
   balance(ledgerAccountId: string): Promise<Balance>;
+  /**
+   * Reads the balance, and the epoch of the account. Operations of a call that is stored afterwards may use the epoch as
+   * their `knownEpoch`.
+   */
+  balanceAtEpoch(ledgerAccountId: string): Promise<Balance & { epoch: number }>;
   /** Compares the account with the sum of its operations. Exact even during concurrent writes. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
   /** Lists the ids of all ledger accounts, or of those of one customer account. */
@@ -127,6 +133,11 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
     billedToday: (id) =>
       storage.consistently(async (session) => billedAt(await readAccount(session, id, []), settings.now())),
     balance: (id) => storage.consistently(async (session) => balanceOf(await readAccount(session, id, []))),
+    balanceAtEpoch: (id) =>
+      storage.consistently(async (session) => {
+        const account = await readAccount(session, id, []);
+        return { ...balanceOf(account), epoch: account.epoch };
+      }),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
     accounts: async (accountId) => {
       const ids = await storage.consistently((session) => session.listAccounts());

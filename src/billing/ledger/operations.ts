@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { HOLD_WINDOW_SECONDS, windowRequest } from '../../kernel/hold-windows.js';
 import { assertMicros, assertRate, rateOf, type Micros } from '../../kernel/money.js';
 import { LedgerBusyError, decide, findMarker, readAccount, type LedgerWork } from './decide.js';
+import { holdEarly, settleEarly, type FirstHold } from './early-decisions.js';
 import { correctionKey, holdKey, isPaymentId, settlementKey, topUpKey } from './keys.js';
 import { correctionPlan, holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './plans.js';
 import { billedSecondsOf, heldSecondsOf } from './rates.js';
@@ -27,6 +28,8 @@ export interface HoldRequest {
   windows?: readonly number[];
   /** Maximum amount billed and held per UTC day; absent: no limit. */
   dailySpendCapMicros?: Micros;
+  /** An epoch of the account that was read before the call was stored. It saves reads if the account still has it. */
+  knownEpoch?: number | undefined;
 }
 
 export interface HoldResult {
@@ -47,6 +50,10 @@ export interface SettleRequest {
   billedSeconds: number;
   /** True when the seconds were measured by our clocks, not by the carrier. */
   estimated?: boolean;
+  /** As in {@link HoldRequest}. */
+  knownEpoch?: number | undefined;
+  /** The first window, if the caller believes that it is the only one. It saves reads if that is true. */
+  firstHold?: FirstHold | undefined;
 }
 
 export interface Settlement {
@@ -151,7 +158,7 @@ async function readDecidedMarker(work: LedgerWork, account: LedgerAccountDocumen
 
 /** Decides the hold of one window. `holdPlan` describes the possible results. */
 export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldResult> {
-  const { ledgerAccountId, callId, window, maxDurationSeconds } = p;
+  const { ledgerAccountId, callId, window, maxDurationSeconds, knownEpoch } = p;
   const windows = p.windows ?? HOLD_WINDOW_SECONDS;
   assertWholeNumbers([window, maxDurationSeconds, ...windows]);
   assertRate(p.microsPerSecond);
@@ -160,11 +167,19 @@ export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldResult
   const { heldSeconds, closed, microsPerSecond } = await sumEarlierWindows(work.session, p);
   const request = windowRequest(window, { heldSeconds, maxDurationSeconds, microsPerSecond, windows });
   if (closed || request.seconds === 0) return { grantedSeconds: 0, heldSeconds, last: true };
-  const marker = await decide(work, {
-    ledgerAccountId,
-    key: holdKey(callId, window),
-    plan: (account) => holdPlan(account, { callId, window, request, microsPerSecond, dailyCap, now: work.now() }),
-  });
+  const planned = () => ({ callId, window, request, microsPerSecond, dailyCap, now: work.now() });
+  const early =
+    knownEpoch === undefined || window > 0
+      ? null
+      : await holdEarly(work, { ledgerAccountId, epoch: knownEpoch, hold: planned() });
+  const marker =
+    early ??
+    (await decide(work, {
+      ledgerAccountId,
+      key: holdKey(callId, window),
+      knownEpoch,
+      plan: (account) => holdPlan(account, planned()),
+    }));
   const grantedSeconds = heldSecondsOf(marker);
   return {
     grantedSeconds,
@@ -185,7 +200,7 @@ async function sumEarlierWindows(
   let { microsPerSecond } = p;
   let heldSeconds = 0;
   for (const [window, key] of keys.entries()) {
-    const marker = await findMarker(session, account, key);
+    const marker = await findMarker(session, account, key, p.knownEpoch);
     if (!marker) throw new LedgerBusyError(`hold ${key} must be decided before the next window`);
     if (window === 0) microsPerSecond = rateOf(marker);
     heldSeconds += heldSecondsOf(marker);
@@ -196,17 +211,24 @@ async function sumEarlierWindows(
 
 /** Ends the call's holds and bills the call in one operation. */
 export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settlement> {
-  const { ledgerAccountId, callId, billedSeconds } = p;
+  const { ledgerAccountId, callId, billedSeconds, estimated = false, knownEpoch, firstHold } = p;
   assertWholeNumbers([billedSeconds]);
-  const marker = await decide(work, {
-    ledgerAccountId,
-    key: settlementKey(callId),
-    alsoRead: Array.from({ length: WINDOWS_READ_AHEAD }, (_, window) => holdKey(callId, window)),
-    plan: async (account) => {
-      const windows = await closeHolds(work, account, callId);
-      return settlementPlan(account, { callId, windows, billedSeconds, estimated: p.estimated ?? false });
-    },
-  });
+  const early =
+    knownEpoch === undefined || firstHold === undefined
+      ? null
+      : await settleEarly(work, { ledgerAccountId, epoch: knownEpoch, callId, billedSeconds, estimated, firstHold });
+  const marker =
+    early ??
+    (await decide(work, {
+      ledgerAccountId,
+      key: settlementKey(callId),
+      alsoRead: Array.from({ length: WINDOWS_READ_AHEAD }, (_, window) => holdKey(callId, window)),
+      knownEpoch,
+      plan: async (account) => {
+        const windows = await closeHolds(work, account, { callId, knownEpoch });
+        return settlementPlan(account, { callId, windows, billedSeconds, estimated });
+      },
+    }));
   const billedMicros = marker.billedMicros ?? 0;
   return { billedSeconds: billedSecondsOf(marker), billedMicros, heldMicros: marker.heldMicros ?? 0 };
 }
@@ -217,13 +239,17 @@ export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settle
  * search continues. Neither a count in the request nor a read that finds no hold would prove that there are no more
  * windows.
  */
-async function closeHolds(work: LedgerWork, account: LedgerAccountDocument, callId: string): Promise<LedgerMarker[]> {
+async function closeHolds(
+  work: LedgerWork,
+  account: LedgerAccountDocument,
+  { callId, knownEpoch }: Pick<SettleRequest, 'callId' | 'knownEpoch'>,
+): Promise<LedgerMarker[]> {
   const windows: LedgerMarker[] = [];
   for (let window = 0; ; window++) {
     const key = holdKey(callId, window);
     const marker =
-      (await findMarker(work.session, account, key)) ??
-      (await decide(work, { ledgerAccountId: account._id, key, plan: () => tombstonePlan(callId) }));
+      (await findMarker(work.session, account, key, knownEpoch)) ??
+      (await decide(work, { ledgerAccountId: account._id, key, knownEpoch, plan: () => tombstonePlan(callId) }));
     assertMicros(marker.amountMicros, 'held amount');
     windows.push(marker);
     if (isLastWindow(marker)) return windows;

@@ -21,6 +21,11 @@ export type AccountGuard = Partial<Record<LedgerFigure, AmountRange>> & {
   frozen?: boolean;
 };
 
+/** The contents that the marker of a hold must have so that a settlement planned without a read is right. */
+export type ExpectedMarker = { key: string; last: boolean } & Required<
+  Pick<LedgerMarker, 'amountMicros' | 'microsPerSecond' | 'spendDay'>
+>;
+
 /** An atomic, conditional update of one account document. */
 export type AccountUpdate =
   | {
@@ -34,6 +39,10 @@ export type AccountUpdate =
       guard: AccountGuard;
       /** The update is rejected when the document already has this many markers. */
       maxMarkers: number;
+      /** A further marker to store in the same update, under a key that must not exist either. */
+      also?: { key: string; marker: LedgerMarker };
+      /** A marker that must exist with these values. A marker without `last` has no such field. */
+      expected?: ExpectedMarker;
     }
   | { kind: 'sweep'; ledgerAccountId: string; epoch: number; keys: readonly string[] };
 
@@ -49,12 +58,19 @@ export interface LedgerSession {
   findEntryKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** Inserts the entry unless its key exists. */
   insertEntry(entry: LedgerEntryDocument): Promise<void>;
+  /** Inserts those of the entries whose keys do not exist. Not atomic: if it fails, some may have been inserted. */
+  insertEntries(entries: readonly LedgerEntryDocument[]): Promise<void>;
   /** Lists the ids of all accounts, sorted. */
   listAccounts(): Promise<string[]>;
   /** Inserts the account unless it exists. */
   insertAccount(account: LedgerAccountDocument): Promise<void>;
   /** @returns whether the conditions held and the update was applied */
   updateAccount(update: AccountUpdate): Promise<boolean>;
+  /**
+   * Applies an update and reads these markers of the account in the same atomic operation.
+   * @returns null if the conditions did not hold and nothing was applied
+   */
+  updateAndRead(update: AccountUpdate, keys: readonly string[]): Promise<LedgerAccountDocument['markers'] | null>;
   /** Freezes an account unless it is frozen. Null unfreezes it. */
   setFreeze(ledgerAccountId: string, freeze: LedgerFreeze | null): Promise<void>;
   /** Reads the account's entries that were made before its current epoch, in no particular order. */
@@ -105,6 +121,7 @@ function sessionOn(database: BillingDatabase, session: ClientSession | undefined
       return new Set(found);
     },
     insertEntry: (entry) => ifAbsent(() => entries.insertOne(entry, options)),
+    insertEntries: (missing) => ifAbsent(() => entries.insertMany(missing, { ...options, ordered: false })),
     listAccounts: () =>
       accounts
         .find({}, { ...options, projection: { _id: 1 } })
@@ -116,6 +133,16 @@ function sessionOn(database: BillingDatabase, session: ClientSession | undefined
       const { filter, change }: AccountChange = update.kind === 'decide' ? decision(update) : removal(update);
       const { matchedCount } = await accounts.updateOne(filter, change, options);
       return matchedCount === 1;
+    },
+    async updateAndRead(update, keys) {
+      const { filter, change }: AccountChange = update.kind === 'decide' ? decision(update) : removal(update);
+      const projection = projectionOf(keys);
+      const account = await accounts.findOneAndUpdate(filter, change, {
+        ...options,
+        projection,
+        returnDocument: 'after',
+      });
+      return account && (account.markers ?? {});
     },
     async setFreeze(ledgerAccountId, freeze) {
       if (freeze === null) await accounts.updateOne({ _id: ledgerAccountId }, { $unset: { frozen: '' } }, options);
@@ -163,20 +190,30 @@ function decision(update: Extract<AccountUpdate, { kind: 'decide' }>): AccountCh
     figure,
     { ...(atLeast === undefined ? {} : { $gte: atLeast }), ...(below === undefined ? {} : { $lt: below }) },
   ]);
+  const { also, expected } = update;
+  const added = 1 + Number(also !== undefined);
   return {
     filter: {
       _id: update.ledgerAccountId,
       epoch: update.epoch,
       [markerPath(update.key)]: { $exists: false },
-      markerCount: { $lt: update.maxMarkers },
+      ...(also && { [markerPath(also.key)]: { $exists: false } }),
+      ...(expected && conditionsOf(expected)),
+      markerCount: { $lt: update.maxMarkers - added + 1 },
       ...(frozen === undefined ? {} : { frozen: { $exists: frozen } }),
       ...Object.fromEntries(guard),
     },
     change: {
-      $inc: { ...update.increments, markerCount: 1 },
-      $set: { [markerPath(update.key)]: update.marker },
+      $inc: { ...update.increments, markerCount: added },
+      $set: { [markerPath(update.key)]: update.marker, ...(also && { [markerPath(also.key)]: also.marker }) },
     },
   };
+}
+
+function conditionsOf({ key, last, ...values }: ExpectedMarker): mongo.Filter<LedgerAccountDocument> {
+  const path = markerPath(key);
+  const exact = Object.entries(values).map(([name, value]) => [`${path}.${name}`, value]);
+  return { ...Object.fromEntries(exact), [`${path}.last`]: last ? true : { $exists: false } };
 }
 
 function removal(update: Extract<AccountUpdate, { kind: 'sweep' }>): AccountChange {
@@ -193,6 +230,12 @@ async function ifAbsent(insert: () => Promise<unknown>): Promise<void> {
   try {
     await insert();
   } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
+    if (!isDuplicateKey(error) || hasOtherWriteErrors(error)) throw error;
   }
+}
+
+/** Whether an insert of several documents failed for another reason, too. */
+function hasOtherWriteErrors(error: unknown): boolean {
+  const { writeErrors = [] } = error as { writeErrors?: readonly { code?: unknown }[] | { code?: unknown } };
+  return [writeErrors].flat().some((each) => !isDuplicateKey(each));
 }

@@ -1,3 +1,4 @@
+import { isTemporaryAgent } from '../../kernel/ids.js';
 import { TEMPORARY_AGENTS, UNKNOWN_AGENT, utcDay, type UsageGrouping, type UsageRow } from './statement.js';
 import { billedSecondsOf } from '../ledger/rates.js';
 import type { LedgerEntryDocument } from '../ledger/model.js';
@@ -63,7 +64,7 @@ export function createUsageSums(agents: UsageAgents, groupBy: UsageGrouping) {
 
 function groupOf(agentId: string | undefined): string {
   if (agentId === undefined) return UNKNOWN_AGENT;
-  return agentId.startsWith('agent_tmp_') ? TEMPORARY_AGENTS : agentId;
+  return isTemporaryAgent(agentId) ? TEMPORARY_AGENTS : agentId;
 }
 
 function compare(a: string, b: string): number {
