@@ -85,7 +85,7 @@ export const AGENT_FIELDS = {
     presence: 'filled',
     inCall: false,
     about: 'Maximum duration of a call, in seconds.',
-    form: { label: 'Maximum call duration, in seconds' },
+    form: { label: 'Maximum duration, in seconds' },
     option: { name: 'max-duration', value: '<seconds>', about: '30 to 14400' },
   },
   ring_timeout_seconds: {

@@ -3,17 +3,19 @@ import { updateOf } from '../identity/accounts/accounts.js';
 import type { AccountDocument } from '../identity/accounts/model.js';
 import { accountNotFound, limitReached } from '../kernel/common-errors.js';
 import { ServiceError } from '../kernel/errors.js';
-import type { Mode } from '../kernel/ids.js';
+import { temporaryAgentId, type Mode } from '../kernel/ids.js';
 import { engineConfigOf } from '../platform/config/config.js';
 import { CONFLICT, retryOnConflict } from '../platform/mongo/optimistic-update.js';
-import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
+import { AGENT_FIELDS } from './agent-definition.js';
 import { madeIn, modeOfAgent } from './agent-mode.js';
-import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
-import { assertIdsKnown, assertSettingsSupported } from './fields/settings-rules.js';
-import type { CheckProviderIds } from './fields/provider-ids.js';
+import { checkAgentChanges, type AgentChanges } from './agent-fields.js';
+import { assertIdsKnown, assertSettingsSupported, engineOf } from './fields/settings-rules.js';
+import type { AgentWarning, ProviderChecks, Warn } from './fields/provider-ids.js';
+import { snapshotOfAgent } from './agent-snapshot.js';
 import { createAgentQueries } from './agent-queries.js';
 import { assertAgentSize, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
 import { createUsableCheck } from './fields/usable-check.js';
+import { createWholeAgentCheck, isSpeechNew, type GivenFields } from './fields/whole-agent-check.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument } from './model.js';
 import { assertPromptSize, assertTemplateSize } from './prompt-size.js';
@@ -21,14 +23,10 @@ import { assertPromptSize, assertTemplateSize } from './prompt-size.js';
 const MAX_AGENTS = 1_000;
 const MAX_AGENTS_UNVERIFIED = 20;
 
-type FilledByService = 'maxDurationSeconds' | 'ringTimeoutSeconds';
+/** A new agent. The mode defaults to live. */
+export type NewAgent = GivenFields & { accountId: string; agentId?: string; mode?: Mode };
 
-/** A new agent. The mode defaults to live, the maximum duration to 600 s and the ring timeout to 30 s. */
-export type NewAgent = Omit<AgentFields, FilledByService> &
-  Partial<Pick<AgentFields, FilledByService>> & { accountId: string; agentId?: string; mode?: Mode };
-
-/** A change of one of these fields is checked together with the other two. */
-const SPOKEN = ['voice', 'language', 'engine'] as const;
+export type Draft = GivenFields & { accountId: string; mode: Mode; of: AgentDocument | undefined };
 
 /** The fields that the LLM reads. If several change and are too long together, the first one is named in the error. */
 const PROMPTED = ['tools', 'instruction', 'first_message', 'pronunciations'] as const;
@@ -39,13 +37,15 @@ export type Agents = ReturnType<typeof createAgents>;
  * Creates, changes and archives agents. Expected errors are ServiceErrors: MISSING_PARAMS for an invalid field,
  * AGENT_NOT_FOUND.
  * @param policy capabilities of this service; required wherever agents are created or changed for customers
- * @param checkIds asks the providers about models and voices; required there, too
+ * @param checks ask the providers about models and voices, and look for prompts that they may reject; required there, too
  */
-export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, checkIds?: CheckProviderIds) {
+export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, checks?: ProviderChecks) {
   const { agents } = database;
   const queries = createAgentQueries(database);
   const usable = createUsableCheck(database, policy);
+  const checkWhole = createWholeAgentCheck({ usable, policy, checkIds: checks?.ids });
   const policyOf = (mode: Mode) => policy && engineConfigOf(policy, mode);
+  const checkPrompt = createPromptCheck(policyOf, checks);
 
   /**
    * Deletes archived agents, those archived earliest first, until the account has room for one more agent. Calls have
@@ -72,30 +72,33 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
   return {
     ...queries,
 
-    async create({ accountId, agentId, mode = 'live', ...wanted }: NewAgent): Promise<AgentDocument> {
-      const fields = checkAgentFields({
-        maxDurationSeconds: AGENT_FIELDS.max_duration_seconds.initial,
-        ringTimeoutSeconds: AGENT_FIELDS.ring_timeout_seconds.initial,
-        ...wanted,
-      });
+    /** @param warn receives what the person who saves the agent should know, although it is saved */
+    async create(
+      { accountId, agentId, mode = 'live', ...wanted }: NewAgent,
+      warn: Warn = ignored,
+    ): Promise<AgentDocument> {
       const account = await findAccount(database, accountId);
-      const { tools: given, ...others } = fields;
-      const tools = given ?? [];
-      const checks = [
-        () => assertVoiceFits(fields, policyOf(mode)),
-        () => assertSettingsSupported(fields, policyOf(mode)),
-        () => assertPromptSize(tools.length > 0 ? 'tools' : 'instruction', { ...fields, tools }),
-        () => assertTemplateSize(fields.outputParameters),
-      ];
-      const stored = { ...others, ...(await usable(fields, { accountId }, checks)) };
-      assertAgentSize(stored);
-      await assertIdsKnown({ ...fields, accountId }, { policy: policyOf(mode), checkIds });
+      const stored = await checkWhole(wanted, { accountId, mode, warn });
       await makeRoom({ accountId, mode }, account);
       const at = new Date();
       const _id = agentId ?? `agent_${ulid()}`;
       const agent: AgentDocument = { _id, accountId, mode, ...stored, createdAt: at, updatedAt: at };
       await agents.create([agent]);
+      checkPrompt(agent, warn);
       return agent;
+    },
+
+    /**
+     * Checks an agent that a call uses without storing it, by the rules of a new agent or of a change.
+     * @param p.mode the mode of the call
+     * @param p.of the stored agent that this is a draft of. The draft has its mode, which may be live although the call
+     *   is a test call, and its tools keep their secret headers as after a change
+     */
+    async draft({ accountId, mode: ofCall, of, ...wanted }: Draft): Promise<AgentDocument> {
+      const mode = of ? modeOfAgent(of) : ofCall;
+      const stored = await checkWhole(wanted, { accountId, mode, present: of, warn: ignored });
+      const at = new Date();
+      return { _id: of?._id ?? temporaryAgentId(ulid()), accountId, mode, ...stored, createdAt: at, updatedAt: at };
     },
 
     /**
@@ -116,9 +119,14 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
       return agent;
     },
 
-    /** Changes an agent. Calls that were already requested keep their copy of the old agent. */
-    update(agentId: string, changes: AgentChanges): Promise<AgentDocument> {
+    /**
+     * Changes an agent. Calls that were already requested keep their copy of the old agent.
+     * @param warn receives what the person who saves the agent should know, although it is saved
+     */
+    update(agentId: string, changes: AgentChanges, warn: Warn = ignored): Promise<AgentDocument> {
       return retryOnConflict({ name: 'agents', maxAttempts: 60 }, async () => {
+        const warnings: AgentWarning[] = [];
+        const keep: Warn = (warning) => void warnings.push(warning);
         const present = await queries.find(agentId);
         if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
         const given = checkAgentChanges(changes);
@@ -126,25 +134,38 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
         const wanted = { ...present, ...given };
         const { voice = '', language = '', engine } = wanted;
         const ofMode = policyOf(modeOfAgent(present));
-        const isVoiceNew = SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field]);
-        const checks = [
-          () => isVoiceNew && assertVoiceFits({ voice, language, engine: engine ?? undefined }, ofMode),
+        const rules = [
+          () =>
+            isSpeechNew(wanted, present) && assertVoiceFits({ voice, language, engine: engine ?? undefined }, ofMode),
           () => assertSettingsSupported(wanted, ofMode, present),
           () => assertNewPromptSize(given, present),
           () => assertTemplateSize(given.outputParameters ?? undefined),
         ];
-        const stored = { ...given, ...(await usable(given, present, checks)) };
+        const stored = { ...given, ...(await usable(given, present, rules)) };
         assertAgentSize({ ...present, ...stored }, present);
-        await assertIdsKnown(wanted, { policy: ofMode, checkIds }, present);
+        await assertIdsKnown(wanted, { policy: ofMode, checkIds: checks?.ids, warn: keep }, present);
         // The checks hold for the agent as it was read, so update only that version: each has a later time.
         const { updatedAt } = present;
         const update = { ...stored, updatedAt: new Date(Math.max(Date.now(), updatedAt.getTime() + 1)) };
         const changed = await agents
           .findOneAndUpdate({ _id: agentId, updatedAt }, updateOf(update), { returnDocument: 'after' })
           .lean<AgentDocument>();
-        return changed ?? CONFLICT;
+        if (changed === null) return CONFLICT;
+        if ([...PROMPTED, 'engine' as const].some((name) => given[AGENT_FIELDS[name].stored] !== undefined))
+          checkPrompt(changed, keep);
+        warnings.forEach(warn);
+        return changed;
       });
     },
+  };
+}
+
+const ignored: Warn = () => undefined;
+
+function createPromptCheck(policyOf: (mode: Mode) => AgentPolicy | undefined, checks: ProviderChecks | undefined) {
+  return (agent: AgentDocument, warn: Warn): void => {
+    const engine = engineOf(agent, policyOf(modeOfAgent(agent)));
+    if (engine !== undefined) checks?.prompt({ engine, agent: snapshotOfAgent(agent), warn });
   };
 }
 

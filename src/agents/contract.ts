@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { defineRoute, ratedJsonResponse } from '../platform/http/contract/route.js';
-import { Agent, AGENT_EXAMPLE, AgentChangesBody, AgentList, AgentsQuery, NewAgentBody } from './schemas.js';
+import {
+  Agent,
+  AGENT_EXAMPLE,
+  AgentChangesBody,
+  AgentList,
+  AgentsQuery,
+  NewAgentBody,
+  SAVED_AGENT_EXAMPLE,
+  SavedAgent,
+} from './schemas.js';
 
 const agentParams = z.object({
   agent_id: z.string().meta({ description: 'Agent identifier.', examples: [AGENT_EXAMPLE.agent_id] }),
@@ -8,6 +17,10 @@ const agentParams = z.object({
 
 const json = 'application/json';
 const agentResponse = ratedJsonResponse('The agent.', Agent, { agent: AGENT_EXAMPLE });
+const savedResponse = ratedJsonResponse('The agent as it was saved.', SavedAgent, {
+  agent: AGENT_EXAMPLE,
+  warned: SAVED_AGENT_EXAMPLE,
+});
 
 /** Routes for the agents of the requesting account. */
 export const agentRoutes = {
@@ -38,7 +51,7 @@ export const agentRoutes = {
       schema: NewAgentBody,
       examples: { agent: { name: 'Reminders', instruction: 'Remind the caller of the appointment.' } },
     },
-    success: agentResponse,
+    success: savedResponse,
     errors: ['CONFLICT'],
   }),
   readAgent: defineRoute({
@@ -71,7 +84,7 @@ export const agentRoutes = {
       examples: { voice: { voice: 'amber', webhook_url: null } },
       onDemand: true,
     },
-    success: agentResponse,
+    success: savedResponse,
     errors: ['AGENT_NOT_FOUND'],
   }),
   archiveAgent: defineRoute({

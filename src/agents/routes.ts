@@ -1,23 +1,29 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
 import type { Config } from '../platform/config/config.js';
 import type { agentRoutes } from './contract.js';
 import { toStored } from './agent-definition.js';
 import { agentView } from './agent-view.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { AgentChanges } from './agent-fields.js';
-import { agentNotFound, type Agents, type NewAgent } from './agents.js';
+import { agentNotFound, type Agents } from './agents.js';
+import type { AgentWarning } from './fields/provider-ids.js';
+import type { GivenFields } from './fields/whole-agent-check.js';
+import type { NewAgentBody, SavedAgent } from './schemas.js';
 import { modeOfAgent } from './agent-mode.js';
 import type { AgentDocument } from './model.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
 import { respond } from '../platform/http/routing/response.js';
+import type { Logger } from '../platform/telemetry/logger.js';
 import { pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
 
 export interface AgentHandlersDeps {
   config: Config;
   agents: Agents;
   cursors: Cursors;
+  logger: Logger;
 }
 
 /**
@@ -25,7 +31,7 @@ export interface AgentHandlersDeps {
  * test agents when the request is in live mode.
  */
 export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<typeof agentRoutes> {
-  const { config, agents, cursors } = deps;
+  const { config, agents, cursors, logger } = deps;
 
   /** @throws ServiceError AGENT_NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
@@ -37,12 +43,8 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
   /** @throws ServiceError AGENT_NOT_FOUND; FORBIDDEN when a test key tries to change a live agent */
   async function findToChange(ctx: ApiContext, principal: Principal, agentId: string): Promise<AgentDocument> {
     const agent = await find(ctx, principal, agentId);
-    const { actor, mode } = principal;
-    if (actor.kind !== 'key' || mode === 'live' || modeOfAgent(agent) === 'test') return agent;
-    throw new ServiceError(
-      'FORBIDDEN',
-      'A test key cannot change a live agent. Use a live key, or create a test agent with this key.',
-    );
+    assertMayChange(principal, agent);
+    return agent;
   }
 
   return {
@@ -55,18 +57,12 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
     },
 
     async createAgent({ ctx, principal: { account, mode }, body: fields }) {
+      const warnings = collectWarnings(logger);
       const agent = await withDeadline(
         deadlineOf(ctx),
-        agents.create({
-          voice: config.calls.defaultVoice,
-          language: config.calls.defaultLanguage,
-          ringTimeoutSeconds: config.calls.ringSeconds,
-          ...(toStored(fields) as Pick<NewAgent, 'name' | 'instruction'>),
-          accountId: account._id,
-          mode,
-        }),
+        agents.create({ ...givenAgent(fields, config), accountId: account._id, mode }, warnings.add),
       );
-      return respond(agentView(agent), { target: agent._id });
+      return respond(savedView(agent, warnings.all), { target: agent._id });
     },
 
     async readAgent({ ctx, principal, params: { agent_id: agentId } }) {
@@ -77,8 +73,12 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
       const before = await findToChange(ctx, principal, agentId);
       if (before.archivedAt) throw agentNotFound();
       const fields = await readBody();
-      const changed = await withDeadline(deadlineOf(ctx), agents.update(agentId, toStored(fields) as AgentChanges));
-      return respond(agentView(changed), { unchanged: isSame(before, changed) });
+      const warnings = collectWarnings(logger);
+      const changed = await withDeadline(
+        deadlineOf(ctx),
+        agents.update(agentId, toStored(fields) as AgentChanges, warnings.add),
+      );
+      return respond(savedView(changed, warnings.all), { unchanged: isSame(before, changed) });
     },
 
     async archiveAgent({ ctx, principal, params: { agent_id: agentId } }) {
@@ -86,6 +86,44 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
       const agent = await withDeadline(deadlineOf(ctx), agents.archive(principal.account._id, agentId));
       return respond(agentView(agent), { unchanged: archivedAt !== undefined });
     },
+  };
+}
+
+/** Collects the warnings about one agent, and logs them for the operator, who may be able to remove the cause. */
+function collectWarnings(logger: Logger) {
+  const all: AgentWarning[] = [];
+  return {
+    all,
+    add: (warning: AgentWarning): void => {
+      all.push(warning);
+      const what = warning.field === 'instruction' ? 'a prompt' : 'an id';
+      logger.warn({ field: warning.field, reason: warning.why }, `agent saved with ${what} that needs attention`);
+    },
+  };
+}
+
+/** A saved agent, with the warnings about it. */
+function savedView(agent: AgentDocument, warnings: readonly AgentWarning[]): SavedAgent {
+  const shown = warnings.map(({ field, message }) => ({ param: field, message }));
+  return { ...agentView(agent), ...(shown.length === 0 ? {} : { warnings: shown }) };
+}
+
+/** @throws ServiceError FORBIDDEN when a test key tries to change a live agent */
+export function assertMayChange({ actor, mode }: Principal, agent: AgentDocument): void {
+  if (actor.kind !== 'key' || mode === 'live' || modeOfAgent(agent) === 'test') return;
+  throw new ServiceError(
+    'FORBIDDEN',
+    'A test key cannot change a live agent. Use a live key, or create a test agent with this key.',
+  );
+}
+
+/** A new agent as a request gives it, with the service's defaults. */
+export function givenAgent(fields: z.output<typeof NewAgentBody>, { calls }: Config): GivenFields {
+  return {
+    voice: calls.defaultVoice,
+    language: calls.defaultLanguage,
+    ringTimeoutSeconds: calls.ringSeconds,
+    ...(toStored(fields) as Pick<GivenFields, 'name' | 'instruction'>),
   };
 }
 

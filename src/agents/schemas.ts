@@ -31,10 +31,15 @@ const optional = rulesOf<OptionalField>('optional');
 /** Validates all stored fields of an agent. */
 export const WholeAgent = z.object({ ...rules, ...z.object(optional).partial().shape });
 
-export const NewAgentBody = z.strictObject({ ...given, ...z.object(others).partial().shape }).meta({
-  id: 'NewAgent',
-  description: `Voice, language and ring_timeout_seconds default to the service’s, max_duration_seconds to ${AGENT_FIELDS.max_duration_seconds.initial}.`,
-});
+const newAgent = { ...given, ...z.object(others).partial().shape };
+
+export const NewAgentBody = z
+  // The message for a draft in the body of another request.
+  .strictObject(newAgent, `agent: must be an object with these fields only: ${Object.keys(newAgent).join(', ')}.`)
+  .meta({
+    id: 'NewAgent',
+    description: `Voice, language and ring_timeout_seconds default to the service’s, max_duration_seconds to ${AGENT_FIELDS.max_duration_seconds.initial}.`,
+  });
 
 export const AgentChangesBody = z
   .strictObject({
@@ -64,6 +69,19 @@ export const Agent = z
   .meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;
 
+export const SavedAgent = Agent.extend({
+  warnings: z
+    .array(
+      z.object({
+        param: z.enum(['model', 'voice_id', 'instruction']).describe('The field that the warning is about.'),
+        message: z.string().describe('Human-readable text.'),
+      }),
+    )
+    .optional()
+    .describe('Settings that may not work in calls, although the agent is saved. Absent if there are none.'),
+}).meta({ id: 'SavedAgent' });
+export type SavedAgent = z.infer<typeof SavedAgent>;
+
 export const AgentList = listOf(Agent, 'AgentList');
 
 export const AgentsQuery = z.object({
@@ -87,4 +105,17 @@ export const AGENT_EXAMPLE: Agent = {
   webhook_url: 'https://example.com/call-completed',
   created_at: '2026-11-21T10:00:00.000Z',
   updated_at: '2026-11-21T10:00:00.000Z',
+};
+
+/** An agent whose provider did not answer when it was saved. */
+export const SAVED_AGENT_EXAMPLE: SavedAgent = {
+  ...AGENT_EXAMPLE,
+  voice_id: 'JBFqnCBsd6RMkjVDRZzb',
+  warnings: [
+    {
+      param: 'voice_id',
+      message:
+        'The provider could not be asked about it (no response in time). If it is wrong, only a call shows that.',
+    },
+  ],
 };

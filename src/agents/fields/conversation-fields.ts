@@ -10,7 +10,7 @@ import type { FieldDefinition } from './field-definition.js';
 
 /**
  * The fields of an agent that are the settings of its conversation, all of them optional. Their stored names are those
- * of `ConversationSettings`. Which provider supports which field: `src/kernel/conversation/settings-support.ts`.
+ * of `ConversationSettings`. Which engine supports which field: `src/platform/config/engine-providers.ts`.
  */
 export const CONVERSATION_FIELDS = {
   model: {
@@ -158,9 +158,13 @@ export const CONVERSATION_FIELDS = {
     stored: 'vadThreshold',
     presence: 'optional',
     inCall: true,
-    about: 'How certain voice activity detection must be that it hears speech. Default: the service’s.',
+    about:
+      'How certain voice activity detection must be that it hears speech. The pipeline engine has four steps, and is at the strictest, 0.75 and more, by default.',
     examples: [0.6],
-    form: { label: 'Threshold of voice detection', hint: '0 to 1. Raise it where lines are noisy.' },
+    form: {
+      label: 'Threshold of voice detection',
+      hint: '0 to 1. Raise it where lines are noisy, lower it for quiet voices.',
+    },
     option: {
       name: 'vad-threshold',
       value: '<number>',

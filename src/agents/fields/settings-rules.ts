@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import { ENGINE_NAMES, type EngineName } from '../../kernel/conversation/engines.js';
 import { ServiceError } from '../../kernel/errors.js';
-import { faultsOfSettings, type SettingFault, type SettingName } from '../../kernel/conversation/settings-support.js';
+import type { SettingFault, SettingName } from '../../kernel/conversation/settings-support.js';
 import { allowedModels, type Config } from '../../platform/config/config.js';
-import { stageProvidersOf } from '../../platform/config/setting-providers.js';
+import { stageProtocolsOf } from '../../platform/config/pipeline-settings.js';
 import { CONVERSATION_FIELDS } from './conversation-fields.js';
-import type { CheckProviderIds, ProviderIds } from './provider-ids.js';
+import type { CheckProviderIds, ProviderIds, Warn } from './provider-ids.js';
+import { faultsOfSettings } from './supported-settings.js';
 
 type Configured = { engine?: string | null | undefined } & { [F in SettingName]?: unknown };
 
@@ -37,8 +38,8 @@ export function assertSettingsSupported(
   if (policy === undefined || engine === undefined) return;
   const { pipeline } = policy.engines;
   const settings = conversationSettingsOf(agent);
-  const providers = pipeline && stageProvidersOf(pipeline);
-  const faults = [...faultsOfSettings(settings, { engine, providers }), ...modelFaults(settings, engine, policy)];
+  const protocols = pipeline && stageProtocolsOf(pipeline);
+  const faults = [...faultsOfSettings(settings, { engine, protocols }), ...modelFaults(settings, engine, policy)];
   rejectFaults(faults.filter(({ settings: involved }) => involved.some(isNewIn(agent, present))));
 }
 
@@ -49,7 +50,7 @@ export function assertSettingsSupported(
  */
 export async function assertIdsKnown(
   agent: Configured & { accountId: string },
-  p: { policy: Pick<Config, 'engines'> | undefined; checkIds: CheckProviderIds | undefined },
+  p: { policy: Pick<Config, 'engines'> | undefined; checkIds: CheckProviderIds | undefined; warn: Warn },
   present?: Configured,
 ): Promise<void> {
   const engine = engineOf(agent, p.policy);
@@ -60,10 +61,15 @@ export async function assertIdsKnown(
     ...(model !== undefined && isNew('model') ? { model } : {}),
     ...(voiceId !== undefined && isNew('voiceId') ? { voiceId } : {}),
   };
-  if (Object.keys(ids).length > 0) rejectFaults(await p.checkIds({ accountId: agent.accountId, engine, ids }));
+  if (Object.keys(ids).length === 0) return;
+  rejectFaults(await p.checkIds({ accountId: agent.accountId, engine, ids, warn: p.warn }));
 }
 
-function engineOf({ engine }: Configured, policy: Pick<Config, 'engines'> | undefined): EngineName | undefined {
+/** The engine that conducts the agent's calls, as far as the configuration is known. */
+export function engineOf(
+  { engine }: Pick<Configured, 'engine'>,
+  policy: Pick<Config, 'engines'> | undefined,
+): EngineName | undefined {
   return ENGINE_NAMES.find((name) => name === (engine ?? policy?.engines.byDefault));
 }
 

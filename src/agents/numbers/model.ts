@@ -18,3 +18,5 @@ export const phoneNumberSchema = new Schema<PhoneNumberDocument>(
   },
   { collection: 'phone_numbers', versionKey: false },
 );
+// Every live call reads the numbers of its account, oldest first.
+phoneNumberSchema.index({ accountId: 1, createdAt: 1, _id: 1 });

@@ -5,6 +5,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { PhoneNumberDocument } from './model.js';
 import { NUMBER_TAKEN, type PhoneNumbers } from './phone-numbers.js';
 import type { ApiContext } from '../../platform/http/context.js';
+import type { Accounts } from '../../identity/accounts/accounts.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
 import { respond } from '../../platform/http/routing/response.js';
@@ -12,6 +13,7 @@ import { wholeList } from '../../platform/http/lists.js';
 
 export interface PhoneNumberHandlersDeps {
   config: Config;
+  accounts: Accounts;
   phoneNumbers: PhoneNumbers;
 }
 
@@ -19,7 +21,7 @@ export interface PhoneNumberHandlersDeps {
  * Creates the handlers for the phone numbers of the requesting account. Numbers of other accounts respond as not found.
  */
 export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteHandlers<typeof numberRoutes> {
-  const { config, phoneNumbers } = deps;
+  const { config, accounts, phoneNumbers } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account }: Principal, number: string): Promise<PhoneNumberDocument> {
@@ -38,10 +40,15 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
     throw new ServiceError('FORBIDDEN', 'Only operators of this service can add or remove phone numbers.');
   }
 
+  async function view(ctx: ApiContext, { account }: Principal, number: PhoneNumberDocument): Promise<PhoneNumber> {
+    return numberView(number, await withDeadline(deadlineOf(ctx), accounts.current(account)));
+  }
+
   return {
     async listPhoneNumbers({ ctx, principal: { account } }) {
-      const numbers = await withDeadline(deadlineOf(ctx), phoneNumbers.list(account._id));
-      return wholeList(numbers.map((number) => numberView(number, account)));
+      const both = Promise.all([phoneNumbers.list(account._id), accounts.current(account)]);
+      const [numbers, current] = await withDeadline(deadlineOf(ctx), both);
+      return wholeList(numbers.map((number) => numberView(number, current)));
     },
 
     async addPhoneNumber({ ctx, principal, readBody }) {
@@ -52,23 +59,23 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
       const present = await withDeadline(deadlineOf(ctx), phoneNumbers.find(number));
       if (present) throw new ServiceError('CONFLICT', NUMBER_TAKEN);
       const added = await withDeadline(deadlineOf(ctx), phoneNumbers.add(asked));
-      return respond(numberView(added, account), { target: number });
+      return respond(await view(ctx, principal, added), { target: number });
     },
 
     async readPhoneNumber({ ctx, principal, params: { phone_number: number } }) {
-      return numberView(await find(ctx, principal, number), principal.account);
+      return view(ctx, principal, await find(ctx, principal, number));
     },
 
     async updatePhoneNumber({ ctx, principal, params: { phone_number: number }, body: { agent_id: agentId = null } }) {
       const before = await find(ctx, principal, number);
       const changed = await withDeadline(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
-      return respond(numberView(changed, principal.account), { unchanged: changed.agentId === before.agentId });
+      return respond(await view(ctx, principal, changed), { unchanged: changed.agentId === before.agentId });
     },
 
     async removePhoneNumber({ ctx, principal, params: { phone_number: number } }) {
       assertSelfServiceEnabled();
-      const { account } = principal;
-      return numberView(await withDeadline(deadlineOf(ctx), phoneNumbers.remove(account._id, number)), account);
+      const removed = await withDeadline(deadlineOf(ctx), phoneNumbers.remove(principal.account._id, number));
+      return view(ctx, principal, removed);
     },
   };
 }
