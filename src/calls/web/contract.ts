@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NewAgentBody } from '../../agents/schemas.js';
 import { EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
 import { NOT_BLANK } from '../../platform/http/contract/fields.js';
 import { defineRoute, ratedJsonResponse } from '../../platform/http/contract/route.js';
@@ -7,21 +8,29 @@ import { OutboundCallRequest, requireAgentOrInstruction } from '../placing/contr
 const { to_phone_number: _toPhoneNumber, ...conducted } = OutboundCallRequest.shape;
 
 /** The rule of `requireAgentOrInstruction` as JSON Schema. */
-const EITHER = (['agent_id', 'instruction'] as const).map((field) => ({
-  required: [field],
-  properties: {
-    [field]: {
-      type: 'string' as const,
-      pattern: NOT_BLANK,
-      description: 'Either agent_id or instruction must contain more than spaces.',
+const ONE_OF_THEM = [
+  ...(['agent_id', 'instruction'] as const).map((field) => ({
+    required: [field],
+    properties: {
+      [field]: {
+        type: 'string' as const,
+        pattern: NOT_BLANK,
+        description: 'One of agent_id, agent and instruction is required, and a text must contain more than spaces.',
+      },
     },
-  },
-}));
+  })),
+  { required: ['agent'] },
+];
 
-export const WebCallRequest = requireAgentOrInstruction(z.strictObject(conducted)).meta({
-  id: 'WebCallRequest',
-  anyOf: EITHER,
-});
+export const WebCallRequest = requireAgentOrInstruction(
+  z.strictObject({
+    ...conducted,
+    agent: NewAgentBody.optional().describe(
+      'A draft that conducts this call and is not stored. With agent_id it is a draft of that agent: its tools keep their secret headers by the rules of PATCH /agents/{agent_id}. A test key can send drafts of test agents only.',
+    ),
+  }),
+  'agent',
+).meta({ id: 'WebCallRequest', anyOf: ONE_OF_THEM });
 export type WebCallRequest = z.infer<typeof WebCallRequest>;
 
 export const WebCall = z
@@ -43,12 +52,17 @@ export const webCallRoutes = {
       'Starts a call between an agent and a browser, which connects to the returned WebSocket and sends the token in its first message. It is an inbound call from web:<name of the key or member> to web, with the price and the limits of received calls. Without a socket within 60 s it ends as CANCELLED and costs nothing.',
     auth: 'keyOrSession',
     changes: 'mode',
-    unaudited: true,
+    // GET /calls lists the calls. But a draft can send an agent's secret headers to other paths, as a change can.
+    unaudited: (body) => !('agent' in body),
+    counts: 'drafts',
     body: {
       contentType: 'application/json',
       schema: WebCallRequest,
       examples: {
         agent: { agent_id: 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN' },
+        draft: {
+          agent: { name: 'Visits', instruction: 'Ask which day suits the caller for a visit.', voice: 'amber' },
+        },
         instruction: { instruction: 'Ask which day suits the caller for a visit.', output_parameters: '{"day":null}' },
       },
     },

@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
 import type { MemberPrincipal, Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, withDeadline } from '../../platform/http/deadline.js';
+import { respond } from '../../platform/http/routing/response.js';
 import { assertWebhookUrl } from '../../platform/egress/webhook-url.js';
 import { createCarrierBindings, type CarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createWebCarrier } from '../../telephony/web/carrier.js';
@@ -15,6 +16,7 @@ import { createConducted, type OutboundDeps } from '../placing/outbound-request.
 import { predictRejection, type PredictRejectionDeps } from '../placing/predict-rejection.js';
 import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from '../placing/start-call.js';
 import type { WebCallRequest, webCallRoutes } from './contract.js';
+import { createDraft } from './draft.js';
 
 /** The number of a browser in calls, and the number that it calls. */
 const WEB = 'web';
@@ -38,16 +40,23 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
       assertWebhookUrl(body.webhook_url, config);
       const deadline = deadlineOf(ctx);
       const call = await withDeadline(deadline, createRequestDocument(deps, principal, body));
-      const predicted = await withDeadline(deadline, predictRejection(deps, principal, call));
+      const { rejection: predicted, ledgerEpoch } = await withDeadline(
+        deadline,
+        predictRejection(deps, principal, call),
+      );
       const token = tokens.issue(call._id);
       const reservation =
         predicted ??
         (await decideWithinLimits(deps, principal, call, () =>
-          countAndStartCall(deps, call, deadline, countsOf(deps, stores, { principal, call, token })),
+          countAndStartCall(deps, call, deadline, {
+            ...countsOf(deps, stores, { principal, call, token }),
+            ledgerEpoch,
+          }),
         ));
       const rejection = reservationError(reservation);
       if (rejection !== undefined) throw rejection;
-      return { call_id: call._id, url: browserUrlOf(config.streamUrl, call._id), token };
+      const webCall = { call_id: call._id, url: browserUrlOf(config.streamUrl, call._id), token };
+      return respond(webCall, { target: call._id });
     },
   };
 }
@@ -80,7 +89,10 @@ async function createRequestDocument(
   principal: Principal,
   request: WebCallRequest,
 ): Promise<CallRequestDocument> {
-  const { call } = await createConducted(deps, principal, request);
+  const { agent: draft, ...conducted } = request;
+  const { call } = await createConducted(deps, principal, conducted, (stored) =>
+    draft === undefined ? Promise.resolve(stored) : createDraft(deps, principal, draft, stored),
+  );
   // A browser cannot be connected to a phone.
   const { transferNumbers: _unused, ...agent } = call.agent;
   const callId = `call_${ulid()}`;
@@ -98,9 +110,9 @@ async function createRequestDocument(
   };
 }
 
-/** The name of the key or member. */
+/** The name of the key or member. It is sent to webhooks, so an e-mail address does not stand in for a missing name. */
 function nameOf(principal: Principal): string {
   const { actor } = principal;
-  const name = actor.kind === 'key' ? actor.name : (principal as MemberPrincipal).user.name || actor.email;
+  const name = actor.kind === 'key' ? actor.name : (principal as MemberPrincipal).user.name || 'member';
   return name.slice(0, MAX_NAME);
 }
