@@ -1,4 +1,5 @@
 import type { AnsweredBy, CarrierEnd, EndReason, MediaEnd } from '../kernel/call-state.js';
+import type { StreamLoss } from '../kernel/resumption.js';
 
 /** Everything that can happen to a call. Times in ms since the epoch; `now` is the workflow's clock at arrival. */
 export type CallEvent =
@@ -13,9 +14,19 @@ export type CallEvent =
   | { type: 'media_ended'; end: MediaEnd; now: number }
   /**
    * The media stream closed although no media server reported an end, and the carrier call continues.
-   * `agentAudioPlayed` comes from the last checkpoint. `neverStarted`: no media server accepted the stream.
+   * `agentAudioPlayed` comes from the last checkpoint. `loss`: by default `lost`.
+   * `provesFault`: the loss counts as evidence of a failure on our side; absent in runs of earlier releases.
    */
-  | { type: 'stream_lost'; at: number; agentAudioPlayed: boolean; neverStarted?: true; now: number }
+  | {
+      type: 'stream_lost';
+      at: number;
+      agentAudioPlayed: boolean;
+      loss?: StreamLoss;
+      provesFault?: true;
+      now: number;
+    }
+  /** The records show that we never told the carrier what to do with the answered call. */
+  | { type: 'found_uninstructed'; now: number }
   /** We told the carrier to end the call because of a failure on our side. */
   | { type: 'given_up'; at: number; now: number }
   /** We want the call to end: a cancel request, a timer, or an exhausted balance. */

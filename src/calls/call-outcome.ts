@@ -14,6 +14,11 @@ type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
  */
 const WAIVED_WITHIN_MS = 30_000;
 
+/** The carrier asks for instructions as soon as the call is answered. */
+const HUNG_UP_AT_ONCE_SECONDS = 2;
+/** Carriers report whole seconds, and take a moment to report. */
+const REPORTED_IN_TIME_MS = 3_000;
+
 /** Decides the outcome of a call whose end the carrier has reported. */
 export function decideOutcome(state: CallState, end: CarrierEnd): CallOutcome {
   const ending = isGivenUp(state)
@@ -39,7 +44,9 @@ export function decideOutcomeWithoutCarrier(state: CallState, now: number): Call
   const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? state.givenUpAt ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
   if (isGivenUp(state)) return { ...GIVEN_UP, ...none };
-  if (failedBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
+  if (failedBeforeAgentSpoke(state) || wasPreventedByUs(state)) {
+    return { status: 'FAILED', endReason: 'media_failed', ...none };
+  }
   if (state.answeredAt === undefined && isCancelCause(state.hangUpCause)) {
     return { status: 'CANCELLED', endReason: state.hangUpCause, ...none };
   }
@@ -57,7 +64,9 @@ export function decideOutcomeWithoutCarrier(state: CallState, now: number): Call
 }
 
 function endingOfCompleted(state: CallState, end: CarrierEnd): Ending {
-  if (failedBeforeAgentSpoke(state, end)) return { status: 'FAILED', endReason: 'media_failed' };
+  if (failedBeforeAgentSpoke(state, end) || wasPreventedByUs(state, end)) {
+    return { status: 'FAILED', endReason: 'media_failed' };
+  }
   // We answer inbound calls ourselves. If no media stream started, the caller hung up while the phone rang.
   if (state.direction === 'inbound' && !wasStreamed(state)) {
     return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
@@ -75,13 +84,49 @@ export function wasStreamed(state: CallState): boolean {
 }
 
 /** Whether the audio failed soon after the answer and before the agent was heard. Then the customer pays nothing. */
-function failedBeforeAgentSpoke({ mediaEnd, answeredAt, hangUpCause }: CallState, end?: CarrierEnd): boolean {
+function failedBeforeAgentSpoke(state: CallState, end?: CarrierEnd): boolean {
+  const { mediaEnd, hangUpCause } = state;
   if (mediaEnd?.reason !== 'media_failed' || mediaEnd.agentAudioPlayed) return false;
   // We ended the call because no media stream started. A customer cannot cause that.
   if (hangUpCause === 'media_failed') return true;
+  return isSoonAfterAnswer(mediaEnd.at, state, end);
+}
+
+function isSoonAfterAnswer(at: number, { answeredAt }: CallState, end?: CarrierEnd): boolean {
   // The carrier may report the answer after the end. Then compute the answer time from the end and the duration.
   const computedAnswerAt = end?.durationSeconds === undefined ? undefined : end.at - end.durationSeconds * 1_000;
-  return mediaEnd.at - Math.min(answeredAt ?? Infinity, computedAnswerAt ?? Infinity) <= WAIVED_WITHIN_MS;
+  return at - Math.min(answeredAt ?? Infinity, computedAnswerAt ?? Infinity) <= WAIVED_WITHIN_MS;
+}
+
+/**
+ * Whether it is proven that an answered outbound call had no audio because of us, no matter how it ended. Then the
+ * customer pays nothing. A missing stream alone proves nothing: the callee may have hung up at once. Neither do calls
+ * that an API client or a limit ended prove anything, because the client chooses when. The legs of browsers are inbound;
+ * they do not count, because a browser can drop its own stream.
+ */
+function wasPreventedByUs(state: CallState, end?: CarrierEnd): boolean {
+  const { direction, answeredAt, hangUpCause, mediaEnd, isUninstructed, lostUnheardAt } = state;
+  const isAnswered = answeredAt !== undefined || Boolean(end?.durationSeconds);
+  const isOurEnd = hangUpCause === 'no_answer' || hangUpCause === 'media_failed' || hangUpCause === 'internal_error';
+  if (direction !== 'outbound' || !isAnswered || (hangUpCause !== undefined && !isOurEnd)) return false;
+  if (!wasStreamed(state)) {
+    return lostUnheardAt !== undefined || (isUninstructed === true && !isHungUpAtOnce(state, end));
+  }
+  // If the call continued in another stream, it is free only if it ended soon without a word of the agent. Otherwise an
+  // agent that says nothing, or transfers at once, would talk for free after the loss.
+  if (lostUnheardAt === undefined || mediaEnd === undefined) return false;
+  if (mediaEnd.agentAudioPlayed || mediaEnd.reason === 'transferred') return false;
+  return isSoonAfterAnswer(mediaEnd.at, state, end);
+}
+
+/**
+ * Whether a callee may have hung up before the carrier could ask us what to do with the answered call: it was short, and
+ * we were reachable, because the carrier reported the answer in time.
+ */
+function isHungUpAtOnce({ answeredAt, answerReportedAt }: CallState, end?: CarrierEnd): boolean {
+  if (answeredAt === undefined || answerReportedAt === undefined || end === undefined) return false;
+  const seconds = end.durationSeconds ?? secondsBetween(answeredAt, end.at);
+  return seconds <= HUNG_UP_AT_ONCE_SECONDS && answerReportedAt - answeredAt <= REPORTED_IN_TIME_MS;
 }
 
 function endReasonOfConversation(state: CallState): EndReason {

@@ -34,7 +34,10 @@ function addFacts(state: CallState, event: CallEvent): CallState {
       return withSid(state, event.carrierSid);
     case 'carrier_answered':
       return withAnsweredBy(
-        withAnswer(withSid(state, event.carrierSid), event.at, event.now, 'carrier'),
+        {
+          ...withAnswer(withSid(state, event.carrierSid), event.at, event.now, 'carrier'),
+          answerReportedAt: state.answerReportedAt ?? event.now,
+        },
         event.answeredBy,
       );
     case 'carrier_ended':
@@ -48,6 +51,8 @@ function addFacts(state: CallState, event: CallEvent): CallState {
       return { ...state, mediaEnd: state.mediaEnd ?? event.end };
     case 'stream_lost':
       return withLostStream(state, event);
+    case 'found_uninstructed':
+      return { ...state, isUninstructed: true };
     case 'given_up':
       return { ...state, givenUpAt: state.givenUpAt ?? event.at };
     case 'hang_up_requested':
@@ -74,11 +79,13 @@ function withAnswer(state: CallState, at: number, now: number, source: 'carrier'
 
 /** Grants one more media stream. If the limit is reached, ends the audio as a failure on our side. */
 function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
-  const { at, agentAudioPlayed, neverStarted = false } = lost;
-  const answer = decideReconnect(state, neverStarted);
+  const { at, agentAudioPlayed, loss, provesFault = false } = lost;
+  const answer = decideReconnect(state, loss);
   if (answer.decision === 'stream') {
-    const granted = { ...state, resumptions: answer.resumption };
-    return neverStarted ? { ...granted, refusedStreams: (state.refusedStreams ?? 0) + 1 } : granted;
+    const evidence = provesFault && !agentAudioPlayed ? { lostUnheardAt: state.lostUnheardAt ?? at } : {};
+    const granted = { ...state, ...evidence, resumptions: answer.resumption };
+    if (loss === 'never_started') return { ...granted, refusedStreams: (state.refusedStreams ?? 0) + 1 };
+    return loss === 'planned' ? { ...granted, plannedResumptions: (state.plannedResumptions ?? 0) + 1 } : granted;
   }
   if (answer.why === 'over') return state;
   return { ...state, mediaEnd: { reason: 'media_failed', at, agentAudioPlayed } };

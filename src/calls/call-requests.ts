@@ -1,5 +1,7 @@
 import { CONVERSATION_FIELDS } from '../agents/fields/conversation-fields.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { createRecentEntries } from '../platform/recent-entries.js';
+import { factsOf, type CallFacts } from './call-facts.js';
 import type { CallsDatabase } from './database.js';
 import type { CallRequestDocument } from './call-request-model.js';
 
@@ -8,16 +10,30 @@ const CONVERSATION_SETTINGS = Object.fromEntries(
   Object.values(CONVERSATION_FIELDS).map(({ stored }) => [`agent.${stored}`, '']),
 );
 
+/** Facts of recent calls in a process: about 1 kB each, and for as long as the steps of a short call take. */
+const RECENT_FACTS = { maxEntries: 5_000, maxAgeMs: 60_000 };
+
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
-/** Stores requested calls. A stored request is changed only by erasure and by the removal of its tools. */
-export function createCallRequests(database: CallsDatabase) {
+/**
+ * Stores requested calls. A stored request is changed only by erasure and by the removal of its tools.
+ * @param recent facts of recent calls; by default those that this object has stored or read
+ */
+export function createCallRequests(database: CallsDatabase, recent = createRecentEntries<CallFacts>(RECENT_FACTS)) {
   const requests = database.callRequests;
+
+  async function find(callId: string): Promise<CallRequestDocument | null> {
+    const request = await requests.findById(callId).lean<CallRequestDocument>().exec();
+    if (request) recent.set(callId, factsOf(request));
+    return request;
+  }
+
   return {
     /** Inserts the request. Returns `exists`, and changes nothing, if the call was already requested. */
     async insert(document: CallRequestDocument): Promise<'inserted' | 'exists'> {
       try {
         await requests.create(document);
+        recent.set(document._id, factsOf(document));
         return 'inserted';
       } catch (error) {
         if (isDuplicateKey(error)) return 'exists';
@@ -27,6 +43,7 @@ export function createCallRequests(database: CallsDatabase) {
 
     /** Removes the personal data. The document stays, so that a repeated request cannot bring the data back. */
     async erase(callId: string): Promise<void> {
+      recent.delete(callId);
       // Uses the driver, because the Mongoose model rejects empty strings.
       await requests.collection.updateOne(
         { _id: callId as never },
@@ -56,11 +73,20 @@ export function createCallRequests(database: CallsDatabase) {
      * Removes the agent's tools after the call. They are by far the largest part, and only a running call needs them.
      */
     async dropTools(callId: string): Promise<void> {
+      if (recent.get(callId)?.hasTools === false) return;
       await requests.updateOne({ _id: callId, 'agent.tools': { $exists: true } }, { $unset: { 'agent.tools': '' } });
     },
 
-    find(callId: string): Promise<CallRequestDocument | null> {
-      return requests.findById(callId).lean<CallRequestDocument>().exec();
+    find,
+
+    /**
+     * Returns the facts of a call. Reads them unless this process has stored or read the request within the last minute.
+     */
+    async facts(callId: string): Promise<CallFacts | undefined> {
+      const known = recent.get(callId);
+      if (known !== undefined) return known;
+      const request = await find(callId);
+      return request === null ? undefined : factsOf(request);
     },
 
     /** Returns those of the calls that have a completion webhook. */

@@ -1,7 +1,10 @@
 import { isFinalStatus, type AnsweredBy, type CallStatus, type EndReason } from '../kernel/call-state.js';
+import { isTemporaryAgent } from '../kernel/ids.js';
 import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { createRecentEntries } from '../platform/recent-entries.js';
 import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
+import type { CallFacts } from './call-facts.js';
 import type { CallsDatabase } from './database.js';
 import type { CallDocument, StoredChange } from './call-model.js';
 import type { CallRequestDocument } from './call-request-model.js';
@@ -40,6 +43,9 @@ const ERASED = {
   summary: 'The data of this call was erased.',
 };
 
+/** Ended calls that a process caches until it sends their webhook. A transcript can have some hundred kB. */
+const RECENT_ENDS = { maxEntries: 50, maxAgeMs: 2_000 };
+
 /** Sequence of a tombstone: higher than any workflow reaches. */
 const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
@@ -49,6 +55,9 @@ const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
   const search = createCallSearch(database);
+  const ended = createRecentEntries<CallDocument>(RECENT_ENDS);
+
+  const find = (callId: string): Promise<CallDocument | null> => calls.findById(callId).lean<CallDocument>().exec();
 
   async function readDecision(callId: string): Promise<CallDecision> {
     const call = await calls.findById(callId, { accountId: 1 }).lean<Pick<CallDocument, 'accountId'>>();
@@ -81,18 +90,33 @@ export function createCallProjection(database: CallsDatabase) {
       }
     },
 
-    /** Applies a change, together with further fields, if any. */
-    async apply(change: ProjectedChange, further: Partial<CallDocument> = {}): Promise<void> {
-      await calls.updateOne(
-        { _id: change.callId, sequence: { $lt: change.sequence } },
-        {
-          $set: { ...changedFields(change), ...further },
-          ...clearedFields(change),
-          $push: { changes: createStoredChange(change) },
-        },
-      );
-      // Also if the change was applied before, because the process may have died between the two writes.
+    /**
+     * Applies a change, together with further fields, if any.
+     * @param end.facts the facts of a call that ends with this change, if the caller has them. This saves reads.
+     * @param end.isComplete true if the workflow makes no further change before its webhook, which then needs no read
+     */
+    async apply(
+      change: ProjectedChange,
+      further: Partial<CallDocument> = {},
+      { facts, isComplete }: { facts?: CallFacts | undefined; isComplete?: boolean } = {},
+    ): Promise<void> {
       const isEnd = change.status !== undefined && isFinalStatus(change.status);
+      // Before the final status, because only a call with a final status can be erased. So no erasure can come between.
+      const isFindable = isEnd && facts !== undefined && (await search.insert(change, facts, further.transcription));
+      const stored = await calls
+        .findOneAndUpdate(
+          { _id: change.callId, sequence: { $lt: change.sequence } },
+          {
+            $set: { ...changedFields(change), ...further },
+            ...clearedFields(change),
+            $push: { changes: createStoredChange(change) },
+          },
+          { returnDocument: 'after', ...(isComplete === true ? {} : { projection: { _id: 1 } }) },
+        )
+        .lean<CallDocument>();
+      if (stored && isComplete === true) ended.set(change.callId, stored);
+      if (isFindable && stored) return;
+      // Also if the change was applied before, because the process may have died between the two writes.
       if (isEnd || further.transcription !== undefined) await search.store(change.callId);
     },
 
@@ -136,7 +160,14 @@ export function createCallProjection(database: CallsDatabase) {
       );
     },
 
-    find: (callId: string): Promise<CallDocument | null> => calls.findById(callId).lean<CallDocument>().exec(),
+    find,
+
+    /** Reads an ended call, or returns it without a read, once, if this process has just completed it. */
+    async takeEnded(callId: string): Promise<CallDocument | null> {
+      const known = ended.get(callId);
+      ended.delete(callId);
+      return known ?? find(callId);
+    },
   };
 }
 
@@ -149,7 +180,7 @@ function createFirstDocument(request: CallRequestDocument, change: ProjectedChan
     fromPhoneNumber: request.fromPhoneNumber,
     toPhoneNumber: request.toPhoneNumber,
     agentId: request.agent.agentId,
-    ...(request.agent.name === undefined ? {} : { agentName: request.agent.name }),
+    ...nameOfAgent(request),
     inputParameters: request.inputParameters,
     externalCallId: request.externalCallId,
     ...(request.microsPerSecond === undefined ? {} : { microsPerSecond: request.microsPerSecond }),
@@ -158,6 +189,11 @@ function createFirstDocument(request: CallRequestDocument, change: ProjectedChan
     ...changedFields(change),
     changes: [createStoredChange({ status: 'RINGING', ...change })],
   };
+}
+
+/** The name of a stored agent. That of a draft leads to no agent. */
+function nameOfAgent({ agent }: CallRequestDocument): { agentName?: string } {
+  return agent.name === undefined || isTemporaryAgent(agent.agentId) ? {} : { agentName: agent.name };
 }
 
 function createStoredChange(change: ProjectedChange): StoredChange {

@@ -1,15 +1,18 @@
 import type { CallProjection } from './projection.js';
 import type { Recordings } from '../voice/recordings/recordings.js';
+import type { VoiceDatabase } from '../voice/database.js';
+import { createOldToolCalls } from '../voice/results/old-tool-calls.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { tryEach } from '../platform/try-each.js';
 
 interface Deps {
   recordings: Recordings;
+  database: VoiceDatabase;
   projection: CallProjection;
   logger: Logger;
-  /** Days after which recordings are deleted; 0: never. */
+  /** Days after which recordings and tool calls are deleted; 0: never. */
   retentionDays: number;
-  /** Days after which recordings of test calls are deleted; 0: the same as for live calls. */
+  /** Days after which those of test calls are deleted; 0: the same as for live calls. */
   testRetentionDays: number;
 }
 
@@ -22,8 +25,11 @@ const CALLS_AT_ONCE = 50;
 
 export type RecordingRetention = ReturnType<typeof createRecordingRetention>;
 
-/** Deletes old recordings and finishes interrupted ones. */
-export function createRecordingRetention({ recordings, projection, logger, retentionDays, testRetentionDays }: Deps) {
+/** Deletes old recordings and the tool calls of old calls, and finishes interrupted recordings. */
+export function createRecordingRetention(deps: Deps) {
+  const { recordings, projection, logger, retentionDays, testRetentionDays } = deps;
+  const oldToolCalls = createOldToolCalls(deps.database);
+
   /**
    * Deletes a recording. Updates the call first, so that a crash in between cannot leave a link to a deleted recording.
    */
@@ -38,6 +44,8 @@ export function createRecordingRetention({ recordings, projection, logger, reten
 
   async function deleteOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
     const oldest = new Date(Date.now() - days * DAY_MS);
+    let isMore = days > 0;
+    while (isMore && Date.now() < until) isMore = await oldToolCalls.deleteBefore(oldest, which);
     const undeleted = new Set<string>();
     const failed = (err: unknown, callId: string) => {
       undeleted.add(callId);
@@ -63,8 +71,8 @@ export function createRecordingRetention({ recordings, projection, logger, reten
 
   return {
     /**
-     * Deletes recordings past their retention, and finishes recordings whose media process crashed, for a limited time;
-     * the next round continues.
+     * Deletes recordings and tool calls past their retention, and finishes recordings whose media process crashed, for a
+     * limited time; the next round continues.
      */
     async sweep(): Promise<{ deleted: number; finished: number }> {
       const deadline = Date.now() + STEP_BUDGET_MS;

@@ -35,7 +35,6 @@ export function createSignUpExpiry(deps: {
     unverifiedUsers,
     users,
     accounts,
-    apiKeys,
     sessions,
     auditEntries,
     emailLinks,
@@ -74,7 +73,7 @@ export function createSignUpExpiry(deps: {
 
   /** @returns whether the account and all its data are deleted */
   async function removeAccount({ _id, accountId, expiredAt }: UserDocument, { now, until }: Run): Promise<boolean> {
-    await apiKeys.deleteMany({ accountId });
+    await removeKeys(deps.database, accountId);
     if (expiredAt === undefined || now - expiredAt.getTime() < SETTLED_AFTER_MS) return false;
     if (await hasLiveCredit(accountId)) {
       await unverifiedUsers.updateOne({ _id }, { $set: { kept: true }, $unset: { expiredAt: '' } });
@@ -91,7 +90,7 @@ export function createSignUpExpiry(deps: {
     }
     if (unerased.length === BATCH_SIZE) return false;
     for (const model of [agents, phoneNumbers, invitations]) await model.collection.deleteMany({ accountId });
-    await accounts.deleteOne({ _id: accountId });
+    await deps.database.credentials.change(() => accounts.deleteOne({ _id: accountId }).exec());
     return true;
   }
 
@@ -150,4 +149,10 @@ export function createSignUpExpiry(deps: {
 interface Run {
   now: number;
   until: number;
+}
+
+/** Removes the API keys of an account. Later runs, which find none, change nothing. */
+async function removeKeys({ apiKeys, credentials }: CallsDatabase, accountId: string): Promise<void> {
+  if (!(await apiKeys.exists({ accountId }))) return;
+  await credentials.change(() => apiKeys.deleteMany({ accountId }).exec());
 }

@@ -3,13 +3,14 @@ import type { Config } from '../platform/config/config.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { createDialGate, type DialGate } from '../telephony/destinations/dial-gate.js';
 import type { CompletedCalls } from '../webhooks/payload.js';
+import type { WebhookSecrets } from '../webhooks/secrets.js';
 import { createWebhookSender, type WebhookSender } from '../webhooks/sender.js';
 import type { CallReader } from '../voice/call-reader.js';
 import { createConversationResults, type ConversationResults } from '../voice/results/conversation-results.js';
 import { createCallQueries } from './call-queries.js';
-import { createCallRequests } from './call-requests.js';
+import { createCallRequests, type CallRequests } from './call-requests.js';
 import type { CallsDatabase } from './database.js';
-import { createCallProjection } from './projection.js';
+import { createCallProjection, type CallProjection } from './projection.js';
 
 /** Gives the media server read access to calls. */
 export function createMediaCallReader(database: CallsDatabase): CallReader {
@@ -28,16 +29,29 @@ export function createCallResults(database: CallsDatabase): ConversationResults 
   return createConversationResults(database, createMediaCallReader(database));
 }
 
-/** Gives the webhook sender read access to ended calls. */
-export function createCompletedCalls(database: CallsDatabase): CompletedCalls {
-  const calls = createCallProjection(database);
-  const requests = createCallRequests(database);
+interface EndedCallStores {
+  requests: Pick<CallRequests, 'facts'>;
+  projection: Pick<CallProjection, 'takeEnded'>;
+}
+
+/**
+ * Gives the webhook sender read access to ended calls.
+ * @param stores the caches of this process; by default, everything is read
+ */
+export function createCompletedCalls(
+  database: CallsDatabase,
+  { requests, projection }: EndedCallStores = {
+    requests: createCallRequests(database),
+    projection: createCallProjection(database),
+  },
+): CompletedCalls {
   return {
     async find(callId) {
-      const [call, request] = await Promise.all([calls.find(callId), requests.find(callId)]);
-      // The tombstone of a call that was given up has no account, and no webhook is sent for it.
-      if (!call?.accountId || !request?.webhookUrl) return null;
-      return { call, webhookUrl: request.webhookUrl };
+      const [call, facts] = await Promise.all([projection.takeEnded(callId), requests.facts(callId)]);
+      // The tombstone of a call that was given up has no account, and no webhook is sent for it. The cache of
+      // this process may be older than an erasure, but then an erased delivery keeps this one from being stored.
+      if (!call?.accountId || call.erasedAt || !facts?.webhookUrl) return null;
+      return { call, webhookUrl: facts.webhookUrl };
     },
   };
 }
@@ -52,8 +66,11 @@ export function createCompletionSender(deps: {
   config: Config;
   database: CallsDatabase;
   logger: Logger;
+  /** The caches of what steps have read; by default, everything is read. */
+  stores?: EndedCallStores & { webhookSecrets: WebhookSecrets };
 }): WebhookSender {
-  return createWebhookSender({ ...deps, calls: createCompletedCalls(deps.database) });
+  const { database, stores } = deps;
+  return createWebhookSender({ ...deps, ...stores, calls: createCompletedCalls(database, stores) });
 }
 
 /** Looks up the agents of calls, for usage reports by agent. */

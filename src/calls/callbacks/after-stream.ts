@@ -1,7 +1,6 @@
 import type { Mode } from '../../kernel/ids.js';
 import type { Config } from '../../platform/config/config.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
-import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstruction, CallInstructions, CarrierCallRef, EndedStream } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
@@ -57,9 +56,9 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
       // The response that the carrier could not use may be the one after the dial. Never dial a number twice.
       return instruction.kind === 'transfer' && ended.isFallback === true ? CANNOT_CONNECT : instruction;
     }
-    const after = ended.streamNumber <= MAX_STREAM_NUMBER ? ended.streamNumber : 0;
-    // Media servers record each stream that starts. A stream that never started does not count against
-    // `MAX_RESUMPTIONS`.
+    const after = ended.streamNumber;
+    // Media servers record each stream that starts, and each that they will close because they stop. Such streams, and
+    // those that never started, do not count against `MAX_RESUMPTIONS`.
     const neverStarted = result === null || (result.resumptions ?? 0) < after;
     const decision = await gateway.reconnect(
       callId,
@@ -69,6 +68,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
         ...(result === null ? {} : { startedAt: result.startedAt.getTime() }),
         agentAudioPlayed: result?.agentAudioPlayed ?? false,
         ...(neverStarted ? { neverStarted } : {}),
+        ...(!neverStarted && binding.plannedStream === after ? { planned: true } : {}),
       },
       `${carrierSid}:${after}`,
       deadline,

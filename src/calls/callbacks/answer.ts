@@ -27,8 +27,11 @@ export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['an
     const request = await findCallbackRequest(requests, callId, mode);
     if (request?.direction !== 'outbound' || carrierSid === '') return false;
     if (await queries.isFinal(callId)) return false;
-    const binding = await bindings.bind(callId, carrierSid, carrier);
-    return binding.closed !== true && binding.carrierSid === carrierSid;
+    const binding = await bindings.bind(callId, carrierSid, carrier, { direction: 'outbound' });
+    if (binding.closed === true || binding.carrierSid !== carrierSid) return false;
+    // Without this record, the call would be free: it would prove that we never told the carrier what to do.
+    await bindings.recordInstruction(callId, carrierSid);
+    return true;
   }
 
   return (callId, carrierCall, context) =>

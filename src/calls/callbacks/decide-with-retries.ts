@@ -117,8 +117,9 @@ async function recordInBinding(
   carrierCall: CarrierCallRef,
   at: number,
 ) {
-  if ((await findCallbackRequest(requests, callId, carrierCall.mode)) === undefined) return;
-  const binding = await bindings.bind(callId, carrierCall.carrierSid, carrierCall.carrier);
+  const request = await findCallbackRequest(requests, callId, carrierCall.mode);
+  if (request === undefined) return;
+  const binding = await bindings.bind(callId, carrierCall.carrierSid, carrierCall.carrier, request);
   if (binding.carrierSid === carrierCall.carrierSid)
     await bindings.recordGivenUp(callId, carrierCall.carrierSid, new Date(at));
 }

@@ -4,7 +4,7 @@ import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { CarrierEvents } from '../../telephony/carrier-events.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
-import { findCallbackRequest } from './find-callback-request.js';
+import { findCallbackFacts } from './find-callback-request.js';
 
 export interface StatusDeps {
   gateway: CallGateway;
@@ -53,16 +53,16 @@ export function createStatusHandlers(
 
   return {
     async handleStatus(callId, carrierCall, report) {
-      const request = await findCallbackRequest(requests, callId, carrierCall.mode);
-      if (request === undefined || carrierCall.carrierSid === '') return;
-      const binding = await bindings.bind(callId, carrierCall.carrierSid, carrierCall.carrier);
-      if (binding.carrierSid === carrierCall.carrierSid) await process(callId, carrierCall, report);
+      const { mode, carrierSid, carrier } = carrierCall;
+      const facts = await findCallbackFacts(requests, callId, mode);
+      if (facts === undefined || carrierSid === '') return;
+      if (await bindings.isBoundTo(callId, carrierSid, carrier, facts)) await process(callId, carrierCall, report);
     },
 
     async handleStatusBySid(carrierCall, report) {
       const binding = await bindings.findBySid(carrierCall.carrierSid);
-      if (binding === null || (await findCallbackRequest(requests, binding._id, carrierCall.mode)) === undefined)
-        return;
+      if (binding === null) return;
+      if ((await findCallbackFacts(requests, binding._id, carrierCall.mode)) === undefined) return;
       await process(binding._id, carrierCall, report);
     },
   };

@@ -37,10 +37,11 @@ const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
   examples: ['Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.'],
 });
 
-/** Requires agent_id or instruction. */
-export function requireAgentOrInstruction<T extends z.ZodObject>(request: T): T {
-  return request.refine((fields) => fields['agent_id'] !== undefined || fields['instruction'] !== undefined, {
-    error: 'agent_id or instruction is required.',
+/** Requires agent_id, instruction or another field that names the agent. @param other such fields */
+export function requireAgentOrInstruction<T extends z.ZodObject>(request: T, ...other: string[]): T {
+  const names = ['agent_id', ...other, 'instruction'];
+  return request.refine((fields) => names.some((name) => fields[name] !== undefined), {
+    error: `${names.slice(0, -1).join(', ')} or instruction is required.`,
     path: ['agent_id'],
     // Require one of the two even if other fields are invalid, so that the response reports all errors together.
     when: ({ value }) => typeof value === 'object' && value !== null,

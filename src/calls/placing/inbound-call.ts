@@ -98,7 +98,7 @@ async function rejectIfPredicted(
 ): Promise<void> {
   const { mode } = request;
   const predicted = await withDeadline(deadline, predictRejection(deps, { account, mode }, request));
-  const rejection = predicted && reservationError(predicted);
+  const rejection = predicted.rejection && reservationError(predicted.rejection);
   if (!rejection) return;
   // If a concurrent delivery of the same webhook has taken the slot, this request is a repeat and not rejected.
   if ((await withDeadline(deadline, deps.bindings.find(request._id))) === null) throw rejection;

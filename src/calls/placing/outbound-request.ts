@@ -4,6 +4,7 @@ import type { OutboundCallRequest } from './contract.js';
 import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { invalidParam, runChecks } from '../../kernel/invalid-request.js';
+import { temporaryAgentId } from '../../kernel/ids.js';
 import { rateTo } from '../../kernel/destinations/rate-deck.js';
 import { AGENT_FIELDS } from '../../agents/agent-definition.js';
 import { agentNotFound, type Agents } from '../../agents/agents.js';
@@ -64,16 +65,20 @@ export type ConductedRequest = Pick<
 
 /**
  * Builds the part of a call that does not depend on phone numbers: a snapshot of the agent, the parameters and the
- * limits. Also returns the stored agent, if there is one.
+ * limits. Also returns the agent, if there is one.
+ * @param useAgent returns the agent of the call; by default the stored one
  * @throws ServiceError AGENT_NOT_FOUND, MISSING_PARAMS
  */
 export async function createConducted(
   { config, agents }: Pick<OutboundDeps, 'config' | 'agents'>,
   principal: Principal,
   request: ConductedRequest,
+  useAgent: (stored: AgentDocument | undefined) => Promise<AgentDocument | undefined> = async (stored) => stored,
 ) {
   const { account, mode } = principal;
-  const agent = request.agent_id === undefined ? undefined : await requireAgent(agents, principal, request.agent_id);
+  const agent = await useAgent(
+    request.agent_id === undefined ? undefined : await requireAgent(agents, principal, request.agent_id),
+  );
   // A test call whose agent names an engine that is not configured uses the engine of test mode.
   if (mode === 'live') assertEngineAllowed(agent?.engine, config);
   const { instruction } = request;
@@ -132,7 +137,7 @@ function createSnapshot(agent: AgentDocument | undefined, request: ConductedRequ
   const base: AgentSnapshot = agent
     ? snapshotOfAgent(agent)
     : {
-        agentId: `agent_tmp_${ulid()}`,
+        agentId: temporaryAgentId(ulid()),
         instruction: '',
         voice: config.calls.defaultVoice,
         language: config.calls.defaultLanguage,

@@ -1,5 +1,6 @@
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import { ServiceError } from '../../kernel/errors.js';
+import type { Config } from '../../platform/config/config.js';
 import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { InboundCall } from '../../telephony/callbacks.js';
@@ -7,6 +8,7 @@ import type { CarrierApi, CarrierApis, CarrierCall } from '../../telephony/port.
 import { createCarrierLookUps } from './carrier-look-ups.js';
 
 export interface OwnCarrierCallDeps {
+  config: Config;
   carriers: CarrierApis;
   phoneNumbers: PhoneNumbers;
   logger: Logger;
@@ -20,7 +22,7 @@ const LIVE: ReadonlySet<CarrierCall['status']> = new Set(['queued', 'ringing', '
  * from, a number of the key's account. Requests signed by the carrier, and simulated calls, need no check. All
  * rejections have the same error, so that they reveal nothing about other accounts' calls.
  */
-export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
+export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
   const lookUps = createCarrierLookUps();
 
   async function isOwn(accountId: string, number: string | undefined): Promise<boolean> {
@@ -56,8 +58,8 @@ export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: 
   return async function requireOwnCarrierCall(inbound: InboundCall, deadline: number): Promise<void> {
     const { forwarder, mode } = inbound;
     const { account } = forwarder;
+    if (account === undefined || config.carriers[mode].isSimulated) return;
     const carrier = carriers[mode];
-    if (account === undefined || carrier.kind === 'simulator') return;
     const { _id: accountId } = account;
     // First what costs no request to the carrier.
     const own = await withDeadline(deadline, findOwnNumbers(accountId, inbound));

@@ -10,7 +10,7 @@ import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { withDeadline } from '../../platform/http/deadline.js';
 import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js';
-import { predictRejection, type PredictRejectionDeps } from './predict-rejection.js';
+import { predictRejection, type Prediction, type PredictRejectionDeps } from './predict-rejection.js';
 import { createOutboundRequest, type OutboundDeps } from './outbound-request.js';
 import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from './start-call.js';
 
@@ -53,9 +53,10 @@ export async function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promi
   if (input.idempotencyKey !== undefined) return placeWithKey(deps, input, input.idempotencyKey);
   const call = await withDeadline(input.deadline, createCall(deps, input));
   const callId = newCallId();
+  const prediction = await predictReservation(deps, input, call);
   const reservation =
-    (await predictReservation(deps, input, call)) ??
-    (await startWithinLimits(deps, input, createRequestDocument(callId, call)));
+    prediction.rejection ??
+    (await startWithinLimits(deps, input, createRequestDocument(callId, call), prediction.ledgerEpoch));
   const rejection = reservationError(reservation);
   if (rejection) throw rejection;
   return successResponse(callId);
@@ -95,7 +96,9 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
     // Predict a rejection only for a new key. The call of an existing key may have started, and then the slot and money
     // that seem to be missing may be its own.
     const predicted = claim.created ? await predictReservation(deps, input, call) : undefined;
-    const reservation = predicted ?? (await startWithinLimits(deps, input, createRequestDocument(row.callId, call)));
+    const document = createRequestDocument(row.callId, call);
+    const reservation =
+      predicted?.rejection ?? (await startWithinLimits(deps, input, document, predicted?.ledgerEpoch));
     const rejection = reservationError(reservation);
     if (rejection === undefined) {
       const response = successResponse(row.callId);
@@ -120,7 +123,7 @@ function predictReservation(
   deps: PlacingDeps,
   { principal, deadline }: PlaceCallInput,
   call: Omit<CallRequestDocument, '_id' | 'createdAt'>,
-): Promise<ReservationResult | undefined> {
+): Promise<Prediction> {
   return withDeadline(deadline, predictRejection(deps, principal, call));
 }
 
@@ -128,8 +131,9 @@ function startWithinLimits(
   deps: PlacingDeps,
   input: PlaceCallInput,
   document: CallRequestDocument,
+  ledgerEpoch: number | undefined,
 ): Promise<ReservationResult> {
-  return decideWithinLimits(deps, input.principal, document, () => countAndStart(deps, input, document));
+  return decideWithinLimits(deps, input.principal, document, () => countAndStart(deps, input, document, ledgerEpoch));
 }
 
 /**
@@ -140,6 +144,7 @@ function countAndStart(
   deps: PlacingDeps,
   { principal, deadline }: PlaceCallInput,
   document: CallRequestDocument,
+  ledgerEpoch: number | undefined,
 ): Promise<ReservationResult> {
   const { account, mode } = principal;
   const dial = {
@@ -156,6 +161,7 @@ function countAndStart(
       if (reached) throw reached;
     },
     remove: () => deps.dialGate.withdraw(dial),
+    ledgerEpoch,
   });
 }
 

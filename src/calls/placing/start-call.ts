@@ -32,20 +32,25 @@ export interface CallStarter {
  * id, the first applies.
  * @param deadline ms since the epoch. Until then the call is accepted, rejected or given up. A call whose client gets
  * 503 is neither dialed nor billed. With too little time left, nothing is started.
- * @param onGivenUp runs, perhaps later, if the call was given up before it could begin
+ * @param terms.onGivenUp runs, perhaps later, if the call was given up before it could begin
+ * @param terms.ledgerEpoch epoch of the ledger account, if it was read before
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(
   deps: CallStarter,
   requested: CallRequestDocument,
   deadline: number,
-  onGivenUp: () => Promise<void> = () => Promise.resolve(),
+  terms: { onGivenUp?: () => Promise<void>; ledgerEpoch?: number | undefined } = {},
 ): Promise<ReservationResult> {
+  const { onGivenUp = () => Promise.resolve(), ledgerEpoch } = terms;
   // Check the remaining time before anything is stored, because without enough time the call is not started.
   requireReservationTime(deps.config, deadline);
-  const request = await withDeadline(deadline, storeOrFindRequest(deps.requests, requested));
+  const { request, isNew } = await withDeadline(deadline, storeOrFindRequest(deps.requests, requested));
   const now = await withDeadline(deadline, deps.clock());
-  const input = createCallInput(request, deps.config, { now, withinMs: requireReservationTime(deps.config, deadline) });
+  const withinMs = requireReservationTime(deps.config, deadline);
+  // An operation of a call that was stored before may be older than the epoch.
+  const epoch = isNew && ledgerEpoch !== undefined ? { ledgerEpoch } : {};
+  const input = createCallInput(request, deps.config, { now, withinMs, ...epoch });
   try {
     return await deps.gateway.start(input, deadline - GIVE_UP_MS);
   } catch (error) {
@@ -61,6 +66,8 @@ interface CallCounts {
   /** Counts the call. A repeat of the same call is not counted again. @throws ServiceError if a limit is reached */
   add: () => Promise<void>;
   remove: () => Promise<void>;
+  /** As for {@link startCall}. */
+  ledgerEpoch?: number | undefined;
 }
 
 /**
@@ -79,7 +86,8 @@ export async function countAndStartCall(
   requireReservationTime(deps.config, deadline);
   await withDeadline(deadline, counts.add());
   try {
-    const reservation = await startCall(deps, requested, deadline, counts.remove);
+    const { remove: onGivenUp, ledgerEpoch } = counts;
+    const reservation = await startCall(deps, requested, deadline, { onGivenUp, ledgerEpoch });
     if (reservationError(reservation) !== undefined)
       await withDeadline(deadline, counts.remove()).catch(() => undefined);
     return reservation;
@@ -105,15 +113,15 @@ function requireReservationTime({ calls: { answerWithinMs } }: Config, deadline:
 async function storeOrFindRequest(
   requests: CallRequests,
   requested: CallRequestDocument,
-): Promise<CallRequestDocument> {
-  if ((await requests.insert(requested)) === 'inserted') return requested;
-  return (await requests.find(requested._id)) ?? requested;
+): Promise<{ request: CallRequestDocument; isNew: boolean }> {
+  if ((await requests.insert(requested)) === 'inserted') return { request: requested, isNew: true };
+  return { request: (await requests.find(requested._id)) ?? requested, isNew: false };
 }
 
 function createCallInput(
   request: CallRequestDocument,
   config: Config,
-  { now, withinMs }: { now: number; withinMs: number },
+  { now, withinMs, ledgerEpoch }: { now: number; withinMs: number; ledgerEpoch?: number },
 ): CallInput {
   const { holdWindows } = config.calls;
   const paced = request.direction === 'outbound' && config.carriers[request.mode].callsPerSecond !== undefined;
@@ -132,6 +140,7 @@ function createCallInput(
     ...(holdWindows === undefined ? {} : { windows: holdWindows }),
     ...(paced ? { paced } : {}),
     ...(request.streamWithinMs === undefined ? {} : { streamWithinMs: request.streamWithinMs }),
+    ...(ledgerEpoch === undefined ? {} : { ledgerEpoch }),
   };
 }
 

@@ -38,6 +38,8 @@ interface Facts {
   request: CallRequestDocument | null;
   call: CallDocument | null;
   result: ConversationResultDocument | null;
+  /** Whether we never told the carrier what to do with the call when it was answered. */
+  isUninstructed: boolean;
 }
 
 /**
@@ -65,8 +67,13 @@ export async function endClosedCall(
     deps.projection.find(callId),
     deps.results.find(callId),
   ]);
-  const facts: Facts = { request, call: call?.accountId === undefined ? null : call, result };
-  const carrierSid = await findCarrierSid(deps, mode, callId, request);
+  const { carrierSid, isInstructed } = await findCarrierCall(deps, mode, callId, request);
+  const facts: Facts = {
+    request,
+    call: call?.accountId === undefined ? null : call,
+    result,
+    isUninstructed: isInstructed === false && result === null,
+  };
   const record = carrierSid === undefined ? undefined : await deps.carrierOfCall(mode, carrierSid).fetch(carrierSid);
   if (carrierSid !== undefined && record === undefined && p.notFoundChecks < NOT_FOUND_CHECKS_NEEDED) return false;
   if (carrierSid !== undefined && record !== undefined && toCarrierEnd(record, 0) === undefined) {
@@ -90,12 +97,12 @@ export async function endClosedCall(
 }
 
 /** Returns the carrier call bound to the call. From then on no other can be bound: one that appears late is hung up. */
-async function findCarrierSid(
+async function findCarrierCall(
   { bindings, carrierOfCall }: ClosedCallDeps,
   mode: Mode,
   callId: string,
   request: CallRequestDocument | null,
-): Promise<string | undefined> {
+): Promise<{ carrierSid?: string; isInstructed?: boolean }> {
   // The carrier cannot look up an id that is not in its format, so a call with such an id ends as if never placed.
   const isCallId = (text: string) => carrierOfCall(mode, text).isCallId(text);
   const sid = request?.carrierSid;
@@ -103,7 +110,7 @@ async function findCarrierSid(
     sid !== undefined && isCallId(sid)
       ? await bindings.bind(callId, sid, carrierOfCall(mode, sid))
       : await bindings.close(callId);
-  return row.closed || !isCallId(row.carrierSid) ? undefined : row.carrierSid;
+  return row.closed || !isCallId(row.carrierSid) ? {} : row;
 }
 
 /**
@@ -120,7 +127,7 @@ function decideClosedOutcome(facts: Facts, record: CarrierCall | undefined): Cal
 }
 
 /** Rebuilds the call's state from its records. Without another known reason, the end is an internal error. */
-function rebuildState({ request, call, result }: Facts): CallState {
+function rebuildState({ request, call, result, isUninstructed }: Facts): CallState {
   const mediaEnd = result === null ? undefined : toMediaEnd(result);
   const hasOwnEndReason =
     mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';
@@ -130,6 +137,7 @@ function rebuildState({ request, call, result }: Facts): CallState {
     ...(result === null ? {} : { mediaStartedAt: result.startedAt.getTime() }),
     ...(mediaEnd === undefined ? {} : { mediaEnd }),
     ...(hasOwnEndReason ? {} : { hangUpCause: 'internal_error' }),
+    ...(isUninstructed ? { isUninstructed: true } : {}),
   };
 }
 

@@ -65,6 +65,8 @@ export const findingSchema = new Schema<FindingDocument>(
 );
 
 findingSchema.index({ ledgerAccountId: 1, resolvedAt: 1 });
+// Every round counts the open findings of all accounts.
+findingSchema.index({ resolvedAt: 1, firstSeenAt: 1, _id: 1 });
 
 /** How far a walk through a collection has read, so that each round continues where the last one ended. */
 export interface CursorDocument {

@@ -1,10 +1,13 @@
+import { setImmediate as nextEventLoopPass } from 'node:timers/promises';
 import type { mongo } from 'mongoose';
-import { CALL_STATUSES, isFinalStatus } from '../../kernel/call-state.js';
+import { CALL_STATUSES, isFinalStatus, type CallStatus } from '../../kernel/call-state.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
+import type { CallFacts } from '../call-facts.js';
 import type { CallDocument } from '../call-model.js';
 import type { CallsDatabase } from '../database.js';
 import type { CallSearchDocument } from './model.js';
-import { termsOfCall, termsOfTranscription } from './search-terms.js';
+import { stepsToTerms, termsOfCall } from './search-terms.js';
 
 const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
 /** The fields of a call from which its terms are made. */
@@ -47,9 +50,40 @@ export function createCallSearch(database: CallsDatabase) {
    */
   async function store(callId: string): Promise<void> {
     const call = await readUnerased(callId);
-    if (call !== null) await rows.updateOne({ _id: callId }, { $set: documentOf(call) }, { upsert: true });
+    if (call !== null) await rows.updateOne({ _id: callId }, { $set: await documentOf(call) }, { upsert: true });
     // An erasure may have deleted the document before it was written.
     if (await calls.exists({ _id: callId, erasedAt: { $exists: true } })) await remove(callId);
+  }
+
+  /**
+   * Stores the terms of a call that is about to end.
+   * @returns false if terms are stored already: by an earlier attempt, which may have known more or less than this one
+   */
+  async function insert(
+    { callId, status }: { callId: string; status?: CallStatus },
+    { accountId, mode, direction, agentId, createdAt, ...found }: CallFacts,
+    transcription?: string,
+  ): Promise<boolean> {
+    if (status === undefined) return false;
+    const { externalCallId } = found;
+    const call = {
+      ...found,
+      ...(transcription && { transcription }),
+      accountId,
+      mode,
+      status,
+      direction,
+      agentId,
+      externalCallId,
+      createdAt,
+    };
+    try {
+      await rows.insertOne({ _id: callId, ...(await documentOf(call)) });
+      return true;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      return false;
+    }
   }
 
   async function storeMissing(callIds: readonly string[]): Promise<number> {
@@ -61,6 +95,7 @@ export function createCallSearch(database: CallsDatabase) {
   }
 
   return {
+    insert,
     store,
     /** Deletes the terms of a call; succeeds if there are none. */
     remove,
@@ -87,8 +122,20 @@ export function createCallSearch(database: CallsDatabase) {
   };
 }
 
-function documentOf(call: CallDocument): Omit<CallSearchDocument, '_id'> {
+async function documentOf(
+  call: Pick<CallDocument, Exclude<keyof typeof FIELDS, 'erasedAt'>>,
+): Promise<Omit<CallSearchDocument, '_id'>> {
   const { accountId, mode, status, direction, agentId, externalCallId, createdAt, transcription = '' } = call;
-  const terms = [...new Set([...termsOfCall(call), ...termsOfTranscription(transcription)])];
+  const terms = [...new Set([...termsOfCall(call), ...(await termsOfWords(transcription))])];
   return { accountId, mode, status, direction, agentId, externalCallId, createdAt, terms };
+}
+
+/** Lets other work of the process continue after each piece of the transcription. */
+async function termsOfWords(transcription: string): Promise<string[]> {
+  const steps = stepsToTerms(transcription);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await nextEventLoopPass();
+  }
 }

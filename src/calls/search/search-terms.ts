@@ -7,8 +7,18 @@
 const MAX_TERM_LENGTH = 32;
 /** Maximum terms of a transcript, because each is an entry of an index. Two hours of talk have about as many. */
 const MAX_TRANSCRIPT_TERMS = 1_000;
-/** How much of a transcript is read: about four hours of talk. Splitting a longer text would delay other work. */
+/**
+ * How much of a transcript is read, with and without its characters taken apart: about four hours of talk. One character
+ * can stand for 18.
+ */
 const MAX_TRANSCRIPT_LENGTH = 250_000;
+/**
+ * How much of a transcript is split at once, in UTF-16 code units. Characters with many accents take time in proportion to
+ * the square of their number.
+ */
+const PIECE_LENGTH = 500;
+/** If a piece ends within a word, the next one begins with its last character, so that each pair of characters is in one. */
+const PIECE_OVERLAP = 2;
 const MAX_ID_TERMS = 40;
 /** Further words of a search are ignored. */
 const MAX_SEARCH_TERMS = 10;
@@ -42,9 +52,30 @@ export function termsOfCall({ fromPhoneNumber = '', toPhoneNumber = '', external
   return [...new Set([...numbers, ...ids, ...ids.map(withoutZeros)])].filter((term) => term !== '');
 }
 
-/** Returns the terms of a transcription, in which each line begins with the speaker. */
+/**
+ * Returns the terms of a transcription, in which each line begins with the speaker. Pauses after each short piece, because
+ * the whole text can take long, and other calls must not wait for it.
+ */
+export function* stepsToTerms(transcription: string): Generator<undefined, string[]> {
+  const text = transcription.slice(0, MAX_TRANSCRIPT_LENGTH).replaceAll(SPEAKER, '');
+  const terms = new Set<string>();
+  let read = 0;
+  for (let at = 0; at < text.length && read < MAX_TRANSCRIPT_LENGTH && terms.size < MAX_TRANSCRIPT_TERMS;) {
+    const end = endOfPiece(text, at);
+    read += addTerms(text.slice(at, end), { terms, most: MAX_TRANSCRIPT_TERMS, isWhole: true });
+    at = end === text.length || isSpace(text, end - 1) ? end : end - PIECE_OVERLAP;
+    yield;
+  }
+  return [...terms];
+}
+
+/** Returns the terms of a transcription at once. */
 export function termsOfTranscription(transcription: string): string[] {
-  return firstTerms(transcription.slice(0, MAX_TRANSCRIPT_LENGTH).replaceAll(SPEAKER, ''), MAX_TRANSCRIPT_TERMS);
+  const steps = stepsToTerms(transcription);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 /**
@@ -83,18 +114,32 @@ function endsOfNumber(phoneNumber: string): string[] {
 
 function firstTerms(text: string, most: number, isWhole = true): string[] {
   const terms = new Set<string>();
-  const plain = text
-    .normalize('NFKD')
-    .replaceAll(/[\p{M}'’]/gu, '')
-    .toLowerCase();
+  addTerms(text, { terms, most, isWhole });
+  return [...terms];
+}
+
+/** Adds the terms of a text, up to a number. @returns the length of the text with its characters taken apart */
+function addTerms(text: string, p: { terms: Set<string>; most: number; isWhole: boolean }): number {
+  const { terms, most, isWhole } = p;
+  const apart = text.normalize('NFKD');
+  const plain = apart.replaceAll(/[\p{M}'’]/gu, '').toLowerCase();
   for (const [word] of plain.matchAll(WORD)) {
     for (const term of HAS_UNSPACED.test(word) ? pairsOf(word, isWhole) : [word.slice(0, MAX_TERM_LENGTH)]) {
       terms.add(term);
-      if (terms.size >= most) return [...terms];
+      if (terms.size >= most) return apart.length;
     }
   }
-  return [...terms];
+  return apart.length;
 }
+
+/** The end of the piece of a text that begins at a position: after a space, if there is one. */
+function endOfPiece(text: string, at: number): number {
+  if (at + PIECE_LENGTH >= text.length) return text.length;
+  for (let end = at + PIECE_LENGTH; end > at; end--) if (isSpace(text, end - 1)) return end;
+  return at + PIECE_LENGTH;
+}
+
+const isSpace = (text: string, at: number) => text[at] === ' ' || text[at] === '\n';
 
 /**
  * Splits a text without spaces into all pairs of neighboring characters, because its words are not known.

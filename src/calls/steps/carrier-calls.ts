@@ -8,7 +8,7 @@ import type { Mode } from '../../kernel/ids.js';
 import { carrierTimeLimit } from '../../kernel/hold-windows.js';
 import { machineDetectionFor } from '../../kernel/conversation/voicemail.js';
 import { CallRequestMissing } from '../errors.js';
-import type { CallRequestDocument } from '../call-request-model.js';
+import type { CallFacts } from '../call-facts.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { RejectionReports } from '../../telephony/rejection-reports.js';
@@ -69,10 +69,10 @@ export function createCarrierCalls(deps: Deps) {
 
   const canChangeTimeLimit = (mode: Mode) => carriers[mode].capabilities.canChangeTimeLimit;
 
-  async function requireRequest(callId: string) {
-    const request = await requests.find(callId);
-    if (!request) throw new CallRequestMissing();
-    return request;
+  async function requireFacts(callId: string): Promise<CallFacts> {
+    const facts = await requests.facts(callId);
+    if (!facts) throw new CallRequestMissing();
+    return facts;
   }
 
   /** Waits for the call's dial slot. False if the slot has passed and the next one is too far away. */
@@ -82,7 +82,7 @@ export function createCarrierCalls(deps: Deps) {
     return pacing.waitForSlot({ carrierAccountId, callsPerSecond }, slotAt, SLOT_WAIT_MS);
   }
 
-  async function dialRequest(request: CallRequestDocument, input: DialInput): Promise<Dialed> {
+  async function dialRequest(request: CallFacts, input: DialInput): Promise<Dialed> {
     const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
     try {
       // The request was checked when it was accepted. Check again, so that no emergency service is ever dialed.
@@ -100,8 +100,8 @@ export function createCarrierCalls(deps: Deps) {
       // Nothing was sent yet, so the attempt is not ambiguous and may be repeated.
       return { outcome: 'unreachable' };
     }
-    const { toPhoneNumber: to, fromPhoneNumber: from, maxDurationSeconds } = request;
-    const machineDetection = config.voicemailDetection ? machineDetectionFor(request.agent.voicemailAction) : undefined;
+    const { toPhoneNumber: to, fromPhoneNumber: from, maxDurationSeconds, direction } = request;
+    const machineDetection = config.voicemailDetection ? machineDetectionFor(request.voicemailAction) : undefined;
     const dialed = await carriers[mode].dial({
       callId,
       to,
@@ -114,7 +114,7 @@ export function createCarrierCalls(deps: Deps) {
     });
     if (dialed.outcome === 'accepted') {
       // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
-      await bindings.bind(callId, dialed.carrierSid, carriers[mode], dialed).catch(() => undefined);
+      await bindings.bind(callId, dialed.carrierSid, carriers[mode], { ...dialed, direction }).catch(() => undefined);
     }
     await rejectionReports.report(callId, mode, dialed);
     return withoutRejection(dialed);
@@ -125,7 +125,7 @@ export function createCarrierCalls(deps: Deps) {
     async dialCallee(input: DialInput): Promise<Dialed> {
       let request;
       try {
-        request = await requireRequest(input.callId);
+        request = await requireFacts(input.callId);
       } catch {
         return { outcome: 'unreachable' };
       }
@@ -147,7 +147,7 @@ export function createCarrierCalls(deps: Deps) {
       const { callId, mode, since } = input;
       const bound = await bindings.find(callId);
       if (bound) return bound.closed ? {} : { carrierSid: bound.carrierSid };
-      const { toPhoneNumber: to, fromPhoneNumber: from } = await requireRequest(callId);
+      const { toPhoneNumber: to, fromPhoneNumber: from, direction } = await requireFacts(callId);
       const placed = await carriers[mode].findPlaced({ to, from, since });
       const unbound = [];
       for (const { carrierSid } of placed) {
@@ -155,7 +155,7 @@ export function createCarrierCalls(deps: Deps) {
       }
       const [candidate, second] = unbound;
       if (candidate === undefined || second !== undefined) return {};
-      const row = await bindings.bind(callId, candidate, carriers[mode]);
+      const row = await bindings.bind(callId, candidate, carriers[mode], { direction });
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 

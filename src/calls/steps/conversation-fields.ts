@@ -18,12 +18,13 @@ export function createConversationFacts({ bindings, results, projection, recordi
   return {
     /**
      * Start and end of the audio, for a workflow that missed the media server's signals. Times in ms since the epoch.
+     * `isUninstructed`: we never told the carrier what to do with the answered outbound call.
      * @param input.givenUpAt when we gave the call up, if the workflow knows
      */
     async readMediaFacts(input: {
       callId: string;
       givenUpAt?: number;
-    }): Promise<{ startedAt?: number; end?: MediaEnd }> {
+    }): Promise<{ startedAt?: number; end?: MediaEnd; isUninstructed?: true }> {
       const { callId } = input;
       const [result, binding] = await Promise.all([results.findHead(callId), bindings.find(callId)]);
       const givenUpAt = input.givenUpAt ?? binding?.givenUpAt?.getTime();
@@ -31,6 +32,7 @@ export function createConversationFacts({ bindings, results, projection, recordi
       return {
         ...(result ? { startedAt: result.startedAt.getTime() } : {}),
         ...(end === undefined ? {} : { end }),
+        ...(result === null && binding?.isInstructed === false ? { isUninstructed: true } : {}),
       };
     },
 

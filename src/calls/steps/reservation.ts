@@ -11,6 +11,7 @@ import { windowRequest } from '../../kernel/hold-windows.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import { rateOf } from '../../kernel/money.js';
 import type { Config } from '../../platform/config/config.js';
+import type { WebhookSecrets } from '../../webhooks/secrets.js';
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { CallOfAccount } from './call-of-account.js';
 
@@ -22,6 +23,7 @@ interface Deps {
   leases: Leases;
   projection: CallProjection;
   clock: ServerClock;
+  webhookSecrets: Pick<WebhookSecrets, 'remember'>;
 }
 
 interface ReservationInput extends CallOfAccount {
@@ -29,6 +31,8 @@ interface ReservationInput extends CallOfAccount {
   windows?: readonly number[];
   /** Deadline by the database server's clock, ms since the epoch. */
   decideBy?: number;
+  /** See `CallInput`. */
+  ledgerEpoch?: number;
   change: ProjectedChange;
 }
 
@@ -43,13 +47,14 @@ export function createCallReservations(deps: Deps) {
   }
 
   function firstHold(input: ReservationInput, microsPerSecond: number, dailySpendCapMicros?: number) {
-    const { callId, accountId, mode, maxDurationSeconds, windows } = input;
+    const { callId, accountId, mode, maxDurationSeconds, windows, ledgerEpoch } = input;
     return ledger.hold({
       ledgerAccountId: ledgerAccountId(accountId, mode),
       callId,
       window: 0,
       maxDurationSeconds,
       microsPerSecond,
+      knownEpoch: ledgerEpoch,
       ...(windows === undefined ? {} : { windows }),
       ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
     });
@@ -74,6 +79,7 @@ export function createCallReservations(deps: Deps) {
       if (!account || !request) {
         throw new CallRequestMissing();
       }
+      deps.webhookSecrets.remember(account);
       const { direction } = request;
       const limits = limitsOfCall(account, { mode, direction }, config.calls);
       const { concurrentCalls: limit, dailySpendCapMicros } = limits;

@@ -1,6 +1,10 @@
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import { windowRequest } from '../../kernel/hold-windows.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
+import { rateOf } from '../../kernel/money.js';
 import { summaryOfUnspoken } from '../../kernel/unspoken-summary.js';
+import type { FirstHold } from '../../billing/ledger/ledger.js';
+import type { CallFacts } from '../call-facts.js';
 import type { CallRequests } from '../call-requests.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
 import type { Leases } from '../../billing/leases.js';
@@ -48,24 +52,33 @@ export function createCallSettlement(deps: Deps) {
         conversation: 'none' | 'stored' | 'awaited';
         /** True if the request to dial provably never reached the carrier. */
         notDialed?: boolean;
+        /** See `CallInput`. */
+        ledgerEpoch?: number;
+        /** Seconds that the call holds as far as its workflow knows. */
+        heldSeconds?: number;
+        windows?: readonly number[];
         change: ProjectedChange;
       },
     ): Promise<{ billedSeconds: number }> {
       const { callId, accountId, mode, billableSeconds, estimated, conversation, change } = input;
+      const facts = await requests.facts(callId);
       const settled = await ledger.settle({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,
         billedSeconds: billableSeconds,
         estimated,
+        knownEpoch: input.ledgerEpoch,
+        firstHold: facts && findFirstHold(input, facts),
       });
       await leases.release({ accountId, mode, callId });
       const bill = { durationSeconds: settled.billedSeconds, costMicros: settled.billedMicros };
+      const end = { facts, isComplete: conversation !== 'awaited' && facts?.webhookUrl !== undefined };
       if (conversation === 'stored') {
         const result = await results.find(callId);
-        await projection.apply(change, { ...bill, ...(await collectedFields(recordings, callId, result)) });
+        await projection.apply(change, { ...bill, ...(await collectedFields(recordings, callId, result)) }, end);
       } else {
         const summary = summaryOfUnspoken(change.status, change.endReason);
-        await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) });
+        await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) }, end);
       }
       if (change.endReason === 'media_failed' && settled.billedMicros === 0) {
         await dialGate.countWaived({ accountId, mode, callId });
@@ -77,6 +90,17 @@ export function createCallSettlement(deps: Deps) {
       return { billedSeconds: settled.billedSeconds };
     },
   };
+}
+
+/** Returns the first window of a call that holds nothing else as far as its workflow knows. */
+function findFirstHold(
+  { heldSeconds, windows }: { heldSeconds?: number; windows?: readonly number[] },
+  facts: CallFacts,
+): FirstHold | undefined {
+  const { maxDurationSeconds } = facts;
+  const microsPerSecond = rateOf(facts);
+  const first = windowRequest(0, { heldSeconds: 0, maxDurationSeconds, microsPerSecond, windows });
+  return heldSeconds === first.seconds ? { amountMicros: first.micros, microsPerSecond, last: first.last } : undefined;
 }
 
 /** Whether the account canceled its call before the phone can have rung for long. */

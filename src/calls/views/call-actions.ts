@@ -14,7 +14,7 @@ import { findCall } from '../placing/call-status.js';
 import { isErrorResponse, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
 import { createCallWaits } from './call-waits.js';
 import { callView } from './call-views.js';
-import type { CallReading } from './call-reading.js';
+import { READ_WAIT_MS, type CallReading } from './call-reading.js';
 
 export interface CallActionsDeps extends PlacingDeps {
   gateway: CallGateway;
@@ -26,8 +26,6 @@ export interface CallActionsDeps extends PlacingDeps {
 const END_WITHIN_MS = 20_000;
 const ERASE_WITHIN_MS = 10_000;
 const READ_BACK_WITHIN_MS = 2_000;
-/** How long a call with a long transcription may wait in the queue. */
-const WAIT_TIMEOUT_MS = 10_000;
 
 /** Handlers that place, cancel and erase calls. */
 export function createCallActionHandlers(
@@ -68,7 +66,7 @@ export function createCallActionHandlers(
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
         // The call is placed. Reading it back has a separate timeout, because the request's own deadline may be near.
-        const createSignal = () => abortSignalOf(ctx, Date.now() + WAIT_TIMEOUT_MS);
+        const createSignal = () => abortSignalOf(ctx, Date.now() + READ_WAIT_MS);
         const read = deps.reading.read(principal, callId, createSignal);
         const stored = await withDeadline(Date.now() + READ_BACK_WITHIN_MS, read);
         return deps.reading.convert(stored, createSignal, (records) => callView(records, config.publicBaseUrl));

@@ -24,6 +24,8 @@ export interface CallReadingDeps {
 
 /** Maximum webhook attempts in a call's view. 50 redeliveries with the responses to them would exceed a megabyte. */
 const ATTEMPTS_SHOWN = 20;
+/** How long a call may wait in the queue of reads, and with a long transcription in that of decoding. */
+export const READ_WAIT_MS = 10_000;
 /** Turns in an event about the conversation. Between two events, fewer are added or changed. */
 export const LATEST_TURNS = 20;
 

@@ -1,5 +1,15 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
-import type { Call, CallProvider, CallSummary, ConversationSoFar, CostWindow, Transcript } from './schemas.js';
+import type {
+  Call,
+  CallProvider,
+  CallSummary,
+  CallWaveform,
+  ConversationSoFar,
+  CostWindow,
+  Trace,
+  LatencyStage,
+  Transcript,
+} from './schemas.js';
 import { AGENT_FIELD_LIST } from '../../agents/agent-definition.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
@@ -7,7 +17,8 @@ import type { BriefCall, WholeCall } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
 import type { InterimWords } from '../../voice/live-words/model.js';
-import type { LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
+import type { Waveform } from '../../voice/recordings/waveforms.js';
+import type { EngineTrace, LatestConversation, ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument, StoredProvider, StoredTurn } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
@@ -109,6 +120,48 @@ export function transcriptView(callId: string, result: Pick<ConversationResultDo
     turns: turnViews(turns),
     text: turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
   };
+}
+
+/** The stages of a response, by the names under which the engines store them. */
+const LATENCY_STAGES: Readonly<Record<string, LatencyStage['stage']>> = {
+  pause: 'pause',
+  recogniser: 'stt',
+  model: 'llm',
+  voice: 'tts',
+  own: 'own',
+};
+
+/** Converts what the engine did in a call. */
+export function traceView(callId: string, trace: EngineTrace | null): Trace {
+  return {
+    call_id: callId,
+    latencies: (trace?.latencies ?? []).map(({ atMs, totalMs, parts = {} }) => ({
+      at_ms: Math.round(atMs),
+      total_ms: Math.round(totalMs),
+      stages: Object.entries(parts).flatMap(([name, ms]) => {
+        const stage = LATENCY_STAGES[name];
+        return stage === undefined ? [] : [{ stage, ms: Math.round(ms) }];
+      }),
+    })),
+    tool_calls: inOrder(trace?.toolCalls ?? []).map(({ name, atMs, durationMs, ok, arguments: given, result }) => ({
+      name,
+      at_ms: atMs,
+      duration_ms: durationMs,
+      succeeded: ok,
+      arguments: given,
+      result,
+    })),
+  };
+}
+
+/** Sorts by start, because tool calls are stored as they finish, and some run at the same time. */
+function inOrder(toolCalls: NonNullable<EngineTrace['toolCalls']>) {
+  return toolCalls.toSorted((a, b) => a.atMs - b.atMs);
+}
+
+export function waveformView(callId: string, { durationMs, peaks }: Waveform): CallWaveform {
+  const trackOf = (first: number) => Array.from(peaks).filter((_, index) => index % 2 === first);
+  return { call_id: callId, duration_ms: durationMs, caller: trackOf(0), agent: trackOf(1) };
 }
 
 function turnViews(turns: readonly StoredTurn[]): Transcript['turns'] {

@@ -8,7 +8,7 @@ import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 import type { CallReading } from './call-reading.js';
-import { callSummary, callView, transcriptView } from './call-views.js';
+import { callSummary, callView, traceView, transcriptView } from './call-views.js';
 import type { LargeDocuments } from '../../platform/http/routing/large-documents.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../../platform/http/lists.js';
@@ -25,7 +25,7 @@ export interface CallHandlersDeps {
 /** Creates the handlers that read calls. They find only calls of the requesting account and mode. */
 export function createCallReadHandlers(
   deps: CallHandlersDeps,
-): RouteHandlers<Pick<typeof callRoutes, 'listCalls' | 'readCall' | 'readTranscript'>> {
+): RouteHandlers<Pick<typeof callRoutes, 'listCalls' | 'readCall' | 'readTranscript' | 'readTrace'>> {
   const { config, queries, cursors, reading, largeDocuments } = deps;
 
   return {
@@ -65,6 +65,18 @@ export function createCallReadHandlers(
       );
       if (found === null) return transcriptView(callId, null);
       return largeDocuments.convert(principal, createSignal, found, (result) => transcriptView(callId, result));
+    },
+
+    async readTrace({ ctx, principal, params: { call_id: callId } }) {
+      const call = await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
+      if (call.erasedAt) return traceView(callId, null);
+      const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
+      const found = await withDeadline(
+        largeDocuments.readDeadlineOf(ctx, principal),
+        largeDocuments.read(principal, createSignal, () => deps.results.findTrace(callId)),
+      );
+      if (found === null) return traceView(callId, null);
+      return largeDocuments.convert(principal, createSignal, found, (result) => traceView(callId, result));
     },
   };
 }

@@ -14,7 +14,9 @@ import {
   CallList,
   CallsQuery,
   CancelResponse,
+  CallWaveform,
   EraseResponse,
+  Trace,
   Transcript,
 } from './schemas.js';
 
@@ -155,6 +157,60 @@ export const callRoutes = {
       },
     }),
     errors: ['CALL_NOT_FOUND'],
+  }),
+  readTrace: defineRoute({
+    method: 'get',
+    path: '/calls/{call_id}/trace',
+    tag: 'Calls',
+    summary: 'Read the latencies and tool calls of a call',
+    description:
+      'Returns how long each response of the agent took, by stage, and the tools that it used with arguments and results, also while the call is in progress. Headers that are sent to tools are not stored. An erased call has none.',
+    auth: 'keyOrSession',
+    load: 'list',
+    params: callParams,
+    success: ratedJsonResponse('Latencies and tool calls so far.', Trace, {
+      trace: {
+        call_id: EXAMPLE_CALL_ID,
+        latencies: [
+          {
+            at_ms: 2_600,
+            total_ms: 740,
+            stages: [
+              { stage: 'stt', ms: 210 },
+              { stage: 'llm', ms: 380 },
+              { stage: 'tts', ms: 120 },
+              { stage: 'own', ms: 30 },
+            ],
+          },
+        ],
+        tool_calls: [
+          {
+            name: 'find_slot',
+            at_ms: 9_400,
+            duration_ms: 180,
+            succeeded: true,
+            arguments: '{"day":"2026-12-24"}',
+            result: '{"slots":["09:30"]}',
+          },
+        ],
+      },
+    }),
+    errors: ['CALL_NOT_FOUND'],
+  }),
+  readWaveform: defineRoute({
+    method: 'get',
+    path: '/calls/{call_id}/waveform',
+    tag: 'Calls',
+    summary: 'Read the waveform of a recording',
+    description:
+      'Returns how loud both speakers are in up to 1,500 equal parts of the recording, to draw it without downloading it. Does not count as a download. The first request for a call of hours takes some seconds; if it takes longer than the service waits, the response is 503 with `Retry-After`, and a later request gets the result. Returns 404 when the recording does.',
+    auth: 'keyOrSession',
+    load: 'export',
+    params: callParams,
+    success: ratedJsonResponse('The waveform; both tracks have the same number of parts.', CallWaveform, {
+      waveform: { call_id: EXAMPLE_CALL_ID, duration_ms: 40, caller: [0, 0, 96, 131], agent: [144, 80, 0, 0] },
+    }),
+    errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
   }),
   readRecording: defineRoute({
     method: 'get',

@@ -5,6 +5,7 @@ import { createCallReadHandlers, type CallHandlersDeps } from './calls.js';
 import type { callRoutes } from './contract.js';
 import { createReadRecording } from './recording.js';
 import { createWatchCall } from './watch-call.js';
+import { createReadWaveform } from './waveform.js';
 
 export type CallViewsDeps = CallReadingDeps &
   Omit<CallHandlersDeps, 'reading'> &
@@ -20,5 +21,6 @@ export function createCallHandlers(deps: CallViewsDeps): RouteHandlers<typeof ca
     ...createCallActionHandlers(shared),
     watchCall: createWatchCall(shared),
     readRecording: createReadRecording(shared),
+    readWaveform: createReadWaveform(shared),
   };
 }

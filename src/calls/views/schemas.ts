@@ -214,6 +214,73 @@ export const Transcript = z
   .meta({ id: 'Transcript' });
 export type Transcript = z.infer<typeof Transcript>;
 
+const LatencyStage = z
+  .object({
+    stage: z
+      .enum(['pause', 'stt', 'llm', 'tts', 'own'])
+      .describe(
+        'pause: the silence that ends the turn; stt, llm and tts: the providers (a speech-to-speech model counts as llm); own: this service.',
+      ),
+    ms: z.int().describe('Milliseconds that the response waited for this stage.'),
+  })
+  .meta({ id: 'LatencyStage' });
+export type LatencyStage = z.infer<typeof LatencyStage>;
+
+export const Latency = z
+  .object({
+    at_ms: z.int().describe('When the response began, in milliseconds from the start of the audio.'),
+    total_ms: z.int().describe('Milliseconds from the end of the remote party’s words to the response.'),
+    stages: z
+      .array(LatencyStage)
+      .describe('The parts of the total that the engine knows, in their order. Their sum may be less than the total.'),
+  })
+  .meta({ id: 'Latency' });
+export type Latency = z.infer<typeof Latency>;
+
+export const ToolUse = z
+  .object({
+    name: z.string().describe('Name of the tool, as the model gave it.'),
+    at_ms: z.int().describe('When the model called it, in milliseconds from the start of the audio.'),
+    duration_ms: z.int().describe('Milliseconds until the result.'),
+    succeeded: z.boolean().describe('Whether the tool returned a result rather than an error.'),
+    arguments: z
+      .string()
+      .describe(
+        'The arguments as JSON, up to 1,000 characters; longer ones end with …. For send_dtmf it has digit_count, the number of digits, instead of the digits.',
+      ),
+    result: z
+      .string()
+      .describe('The result or the error that the model read, up to 1,000 characters; longer ones end with ….'),
+  })
+  .meta({ id: 'ToolCall' });
+export type ToolUse = z.infer<typeof ToolUse>;
+
+export const Trace = z
+  .object({
+    call_id: callId,
+    latencies: z
+      .array(Latency)
+      .describe('How long the remote party waited for each response, the first 1,000. Empty after erasure.'),
+    tool_calls: z
+      .array(ToolUse)
+      .describe('The first 100 tool calls that finished, in the order in which they began. Empty after erasure.'),
+  })
+  .meta({ id: 'Trace' });
+export type Trace = z.infer<typeof Trace>;
+
+const track = (of: string) =>
+  z.array(z.int()).describe(`The loudest sample of ${of} in each part, from 0 (silence) to 255.`);
+
+export const CallWaveform = z
+  .object({
+    call_id: callId,
+    duration_ms: z.int().describe('Length of the recording.'),
+    caller: track('the remote party'),
+    agent: track('the agent'),
+  })
+  .meta({ id: 'CallWaveform' });
+export type CallWaveform = z.infer<typeof CallWaveform>;
+
 /** The conversation of a call in progress, as the events of a watched call contain it. */
 export type ConversationSoFar = {
   /** The last turns; those that began before the first of them no longer change. */

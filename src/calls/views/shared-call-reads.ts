@@ -6,7 +6,7 @@ import { serviceUnavailable } from '../../platform/http/deadline.js';
 import type { CallVersion, CallQueries } from '../call-queries.js';
 import type { LiveWords } from '../../voice/live-words/live-words.js';
 import { callView } from './call-views.js';
-import type { CallReading } from './call-reading.js';
+import { READ_WAIT_MS, type CallReading } from './call-reading.js';
 import { createLiveConversations, UNKNOWN_CONVERSATION, type LiveConversation } from './live-conversations.js';
 import type { CallSnapshot } from './watch-progress.js';
 
@@ -18,9 +18,6 @@ const SHARED_MS = 400;
 const READ_EVERY_MS = 3_000;
 /** Reads an ended call again after this time, to show new webhook attempts. */
 const READ_ENDED_EVERY_MS = 1_000;
-
-/** How long a call may wait in the queue of reads, and with a long transcription in that of decoding. */
-const WAIT_TIMEOUT_MS = 10_000;
 
 interface Read {
   version: CallVersion;
@@ -47,7 +44,7 @@ export function createSharedCallReads(deps: {
   liveWords: LiveWords;
   waitTimeoutMs?: number;
 }) {
-  const { config, queries, reading, waitTimeoutMs = WAIT_TIMEOUT_MS } = deps;
+  const { config, queries, reading, waitTimeoutMs = READ_WAIT_MS } = deps;
   const conversations = createLiveConversations(deps);
   const entries = new Map<string, Entry>();
 
