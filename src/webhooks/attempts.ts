@@ -6,7 +6,19 @@ export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
 
 /** Result of an attempt in its stored form. */
 export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
-  Pick<WebhookAttemptDocument, 'durationMs' | 'httpStatus' | 'error' | 'responseBody'>;
+  Pick<
+    WebhookAttemptDocument,
+    | 'durationMs'
+    | 'httpStatus'
+    | 'error'
+    | 'requestHeaders'
+    | 'responseHeaders'
+    | 'responseHeadersLeftOut'
+    | 'responseBody'
+  >;
+
+/** Headers are left out where several attempts are shown with other data, because they are large. */
+const WITHOUT_HEADERS = { requestHeaders: 0, responseHeaders: 0 } as const;
 
 /** Stores one row per attempt before the request is sent. Attempts are counted only by these rows. */
 export function createWebhookAttempts(database: WebhooksDatabase) {
@@ -18,12 +30,12 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
     },
 
     /**
-     * Lists the latest attempts of a call's deliveries, in order.
+     * Lists the latest attempts of a call's deliveries, in order, without their headers.
      * @param most maximum number of attempts
      */
     async latest(callId: string, most: number): Promise<WebhookAttemptDocument[]> {
       const rows = await attempts
-        .find({ callId })
+        .find({ callId }, WITHOUT_HEADERS)
         .sort({ number: -1 })
         .limit(most)
         .lean<WebhookAttemptDocument[]>()
@@ -45,27 +57,28 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
     /** Finds the last failed attempt of each call. */
     async lastFailedOf(callIds: readonly string[]): Promise<Map<string, WebhookAttemptDocument>> {
       const rows = await attempts
-        .find({ callId: { $in: [...callIds] }, outcome: 'failed' }, { responseBody: 0 })
+        .find({ callId: { $in: [...callIds] }, outcome: 'failed' }, { ...WITHOUT_HEADERS, responseBody: 0 })
         .sort({ callId: 1, number: 1 })
         .lean<WebhookAttemptDocument[]>()
         .exec();
       return new Map(rows.map((row) => [row.callId, row]));
     },
 
-    /** Erases the response bodies, which may repeat the data that was sent. */
+    /** Erases the responses, which may repeat the data that was sent, and the headers. */
     async erase(callId: string): Promise<void> {
-      await attempts.updateMany({ callId }, { $unset: { responseBody: '' } });
+      const erased = { requestHeaders: '', responseHeaders: '', responseHeadersLeftOut: '', responseBody: '' };
+      await attempts.updateMany({ callId }, { $unset: erased });
     },
 
     /**
-     * Lists the first attempts of several calls, by call id, each in order.
+     * Lists the first attempts of several calls, by call id, each in order and without headers.
      * @param most maximum number of attempts per call
      */
     async listOf(callIds: readonly string[], most: number): Promise<Map<string, WebhookAttemptDocument[]>> {
       // Query by id, because every server has an index on the id.
       const ids = callIds.flatMap((callId) => Array.from({ length: most }, (_, index) => attemptId(callId, index + 1)));
       const found = await attempts
-        .find({ _id: { $in: ids } })
+        .find({ _id: { $in: ids } }, WITHOUT_HEADERS)
         .sort({ _id: 1 })
         .lean<WebhookAttemptDocument[]>()
         .exec();

@@ -2,6 +2,8 @@ import { createEgressClient } from '../platform/egress/client.js';
 import type { EgressFailure } from '../platform/egress/failure.js';
 import type { GuardConfig } from '../platform/egress/guard.js';
 import type { ResolveName } from '../platform/egress/name-resolver.js';
+import type { AttemptHeader } from './model.js';
+import { storableHeaders } from './storable-headers.js';
 
 /** Timeout of a whole attempt in ms: DNS lookup, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 5_000;
@@ -13,6 +15,10 @@ export interface PostResult {
   /** Why the delivery failed. */
   error?: EgressFailure;
   httpStatus?: number;
+  /** The response headers in their stored form. */
+  responseHeaders?: AttemptHeader[];
+  /** How many response headers are not part of it; absent if none. */
+  responseHeadersLeftOut?: number;
   /** The first KiB of the response body. */
   responseBody?: string;
 }
@@ -33,6 +39,7 @@ export function createWebhookClient(deps: { config: GuardConfig; resolve?: Resol
       const {
         succeeded,
         body: responseBody,
+        headers: received,
         ...rest
       } = await client.send({
         ...webhook,
@@ -40,7 +47,16 @@ export function createWebhookClient(deps: { config: GuardConfig; resolve?: Resol
         timeoutMs: ATTEMPT_TIMEOUT_MS,
         keepBytes: KEPT_RESPONSE_BYTES,
       });
-      return { delivered: succeeded, ...rest, ...(responseBody === undefined ? {} : { responseBody }) };
+      return {
+        delivered: succeeded,
+        ...rest,
+        ...(received === undefined ? {} : storedResponse(storableHeaders(received))),
+        ...(responseBody === undefined ? {} : { responseBody }),
+      };
     },
   };
+}
+
+function storedResponse({ headers, leftOut }: ReturnType<typeof storableHeaders>) {
+  return { responseHeaders: headers, ...(leftOut === 0 ? {} : { responseHeadersLeftOut: leftOut }) };
 }

@@ -11,9 +11,9 @@ import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, abortSignalOf, withDeadline } from '../platform/http/deadline.js';
 import { respond } from '../platform/http/routing/response.js';
-import type { RateLimiter } from '../platform/http/rate-limit.js';
+import type { RateLimiter } from '../platform/http/rate-limits/rate-limit.js';
 import type { LargeDocuments } from '../platform/http/routing/large-documents.js';
-import { attemptView } from './attempt-view.js';
+import { attemptDetailView } from './attempt-view.js';
 import { omitUndefined } from '../kernel/omit-undefined.js';
 import { listDeadlineOf, pageResponse, positionOf, type Cursors } from '../platform/http/lists.js';
 
@@ -76,7 +76,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       return largeDocuments.convert(principal, createSignal, document, (delivery) => ({
         ...deliveryView(delivery, rows.length),
         body: delivery.body,
-        attempt_log: rows.map(attemptView),
+        attempt_log: rows.map(attemptDetailView),
       }));
     },
 
@@ -101,12 +101,9 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       if (isOver && known >= MAX_REDELIVERIES) {
         throw new ServiceError('CONFLICT', `The webhook was redelivered ${known} times, which is the limit.`);
       }
-      await withDeadline(
-        deadlineOf(ctx),
-        rateLimiter.count(ctx, `redeliver:${principal.account._id}:${principal.mode}`, REDELIVERIES_PER_MINUTE, {
-          hasHeaders: false,
-        }),
-      );
+      const key = `redeliver:${principal.account._id}:${principal.mode}`;
+      const counting = rateLimiter.count(ctx, [{ key, requestsPerMinute: REDELIVERIES_PER_MINUTE }]);
+      if (counting !== undefined) await withDeadline(deadlineOf(ctx), counting);
       // If a redelivery is running, start it again with its number. That has an effect only if its first start was
       // lost.
       const redelivery = isOver

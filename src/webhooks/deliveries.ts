@@ -48,14 +48,24 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       return readPage(deliveries, { filter: { accountId, mode, ...stateFilter }, fields: { body: 0 }, ...position });
     },
 
-    /** Records the state of the latest delivery; undefined: in progress. */
-    async recordState(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
+    /**
+     * Records the state of the latest delivery; undefined: in progress.
+     * @returns the delivery without its body, as it is then
+     */
+    async recordState(
+      callId: string,
+      state: 'delivered' | 'failed' | undefined,
+      lastAttemptAt: Date,
+    ): Promise<DeliveryHead | null> {
       const update = {
         delivered: { $set: { lastAttemptAt, state, deliveredAt: lastAttemptAt }, $unset: { failedAt: '' } },
         failed: { $set: { lastAttemptAt, state, failedAt: lastAttemptAt } },
         pending: { $set: { lastAttemptAt }, $unset: { state: '' } },
       }[state ?? 'pending'];
-      await deliveries.updateOne({ _id: callId }, update);
+      return deliveries
+        .findOneAndUpdate({ _id: callId }, update, { returnDocument: 'after', projection: { body: 0 } })
+        .lean<DeliveryHead>()
+        .exec();
     },
 
     /**
@@ -69,29 +79,40 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       return (await find(callId))?.redeliveries ?? 0;
     },
 
-    /** Erases URL and body permanently. After that, nothing is sent. */
+    /**
+     * Erases URL and body permanently. After that, nothing is sent. If there is no delivery yet, stores an erased one, so
+     * that none can be stored later.
+     */
     async erase(callId: string, now: Date): Promise<void> {
-      // Uses the driver, because the mongoose model rejects empty strings in required fields.
-      await deliveries.collection.updateOne(
-        { _id: callId as never, erasedAt: { $exists: false } },
-        { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
-      );
+      try {
+        // Uses the driver, because the mongoose model rejects empty strings in required fields.
+        await deliveries.collection.updateOne(
+          { _id: callId as never, erasedAt: { $exists: false } },
+          { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
+          { upsert: true },
+        );
+      } catch (error) {
+        // It was erased before.
+        if (!isDuplicateKey(error)) throw error;
+      }
     },
 
     /**
      * Stores the delivery unless the call already has one.
-     * @returns the stored delivery
+     * @returns the stored delivery, and whether it is new; then no attempt of it can exist
      */
-    async insertOrFind(delivery: WebhookDeliveryDocument): Promise<WebhookDeliveryDocument> {
+    async insertOrFind(
+      delivery: WebhookDeliveryDocument,
+    ): Promise<{ delivery: WebhookDeliveryDocument; isNew: boolean }> {
       try {
         await deliveries.create(delivery);
-        return delivery;
+        return { delivery, isNew: true };
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
         const existing = await find(delivery._id);
         if (existing === null)
           throw new Error('A webhook delivery was deleted while it was being stored.', { cause: error });
-        return existing;
+        return { delivery: existing, isNew: false };
       }
     },
   };

@@ -29,6 +29,12 @@ export interface WebhookDeliveryDocument {
   erasedAt?: Date;
 }
 
+/** A header of a webhook's request or of the response to it. */
+export interface AttemptHeader {
+  name: string;
+  value: string;
+}
+
 /**
  * One attempt, inserted before its request is sent. If a row keeps no outcome, the worker that sent the request died.
  */
@@ -46,6 +52,11 @@ export interface WebhookAttemptDocument {
   outcome?: 'delivered' | 'failed' | 'interrupted';
   httpStatus?: number;
   error?: string;
+  /** Headers in their stored form: limited in size, and without the values of those that may contain a secret. */
+  requestHeaders?: AttemptHeader[];
+  responseHeaders?: AttemptHeader[];
+  /** How many response headers exceeded the limits; absent if none. */
+  responseHeadersLeftOut?: number;
   /** The first KiB of the response body. */
   responseBody?: string;
   durationMs?: number;
@@ -90,6 +101,9 @@ export const webhookAttemptSchema = new Schema<WebhookAttemptDocument>(
     outcome: String,
     httpStatus: Number,
     error: String,
+    requestHeaders: { type: Schema.Types.Mixed },
+    responseHeaders: { type: Schema.Types.Mixed },
+    responseHeadersLeftOut: Number,
     responseBody: String,
     durationMs: Number,
   },

@@ -19,6 +19,34 @@ export const WebhookAttempt = z
   .meta({ id: 'WebhookAttempt' });
 export type WebhookAttempt = z.infer<typeof WebhookAttempt>;
 
+const headersOf = (what: string) =>
+  z
+    .array(
+      z.object({
+        name: z.string().describe('Name of the header, in lower case.'),
+        value: z
+          .string()
+          .describe('Its value, up to 256 characters, or fewer if there are many; [not stored] if it may be a secret.'),
+      }),
+    )
+    .optional()
+    .describe(
+      `Headers of the ${what}, 32 headers and 2,048 characters at most. Absent for older attempts and after erasure.`,
+    );
+
+export const WebhookAttemptDetail = z
+  .object({
+    ...WebhookAttempt.shape,
+    request_headers: headersOf('request'),
+    response_headers: headersOf('response'),
+    response_headers_left_out: z
+      .int()
+      .optional()
+      .describe('Further response headers, which were not stored because there were too many. Absent if none.'),
+  })
+  .meta({ id: 'WebhookAttemptDetail' });
+export type WebhookAttemptDetail = z.infer<typeof WebhookAttemptDetail>;
+
 const delivery = {
   call_id: z.string().describe('Identifier of the call that the event reports.'),
   webhook_id: z.string().describe('Value of the webhook-id header, the same on every attempt.'),
@@ -40,7 +68,7 @@ export const WebhookDeliveryDetail = z
   .object({
     ...delivery,
     body: z.string().describe('Body of the webhook, exactly as sent. Empty after erasure.'),
-    attempt_log: z.array(WebhookAttempt).describe('The attempts in order.'),
+    attempt_log: z.array(WebhookAttemptDetail).describe('The attempts in order, with their headers.'),
   })
   .meta({ id: 'WebhookDeliveryDetail' });
 export type WebhookDeliveryDetail = z.infer<typeof WebhookDeliveryDetail>;

@@ -4,12 +4,16 @@ import { ulid } from 'ulid';
 import type { Config } from '../platform/config/config.js';
 import type { WebhooksDatabase } from './database.js';
 import type { AccountDocument, StoredWebhookSecret } from '../identity/accounts/model.js';
+import { createRecentEntries } from '../platform/recent-entries.js';
 import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 
 const SECRET_BYTES = 32;
 /** Maximum valid secrets. A webhook has one signature per secret, and webhook endpoints check all of them. */
 const MAX_SECRETS = 3;
+
+/** Encrypted secrets that a process caches, at most 1 kB per account. */
+const RECENT_SECRETS = { maxEntries: 2_000, maxAgeMs: 5_000 };
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
@@ -59,6 +63,7 @@ function openWithPepper(pepper: string, accountId: string, sealed: string): Buff
 export function createWebhookSecrets(deps: { database: WebhooksDatabase; config: KeyConfig }) {
   const { accounts } = deps.database;
   const box = createWebhookSecretBox(deps.config);
+  const recent = createRecentEntries<readonly StoredWebhookSecret[]>(RECENT_SECRETS);
 
   const find = (accountId: string) =>
     accounts.findOne({ _id: accountId }, { webhookSecrets: 1 }).lean<Pick<AccountDocument, '_id' | 'webhookSecrets'>>();
@@ -67,6 +72,21 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
     /** Lists the valid secrets, newest first. Without any, webhooks are not signed. */
     async list(accountId: string): Promise<StoredWebhookSecret[]> {
       return activeSecrets((await find(accountId))?.webhookSecrets, Date.now());
+    },
+
+    /** Caches the secrets of an account that was just read, for {@link recentKeys}. */
+    remember({ _id, webhookSecrets = [] }: Pick<AccountDocument, '_id' | 'webhookSecrets'>): void {
+      recent.set(_id, webhookSecrets);
+    },
+
+    /**
+     * Like `keys`, but a change of the last five seconds may be missing. Good enough for a first attempt: if the receiver
+     * rejects the signature, the next attempt has the current ones.
+     */
+    async recentKeys(accountId: string): Promise<Buffer[]> {
+      const known = recent.get(accountId);
+      if (known === undefined) return this.keys(accountId);
+      return activeSecrets(known, Date.now()).map((stored) => box.open(accountId, stored));
     },
 
     /**

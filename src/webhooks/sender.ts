@@ -4,16 +4,17 @@ import { completionEventId } from '../kernel/ids.js';
 import { webhookEndpoint } from '../kernel/webhook-endpoint.js';
 import { USER_AGENT } from '../platform/egress/user-agent.js';
 import type { WebhooksDatabase } from './database.js';
-import type { WebhookDeliveryDocument } from './model.js';
+import type { WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js';
 import { createWebhookAttempts } from './attempts.js';
-import { createWebhookDeliveries } from './deliveries.js';
-import { createWebhookSecrets } from './secrets.js';
+import { createWebhookDeliveries, type DeliveryHead, type WebhookDeliveries } from './deliveries.js';
+import { createWebhookSecrets, type WebhookSecrets } from './secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload, type CompletedCalls } from './payload.js';
 import { createBulkhead, type EgressTarget } from '../platform/egress/bulkhead.js';
 import { MAX_ATTEMPTS, nextDeliveryStep, retryDelayMs } from './schedule.js';
 import { signatureHeader } from '../platform/egress/signature.js';
+import { storableHeaders } from './storable-headers.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }
@@ -31,10 +32,13 @@ export interface WebhookSender {
    * Makes at most one attempt to deliver a call's completion event. Safe to call at any time and by any number of
    * workers, because the stored attempts decide whether an attempt is due.
    * @param redelivery 0: the first delivery; n: the n-th redelivery
+   * @param options.isFirst true if there is probably no delivery yet. Then it is inserted without a look whether there is one.
    * @throws when the database is unavailable or the call has not ended
    */
-  attempt(callId: string, redelivery?: number): Promise<WebhookAttemptResult>;
+  attempt(callId: string, redelivery?: number, options?: { isFirst: boolean }): Promise<WebhookAttemptResult>;
 }
+
+type SentAttempt = PostResult & Required<Pick<WebhookAttemptDocument, 'requestHeaders'>>;
 
 /** Creates the sender of completion webhooks. Each call of `attempt` makes at most one of the four attempts. */
 export function createWebhookSender(deps: {
@@ -42,37 +46,43 @@ export function createWebhookSender(deps: {
   database: WebhooksDatabase;
   calls: CompletedCalls;
   logger: Logger;
+  /** The cache of secrets that other steps have read; by default a new one. */
+  webhookSecrets?: WebhookSecrets;
 }): WebhookSender {
   const { config, database, calls, logger } = deps;
   const deliveries = createWebhookDeliveries(database);
   const attempts = createWebhookAttempts(database);
-  const secrets = createWebhookSecrets({ database, config });
+  const secrets = deps.webhookSecrets ?? createWebhookSecrets({ database, config });
   const client = createWebhookClient({ config });
   const bulkhead = createBulkhead();
 
   return {
-    async attempt(callId, redelivery = 0) {
-      const delivery = (await deliveries.find(callId)) ?? (await compose(callId));
-      if (delivery === undefined) {
+    async attempt(callId, redelivery = 0, { isFirst } = { isFirst: false }) {
+      const stored = isFirst ? null : await deliveries.find(callId);
+      const found = stored === null ? await compose(callId) : { delivery: stored, isNew: false };
+      if (found === undefined) {
         logger.error({ callId }, 'webhook not sent: the call or its webhook URL no longer exists');
         return { result: 'exhausted' };
       }
+      const { delivery } = found;
+      let isNew = isFirst && found.isNew;
       // Never send data of an erased call.
       if (delivery.erasedAt) return { result: 'exhausted' };
       const target = toEgressTarget(delivery);
       const waitMs = bulkhead.waitMsFor(target);
       if (waitMs !== undefined) return { result: 'tooEarly', afterMs: waitMs };
       // Read the keys before claiming the attempt. If reading fails, no attempt is used up or sent unsigned.
-      const keys = await secrets.keys(delivery.accountId);
+      const keys = await (isNew ? secrets.recentKeys(delivery.accountId) : secrets.keys(delivery.accountId));
       for (;;) {
-        const rows = await attempts.list(callId);
+        const rows = isNew ? [] : await attempts.list(callId);
+        isNew = false;
         const next = nextDeliveryStep(rows, redelivery, Date.now());
         switch (next.step) {
           case 'delivered':
           case 'exhausted':
             // Only the latest delivery decides the recorded state.
             if (rows.every((row) => (row.redelivery ?? 0) <= redelivery)) {
-              await recordState(delivery, next.step, rows.at(-1)?.finishedAt);
+              await recordState(deliveries, delivery, next.step, rows.at(-1)?.finishedAt);
             }
             return { result: next.step };
           case 'wait':
@@ -94,7 +104,7 @@ export function createWebhookSender(deps: {
     },
   };
 
-  async function compose(callId: string): Promise<WebhookDeliveryDocument | undefined> {
+  async function compose(callId: string): Promise<{ delivery: WebhookDeliveryDocument; isNew: boolean } | undefined> {
     const found = await calls.find(callId);
     if (found === null) return undefined;
     const { call, webhookUrl } = found;
@@ -115,39 +125,48 @@ export function createWebhookSender(deps: {
     await attempts.finish(callId, number, { outcome: 'interrupted' }, new Date(failedAt));
   }
 
-  /** Records a delivery's state, for lists. If the write is lost, the next attempt computes and writes it again. */
-  async function recordState(
-    { callId, state }: WebhookDeliveryDocument,
-    step: 'delivered' | 'exhausted' | 'retry',
-    at = new Date(),
-  ): Promise<void> {
-    const now = step === 'retry' ? undefined : step === 'delivered' ? 'delivered' : 'failed';
-    if (now === undefined || now !== state) await deliveries.recordState(callId, now, at);
-  }
-
   /** Claims and sends an attempt. Returns undefined when another worker has claimed it. */
   async function claimAndPost(
     attempt: WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number; redelivery: number },
-  ): Promise<PostResult | undefined> {
+  ): Promise<SentAttempt | undefined> {
     const { callId, accountId, url, body, number, redelivery } = attempt;
     if ((await attempts.begin(callId, number, new Date(), redelivery)) === 'taken') return undefined;
-    return client.post({ accountId, url, body, headers: createHeaders(attempt) });
+    const headers = createHeaders(attempt);
+    const result = await client.post({ accountId, url, body, headers });
+    return { ...result, requestHeaders: storableHeaders(headers).headers };
   }
 
   /** Records the result. @param at.number counts attempts across all deliveries of the event, `nth` within this one */
   async function conclude(
     delivery: WebhookDeliveryDocument,
     { number, nth }: { number: number; nth: number },
-    { delivered, ...response }: PostResult,
+    { delivered, ...response }: SentAttempt,
   ): Promise<WebhookAttemptResult> {
     const { callId } = delivery;
     const finishedAt = new Date();
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...response }, finishedAt);
     const outcome = delivered ? 'delivered' : nth >= MAX_ATTEMPTS ? 'exhausted' : 'retry';
     logOutcome(logger, outcome, { callId, attempt: number, ...response });
-    await recordState(delivery, outcome, finishedAt);
+    const stored = await recordState(deliveries, delivery, outcome, finishedAt);
+    // The call may have been erased during the request, before there was a response to erase.
+    if (stored?.erasedAt) await attempts.erase(callId);
     return outcome === 'retry' ? { result: outcome, afterMs: retryDelayMs(nth) } : { result: outcome };
   }
+}
+
+/**
+ * Records a delivery's state, for lists. If the write is lost, the next attempt computes and writes it again.
+ * @returns the delivery as it is then
+ */
+async function recordState(
+  deliveries: WebhookDeliveries,
+  { callId, state }: WebhookDeliveryDocument,
+  step: 'delivered' | 'exhausted' | 'retry',
+  at = new Date(),
+): Promise<DeliveryHead | null> {
+  const now = step === 'retry' ? undefined : step === 'delivered' ? 'delivered' : 'failed';
+  if (now !== undefined && now === state) return deliveries.findHead(callId);
+  return deliveries.recordState(callId, now, at);
 }
 
 /** Logs the outcome of a delivery in one line. Its attempts are stored, and shown to the customer. */
