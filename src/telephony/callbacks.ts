@@ -95,9 +95,7 @@ export interface CallInstructions {
 }
 
 export interface EndedStream {
-  /**
-   * Stream number of the stream that has ended. A number that no later stream can have counts as 0, the first stream.
-   */
+  /** Stream number of the stream that has ended. */
   streamNumber: number;
   /** After a transfer: whether the other party answered. */
   transferConnected?: boolean;

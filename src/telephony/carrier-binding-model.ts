@@ -21,8 +21,15 @@ export interface CarrierBindingDocument {
   answeredBy?: AnsweredBy;
   /** The highest number of a new stream that we granted after a lost one. Absent: only the first stream is accepted. */
   resumptions?: number;
+  /** The number of the last stream that a media server closed because it stops. */
+  plannedStream?: number;
   /** When we instructed the carrier to end the call because of a failure on our side. */
   givenUpAt?: Date;
+  /**
+   * Whether the answer route has told the carrier what to do with the answered outbound call. Absent in rows of inbound
+   * calls and of earlier releases, for which this is not known.
+   */
+  isInstructed?: boolean;
   /** Why the inbound call was rejected. A repeated request for it is rejected again. */
   rejection?: Extract<ReservationResult, { outcome: 'refused' }>;
   boundAt: Date;
@@ -38,7 +45,9 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     closed: Boolean,
     answeredBy: String,
     resumptions: Number,
+    plannedStream: Number,
     givenUpAt: Date,
+    isInstructed: Boolean,
     rejection: Schema.Types.Mixed,
     boundAt: { type: Date, required: true },
     queuedMs: Number,

@@ -1,8 +1,19 @@
-import type { AnsweredBy } from '../kernel/call-state.js';
+import type { AnsweredBy, Direction } from '../kernel/call-state.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { createRecentEntries } from '../platform/recent-entries.js';
 import type { CarrierIdentity } from './callbacks.js';
 import type { TelephonyDatabase } from './database.js';
 import type { CarrierBindingDocument } from './carrier-binding-model.js';
+
+/** Bindings that a process caches, about 200 bytes each. The ids of a binding never change. */
+const RECENT_BINDINGS = { maxEntries: 10_000, maxAgeMs: 10 * 60_000 };
+
+interface BindingFacts {
+  /** How long the carrier queues the call before it dials. */
+  queuedMs?: number;
+  /** Direction of our call. From the binding on, the row of an outbound call shows whether it was instructed. */
+  direction?: Direction;
+}
 
 export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
 
@@ -13,20 +24,44 @@ export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
 export function createCarrierBindings(database: TelephonyDatabase) {
   const bindings = database.carrierBindings;
 
+  /** The carrier's calls of recent calls. */
+  const recent = createRecentEntries<string>(RECENT_BINDINGS);
+
   const find = (callId: string) => bindings.findById(callId).lean<CarrierBindingDocument>().exec();
 
-  async function insertIfAbsent(row: CarrierBindingDocument): Promise<CarrierBindingDocument> {
-    const existing = await find(row._id);
-    if (existing) return existing;
+  function remember(row: CarrierBindingDocument): CarrierBindingDocument {
+    recent.set(row._id, row.carrierSid);
+    return row;
+  }
+
+  /** Inserts the row unless the call has one, in one command, because the unique key decides. Returns the stored row. */
+  async function insertIfAbsent({ _id, ...row }: CarrierBindingDocument): Promise<CarrierBindingDocument> {
     try {
-      await bindings.create(row);
-      return row;
+      const stored = await bindings
+        .findOneAndUpdate({ _id }, { $setOnInsert: row }, { upsert: true, returnDocument: 'after' })
+        .lean<CarrierBindingDocument>();
+      return remember(stored);
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
       // Another process inserted a row for this call first, or the carrier's call is bound to another of our calls. In
       // the second case this call has no row. Return a closed row, which is not stored.
-      return (await find(row._id)) ?? { ...row, carrierSid: closedSid(row._id), closed: true };
+      const stored = await find(_id);
+      return stored ? remember(stored) : { _id, ...row, carrierSid: closedSid(_id), closed: true };
     }
+  }
+
+  /**
+   * Binds a call to the carrier's call unless the call is bound or closed already. Returns the stored row.
+   * @throws RangeError when the identifier does not have the carrier's format
+   */
+  async function bind(
+    callId: string,
+    carrierSid: string,
+    carrier: CarrierIdentity,
+    facts: BindingFacts = {},
+  ): Promise<CarrierBindingDocument> {
+    if (!carrier.isCallId(carrierSid)) throw new RangeError('carrierSid must be a call identifier of the carrier');
+    return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date(), ...factsOf(facts) });
   }
 
   return {
@@ -36,25 +71,40 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       return bindings.findOne({ carrierSid }).lean<CarrierBindingDocument>().exec();
     },
 
+    bind,
+
     /**
-     * Binds a call to the carrier's call unless the call is bound or closed already. Returns the stored row.
-     * @param times.queuedMs how long the carrier queues the call before it dials
+     * Binds a call to the carrier's call, as `bind` does. Returns whether the call is bound to it.
      * @throws RangeError when the identifier does not have the carrier's format
      */
-    async bind(
+    async isBoundTo(
       callId: string,
       carrierSid: string,
       carrier: CarrierIdentity,
-      { queuedMs }: { queuedMs?: number } = {},
-    ): Promise<CarrierBindingDocument> {
-      if (!carrier.isCallId(carrierSid)) throw new RangeError('carrierSid must be a call identifier of the carrier');
-      const queued = queuedMs === undefined ? {} : { queuedMs };
-      return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date(), ...queued });
+      facts: BindingFacts = {},
+    ): Promise<boolean> {
+      return (recent.get(callId) ?? (await bind(callId, carrierSid, carrier, facts)).carrierSid) === carrierSid;
+    },
+
+    /** Records that the carrier gets its instruction for the answered call. Do so before the response to the carrier. */
+    async recordInstruction(callId: string, carrierSid: string): Promise<void> {
+      await bindings.updateOne({ _id: callId, carrierSid }, { $set: { isInstructed: true } });
     },
 
     /** Allows new streams of the bound call up to this stream number. A repeat changes nothing. */
     async grantStream(callId: string, carrierSid: string, streamNumber: number): Promise<void> {
       await bindings.updateOne({ _id: callId, carrierSid }, { $max: { resumptions: streamNumber } });
+    },
+
+    /** Records that a media server will close these streams, because it stops. They end as planned, not as lost. */
+    async recordPlannedCloses(streams: readonly { callId: string; streamNumber: number }[]): Promise<void> {
+      if (streams.length === 0) return;
+      await bindings.bulkWrite(
+        streams.map(({ callId: _id, streamNumber: plannedStream }) => ({
+          updateOne: { filter: { _id }, update: { $max: { plannedStream } } },
+        })),
+        { ordered: false },
+      );
     },
 
     /**
@@ -87,6 +137,14 @@ export function createCarrierBindings(database: TelephonyDatabase) {
     close(callId: string): Promise<CarrierBindingDocument> {
       return insertIfAbsent({ _id: callId, carrierSid: closedSid(callId), closed: true, boundAt: new Date() });
     },
+  };
+}
+
+/** The facts of a binding as they are stored. */
+function factsOf({ queuedMs, direction }: BindingFacts): Partial<CarrierBindingDocument> {
+  return {
+    ...(queuedMs === undefined ? {} : { queuedMs }),
+    ...(direction === 'outbound' ? { isInstructed: false } : {}),
   };
 }
 

@@ -1,21 +1,7 @@
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { CarrierAccount, Config } from '../platform/config/config.js';
-import type { CallbackDeps, Carrier, Carriers } from './port.js';
-import { createTwilioCarrier } from './twilio/adapter.js';
-
-/** Creates the carrier of an account. `timeoutMs` limits each request to the carrier. */
-export type CarrierFactory = (deps: {
-  account: CarrierAccount;
-  publicBaseUrl: string;
-  streamUrl: string;
-  timeoutMs?: number;
-}) => Carrier;
-
-/** All carriers, by the kind in the configuration. The simulated carrier has the same API as Twilio. */
-export const CARRIERS: Readonly<Record<string, CarrierFactory>> = {
-  simulator: createTwilioCarrier,
-  twilio: createTwilioCarrier,
-};
+import { CARRIERS } from './carrier-list.js';
+import type { CallbackDeps, Carrier, CarrierFactory, Carriers } from './port.js';
 
 /**
  * Creates the configured carrier of each mode.
@@ -28,7 +14,8 @@ export function createCarriers(deps: {
   factories?: Readonly<Record<string, CarrierFactory>>;
   timeoutMs?: number;
 }): Carriers {
-  const { config, factories = CARRIERS, timeoutMs } = deps;
+  const { config, timeoutMs } = deps;
+  const factories: Readonly<Record<string, CarrierFactory>> = deps.factories ?? CARRIERS;
   const { carriers, publicBaseUrl, streamUrl } = config;
   const timeout = timeoutMs === undefined ? {} : { timeoutMs };
 

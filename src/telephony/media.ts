@@ -24,6 +24,11 @@ export const MAX_MEDIA_BYTES = 1_600;
  */
 export interface MediaCodec {
   /**
+   * Whether a customer controls the other side, who may return no marks to look as if the agent had not been heard.
+   * False by default: a carrier gains nothing by that.
+   */
+  readonly isCustomers?: boolean;
+  /**
    * Parses one message and passes the events that it contains or completes to `take`, in order.
    * @throws ProtocolViolation when the message violates the carrier's protocol
    */

@@ -14,6 +14,8 @@ import type {
   Markup,
 } from './callbacks.js';
 import type { Logger } from '../platform/telemetry/logger.js';
+import type { CarrierAccount, CarrierName } from '../platform/config/config.js';
+import type { CarrierApiContract } from './carrier-api-contract.js';
 import type { MediaCodec } from './media.js';
 
 /** A call according to the carrier's records. */
@@ -121,6 +123,8 @@ export interface CallbackDeps {
 
 /** A carrier's HTTP requests to us: their routes, and how to verify and parse them. */
 export interface CarrierContract {
+  /** The carrier's part of the API. The OpenAPI document describes it. */
+  readonly api: CarrierApiContract;
   createRoutes(deps: CallbackDeps): BoundRoute[];
 }
 
@@ -142,6 +146,24 @@ export interface Carrier extends CarrierApi {
   /** Creates the codec for one media socket. */
   createCodec(): MediaCodec;
 }
+
+/** Creates the carrier of an account. `timeoutMs` limits each request to the carrier. */
+export type CarrierFactory = (deps: {
+  account: CarrierAccount;
+  publicBaseUrl: string;
+  streamUrl: string;
+  timeoutMs?: number;
+}) => Carrier;
+
+/** The export of a carrier's folder, from which the list of carriers is made. */
+export interface CarrierDescription<Kind extends CarrierName> {
+  /** The value of CARRIER in the configuration. */
+  kind: Kind;
+  create: CarrierFactory;
+}
+
+/** The factories of the carriers by their kinds in the configuration, which all have one. */
+export type CarrierList = { readonly [Kind in CarrierName]: CarrierFactory };
 
 /** The carrier of each mode. Test keys always use the simulated carrier. */
 export type Carriers = Record<Mode, Carrier>;

@@ -34,10 +34,10 @@ interface AccountDial extends ReceivedCall {
 }
 
 /**
- * Counts that limit an account's calls: live calls placed and received on a real carrier per UTC day, waived calls
+ * Counts that limit an account's calls: live calls placed and received per UTC day, waived calls
  * (failed and not billed) per UTC hour, and test calls per UTC day. Test calls are counted on any carrier, because they
  * are free but use storage.
- * @param p.liveLimits absent where live calls use the simulated carrier; then live calls are not counted
+ * @param p.liveLimits absent where live calls cost the operator nothing; then live calls are not counted
  * @param p.testCallsPerDay absent: test calls are not counted
  */
 export function createAccountCounts(

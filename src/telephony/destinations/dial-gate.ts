@@ -70,7 +70,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
         prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
         plans: await loadPlans(),
         // Only live calls on a real carrier cost money, so the price matters only there.
-        rejectsDearNumbers: mode === 'live' && liveLimits !== undefined,
+        rejectsDearNumbers: mode === 'live' && !config.carriers.live.isSimulated,
       });
     },
 

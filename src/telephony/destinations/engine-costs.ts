@@ -36,7 +36,7 @@ export interface EngineCost {
 /**
  * Sums up the cost of the engines of an account's calls per UTC day. Many short calls can cost the operator more than
  * they are billed, because providers charge for speech and replies that are never heard.
- * @param p.liveLimits absent where live calls use the simulated carrier; then costs of live calls are not counted
+ * @param p.liveLimits absent where live calls cost the operator nothing; then costs of live calls are not counted
  * @param p.testSpendCapMicros what the engines of test calls may cost; absent: these costs are not counted
  */
 export function createEngineCosts(

@@ -32,7 +32,7 @@ export interface PromptedCall extends ReceivedCall {
 /**
  * Counts the prompts of an account's live calls per UTC day. The operator pays for a whole prompt even if the call, and
  * therefore its bill, has only one second.
- * @param p.liveLimits absent where live calls use the simulated carrier; then prompts are not counted
+ * @param p.liveLimits absent where live calls cost the operator nothing; then prompts are not counted
  */
 export function createPromptCounts(
   database: TelephonyDatabase,

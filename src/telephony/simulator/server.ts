@@ -86,6 +86,12 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     }
     const method = request.method ?? 'GET';
     const url = parseUrl(request);
+    if (url.pathname === '/health/live' || url.pathname === '/health/ready') {
+      // The simulated carrier needs no other server.
+      const status = url.pathname === '/health/live' ? 'live' : 'ready';
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status }));
+      return;
+    }
     if (url.pathname.startsWith('/simulator')) {
       // Check the Host header, too, because a website's domain may point to this machine.
       if (!isLoopback(request.socket.remoteAddress) || !isLoopbackHost(request.headers.host ?? '')) {

@@ -3,7 +3,7 @@ import type { CarrierAccount } from '../../platform/config/config.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
 import type { MachineDetection } from '../../kernel/conversation/voicemail.js';
 import { UnsafeCarrierRequest } from '../errors.js';
-import type { Carrier, CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../port.js';
+import type { Carrier, CarrierApi, CarrierCall, CarrierDescription, DialOutcome, DialRequest } from '../port.js';
 import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
 import { toDialOutcome, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
 import { CALL_SID } from './identifiers.js';
@@ -37,6 +37,8 @@ export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): C
     createCodec: createTwilioCodec,
   };
 }
+
+export const twilioCarrier: CarrierDescription<'twilio'> = { kind: 'twilio', create: createTwilioCarrier };
 
 /** Twilio's REST API. */
 function createTwilioApi(deps: TwilioDeps): CarrierApi {

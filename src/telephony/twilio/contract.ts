@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
 import { defineRoute } from '../../platform/http/contract/route.js';
+import type { CarrierApiContract } from '../carrier-api-contract.js';
 import {
   AfterStreamQuery,
   CarrierRequestForm,
@@ -45,14 +46,6 @@ const callback = {
   errors: [],
 } as const;
 
-/** How Twilio authenticates, for the OpenAPI document. */
-export const TWILIO_SIGNATURE = {
-  type: 'apiKey',
-  in: 'header',
-  name: 'X-Twilio-Signature',
-  description: 'The carrier’s signature over the public URL and all form fields.',
-} as const;
-
 /** Twilio's voice webhook. */
 export const twilioInboundRoute = {
   receiveCall: defineRoute({
@@ -61,7 +54,7 @@ export const twilioInboundRoute = {
     tag: 'Calls',
     summary: 'Receive a call from the telephony provider',
     description:
-      'The provider’s voice webhook. The agent is agent_id of the query, else agent_id of the form, else the agent assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gets the same response and starts no second call. If the call is rejected, a request signed by the provider gets 200 with TwiML that rejects the call unanswered; so does a request whose signature cannot be checked because its body was not read to the end. Any other request gets the error. With a live key, the service first looks the call up at the carrier: CallSid must identify a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier reports too, must be a number of the account; otherwise the response is 403.',
+      'The provider’s voice webhook. The agent is agent_id of the query, else agent_id of the form, else the agent assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gets the same response and starts no second call. If the call is rejected, or a field is invalid, a request signed by the provider gets 200 with TwiML that rejects the call unanswered; so does a request whose signature cannot be checked because its body was not read to the end. Any other request gets the error. With a live key, the service first looks the call up at the carrier: CallSid must identify a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier reports too, must be a number of the account; otherwise the response is 403.',
     auth: 'keyOrCarrier',
     changes: 'mode',
     readsItself: true,
@@ -207,3 +200,17 @@ export const twilioCallbackRoutes = {
     },
   }),
 };
+
+/** Twilio's part of the API. */
+export const TWILIO_API = {
+  inbound: twilioInboundRoute,
+  callbacks: twilioCallbackRoutes,
+  securitySchemes: {
+    carrierSignature: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Twilio-Signature',
+      description: 'The carrier’s signature over the public URL and all form fields.',
+    },
+  },
+} as const satisfies CarrierApiContract;

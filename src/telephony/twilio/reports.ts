@@ -105,9 +105,12 @@ export function parseFailedRequest(form: FormFields): FailedRequest {
   return isStreamError ? { kind: 'after_stream', streamNumber: 0 } : { kind: 'answer' };
 }
 
-/** Returns the stream number that we wrote into a URL. Any other value returns 0, the number of the first stream. */
+/**
+ * Returns the stream number that we wrote into a URL, which is never wrapped: an update with a reused number would get an
+ * earlier answer. Any other text returns 0, the number of the first stream.
+ */
 export function parseStreamNumber(text: string | string[] | null | undefined): number {
-  return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
+  return typeof text === 'string' && /^\d{1,3}$/.test(text) ? Number(text) : 0;
 }
 
 function isFinalStatus(status: string): status is CarrierFinalStatus {

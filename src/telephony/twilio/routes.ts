@@ -11,7 +11,7 @@ import { presentFields, validated } from '../../platform/http/validation.js';
 import { createCallbackGate } from '../callback-gate.js';
 import type { InboundCall, CallInstruction, CarrierCallRef, EndedStream, ResponseContext } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
-import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
+import { TWILIO_API, twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
 import { InboundCallForm, InboundCallQuery } from './forms.js';
 import {
   parseAnsweredBy,
@@ -40,6 +40,7 @@ interface Callback {
 
 /** Twilio's requests: its voice webhook and its callbacks. */
 export const TWILIO_CONTRACT: CarrierContract = {
+  api: TWILIO_API,
   createRoutes: (deps) => [
     ...bindRoutes(twilioInboundRoute, { receiveCall: createReceiveCall(deps) }),
     ...bindRoutes(twilioCallbackRoutes, createCallbackHandlers(deps)),

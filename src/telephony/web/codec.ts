@@ -1,12 +1,25 @@
-import { characterCount } from '../../kernel/text.js';
+import { byteCount, characterCount } from '../../kernel/text.js';
 import { MAX_MEDIA_BYTES, ProtocolViolation, SUPERSEDED, type MediaCodec, type MediaEvent } from '../media.js';
 
 /** Maximum size of a message. 200 ms of audio are about 2,200 bytes. */
 export const MAX_MESSAGE_BYTES = 16_384;
 /** Maximum characters of one typed turn. */
 export const MAX_TEXT_LENGTH = 1_000;
+/** Messages: about twice as many as a browser sends with frames of 20 ms, and 10 s of them after a connection that stalled. */
+const MESSAGE_RATE: Rate = { perSecond: 100, burst: 1_000 };
+/**
+ * Audio in ms: as fast as it is spoken, with some tolerance for the browser's clock. More would keep the process busy, and
+ * providers bill it.
+ */
+const AUDIO_RATE: Rate = { perSecond: 1_050, burst: 10_000 };
+const BYTES_PER_MS = 8;
 /** Typed turns: at most one per second, after a few at once. */
 const TEXT_RATE: Rate = { perSecond: 1, burst: 10 };
+/**
+ * Typed text in UTF-8 bytes: faster than anybody types, and a pasted turn at once. Every turn is stored several times, and
+ * test calls are free.
+ */
+const TEXT_BYTES_RATE: Rate = { perSecond: 30, burst: 4_096 };
 /** Digits: faster than anybody presses keys, and a whole number pasted at once. */
 const DIGIT_RATE: Rate = { perSecond: 20, burst: 64 };
 
@@ -38,22 +51,42 @@ export type LegEndWord = 'call_ended' | 'reconnect' | 'replaced' | 'rejected' | 
  * @param start the admitted stream, which the browser's `start` message stands for
  */
 export function createWebCodec(start: Omit<Start, 'event'>): MediaCodec {
+  const messages = createRateLimit(MESSAGE_RATE);
+  const audio = createRateLimit(AUDIO_RATE);
   const texts = createRateLimit(TEXT_RATE);
+  const textBytes = createRateLimit(TEXT_BYTES_RATE);
   const digits = createRateLimit(DIGIT_RATE);
+
+  function audioOf(message: Fields): MediaEvent & { event: 'media' } {
+    const media = mediaOf(message);
+    if (!audio.take(media.mulaw.length / BYTES_PER_MS)) {
+      throw new ProtocolViolation(1008, 'more audio than time');
+    }
+    return media;
+  }
+
+  function textOfTurn(message: Fields): MediaEvent {
+    const text = typedTextOf(message);
+    if (!texts.take()) throw new ProtocolViolation(1008, 'too many text messages');
+    if (!textBytes.take(byteCount(text))) throw new ProtocolViolation(1008, 'more text than anybody types');
+    return { event: 'text', text };
+  }
+
   return {
+    isCustomers: true,
     decode(data, isBinary, take) {
+      if (!messages.take()) throw new ProtocolViolation(1008, 'too many messages');
       const message = messageOf(data, isBinary);
       switch (message['event']) {
         case 'start':
           tokenOf(message);
           return take({ event: 'start', ...start });
         case 'media':
-          return take(mediaOf(message));
+          return take(audioOf(message));
         case 'mark':
           return take({ event: 'mark', name: textOf(message['name'], 'name', /^.{1,128}$/s) });
         case 'text':
-          if (!texts.take()) throw new ProtocolViolation(1008, 'too many text messages');
-          return take({ event: 'text', text: typedTextOf(message) });
+          return take(textOfTurn(message));
         case 'digits':
           for (const digit of textOf(message['digits'], 'digits', /^[0-9*#]{1,32}$/)) {
             if (!digits.take()) throw new ProtocolViolation(1008, 'too many digits');
@@ -124,7 +157,7 @@ function messageOf(data: Buffer, isBinary: boolean): Fields {
   return fields;
 }
 
-function mediaOf({ timestamp, payload }: Fields): MediaEvent {
+function mediaOf({ timestamp, payload }: Fields): MediaEvent & { event: 'media' } {
   const base64 = textOf(payload, 'payload', BASE64);
   const mulaw = Buffer.from(base64, 'base64');
   if (base64.length % 4 !== 0 || mulaw.length > MAX_MEDIA_BYTES) {
@@ -162,12 +195,12 @@ function createRateLimit({ perSecond, burst }: Rate) {
   let tokens = burst;
   let at = performance.now();
   return {
-    take(): boolean {
+    take(count = 1): boolean {
       const now = performance.now();
       tokens = Math.min(burst, tokens + ((now - at) / 1_000) * perSecond);
       at = now;
-      if (tokens < 1) return false;
-      tokens -= 1;
+      if (tokens < count) return false;
+      tokens -= count;
       return true;
     },
   };

@@ -18,7 +18,7 @@ export interface WebLegDocument {
   expiresAt: Date;
   /** SHA-256 of the token that admits the next socket. Removed at the end. */
   tokenHash?: string;
-  /** SHA-256 of the token before the last rotation, because the browser may not have received the new one. */
+  /** SHA-256 of the token before that, which is valid, too, while the browser may not have received the new one. */
   previousTokenHash?: string;
   /** The socket that the leg belongs to. A later socket replaces it. */
   socketId?: string;
@@ -58,5 +58,7 @@ export const webLegSchema = new Schema<WebLegDocument>(
   { collection: 'web_legs', versionKey: false },
 );
 
+// Nothing reads a leg once its workflow knows the end and its bill is final, which takes three days at most.
+webLegSchema.index({ endedAt: 1 }, { expireAfterSeconds: 30 * 24 * 3_600, partialFilterExpression: { open: false } });
 // The index is unique only because the embedded database server builds no other kind.
 webLegSchema.index({ open: 1, seenAt: 1, _id: 1 }, { unique: true });

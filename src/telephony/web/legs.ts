@@ -104,9 +104,16 @@ export function createWebLegs(database: TelephonyDatabase) {
 
     /** Returns legs whose end is not known to their workflow yet: ended ones, and those that may have ended. */
     async unreported(): Promise<WebLegDocument[]> {
-      const silentSince = new Date((await clock()) - LOST_AFTER_MS);
+      const now = await clock();
+      const silentSince = new Date(now - LOST_AFTER_MS);
+      // Legs that still wait for their browser may be many, and must not take the places of the others.
+      const mayHaveEnded = [
+        { endedAt: { $ne: null } },
+        { startedAt: { $ne: null }, seenAt: { $lt: silentSince } },
+        { startedAt: null, expiresAt: { $lt: new Date(now) } },
+      ];
       return legs
-        .find({ open: true, $or: [{ endedAt: { $ne: null } }, { seenAt: { $lt: silentSince } }] })
+        .find({ open: true, $or: mayHaveEnded })
         .sort({ seenAt: 1 })
         .limit(MAX_SWEPT)
         .lean<WebLegDocument[]>()
@@ -124,10 +131,11 @@ export function createWebLegs(database: TelephonyDatabase) {
 function createLegSockets(legs: TelephonyDatabase['webLegs'], clock: ServerClock) {
   return {
     /**
-     * Admits a socket: uses up its token, and makes the leg belong to this socket.
+     * Admits a socket: makes the leg belong to it. Its token stays valid until `confirmReady`, because the message with the
+     * next token may be lost.
      * @param p.leg the leg as it was read
      * @param p.nextTokenHash of the token for the socket after this one
-     * @returns the leg; null if the token is used up, or the leg has changed or ended
+     * @returns the leg; null if the token is used up, or the leg has changed or ended meanwhile
      */
     async claim(p: {
       leg: WebLegDocument;
@@ -148,17 +156,25 @@ function createLegSockets(legs: TelephonyDatabase['webLegs'], clock: ServerClock
           {
             $set: {
               tokenHash: nextTokenHash,
+              previousTokenHash: tokenHash,
               socketId,
               streamNumber,
               seenAt: now,
               ...(isFirst ? { startedAt: now } : {}),
             },
-            $unset: { previousTokenHash: '' },
           },
           { returnDocument: 'after' },
         )
         .lean<WebLegDocument>()
         .exec();
+    },
+
+    /** Call this when the browser has received the next token. Uses up the token that admitted the socket. */
+    async confirmReady({ legId, socketId }: LegSocket, tokenHash: string): Promise<void> {
+      await legs.updateOne(
+        { _id: legId, socketId, previousTokenHash: tokenHash },
+        { $unset: { previousTokenHash: '' } },
+      );
     },
 
     /** Stores a new token. The one before stays valid until the next rotation. @returns false if the socket is replaced */
