@@ -94,6 +94,11 @@ export interface ProviderFailure extends FailureReport {
   what: string;
 }
 
+/** Whether this call caused a failure by its content, so that it says nothing about other calls. */
+export interface FailureCause {
+  isOfCall: boolean;
+}
+
 /** Provider usage of an engine for one call. */
 export interface EngineUsage {
   /** Counts as reported by the providers, such as `input_tokens` or `speech_seconds`. */
@@ -182,7 +187,7 @@ export interface EngineSink {
   /** Stores whether a person or a machine answered, so that another media process can continue the call. */
   storeAnsweredBy(who: AnsweredBy): void;
   /** Logs a failure of a provider, and stores it for the call's timeline. The call may survive the failure. */
-  storeFailure(failure: ProviderFailure): void;
+  storeFailure(failure: ProviderFailure, cause?: FailureCause): void;
   /**
    * Runs one of the call's tools. Never rejects, and takes at most 15 s. Like `end`, `end_call` ends the call after the
    * queued audio has played.

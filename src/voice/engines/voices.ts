@@ -1,5 +1,10 @@
 import type { FliteVoice } from '../audio/flite.js';
 
+/** The voices of OpenAI's realtime models: `RealtimeAudioConfigOutput.voice` of the npm package `openai` 7.57.0. */
+export const REALTIME_VOICES: readonly string[] = 'alloy ash ballad coral echo sage shimmer verse marin cedar'.split(
+  ' ',
+);
+
 /** The names that TTS providers use for one of our voices. */
 export interface SpokenVoice {
   name: string;

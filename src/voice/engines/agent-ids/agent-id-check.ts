@@ -1,10 +1,11 @@
 import { Agent } from 'undici';
-import type { CheckProviderIds, ProviderIds } from '../../../agents/fields/provider-ids.js';
+import type { AgentWarning, CheckProviderIds, ProviderIds, Warn } from '../../../agents/fields/provider-ids.js';
 import type { SettingFault } from '../../../kernel/conversation/settings-support.js';
 import type { Config } from '../../../platform/config/config.js';
+import type { PipelineSettings } from '../../../platform/config/pipeline-settings.js';
+import { REALTIME_VOICES } from '../voices.js';
+import { PIPELINE_PROVIDERS } from '../pipeline/providers/list.js';
 import { createAsk, type Ask } from '../start-checks/ask.js';
-import { httpUrlOf } from '../start-checks/check-providers.js';
-import { createVoiceLookup } from '../start-checks/elevenlabs.js';
 import { dayIn, quoted, type Lookup } from '../start-checks/finding.js';
 import { createOpenAiLookup } from '../start-checks/openai.js';
 import { createBoundedLookups } from './bounded-lookups.js';
@@ -22,45 +23,37 @@ interface Suspect {
   provider: { key: string; find(ask: Ask, id: string): Promise<Lookup> } | undefined;
 }
 
-/** The field of an agent whose id was not checked, or that its provider will withdraw, and the reason. */
-export interface IdWarning {
-  field: 'model' | 'voice_id';
-  why: string;
-}
-
+const NO_LIST = 'the provider has no list of them';
 const FIELDS = { model: 'model', voiceId: 'voice_id' } as const satisfies Record<IdName, string>;
 
 /**
  * Creates the check of the models and voices that agents name. It asks the first provider of the agent's engine, at the
- * operator's address. Only a certain "no such model" or "no such voice" is a fault.
- * @param deps.onWarning receives what could not be checked. It has no id, because ids may be names of people
+ * operator's address. Only a certain "no such model" or "no such voice" is a fault. An id that could not be checked is a warning
+ * without the id, because ids may be names of people.
  */
-export function createAgentIdCheck(
-  config: Pick<Config, 'engines'>,
-  deps: { onWarning(warning: IdWarning): void; withinMs?: number },
-): CheckProviderIds {
+export function createAgentIdCheck(config: Pick<Config, 'engines'>): CheckProviderIds {
   const find = createBoundedLookups();
 
-  async function check(accountId: string, { setting, id, provider }: Suspect): Promise<SettingFault[]> {
+  async function check(accountId: string, { setting, id, provider }: Suspect, warn: Warn): Promise<SettingFault[]> {
     const lookup: Lookup =
       provider === undefined
-        ? { state: 'unknown', why: 'the provider has no list of them' }
+        ? { state: 'unknown', why: NO_LIST }
         : await find({
             accountId,
             key: JSON.stringify([setting, provider.key, id]),
-            ask: () => askOnce((ask) => provider.find(ask, id), deps.withinMs ?? ASK_WITHIN_MS),
+            ask: () => askOnce((ask) => provider.find(ask, id)),
           });
     if (lookup.state === 'missing') return [missing(setting, id)];
-    const why = warningOf(lookup);
-    if (why !== undefined) deps.onWarning({ field: FIELDS[setting], why });
+    const warning = warningOf(lookup);
+    if (warning !== undefined) warn({ field: FIELDS[setting], ...warning });
     return [];
   }
 
-  return async ({ accountId, engine, ids }) => {
+  return async ({ accountId, engine, ids, warn }) => {
     const suspects = (Object.entries(ids) as [IdName, string][]).map(([setting, id]): Suspect => {
       return { setting, id, provider: PROVIDERS[setting](config.engines, engine) };
     });
-    return (await Promise.all(suspects.map((suspect) => check(accountId, suspect)))).flat();
+    return (await Promise.all(suspects.map((suspect) => check(accountId, suspect, warn)))).flat();
   };
 }
 
@@ -70,22 +63,37 @@ const PROVIDERS: Record<
   (engines: Config['engines'], engine: Parameters<CheckProviderIds>[0]['engine']) => Suspect['provider']
 > = {
   model({ openaiRealtime, pipeline }, engine) {
-    const account = engine === 'pipeline' ? pipeline?.llm : openaiRealtime;
-    return account && { key: engine, find: (ask, model) => createOpenAiLookup(ask)({ ...account, model }) };
+    if (engine === 'pipeline') return pipeline && modelOfPipeline(pipeline.llm, engine);
+    return (
+      openaiRealtime && { key: engine, find: (ask, model) => createOpenAiLookup(ask)({ ...openaiRealtime, model }) }
+    );
   },
   voiceId({ pipeline }, engine) {
-    // `/audio/speech` and OpenAI's realtime interface have no lists of voices.
-    if (engine !== 'pipeline' || pipeline?.tts.provider !== 'elevenlabs') return undefined;
-    const { apiKey, baseUrl } = pipeline.tts;
-    const account = { apiKey, baseUrl: httpUrlOf(baseUrl) };
-    return { key: engine, find: (ask, voiceId) => createVoiceLookup(ask)({ ...account, voiceId }) };
+    if (engine === 'pipeline') return pipeline && voiceOfPipeline(pipeline.tts, engine);
+    return { key: engine, find: (_ask, voice) => Promise.resolve(findRealtimeVoice(voice)) };
   },
 };
 
-async function askOnce(find: (ask: Ask) => Promise<Lookup>, withinMs: number): Promise<Lookup> {
+function modelOfPipeline(llm: PipelineSettings['llm'], key: string): Suspect['provider'] {
+  const { findModel } = PIPELINE_PROVIDERS.llm[llm.provider];
+  return findModel && { key, find: (ask, model) => findModel(ask, { ...llm, model }) };
+}
+
+function voiceOfPipeline(tts: PipelineSettings['tts'], key: string): Suspect['provider'] {
+  const { findVoice } = PIPELINE_PROVIDERS.tts[tts.provider];
+  return findVoice && { key, find: (ask, voiceId) => findVoice(ask, tts, voiceId) };
+}
+
+/** OpenAI's realtime interface has no list of voices, and may have newer ones than those known here. */
+function findRealtimeVoice(voice: string): Lookup {
+  if (REALTIME_VOICES.includes(voice)) return { state: 'found' };
+  return { state: 'unknown', why: NO_LIST };
+}
+
+async function askOnce(find: (ask: Ask) => Promise<Lookup>): Promise<Lookup> {
   const dispatcher = new Agent();
   try {
-    return await find(createAsk({ dispatcher, signal: AbortSignal.timeout(withinMs) }));
+    return await find(createAsk({ dispatcher, signal: AbortSignal.timeout(ASK_WITHIN_MS) }));
   } finally {
     await dispatcher.destroy();
   }
@@ -97,9 +105,18 @@ function missing(setting: IdName, id: string): SettingFault {
   return { setting, settings: [setting], why };
 }
 
-function warningOf(lookup: Lookup): string | undefined {
-  if (lookup.state === 'unknown') return lookup.why;
-  if (lookup.state === 'keyRejected') return 'the provider rejects the key of this service';
+function warningOf(lookup: Lookup): Pick<AgentWarning, 'why' | 'message'> | undefined {
+  if (lookup.state === 'unknown') return unchecked(lookup.why);
+  if (lookup.state === 'keyRejected') return unchecked('the provider rejects the key of this service');
+  if (lookup.state === 'found' && lookup.caution !== undefined) return lookup.caution;
   const day = lookup.state === 'found' ? dayIn(lookup.shutdownDate) : undefined;
-  return day === undefined ? undefined : `the provider will withdraw it on ${day}`;
+  if (day === undefined) return undefined;
+  const why = `the provider will withdraw it on ${day}`;
+  return { why, message: `The provider will withdraw it on ${day}. Use another one before that day.` };
+}
+
+function unchecked(why: string): Pick<AgentWarning, 'why' | 'message'> {
+  const cause =
+    why === NO_LIST ? 'The provider has no list to check it' : `The provider could not be asked about it (${why})`;
+  return { why, message: `${cause}. If it is wrong, only a call shows that.` };
 }

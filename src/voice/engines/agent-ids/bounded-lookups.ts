@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { consume } from '../../../platform/http/rate-limit.js';
+import { consume } from '../../../platform/http/rate-limits/rate-limit.js';
 import type { Lookup } from '../start-checks/finding.js';
 
 /** How long an answer is used again, in ms. A voice that somebody adds to the account is found after a minute. */

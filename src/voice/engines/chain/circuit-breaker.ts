@@ -1,5 +1,7 @@
 /** After so many failures in a row a provider is skipped. */
 const FAILURES_TO_OPEN = 2;
+/** After rejected requests of so many calls in a row, the provider is at fault rather than the calls. */
+const REJECTED_CALLS_TO_OPEN = 3;
 /** How long a provider is skipped before one request tries it again, in ms. */
 export const SKIPPED_FOR_MS = 30_000;
 
@@ -9,9 +11,20 @@ export interface Circuit {
   failures: number;
   /** Set while the provider is skipped: when it may be tried again, in ms. */
   trialAtMs?: number;
+  /** The calls with the last rejected requests since the last success, each once, newest last. */
+  rejected?: readonly CircuitCall[];
 }
 
-export type CircuitEvent = { type: 'tried' | 'succeeded' | 'failed'; atMs: number };
+/** A call as far as the health of providers is concerned. */
+export interface CircuitCall {
+  callId: string;
+  accountId: string;
+}
+
+export type CircuitEvent =
+  | { type: 'tried' | 'succeeded' | 'failed'; atMs: number }
+  /** The provider rejected the request of a call because of its content. */
+  | { type: 'rejected'; atMs: number; by: CircuitCall };
 
 export const CLOSED_CIRCUIT: Circuit = { failures: 0 };
 
@@ -24,15 +37,35 @@ export function isOpen({ trialAtMs }: Circuit, atMs: number): boolean {
  * Returns the health of a provider after an event. While one request tries a provider again, the others skip it. The
  * next trial is allowed after the same time even if the first one never ends, such as a request that was canceled.
  */
-export function reduceCircuit(circuit: Circuit, { type, atMs }: CircuitEvent): Circuit {
-  switch (type) {
+export function reduceCircuit(circuit: Circuit, event: CircuitEvent): Circuit {
+  const { atMs } = event;
+  switch (event.type) {
     case 'succeeded':
       return CLOSED_CIRCUIT;
     case 'tried':
       return circuit.trialAtMs === undefined ? circuit : { ...circuit, trialAtMs: atMs + SKIPPED_FOR_MS };
     case 'failed': {
       const failures = circuit.failures + 1;
-      return failures < FAILURES_TO_OPEN ? { failures } : { failures, trialAtMs: atMs + SKIPPED_FOR_MS };
+      const stays = failures < FAILURES_TO_OPEN && circuit.trialAtMs === undefined;
+      return { ...circuit, failures, ...(stays ? {} : { trialAtMs: atMs + SKIPPED_FOR_MS }) };
     }
+    case 'rejected':
+      return afterRejection(circuit, event.by, atMs);
   }
+}
+
+/**
+ * A rejected request usually says something about its call only, such as a prompt that is too long. If the provider
+ * rejects one call after the other, it is the provider or its settings, whatever the status. One account cannot cause
+ * that: the last rejected calls must belong to different accounts, also when a trial is rejected, so that a circuit
+ * which two accounts have opened closes when only one of them continues. On a service with one account, a rejection is
+ * therefore never counted; its calls try the first provider and then the next one.
+ */
+function afterRejection({ failures, trialAtMs, rejected = [] }: Circuit, by: CircuitCall, atMs: number): Circuit {
+  const calls = [...rejected.filter(({ callId }) => callId !== by.callId), by].slice(-REJECTED_CALLS_TO_OPEN);
+  const isOfProvider =
+    calls.length === REJECTED_CALLS_TO_OPEN && new Set(calls.map(({ accountId }) => accountId)).size > 1;
+  // A provider that rejects a trial has responded, so its failures are over.
+  const left = trialAtMs === undefined ? failures : 0;
+  return { failures: left, rejected: calls, ...(isOfProvider ? { trialAtMs: atMs + SKIPPED_FOR_MS } : {}) };
 }

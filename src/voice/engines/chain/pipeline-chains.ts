@@ -1,4 +1,5 @@
 import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
+import type { EngineCall } from '../port.js';
 import { setAmong } from '../ignored-settings.js';
 import type { ChatModel, SpeechToText, TextToSpeech } from '../pipeline/ports.js';
 import { createProviderChain, type ChainHandlers, type Provider, type ProviderChain } from './provider-chain.js';
@@ -64,12 +65,18 @@ const SETTINGS_OF_FIRST = {
  * The health of the providers as a call reports it. If the agent chose a model or voice of the first provider, a failure
  * may be the fault of that choice, so it does not count for other calls.
  */
-export function healthOfCall(health: ProviderHealth, settings: ConversationSettings = {}): ProviderHealth {
+export function healthOfCall(
+  health: ProviderHealth,
+  { callId, requestOwner, settings = {} }: Pick<EngineCall, 'callId' | 'requestOwner' | 'settings'>,
+): ProviderHealth {
+  const by = { callId, accountId: requestOwner?.accountId ?? '' };
   return {
     isOpen: (id) => health.isOpen(id),
     record(id, type) {
       const isChosen = id.number === 1 && setAmong(settings, SETTINGS_OF_FIRST[id.stage]).length > 0;
-      if (type === 'succeeded' || !isChosen) health.record(id, type);
+      if (type === 'succeeded' || !isChosen) return health.record(id, type, by);
+      // The provider has responded, so a trial shows that it works again.
+      if (type === 'rejected' && health.isOpen(id)) health.record(id, 'succeeded');
     },
   };
 }

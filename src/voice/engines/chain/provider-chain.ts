@@ -1,3 +1,5 @@
+import type { FailureReport } from '../../models/failure-report.js';
+import { blameOf } from './blame.js';
 import type { ProviderHealth, ProviderId } from './provider-health.js';
 
 /** A provider of one stage, with the interface to it. */
@@ -11,6 +13,7 @@ export interface Provider<T> extends ProviderId {
 interface Fault {
   message: string;
   retryAfterMs?: number | undefined;
+  report?: FailureReport;
 }
 
 /** The attempts of one piece of work, such as one reply. */
@@ -18,7 +21,8 @@ export interface Attempts<T> {
   /** The provider of the present attempt. */
   provider(): Provider<T>;
   /**
-   * Records that the present attempt failed, and chooses the provider of the next one.
+   * Records that the present attempt failed, and chooses the provider of the next one. A failure that this call caused
+   * by its request does not count for other calls, unless it is the same with one call after the other.
    * @param how.isHealthy whether the provider has responded, so that the failure says nothing about other calls
    * @returns how long to wait before the next attempt, in ms; undefined if none is left
    */
@@ -107,7 +111,10 @@ function createAttempts<T>(p: {
   return {
     provider: () => provider,
     failed(fault, { isHealthy } = { isHealthy: false }) {
-      if (!isHealthy) health.record(provider, 'failed');
+      const blame = isHealthy ? 'request' : blameOf(fault.report ?? {});
+      if (blame !== 'request') health.record(provider, blame === 'unclear' ? 'rejected' : 'failed');
+      // A trial that gets an answer shows that the provider works again.
+      else if (health.isOpen(provider)) health.record(provider, 'succeeded');
       p.endTrial(provider);
       failures += 1;
       if (p.providers.length === 1) return failures > 1 ? undefined : (fault.retryAfterMs ?? p.retryAfterMs);

@@ -1,4 +1,11 @@
-import { CLOSED_CIRCUIT, isOpen, reduceCircuit, type Circuit, type CircuitEvent } from './circuit-breaker.js';
+import {
+  CLOSED_CIRCUIT,
+  isOpen,
+  reduceCircuit,
+  type Circuit,
+  type CircuitCall,
+  type CircuitEvent,
+} from './circuit-breaker.js';
 
 /** A part of a call that a provider serves. */
 export type ProviderStage = 'stt' | 'llm' | 'tts' | 'realtime';
@@ -21,9 +28,10 @@ export function createProviderHealth(now: () => number = () => performance.now()
   return {
     /** Whether the provider has failed so often that it must be skipped now. */
     isOpen: (id: ProviderId) => isOpen(circuitOf(id), now()),
-    /** Records that a request was sent, that it succeeded, or that it failed. */
-    record(id: ProviderId, type: CircuitEvent['type']): void {
-      circuits.set(keyOf(id), reduceCircuit(circuitOf(id), { type, atMs: now() }));
+    /** Records that a request was sent, succeeded, failed, or was rejected because of its content. @param by its call */
+    record(id: ProviderId, type: CircuitEvent['type'], by: CircuitCall = { callId: '', accountId: '' }): void {
+      const event: CircuitEvent = type === 'rejected' ? { type, atMs: now(), by } : { type, atMs: now() };
+      circuits.set(keyOf(id), reduceCircuit(circuitOf(id), event));
     },
   };
 }

@@ -11,6 +11,7 @@ import type {
   EngineResult,
   EngineSink,
   EngineUsage,
+  FailureCause,
   ParameterValues,
   TranscriptTurn,
 } from '../port.js';
@@ -53,6 +54,8 @@ function createEngine(deps: SuccessorDeps): Engine {
   let replaced: Promise<EngineResult | undefined> = Promise.resolve(undefined);
   let usageOfFirst: EngineUsage | undefined;
   let hasFailed = false;
+  /** Whether the call caused the first engine's last failure. */
+  let isOfCall = false;
   let isStopped = false;
 
   const current = () => second ?? first;
@@ -61,7 +64,7 @@ function createEngine(deps: SuccessorDeps): Engine {
     if (hasFailed || isStopped) return;
     if (call.isEnding()) return sink.fail(error);
     hasFailed = true;
-    healthOfCall(deps.health, given.settings).record(FIRST, 'failed');
+    healthOfCall(deps.health, given).record(FIRST, isOfCall ? 'rejected' : 'failed');
     const { callId } = given;
     deps.logger.warn(
       { callId, stage: 'realtime', from: 1, to: deps.second.name, fault: error.message },
@@ -106,10 +109,11 @@ function createEngine(deps: SuccessorDeps): Engine {
       startSecond(given, sink);
       return Promise.resolve();
     }
-    healthOfCall(deps.health, given.settings).record(FIRST, 'tried');
+    healthOfCall(deps.health, given).record(FIRST, 'tried');
     const own = call.watched(sink, {
       isHeard: () => !hasFailed,
       onHeard: () => deps.health.record(FIRST, 'succeeded'),
+      onCause: (cause) => void (isOfCall = cause.isOfCall),
       onFailed: (error) => onFailed(error, given, sink),
     });
     return first.start({ ...given, hasSuccessor: true }, own);
@@ -169,7 +173,10 @@ function createSharedCall() {
     isEnding: () => isEnding,
 
     /** The sink of the first engine, from which the second one learns what was said. */
-    watched(sink: EngineSink, on: { isHeard(): boolean; onHeard(): void; onFailed(error: Error): void }): EngineSink {
+    watched(
+      sink: EngineSink,
+      on: { isHeard(): boolean; onHeard(): void; onCause(cause: FailureCause): void; onFailed(error: Error): void },
+    ): EngineSink {
       let hasBeenHeard = false;
       return {
         ...sink,
@@ -191,6 +198,10 @@ function createSharedCall() {
         storeAnsweredBy(answered) {
           known = answered;
           sink.storeAnsweredBy(answered);
+        },
+        storeFailure(failure, cause = { isOfCall: false }) {
+          on.onCause(cause);
+          sink.storeFailure(failure, cause);
         },
         end(reason) {
           isEnding = true;

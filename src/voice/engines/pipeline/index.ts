@@ -3,19 +3,20 @@ import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import type { PipelineSettings, PipelineTimeouts } from '../../../platform/config/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { settingsFor, unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
+import type { Provider } from '../chain/provider-chain.js';
 import { createProviderHealth, type ProviderHealth, type ProviderStage } from '../chain/provider-health.js';
 import type { EnginePrices, UsageMeter } from '../engine-usage.js';
 import { createChatClient } from '../../models/chat-client.js';
 import { concludeCall } from '../../models/conclusion.js';
 import { createSessionEngine } from '../session-engine.js';
 import type { EngineFactory } from '../port.js';
+import type { TextToSpeech } from './ports.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { startPipelineSession, type PipelineSessionDeps } from './session.js';
-import { createLlm } from './llm/llm-providers.js';
 import { createPreparedPhrases, type VoiceOfPhrases } from './prepared-phrases.js';
-import { createStt } from './stt/stt-providers.js';
-import { createTts } from './tts/tts-providers.js';
+import { createLlm, createStt, createTts } from './providers/create-providers.js';
+import type { SttDeps } from './providers/description.js';
 
 export const PIPELINE_ENGINE = 'pipeline';
 
@@ -101,7 +102,7 @@ export function createPipelineEngine(p: {
 
 interface CreateDeps {
   dispatcher: Agent;
-  newDetector: Parameters<typeof createStt>[1]['newDetector'];
+  newDetector: SttDeps['newDetector'];
   health: ProviderHealth | undefined;
 }
 
@@ -113,12 +114,18 @@ function createProviders(
 ): PipelineProviders {
   const stts = accountsOf(settings, 'stt');
   const isPatient = stts.length === 1;
+  const llms = accountsOf(settings, 'llm');
   return {
     stt: numbered('stt', stts, (account) =>
       createStt(account, { dispatcher, newDetector, isPatient, ...timeoutOf(timeouts.sttMs) }),
     ),
-    llm: numbered('llm', accountsOf(settings, 'llm'), (account) =>
-      createLlm(account, { dispatcher, ...timeoutOf(timeouts.llmMs) }),
+    llm: numbered('llm', llms, (account) =>
+      createLlm(account, {
+        dispatcher,
+        ...timeoutOf(timeouts.llmMs),
+        // Events without words are a sign of life only if no other provider could answer.
+        ...(account === llms.at(-1) || timeouts.llmMs === undefined ? {} : { firstWithinMs: timeouts.llmMs }),
+      }),
     ),
     tts: numbered('tts', accountsOf(settings, 'tts'), (account) =>
       createTts(account, { dispatcher, ...timeoutOf(timeouts.ttsMs) }),
@@ -164,11 +171,18 @@ function deadlinesOf({ fallbacks }: PipelineSettings): PipelineTimeouts {
 /** TTS for audio that is used by later calls: the first healthy provider. */
 function healthiest({ tts, health }: PipelineProviders): VoiceOfPhrases {
   const chosen = () => tts.find((provider) => !health.isOpen(provider)) ?? tts[0];
+  function openWith(provider: Provider<TextToSpeech>, port: TextToSpeech): Pick<TextToSpeech, 'open'> {
+    return {
+      open: (options, events) => port.open({ ...options, settings: settingsFor(provider, options.settings) }, events),
+    };
+  }
   return {
     number: () => chosen().number,
-    open(options, events) {
+    open: (options, events) => openWith(chosen(), chosen().port).open(options, events),
+    forCall() {
       const provider = chosen();
-      return provider.port.open({ ...options, settings: settingsFor(provider, options.settings) }, events);
+      const connection = provider.port.forCall?.();
+      return { ...openWith(provider, connection ?? provider.port), close: () => connection?.close() };
     },
   };
 }

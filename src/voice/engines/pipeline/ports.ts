@@ -33,6 +33,12 @@ export class ProviderError extends Error {
   }
 }
 
+/**
+ * A provider that responds did not do what this reply needs, such as words in time. The agent's prompt or settings may
+ * cause this, so it says nothing about other calls.
+ */
+export class HealthyProviderError extends ProviderError {}
+
 export interface SttOptions {
   language: string;
   settings: ConversationSettings;

@@ -49,6 +49,7 @@ export function createReplies(p: RepliesDeps) {
   /** Resolves when the tool calls of earlier replies have finished, because the next reply needs their results. */
   let pendingTools: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
+  let toolRequests = 0;
   const charges = createModelCharges();
   const metered = mapProviders(deps.providers.llm, (provider) =>
     meterModel(
@@ -115,6 +116,7 @@ export function createReplies(p: RepliesDeps) {
         openUtterance: (options) => speech.openForReply({ ...options, replyId }),
         forgetUtterance: (itemId) => speech.forget(itemId),
         callTool: (request) => callTool(replyId, request),
+        newToolRequestId: () => toolRequestId((toolRequests += 1)),
         isLast: isFinalTool,
         onFirstAudio: (times) => dispatch({ type: 'reply_heard', replyId, times }),
         onRetry: (error) => p.onFailure(error),
@@ -147,4 +149,12 @@ export function createReplies(p: RepliesDeps) {
       answer(toolCallId, result);
     },
   };
+}
+
+/**
+ * An id for the chat history in place of the provider's, which another provider may reject: OpenAI's limit is 40
+ * characters (64 in `/responses`), and Mistral takes exactly 9 letters or digits.
+ */
+function toolRequestId(number: number): string {
+  return `t${String(number).padStart(8, '0')}`;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProviderChain } from '../chain/provider-chain.js';
-import { ProviderError } from './ports.js';
+import { HealthyProviderError, ProviderError } from './ports.js';
 import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
 import type { MeteredModel } from './metered-model.js';
 import { createSentenceSplitter } from './sentences.js';
@@ -8,13 +8,6 @@ import { createSentenceSplitter } from './sentences.js';
 /** Pause before a model that had nothing to say is asked again, in ms. */
 const ASK_AGAIN_AFTER_MS = 300;
 const CONTINUE = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
-
-/** The model returned nothing. A prompt can provoke this, so it says nothing about the provider. */
-class EmptyReplyError extends ProviderError {
-  constructor() {
-    super('model', 'returned an empty reply');
-  }
-}
 
 export interface RoundDeps {
   models: ProviderChain<Pick<MeteredModel, 'stream'>>;
@@ -43,7 +36,7 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
     try {
       const requests = await streamRound(deps, attempts.provider().port);
       const isEmpty = requests.length === 0 && deps.text() === '';
-      if (isEmpty && !mayBeEmpty) throw new EmptyReplyError();
+      if (isEmpty && !mayBeEmpty) throw new HealthyProviderError('model', 'returned an empty reply');
       if (isEmpty && !isRetry) {
         await sleep(ASK_AGAIN_AFTER_MS, undefined, { signal: deps.signal });
         continue;
@@ -52,7 +45,7 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
       return requests;
     } catch (error) {
       if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
-      const waitMs = attempts.failed(error, { isHealthy: error instanceof EmptyReplyError });
+      const waitMs = attempts.failed(error, { isHealthy: error instanceof HealthyProviderError });
       if (waitMs === undefined) throw error;
       deps.onRetry(error);
       if (waitMs > 0) await sleep(waitMs, undefined, { signal: deps.signal });

@@ -5,6 +5,7 @@ import type { ToolResult } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
 import { speakRound, type RoundDeps } from './reply-round.js';
+import { parseArguments } from './tools.js';
 import type { Utterance } from './utterance.js';
 
 /** Maximum messages of the model in one reply. The last one cannot call tools, so that a loop of tool calls ends. */
@@ -45,6 +46,8 @@ export interface ReplyDeps {
   /** Drops an item whose audio was never sent to the caller. */
   forgetUtterance(itemId: string): void;
   callTool(request: ToolRequest): Promise<ToolResult>;
+  /** Returns an id of a tool call that is new in this phone call, and that every provider accepts. */
+  newToolRequestId(): string;
   /** Whether the tool ends the call. Such a tool runs after all earlier audio was queued. */
   isLast(tool: string): boolean;
   /** Called when the first audio of a confirmed reply is ready, which ends the caller's wait. */
@@ -219,15 +222,21 @@ function createReplyTimer({ now, onFirstAudio }: Pick<ReplyDeps, 'now' | 'onFirs
   };
 }
 
-function speakIn(
+/** @returns the tool calls that the model requests, with ids of this phone call */
+async function speakIn(
   round: Round,
   rounds: readonly Round[],
   before: readonly ChatMessage[],
-  { models, tools, mayCallTools, signal, say, onRetry }: Omit<RoundDeps, 'messages' | 'text'>,
+  { newToolRequestId, ...deps }: Omit<RoundDeps, 'messages' | 'text'> & Pick<ReplyDeps, 'newToolRequestId'>,
 ): Promise<ToolRequest[]> {
+  const { models, tools, mayCallTools, signal, say, onRetry } = deps;
   const messages = () => [...before, ...messagesOf(rounds)];
   const text = () => round.text;
-  return speakRound({ models, tools, mayCallTools, messages, text, signal, say, onRetry }, rounds.length > 1);
+  const requests = await speakRound(
+    { models, tools, mayCallTools, messages, text, signal, say, onRetry },
+    rounds.length > 1,
+  );
+  return requests.map((request) => ({ ...request, id: newToolRequestId() }));
 }
 
 /** Tracks the budget for tool arguments and results in one reply. */
@@ -238,7 +247,9 @@ function createToolBudget() {
     charge(request: ToolRequest, given: ToolResult): Round['answered'][number] {
       const answer = JSON.stringify(given.ok ? given.result : { error: given.error });
       bytes += Buffer.byteLength(request.arguments) + Buffer.byteLength(answer);
-      return { request, answer };
+      // Some servers parse the arguments in the history, and reject those that were cut off.
+      const sound = parseArguments(request) === null || request.arguments.trim() === '' ? '{}' : request.arguments;
+      return { request: { ...request, arguments: sound }, answer };
     },
   };
 }

@@ -182,7 +182,8 @@ function optionsOf(
   { voice, language, settings = {} }: EngineCall,
   onIgnored: OnIgnored,
 ) {
-  onIgnored(setAmong(settings, ['noiseReduction', 'vadThreshold']));
+  onIgnored(setAmong(settings, ['noiseReduction']));
+  if (settings.vadThreshold !== undefined) turnTaking.requireCertainty(settings.vadThreshold);
   function setSilence(stt: SpeechToText): void {
     if (settings.endOfTurnSilenceMs !== undefined && !stt.detectsEndOfTurn)
       turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
@@ -266,15 +267,11 @@ function openCaller(
 }
 
 /** Opens a call's chains of providers, and the list of those that served it. */
-function chainsOf(
-  deps: PipelineSessionDeps,
-  { callId, settings }: EngineCall,
-  now: () => number,
-  onIgnored: OnIgnored,
-) {
+function chainsOf(deps: PipelineSessionDeps, call: EngineCall, now: () => number, onIgnored: OnIgnored) {
+  const { callId, settings } = call;
   const served = createServedProviders(now);
   const openChain = createCallChains({
-    health: healthOfCall(deps.providers.health, settings),
+    health: healthOfCall(deps.providers.health, call),
     onServed(provider) {
       const isFirstLlm = provider.stage === 'llm' && provider.number === 1;
       served.add({ ...provider, model: (isFirstLlm ? settings?.model : undefined) ?? provider.model });

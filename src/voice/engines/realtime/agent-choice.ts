@@ -7,7 +7,7 @@ import { transcriptionHints } from '../../models/transcription-hints.js';
 import { setAmong } from '../ignored-settings.js';
 import type { EngineCall } from '../port.js';
 import { findVoice } from '../voices.js';
-import type { FullSessionSettings } from './protocol.js';
+import type { FullSessionSettings, RealtimeVoice } from './protocol.js';
 
 /** Realtime models that do not reason; all later ones do (`RealtimeReasoning` in the npm package `openai` 7.57.0). */
 const NEVER_REASON = /^gpt-(realtime(-mini|-1\.5)?(-\d{4}-\d\d-\d\d)?$|4o)/;
@@ -63,9 +63,14 @@ export function noiseReduction({
 /** Voice and speed of the agent's speech. */
 export function voiceChoice({ voice, settings: { voiceId, speechSpeed } = {} }: EngineCall) {
   return {
-    voice: voiceId ?? findVoice(voice).openai,
+    voice: voiceId === undefined ? findVoice(voice).openai : voiceOf(voiceId),
     ...(speechSpeed === undefined ? {} : { speed: clamp(speechSpeed, SPEED) }),
   };
+}
+
+/** Ids of custom voices begin like this, and are given as objects (`RealtimeAudioConfigOutput.ID`, ibid.). */
+function voiceOf(voiceId: string): RealtimeVoice {
+  return voiceId.startsWith('voice_') ? { id: voiceId } : voiceId;
 }
 
 /** Sentences of the prompt for settings that only the model itself can follow. */

@@ -155,7 +155,8 @@ export function openProviderConnection(p: {
     const lost = (reason: Reason) => lose(`the provider rejected the connection with status ${reason.status}`, reason);
     void rejectedUpgrade(request, response).then(lost);
   });
-  socket.on('error', (error) => lose(`the connection failed: ${error.message}`));
+  // The message has the address, and customers read the reason in the timeline of the call.
+  socket.on('error', (error: NodeJS.ErrnoException) => lose(`the connection failed: ${error.code ?? error.name}`));
   socket.on('close', (code, reason) =>
     lose(`the provider closed the connection with code ${code}`, { status: code, body: reason.toString('utf8') }),
   );

@@ -136,6 +136,9 @@ type TranscriptionSettings = ({ model: string; language: string } | { model: str
   prompt?: string;
 };
 
+/** The name of a voice of the provider, or the id of a custom one. */
+export type RealtimeVoice = string | { id: string };
+
 /** The settings with which a session starts. */
 export interface FullSessionSettings {
   type: 'realtime';
@@ -153,7 +156,7 @@ export interface FullSessionSettings {
       noise_reduction?: { type: 'near_field' | 'far_field' } | null;
       turn_detection: TurnDetectionSettings;
     };
-    output: { format: TelephoneFormat; voice: string; speed?: number };
+    output: { format: TelephoneFormat; voice: RealtimeVoice; speed?: number };
   };
 }
 

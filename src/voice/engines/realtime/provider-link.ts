@@ -3,7 +3,8 @@ import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js'
 import type { EngineCall } from '../port.js';
 import { estimateTokens } from '../../models/token-estimate.js';
 import type { FailureReport } from '../../models/failure-report.js';
-import type { CallerTranscription } from './caller-transcription.js';
+import { isOfAllCalls } from '../chain/blame.js';
+import type { CallerTranscription, ProviderFault } from './caller-transcription.js';
 import { openProviderConnection } from './connection.js';
 import type { ProviderConnection, ConnectionTimings } from './connection.js';
 import type { ClientEvent, FullSessionSettings, ServerEvent } from './protocol.js';
@@ -21,8 +22,12 @@ export interface LinkHandlers {
   onOutage(why: string, report: FailureReport | null): void;
   /** Called when the provider rejected the transcription model. The call continues without transcription. */
   onTranscriberRejected(why: string, report: FailureReport): void;
-  /** Called when the connection is lost for good. @param report null if the failure was already reported */
-  onGone(why: string, report: FailureReport | null): void;
+  /**
+   * Called when the connection is lost for good.
+   * @param report null if the failure was already reported
+   * @param isOfCall whether the provider rejected the content of this call
+   */
+  onGone(why: string, report: FailureReport | null, isOfCall: boolean): void;
   /** The conversation so far, for a new provider session. */
   transcriptSoFar(): readonly TranscriptTurn[];
 }
@@ -76,9 +81,9 @@ export function createProviderLink(p: {
           begun = true;
         },
         onEvent: (event) => handlers.onEvent(event),
-        onLost: lost,
+        onLost: (why, report) => lost(why, report),
         onRejected(why, error, report) {
-          if (!transcription.endAfter(error)) return lost(why, report);
+          if (!transcription.endAfter(error)) return lost(why, report, isAboutContent(error));
           // The provider may close the rejected connection, so open another one.
           handlers.onTranscriberRejected(why, report);
           attempts -= 1;
@@ -104,14 +109,14 @@ export function createProviderLink(p: {
     unsent = [...unsent, event].slice(-MAX_KEPT);
   }
 
-  function lost(why: string, report: FailureReport | null = { provider: PROVIDER }): void {
+  function lost(why: string, report: FailureReport | null = { provider: PROVIDER }, isOfCall = false): void {
     if (over) return;
     connection = undefined;
     ready = false;
     renewing = false;
     if (attempts > 1 || (call.hasSuccessor === true && !begun)) {
       over = true;
-      return handlers.onGone(why, report);
+      return handlers.onGone(why, report, isOfCall);
     }
     handlers.onOutage(why, report);
     if (!over) retrying = setTimeout(() => connect('again'), timings.retryAfterMs);
@@ -157,3 +162,8 @@ export function createProviderLink(p: {
 }
 
 export type ProviderLink = ReturnType<typeof createProviderLink>;
+
+/** Whether a session was rejected because of the call's instruction, tools or settings. */
+function isAboutContent({ type, code }: ProviderFault): boolean {
+  return type === 'invalid_request_error' && !isOfAllCalls(code ?? '');
+}

@@ -18,6 +18,9 @@ import { createProviderSpeech, type ProviderSpeech } from './speech.js';
 import type { RealtimeSessionDeps } from './session-setup.js';
 import { createToolCalls } from './tool-calls.js';
 
+/** With the estimated size of instructions and tools, because OpenAI limits both together. */
+const REJECTED = 'realtime provider rejected the instruction, tools or settings of a call';
+
 interface ProviderSideDeps extends RealtimeSessionDeps {
   call: EngineCall;
   sink: EngineSink;
@@ -66,8 +69,9 @@ export function openProviderSide(p: ProviderSideDeps) {
         logger.warn({ callId, why, transcriptionModel }, 'transcription model rejected; the call has no caller words');
         turns.expectNoTranscripts();
       },
-      onGone(why, report) {
-        fail(why, report);
+      onGone(why, report, isOfCall) {
+        fail(why, report, isOfCall);
+        if (isOfCall) logger.warn({ callId, why, promptTokens: link.promptTokens() }, REJECTED);
         onGone(why);
       },
       transcriptSoFar: () => p.transcriptSoFar(heardOnLine(state(), speech)),
@@ -92,9 +96,9 @@ export function openProviderSide(p: ProviderSideDeps) {
     fail,
   });
 
-  function fail(what: string, report: FailureReport | null): void {
+  function fail(what: string, report: FailureReport | null, isOfCall = false): void {
     if (report === null) return;
-    p.sink.storeFailure({ part: 'realtime', what, ...report });
+    p.sink.storeFailure({ part: 'realtime', what, ...report }, { isOfCall });
   }
 
   function forget(): void {

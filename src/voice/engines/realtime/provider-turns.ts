@@ -5,6 +5,8 @@ import type { SessionEventBody } from '../../session/reducer/events.js';
 const NOT_TRANSCRIBED = '(speech)';
 /** Longest part of a transcript that is shown before the whole one arrives. */
 const MAX_PART_LENGTH = 10_000;
+/** Maximum differences that are stored: with one for each frame, those of the last 20 s. */
+const MAX_SHIFTS = 1_000;
 
 interface Turn {
   startMs: number;
@@ -45,6 +47,7 @@ export function createProviderTurns(dispatch: (what: SessionEventBody) => void) 
     onFrameSent(timestampMs: number): void {
       const byMs = timestampMs - givenMs;
       if (shifts.at(-1)?.byMs !== byMs) shifts.push({ fromMs: givenMs, byMs });
+      if (shifts.length > MAX_SHIFTS) shifts.shift();
       givenMs += FRAME_MS;
     },
 

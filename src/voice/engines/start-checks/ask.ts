@@ -9,6 +9,14 @@ export type ProviderAnswer =
 /** Sends a GET request to a provider. Never throws. */
 export type Ask = (url: string, headers: Record<string, string>) => Promise<ProviderAnswer>;
 
+/** Two ways to ask, with a short and a long limit. */
+export interface Asking {
+  ask: Ask;
+  askLonger: Ask;
+  /** For questions that only an adapter can ask. `signal` has the short limit. */
+  means: { dispatcher: Dispatcher; signal: AbortSignal };
+}
+
 /** A list of 500 voices with their samples has about 3 MB. */
 const MAX_BODY_BYTES = 8_000_000;
 const tooLong = () => new Error('response too long');
@@ -33,6 +41,16 @@ export function createAsk(deps: { dispatcher: Dispatcher; signal: AbortSignal })
       };
     }
   };
+}
+
+/** Whether an answer is one of a wrong address: none at all, no such path, or a web page. */
+export function isFromElsewhere(answer: ProviderAnswer): boolean {
+  return answer.status === undefined || answer.status === 404 || (answer.status === 200 && answer.body === undefined);
+}
+
+/** The address of the HTTP interface that belongs to a WebSocket address. */
+export function httpUrlOf(socketUrl: string): string {
+  return socketUrl.replace(/^ws/, 'http');
 }
 
 /** Says in a few words, for the log, why an answer does not help. */

@@ -1,13 +1,15 @@
 import { Agent } from 'undici';
 import type { Config } from '../../../platform/config/config.js';
 import type { OpenAiRealtimeSettings } from '../../../platform/config/engines.js';
+import { entryOf } from '../../../platform/config/engine-providers.js';
 import type { PipelineSettings } from '../../../platform/config/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
-import { createAsk, type Ask } from './ask.js';
-import { createDeepgramCheck } from './deepgram.js';
-import { createElevenLabsCheck, type ElevenLabsSettings } from './elevenlabs.js';
-import { createOpenAiCheck } from './openai.js';
+import type { PipelineStage } from '../../../kernel/conversation/settings-support.js';
+import type { VariableNames } from '../pipeline/providers/description.js';
+import { PIPELINE_PROVIDERS } from '../pipeline/providers/list.js';
+import { createAsk, type Asking } from './ask.js';
 import type { ProviderFinding } from './finding.js';
+import { createOpenAiCheck } from './openai.js';
 
 /** Limit of all checks together; they run at the same time. */
 const CHECK_WITHIN_MS = 3_000;
@@ -22,11 +24,6 @@ interface CheckDeps {
   withinMs?: { check: number; findVoices: number };
 }
 
-interface Asking {
-  ask: Ask;
-  askLonger: Ask;
-}
-
 /**
  * Asks the providers of the configured engines whether they accept the keys, models and voices, and adds the voices
  * that were found. A provider that cannot be asked is only a warning, because it may be available when a call needs it.
@@ -35,6 +32,7 @@ interface Asking {
 export async function withCheckedProviders(config: Config, deps: CheckDeps): Promise<Config> {
   const { openaiRealtime, pipeline } = config.engines;
   if (openaiRealtime === undefined && pipeline === undefined) return config;
+  if (pipeline !== undefined) nameOtherServers(pipeline, deps.logger);
   const findings = await askAll(deps, (asking) => [
     ...(openaiRealtime === undefined ? [] : checksOfRealtime(openaiRealtime, asking)),
     ...(pipeline === undefined ? [] : checksOfPipeline(pipeline, asking)),
@@ -63,7 +61,7 @@ async function askAll(
   try {
     const ask = createAsk({ dispatcher, signal: quick.signal });
     const askLonger = createAsk({ dispatcher, signal: slow.signal });
-    return (await Promise.all(start({ ask, askLonger }))).flat();
+    return (await Promise.all(start({ ask, askLonger, means: { dispatcher, signal: quick.signal } }))).flat();
   } finally {
     timers.forEach((timer) => clearTimeout(timer));
     deps.stop?.removeEventListener('abort', abort);
@@ -84,57 +82,43 @@ function checksOfRealtime(settings: OpenAiRealtimeSettings, { ask }: Asking): Pr
   );
 }
 
+/** Says which servers calls use in place of the providers' own, so that a forgotten address is found. */
+function nameOtherServers({ fallbacks, ...first }: PipelineSettings, logger: Logger): void {
+  for (const stage of ['stt', 'llm', 'tts'] as const) {
+    for (const [index, account] of [first[stage], ...(fallbacks?.[stage] ?? [])].entries()) {
+      if (account.baseUrl === entryOf(stage, account.provider).baseUrl) continue;
+      const { host } = new URL(account.baseUrl);
+      logger.info(
+        { setting: namesOf(stage, account, index).url, host },
+        'calls use a server other than the provider’s own',
+      );
+    }
+  }
+}
+
 function checksOfPipeline(
   { stt, llm, tts, fallbacks }: PipelineSettings,
   asking: Asking,
 ): Promise<ProviderFinding[]>[] {
-  const checkModel = createOpenAiCheck(asking.ask);
   return [
     ...[stt, ...(fallbacks?.stt ?? [])].map((each, index) =>
-      STT_CHECKS[each.provider](each, asking, namesOf('STT', index, each.provider === 'deepgram' ? 'DEEPGRAM' : 'STT')),
+      PIPELINE_PROVIDERS.stt[each.provider].check(each, asking, namesOf('stt', each, index)),
     ),
-    ...[llm, ...(fallbacks?.llm ?? [])].map((each, index) => checkModel({ ...each, names: namesOf('LLM', index) })),
+    ...[llm, ...(fallbacks?.llm ?? [])].map((each, index) =>
+      PIPELINE_PROVIDERS.llm[each.provider].check(each, asking, namesOf('llm', each, index)),
+    ),
     ...[tts, ...(fallbacks?.tts ?? [])].map((each, index) =>
-      TTS_CHECKS[each.provider](
-        each,
-        asking,
-        namesOf('TTS', index, each.provider === 'elevenlabs' ? 'ELEVENLABS' : 'TTS'),
-      ),
+      PIPELINE_PROVIDERS.tts[each.provider].check(each, asking, namesOf('tts', each, index)),
     ),
   ];
 }
 
-type Names = ElevenLabsSettings['names'];
-
-/** The names of a provider's variables. @param keyPrefix that of the first provider's key */
-function namesOf(stage: 'STT' | 'LLM' | 'TTS', index: number, keyPrefix: string = stage): Names {
-  const prefix = index === 0 ? stage : `${stage}_${index + 1}`;
-  const key = `${index === 0 ? keyPrefix : prefix}_API_KEY`;
+/** The names of a provider's variables. The key of a first provider is that of its entry. */
+function namesOf(stage: PipelineStage, { provider }: { provider: string }, index: number): VariableNames {
+  const name = stage.toUpperCase();
+  const prefix = index === 0 ? name : `${name}_${index + 1}`;
+  const key = index === 0 ? entryOf(stage, provider).key : `${prefix}_API_KEY`;
   return { key, url: `${prefix}_BASE_URL`, model: `${prefix}_MODEL`, voices: `${prefix}_VOICES` };
-}
-
-/** The checks of speech to text by the provider's name in `STT_PROVIDER`. */
-const STT_CHECKS: Record<
-  PipelineSettings['stt']['provider'],
-  (stt: PipelineSettings['stt'], asking: Asking, names: Names) => Promise<ProviderFinding[]>
-> = {
-  deepgram: (stt, { ask }, names) => createDeepgramCheck(ask)({ ...stt, names, baseUrl: httpUrlOf(stt.baseUrl) }),
-  openai: (stt, { ask }, names) => createOpenAiCheck(ask)({ ...stt, names }),
-};
-
-/** The checks of text to speech by the provider's name in `TTS_PROVIDER`. */
-const TTS_CHECKS: Record<
-  PipelineSettings['tts']['provider'],
-  (tts: PipelineSettings['tts'], asking: Asking, names: Names) => Promise<ProviderFinding[]>
-> = {
-  elevenlabs: (tts, asking, names) => createElevenLabsCheck(asking)({ ...tts, names, baseUrl: httpUrlOf(tts.baseUrl) }),
-  // `/audio/speech` has no list of voices.
-  openai: (tts, { ask }, names) => createOpenAiCheck(ask)({ ...tts, names }),
-};
-
-/** The address of the HTTP interface that belongs to a WebSocket address. */
-export function httpUrlOf(socketUrl: string): string {
-  return socketUrl.replace(/^ws/, 'http');
 }
 
 /** @throws Error if there are faults */

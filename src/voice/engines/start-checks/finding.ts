@@ -9,15 +9,21 @@ export type ProviderFinding =
   /** The provider's voice id for each of our voices. */
   | { kind: 'voices'; voices: Record<string, string> };
 
+/** Why a model that exists may not serve: for operators, and in a sentence for the person who saves an agent. */
+export interface Caution {
+  why: string;
+  message: string;
+}
+
 /** The answer of a provider to the question whether it has a model or a voice. */
 export type Lookup =
   /** Nothing suggests that the provider rejects it. `shutdownDate` is the day on which the provider will withdraw it. */
-  | { state: 'found'; shutdownDate?: unknown }
+  | { state: 'found'; shutdownDate?: unknown; caution?: Caution }
   /** The provider certainly has no such model or voice, or does not offer it to this account. */
   | { state: 'missing' }
   | { state: 'keyRejected' }
-  /** The provider did not say it. */
-  | { state: 'unknown'; why: string };
+  /** The provider did not say it. `isElsewhere` if the address is the likely reason. */
+  | { state: 'unknown'; why: string; isElsewhere?: boolean };
 
 /** The names of the environment variables that a check is about. */
 export interface SettingNames {
@@ -44,9 +50,13 @@ export function findingsOf(
   lookup: Lookup,
   { names, apiKey, model }: { names: SettingNames; apiKey: string; model: string },
 ): ProviderFinding[] {
-  if (lookup.state === 'found') return retiring(names.model, lookup.shutdownDate);
+  if (lookup.state === 'found') {
+    const { caution, shutdownDate } = lookup;
+    return [...(caution ? unchecked(names.model, caution.why) : []), ...retiring(names.model, shutdownDate)];
+  }
   if (lookup.state === 'missing') return missingModel(names, model);
-  return lookup.state === 'keyRejected' ? rejectedKey(names, apiKey) : unchecked(names.model, lookup.why);
+  if (lookup.state === 'keyRejected') return rejectedKey(names, apiKey);
+  return unchecked(lookup.isElsewhere === true ? names.url : names.model, lookup.why);
 }
 
 export function fault(message: string): ProviderFinding[] {

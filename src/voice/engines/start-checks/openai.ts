@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bearer } from '../../models/http-api.js';
-import { reasonIn, type ProviderAnswer, type Ask } from './ask.js';
+import { isFromElsewhere, reasonIn, type Ask, type Asking, type ProviderAnswer } from './ask.js';
 import { findingsOf, type Lookup, type ProviderFinding, type SettingNames } from './finding.js';
 
 /** A model of OpenAI or of a compatible server. */
@@ -30,6 +30,15 @@ export function createOpenAiCheck(ask: Ask): (question: OpenAiModel) => Promise<
   return async (question) => findingsOf(await findModel(question), question);
 }
 
+/** Checks the model of an account at start, as a description of a provider does. */
+export function checkOpenAiModel(
+  { baseUrl, apiKey, model }: Question,
+  { ask }: Pick<Asking, 'ask'>,
+  names: SettingNames,
+): Promise<ProviderFinding[]> {
+  return createOpenAiCheck(ask)({ baseUrl, apiKey, model, names });
+}
+
 type Question = Omit<OpenAiModel, 'names'>;
 
 /**
@@ -50,14 +59,14 @@ export function createOpenAiLookup(ask: Ask): (question: Question) => Promise<Lo
       return { state: 'missing' };
     }
     if (answer.status === 404 || answer.status === 405) return searchList(question);
-    return { state: 'unknown', why: permissionReason(answer) ?? reasonIn(answer) };
+    return unknown(answer);
   };
 
   async function searchList({ baseUrl, apiKey, model }: Question): Promise<Lookup> {
     const answer = await ask(`${baseUrl}/models`, bearer(apiKey));
     if (isKeyRejected(answer)) return { state: 'keyRejected' };
     const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
-    if (!list?.success) return { state: 'unknown', why: permissionReason(answer) ?? reasonIn(answer) };
+    if (!list?.success) return unknown(answer);
     if (list.data.data.some(({ id }) => id === model)) return { state: 'found' };
     return { state: 'unknown', why: 'model not in the list of the server' };
   }
@@ -66,8 +75,13 @@ export function createOpenAiLookup(ask: Ask): (question: Question) => Promise<Lo
   async function findAzure({ baseUrl, apiKey }: Question): Promise<Lookup> {
     const answer = await ask(`${baseUrl}/models`, bearer(apiKey));
     if (isKeyRejected(answer)) return { state: 'keyRejected' };
-    return answer.status === 200 ? { state: 'found' } : { state: 'unknown', why: reasonIn(answer) };
+    return answer.status === 200 ? { state: 'found' } : unknown(answer);
   }
+}
+
+function unknown(answer: ProviderAnswer): Lookup {
+  const why = permissionReason(answer) ?? reasonIn(answer);
+  return { state: 'unknown', why, isElsewhere: isFromElsewhere(answer) };
 }
 
 function isAzure(baseUrl: string): boolean {

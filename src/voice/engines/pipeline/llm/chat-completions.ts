@@ -1,17 +1,18 @@
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import type { ChatRequest, ChatRequestMessage, ChatRequestTool } from '../../../models/chat-protocol.js';
+import { rejectsTools } from '../../../models/reasoning-effort.js';
 import { createRequestParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
-import { ProviderError } from '../ports.js';
-import type { ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
+import type { Ask } from '../../start-checks/ask.js';
+import { findingsOf, type Lookup } from '../../start-checks/finding.js';
+import { createOpenAiLookup } from '../../start-checks/openai.js';
+import type { ChatMessage, ChatModel, ChatTool } from '../ports.js';
+import type { LlmProvider } from '../providers/description.js';
 import { createModelChoices } from './model-choice.js';
-import { accepted, assertShort, postToModel, toModelError, watchSilence, toModelUsage } from './model-stream.js';
-
-/** How long a stream may send no event before the request fails, in ms. */
-export const LLM_TIMEOUT_MS = 6_000;
+import { assertShort, toModelUsage } from './model-stream.js';
+import { createStreamingModel, type ModelEvents, type ModelParts, type ModelStreamDeps } from './streaming-model.js';
+import { joinToolCalls, toolCallPart } from './tool-call-parts.js';
 
 const usage = z
   .object({
@@ -23,12 +24,6 @@ const usage = z
     toModelUsage(counts.prompt_tokens, counts.prompt_tokens_details?.cached_tokens, counts.completion_tokens),
   );
 
-const toolCallPart = z.object({
-  index: z.number().int().min(0).max(63).nullish(),
-  id: z.string().nullish(),
-  function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
-});
-
 const delta = z.object({ content: z.string().nullish(), tool_calls: z.array(toolCallPart).nullish() });
 
 // Compatible servers omit fields or send null where OpenAI does not.
@@ -37,93 +32,82 @@ const chunk = z.object({
   usage: usage.nullish().catch(undefined),
 });
 
+// The form of a failure after the status 200. vLLM sends `[DONE]` after it: vllm-project/vllm#40986.
+const failure = z.object({ error: z.unknown().optional() });
+
 /** An event of a streamed completion as the provider sends it, before it is decoded. */
 export type SentChatChunk = z.input<typeof chunk>;
 
 /** An LLM behind an OpenAI-compatible `/chat/completions` endpoint. */
-export function createChatModel(
-  account: ChatSettings,
-  deps: { dispatcher: Dispatcher; timeoutMs?: number },
-): ChatModel {
-  const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
-  const choices = createModelChoices(account, (choice) => createRequestParameters(choice, MAX_REPLY_TOKENS));
-
-  return {
-    async *stream({ messages, tools, mayCallTools, settings = {}, onIgnored, signal }) {
-      const watch = watchSilence(signal, timeoutMs);
-      const requests: ToolRequest[] = [];
-      let finished = false;
-      let characters = 0;
-      try {
-        const body: Omit<ChatRequest, 'model'> = {
-          messages: messages.map(wireMessage),
-          stream: true,
-          stream_options: { include_usage: true },
-          ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
-          ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
-        };
-        const post = (fields: object) =>
-          postToModel({
-            account,
-            path: '/chat/completions',
-            body: { ...fields, ...body },
-            signal: watch.signal,
-            dispatcher: deps.dispatcher,
-          });
-        const response = await accepted(await choices.send(settings, post, onIgnored), account, body);
-        for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
-          watch.alive();
-          if (data === '[DONE]') {
-            finished = true;
-            break;
-          }
-          const { choices, usage: counts } = readJson(chunk, data);
-          const [choice] = choices ?? [];
-          if (counts) yield { kind: 'usage', usage: counts };
-          if (choice === undefined) continue;
-          if (choice.finish_reason) finished = true;
-          const parts = choice.delta?.tool_calls ?? [];
-          const text = choice.delta?.content ?? '';
-          characters += text.length + lengthOf(parts);
-          assertShort(characters);
-          for (const part of parts) {
-            addTo(requests, part);
-            const given = part.function?.arguments ?? '';
-            if (given !== '') yield { kind: 'arguments', text: given };
-          }
-          if (text !== '') yield { kind: 'text', text };
-        }
-      } catch (error) {
-        throw toModelError(error, watch.signal);
-      } finally {
-        watch.stop();
-      }
-      if (!finished) throw new ProviderError('model', 'ended the stream early');
-      for (const request of requests) if (request.name !== '') yield { kind: 'tool', request };
-    },
-  };
+export function createChatModel(account: ChatSettings, deps: ModelStreamDeps): ChatModel {
+  return createStreamingModel({
+    account,
+    deps,
+    path: '/chat/completions',
+    choices: createModelChoices(account, (choice) => createRequestParameters(choice, MAX_REPLY_TOKENS)),
+    bodyOf: ({ messages, tools, mayCallTools }): Omit<ChatRequest, 'model'> => ({
+      messages: messages.map(wireMessage),
+      stream: true,
+      stream_options: { include_usage: true },
+      ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
+      ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
+    }),
+    read: readChunks,
+  });
 }
 
-function readJson<T>(schema: z.ZodType<T>, text: string): T {
-  return schema.parse(JSON.parse(text));
+async function* readChunks({ events, begun, errorOf }: ModelEvents): ModelParts {
+  const calls = joinToolCalls();
+  let finished = false;
+  let characters = 0;
+  for await (const { event, data } of events) {
+    if (data === '[DONE]') {
+      finished = true;
+      break;
+    }
+    const sent: unknown = JSON.parse(data);
+    if (event === 'error' || Boolean(failure.parse(sent).error)) throw errorOf(sent);
+    const { choices, usage: counts } = chunk.parse(sent);
+    const [choice] = choices ?? [];
+    if (counts) yield { kind: 'usage', usage: counts };
+    if (choice === undefined) continue;
+    if (choice.finish_reason) finished = true;
+    const parts = choice.delta?.tool_calls ?? [];
+    const text = choice.delta?.content ?? '';
+    characters += text.length + lengthOf(parts);
+    assertShort(characters);
+    if (text !== '' || parts.length > 0) begun();
+    for (const part of parts) {
+      calls.add(part);
+      const given = part.function?.arguments ?? '';
+      if (given !== '') yield { kind: 'arguments', text: given };
+    }
+    if (text !== '') yield { kind: 'text', text };
+  }
+  return finished ? calls.all() : undefined;
 }
 
-type ToolRequestPart = z.infer<typeof toolCallPart>;
+const WITHOUT_TOOLS = {
+  why: 'it always reasons, and rejects tools on /chat/completions; use LLM_PROVIDER=openai-responses',
+  message: 'The model always reasons, so it cannot call tools on this service. Use another one.',
+};
 
-function lengthOf(parts: readonly ToolRequestPart[]): number {
+async function findModel(ask: Ask, account: Omit<ChatSettings, 'reasoningEffort'>): Promise<Lookup> {
+  const found = await createOpenAiLookup(ask)(account);
+  return found.state === 'found' && rejectsTools(account.model) ? { ...found, caution: WITHOUT_TOOLS } : found;
+}
+
+/** OpenAI's `/chat/completions`, or a compatible server. */
+export const openAiChat: LlmProvider<'openai'> = {
+  name: 'openai',
+  create: createChatModel,
+  check: async ({ model, apiKey, ...account }, { ask }, names) =>
+    findingsOf(await findModel(ask, { model, apiKey, ...account }), { names, apiKey, model }),
+  findModel,
+};
+
+function lengthOf(parts: readonly z.infer<typeof toolCallPart>[]): number {
   return parts.reduce((sum, { function: asked }) => sum + (asked?.arguments?.length ?? 0), 0);
-}
-
-/** Adds a streamed part to its tool call. The id and name come first, then the arguments in several parts. */
-function addTo(requests: ToolRequest[], part: ToolRequestPart): void {
-  const at = part.index ?? 0;
-  for (let index = requests.length; index <= at; index++)
-    requests.push({ id: `call_${index}`, name: '', arguments: '' });
-  const request = requests[at];
-  if (request === undefined) return;
-  if (part.id) request.id = part.id;
-  if (part.function?.name) request.name = part.function.name;
-  request.arguments += part.function?.arguments ?? '';
 }
 
 function wireMessage(message: ChatMessage): ChatRequestMessage {

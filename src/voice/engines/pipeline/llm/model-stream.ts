@@ -5,7 +5,7 @@ import type { ChatSettings } from '../../../models/chat-client.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { watchRequest } from '../../../models/request-watch.js';
-import { ProviderError, type ModelUsage } from '../ports.js';
+import { HealthyProviderError, ProviderError, type ModelUsage } from '../ports.js';
 
 /** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
 const MAX_TIMEOUTS = 10;
@@ -77,13 +77,24 @@ export function assertShort(characters: number): void {
 /**
  * Aborts with a ProviderError if nothing arrives for `ms` or the response takes too long, or with the outer signal's
  * reason when that signal aborts.
+ * @param firstWithinMs time from the request to the first word or tool call; without it, only silence counts
  */
-export function watchSilence(outer: AbortSignal, ms: number) {
+export function watchSilence(outer: AbortSignal, ms: number, firstWithinMs?: number) {
   const watch = watchRequest(outer);
   const silence = watch.limit(ms, () => new ProviderError('model', `sent nothing for ${ms} ms`));
   const wholeMs = MAX_TIMEOUTS * ms;
   watch.limit(wholeMs, () => new ProviderError('model', `did not finish its response in ${wholeMs} ms`));
-  return { signal: watch.signal, alive: () => silence.restart(), stop: () => watch.stop() };
+  const first =
+    firstWithinMs === undefined
+      ? undefined
+      : watch.limit(firstWithinMs, () => new HealthyProviderError('model', `sent no words for ${firstWithinMs} ms`));
+  return {
+    signal: watch.signal,
+    alive: () => silence.restart(),
+    /** Call this when the first word or tool call has arrived. */
+    begun: () => first?.end(),
+    stop: () => watch.stop(),
+  };
 }
 
 /** Returns the signal's reason if it has aborted; converts every other error to a ProviderError. */

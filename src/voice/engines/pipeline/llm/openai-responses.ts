@@ -1,22 +1,13 @@
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { createResponsesParameters } from '../../../models/request-parameters.js';
 import { MAX_REPLY_TOKENS } from '../../../session/speech-limits.js';
-import { ProviderError } from '../ports.js';
-import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ToolRequest } from '../ports.js';
-import { LLM_TIMEOUT_MS } from './chat-completions.js';
+import { checkOpenAiModel, createOpenAiLookup } from '../../start-checks/openai.js';
+import type { ChatDelta, ChatMessage, ChatModel, ChatTool, ProviderError, ToolRequest } from '../ports.js';
+import type { LlmProvider } from '../providers/description.js';
 import { createModelChoices } from './model-choice.js';
-import {
-  accepted,
-  assertShort,
-  postToModel,
-  reportedFault,
-  toModelError,
-  watchSilence,
-  toModelUsage,
-} from './model-stream.js';
+import { assertShort, toModelUsage } from './model-stream.js';
+import { createStreamingModel, type ModelEvents, type ModelParts, type ModelStreamDeps } from './streaming-model.js';
 
 const usage = z
   .object({
@@ -52,7 +43,6 @@ export interface SentResponsesFields {
   delta: z.input<typeof delta>;
   finishedItem: z.input<typeof finishedItem>;
   finished: z.input<typeof finished>;
-  fault: z.input<typeof reason>;
 }
 
 /** The request to `/responses`, with only the fields that the service sends. */
@@ -82,57 +72,47 @@ interface ResponsesTool {
 }
 
 /** An LLM behind OpenAI's `/responses` endpoint, where reasoning models may call tools. */
-export function createResponsesModel(
-  account: ChatSettings,
-  deps: { dispatcher: Dispatcher; timeoutMs?: number },
-): ChatModel {
-  const timeoutMs = deps.timeoutMs ?? LLM_TIMEOUT_MS;
-  const choices = createModelChoices(account, (choice) => createResponsesParameters(choice, MAX_REPLY_TOKENS));
-  return {
-    async *stream({ messages, tools, mayCallTools, settings = {}, onIgnored, signal }) {
-      const watch = watchSilence(signal, timeoutMs);
-      const requests: ToolRequest[] = [];
-      let isFinished = false;
-      let characters = 0;
-      try {
-        const body: Omit<ResponsesRequest, 'model' | 'max_output_tokens'> = {
-          input: messages.flatMap(inputItems),
-          stream: true,
-          // The provider must not keep conversations.
-          store: false,
-          ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
-          ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
-        };
-        const post = (fields: object) =>
-          postToModel({
-            account,
-            path: '/responses',
-            body: { ...fields, ...body },
-            signal: watch.signal,
-            dispatcher: deps.dispatcher,
-          });
-        const response = await accepted(await choices.send(settings, post, onIgnored), account, body);
-        for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
-          watch.alive();
-          if (data === '[DONE]') break;
-          const part = readEvent(JSON.parse(data), requests, (fault) => reportedFault(response, account, fault, body));
-          if (part === undefined) continue;
-          isFinished = part === 'end' || part.kind === 'usage';
-          if (part !== 'end' && 'text' in part) assertShort((characters += part.text.length));
-          if (part !== 'end') yield part;
-          // The server may keep the stream open.
-          if (isFinished) break;
-        }
-      } catch (error) {
-        throw toModelError(error, watch.signal);
-      } finally {
-        watch.stop();
-      }
-      if (!isFinished) throw new ProviderError('model', 'ended the stream early');
-      for (const request of requests) yield { kind: 'tool', request };
-    },
-  };
+export function createResponsesModel(account: ChatSettings, deps: ModelStreamDeps): ChatModel {
+  return createStreamingModel({
+    account,
+    deps,
+    path: '/responses',
+    choices: createModelChoices(account, (choice) => createResponsesParameters(choice, MAX_REPLY_TOKENS)),
+    bodyOf: ({ messages, tools, mayCallTools }): Omit<ResponsesRequest, 'model' | 'max_output_tokens'> => ({
+      input: messages.flatMap(inputItems),
+      stream: true,
+      // The provider must not keep conversations.
+      store: false,
+      ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
+      ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
+    }),
+    read: readEvents,
+  });
 }
+
+async function* readEvents({ events, begun, errorOf }: ModelEvents): ModelParts {
+  const requests: ToolRequest[] = [];
+  let characters = 0;
+  for await (const { data } of events) {
+    if (data === '[DONE]') break;
+    const part = readEvent(JSON.parse(data), requests, errorOf);
+    if (part !== undefined || requests.length > 0) begun();
+    if (part === undefined) continue;
+    if (part !== 'end' && 'text' in part) assertShort((characters += part.text.length));
+    if (part !== 'end') yield part;
+    // The server may keep the stream open.
+    if (part === 'end' || part.kind === 'usage') return requests;
+  }
+  return undefined;
+}
+
+/** OpenAI's `/responses`, or a compatible server. */
+export const openAiResponses: LlmProvider<'openai-responses'> = {
+  name: 'openai-responses',
+  create: createResponsesModel,
+  check: checkOpenAiModel,
+  findModel: (ask, account) => createOpenAiLookup(ask)(account),
+};
 
 /**
  * Reads one event. Collects complete tool calls in `requests`.
@@ -143,7 +123,7 @@ function readEvent(
   requests: ToolRequest[],
   errorOf: (fault: unknown) => ProviderError,
 ): ChatDelta | 'end' | undefined {
-  const { type } = event.parse(data);
+  const { type, ...fields } = event.parse(data);
   switch (type) {
     case 'response.output_text.delta':
     case 'response.refusal.delta':
@@ -165,8 +145,9 @@ function readEvent(
     }
     case 'response.failed':
       throw errorOf(finished.parse(data).response.error ?? {});
+    // The types have code and message here, but the service sends them in `error`: openai/openai-dotnet#881.
     case 'error':
-      throw errorOf(reason.parse(data));
+      throw errorOf(fields);
     default:
       return undefined;
   }

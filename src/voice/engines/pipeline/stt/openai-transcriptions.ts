@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fetch, FormData, type Dispatcher, type Response } from 'undici';
+import { fetch, FormData, type Response } from 'undici';
 import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import { decodeMulaw } from '../../../audio/mulaw.js';
-import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
 import { pcmBytes, wavHeader } from '../../../audio/wav.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import {
@@ -19,7 +18,9 @@ import { transcriptionLanguage } from '../../../models/transcription-language.js
 import { transcriptionHints } from '../../../models/transcription-hints.js';
 import { setAmong } from '../../ignored-settings.js';
 import { watchRequest, type RequestLimit } from '../../../models/request-watch.js';
+import { checkOpenAiModel } from '../../start-checks/openai.js';
 import { ProviderError, sentText, type SpeechToText, type SttOptions } from '../ports.js';
+import type { SttDeps, SttProvider } from '../providers/description.js';
 import { createUtteranceStt, type Transcribe } from './utterance-stt.js';
 
 interface TranscriptionAccount {
@@ -54,10 +55,7 @@ const transcription = z.object({ text: z.string().nullish() });
 export type SentTranscription = z.input<typeof transcription>;
 
 /** STT with an OpenAI-compatible `/audio/transcriptions` endpoint, such as a self-hosted Whisper server. */
-export function createOpenAiStt(
-  account: TranscriptionAccount,
-  deps: { dispatcher: Dispatcher; newDetector: () => VoiceActivityDetector; timeoutMs?: number; isPatient?: boolean },
-): SpeechToText {
+export function createOpenAiStt(account: TranscriptionAccount, deps: SttDeps): SpeechToText {
   const url = `${withoutTrailing(account.baseUrl, '/')}/audio/transcriptions`;
   const timeoutMs = deps.timeoutMs ?? STT_TIMEOUT_MS;
 
@@ -114,6 +112,13 @@ export function createOpenAiStt(
 
   return createUtteranceStt({ transcribe, newDetector: deps.newDetector });
 }
+
+/** OpenAI's `/audio/transcriptions`, or a compatible server. */
+export const openAiTranscriptions: SttProvider<'openai'> = {
+  name: 'openai',
+  create: createOpenAiStt,
+  check: checkOpenAiModel,
+};
 
 /** Sends a request, and sends it again while the server cannot be reached or is overloaded, until the time is over. */
 async function sendPatiently(

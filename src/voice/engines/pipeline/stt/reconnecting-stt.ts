@@ -4,8 +4,9 @@ import type { ProviderError, SpeechToText, SttEvents, SttOptions, SttStream } fr
 
 /** Audio kept for a new stream: 10 s of 20 ms frames. */
 const KEPT_FRAMES = 500;
-/** Maximum number of reconnections per call. A provider that disconnects more often counts as gone. */
+/** Maximum number of reconnections within `WINDOW_MS`. A provider that disconnects more often counts as gone. */
 const MAX_REOPENINGS = 5;
+const WINDOW_MS = 60_000;
 
 export interface ReconnectingStt extends SttStream {
   /** Treats the stream as lost, because it sends nothing although the caller spoke. */
@@ -35,7 +36,7 @@ export function openReconnectingStt(p: {
 }): ReconnectingStt {
   const { events } = p;
   let kept: Uint8Array[] = [];
-  let reopenings = 0;
+  const reopenings = createRecentCount();
   const attempts = p.chain.begin();
   let provider = attempts.provider();
   let closed = false;
@@ -83,12 +84,12 @@ export function openReconnectingStt(p: {
   }
 
   function lost(error: ProviderError): void {
-    const waitMs = reopenings >= MAX_REOPENINGS ? undefined : attempts.failed(error);
+    const waitMs = reopenings.count() >= MAX_REOPENINGS ? undefined : attempts.failed(error);
     if (waitMs === undefined) {
       close();
       return events.onGone(error);
     }
-    reopenings += 1;
+    reopenings.add();
     events.onReconnecting(error);
     reopening = setTimeout(reopen, waitMs);
     return undefined;
@@ -134,5 +135,17 @@ export function openReconnectingStt(p: {
       lost(p.stallError());
     },
     close,
+  };
+}
+
+/** Counts the reconnections within `WINDOW_MS`. */
+function createRecentCount() {
+  let times: number[] = [];
+  return {
+    add: () => void times.push(performance.now()),
+    count(): number {
+      times = times.filter((atMs) => performance.now() - atMs < WINDOW_MS);
+      return times.length;
+    },
   };
 }

@@ -41,6 +41,7 @@ function takeTurns(detector: VoiceActivityDetector, { settings, onIgnored }: Stt
   onIgnored?.(setAmong(settings, ['endOfTurnEagerness', 'endOfTurnConfidence']));
   const turnTaking = createTurnTaking(detector);
   if (settings.endOfTurnSilenceMs !== undefined) turnTaking.endTurnAfter(settings.endOfTurnSilenceMs);
+  if (settings.vadThreshold !== undefined) turnTaking.requireCertainty(settings.vadThreshold);
   return turnTaking;
 }
 

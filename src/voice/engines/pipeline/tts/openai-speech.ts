@@ -2,10 +2,12 @@ import { fetch, type Dispatcher, type Response } from 'undici';
 import { encodeMulaw } from '../../../audio/mulaw.js';
 import { createDownsampler } from '../../../audio/resample.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
-import { clamp } from '../../../models/clamp.js';
+import { clampSetting } from '../../ignored-settings.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { ProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
+import type { TtsProvider } from '../providers/description.js';
+import { createSpeechCheck } from './speech-check.js';
 import { TTS_TIMEOUT_MS } from './tts-timeout.js';
 
 export interface SpeechAccount {
@@ -38,9 +40,46 @@ function maxBytesFor(text: string, speed: number): number {
   return (BYTES_PER_SECOND * (10 + text.length / 2)) / Math.min(1, speed);
 }
 
+/**
+ * The first bytes of other formats of audio: servers that do not know `pcm` send their usual one. The type of the response
+ * proves nothing, because gateways called PCM `audio/mpeg` (BerriAI/litellm#38798).
+ */
+const OTHER_FILES = ['RIFF', 'ID3', 'OggS', 'fLaC'];
+
 interface Sentence {
   text: string;
   pcm: AsyncIterable<Uint8Array>;
+  watch: SilenceWatch;
+}
+
+type SilenceWatch = ReturnType<typeof createSilenceWatch>;
+
+/**
+ * Reports that a sentence has no audio for `ms`. Sentences are requested in advance, and a server may make one after the
+ * other, so the time begins when all sentences before it have arrived.
+ */
+function createSilenceWatch(ms: number, onSilence: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let state: 'waiting' | 'watching' | 'over' = 'waiting';
+  function restart(): void {
+    clearTimeout(timer);
+    timer = setTimeout(onSilence, ms);
+  }
+  return {
+    begin(): void {
+      if (state !== 'waiting') return;
+      state = 'watching';
+      restart();
+    },
+    /** Call this when audio has arrived. */
+    heard(): void {
+      if (state === 'watching') restart();
+    },
+    end(): void {
+      state = 'over';
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** TTS with an OpenAI-compatible `/audio/speech` endpoint. Requests each sentence separately and in advance. */
@@ -52,12 +91,12 @@ export function createOpenAiTts(
 
   async function* requestPcm(
     text: string,
-    { voice, settings }: TtsOptions,
+    options: TtsOptions,
     controller: AbortController,
+    watch: SilenceWatch,
   ): AsyncGenerator<Uint8Array> {
-    const { voiceId = account.voiceIdOf(voice), speechSpeed } = settings;
-    const give = () => controller.abort(new ProviderError('voice', `sent nothing for ${timeoutMs} ms`));
-    let timer = setTimeout(give, timeoutMs);
+    const { voiceId = account.voiceIdOf(options.voice) } = options.settings;
+    const speed = clampSetting('speechSpeed', SPEED, options);
     try {
       const response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/audio/speech`, {
         method: 'POST',
@@ -67,7 +106,7 @@ export function createOpenAiTts(
           voice: voiceId,
           input: text,
           response_format: 'pcm',
-          ...(speechSpeed === undefined ? {} : { speed: clamp(speechSpeed, SPEED) }),
+          ...(speed === undefined ? {} : { speed }),
         } satisfies OpenAiSpeechRequest),
         signal: controller.signal,
         redirect: 'error',
@@ -78,18 +117,17 @@ export function createOpenAiTts(
       if (/json|text|html/.test(type)) throw new ProviderError('voice', 'returned text instead of audio');
       let bytes = 0;
       for await (const part of response.body as AsyncIterable<Uint8Array>) {
-        clearTimeout(timer);
-        timer = setTimeout(give, timeoutMs);
+        watch.heard();
+        if (bytes === 0 && isOtherFile(part, type)) throw otherAudio();
         bytes += part.length;
-        if (bytes > maxBytesFor(text, clamp(speechSpeed ?? 1, SPEED)))
-          throw new ProviderError('voice', 'sent more than any reply needs');
+        if (bytes > maxBytesFor(text, speed ?? 1)) throw new ProviderError('voice', 'sent more than any reply needs');
         yield part;
       }
       if (bytes === 0) throw new ProviderError('voice', 'returned no audio');
     } catch (error) {
       throw toProviderError(error, controller.signal);
     } finally {
-      clearTimeout(timer);
+      watch.end();
     }
   }
 
@@ -136,7 +174,10 @@ export function createOpenAiTts(
       return {
         say(text) {
           if (over) return;
-          sentences.push({ text, pcm: readAhead(requestPcm(text, options, controller)) });
+          const watch = createSilenceWatch(timeoutMs, () =>
+            controller.abort(new ProviderError('voice', `sent nothing for ${timeoutMs} ms`)),
+          );
+          sentences.push({ text, watch, pcm: readAhead(requestPcm(text, options, controller, watch)) });
           void speakAll();
         },
         finish() {
@@ -149,6 +190,15 @@ export function createOpenAiTts(
   };
 }
 
+/** OpenAI's `/audio/speech`, or a compatible server. It has no list of voices. */
+export const openAiSpeech: TtsProvider<'openai'> = {
+  name: 'openai',
+  create: createOpenAiTts,
+  check: createSpeechCheck(({ voices, defaultVoice = '', ...account }, { means }) =>
+    createOpenAiTts({ ...account, voiceIdOf: (voice) => voices[voice] ?? defaultVoice }, means),
+  ),
+};
+
 async function rejected(response: Response, { apiKey }: SpeechAccount, sent: string): Promise<ProviderError> {
   const { status, headers } = response;
   const body = await readReason(response.body);
@@ -156,9 +206,22 @@ async function rejected(response: Response, { apiKey }: SpeechAccount, sent: str
   return new ProviderError('voice', `responded with status ${status}`, retryAfterOf(headers), false, report);
 }
 
-async function speak({ text, pcm }: Sentence, events: TtsEvents, isOver: () => boolean): Promise<void> {
+function otherAudio(): ProviderError {
+  return new ProviderError('voice', 'returned audio in another format than pcm');
+}
+
+function isOtherFile(start: Uint8Array, type: string): boolean {
+  const letters = Buffer.from(start.subarray(0, 4)).toString('latin1');
+  if (OTHER_FILES.some((name) => letters.startsWith(name))) return true;
+  // A frame of MP3 or AAC begins with eleven ones, as quiet PCM may, too; so the type must say the same.
+  const [first = 0, second = 0] = start;
+  return first === 0xff && second >= 0xe0 && /^audio\/(aac|mp3|mpeg)/.test(type);
+}
+
+async function speak({ text, pcm, watch }: Sentence, events: TtsEvents, isOver: () => boolean): Promise<void> {
   const downsample = createDownsampler(DOWN_BY);
   let odd: Uint8Array = new Uint8Array(0);
+  watch.begin();
   for await (const part of pcm) {
     if (isOver()) return;
     const bytes = Buffer.concat([odd, part]);

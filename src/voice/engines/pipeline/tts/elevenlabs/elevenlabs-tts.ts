@@ -1,5 +1,5 @@
 import { withoutTrailing } from '../../../../../kernel/text.js';
-import { clamp } from '../../../../models/clamp.js';
+import { clampSetting } from '../../../ignored-settings.js';
 import type { CallTts, TextToSpeech, TtsOptions } from '../../ports.js';
 import { TTS_TIMEOUT_MS } from '../tts-timeout.js';
 import { openContextStream } from './context-stream.js';
@@ -71,13 +71,12 @@ function createCallTts(account: ElevenLabsAccount, timeoutMs: number): CallTts {
 
   return {
     open(options, events) {
-      const { speechSpeed } = options.settings;
       const url = buildUrl(account, options);
       utterances += 1;
       return openContextStream({
         id: `u${utterances}`,
         socket: () => socketAt(url),
-        speed: speechSpeed === undefined ? undefined : clamp(speechSpeed, SPEED),
+        speed: clampSetting('speechSpeed', SPEED, options),
         timeoutMs,
         events,
       });

@@ -1,4 +1,4 @@
-import { VOICES } from '../../../kernel/conversation/voices.js';
+import { VOICES } from '../../../../../kernel/conversation/voices.js';
 
 /** A voice in the list of an account, with ElevenLabs' names. */
 export interface AccountVoice {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { reasonIn, type ProviderAnswer, type Ask } from './ask.js';
-import { chooseVoices, isFromLibrary, isPremade, type AccountVoice } from './elevenlabs-voices.js';
+import { isFromElsewhere, reasonIn, type Ask, type Asking, type ProviderAnswer } from '../../../start-checks/ask.js';
+import { chooseVoices, isFromLibrary, isPremade, type AccountVoice } from './account-voices.js';
 import {
   fault,
   missingModel,
@@ -11,7 +11,7 @@ import {
   type Lookup,
   type ProviderFinding,
   type SettingNames,
-} from './finding.js';
+} from '../../../start-checks/finding.js';
 
 /** An account of ElevenLabs. */
 export interface ElevenLabsSettings {
@@ -58,11 +58,10 @@ const PREMADE_SHUTDOWN = '2026-12-31';
 const errorBody = z.object({ detail: z.object({ code: z.string().nullish(), status: z.string().nullish() }) });
 
 /**
- * Creates the check of ElevenLabs' key, model and voices. Without voice ids it chooses voices of the account.
- * @param p.askLonger asks for the account's voices, without which no call can be made
+ * Creates the check of ElevenLabs' key, model and voices. Without voice ids it chooses voices of the account. The request for
+ * them has a longer timeout, because no call can be made without them.
  */
-export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
-  const { ask, askLonger } = p;
+export function createElevenLabsCheck({ ask, askLonger }: Asking) {
   const findVoice = createVoiceLookup(ask);
 
   return async (settings: ElevenLabsSettings): Promise<ProviderFinding[]> => {
@@ -82,11 +81,11 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
     const answer = await ask(`${settings.baseUrl}/v1/models`, headersOf(settings));
     if (isKeyRejected(answer)) return rejectedKey(settings.names, settings.apiKey);
     const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
-    if (!list?.success) return unchecked(settings.names.model, permissionReason(answer) ?? reasonIn(answer));
-    const speaks = list.data.some(
-      (model) => model.model_id === settings.model && model.can_do_text_to_speech !== false,
-    );
-    return speaks ? [] : missingModel(settings.names, settings.model);
+    if (!list?.success) return unlistedModel(settings, answer);
+    const listed = list.data.find((model) => model.model_id === settings.model);
+    if (listed?.can_do_text_to_speech === false) return missingModel(settings.names, settings.model);
+    // Newer models and those of this account may be absent from the list.
+    return listed === undefined ? unchecked(settings.names.model, 'model not in the list of the account') : [];
   }
 
   async function checkVoice(
@@ -101,7 +100,8 @@ export function createElevenLabsCheck(p: { ask: Ask; askLonger: Ask }) {
       return retiring(names.voices, lookup.shutdownDate);
     }
     if (lookup.state === 'keyRejected') return rejectedKey(names, apiKey);
-    if (lookup.state === 'unknown') return unchecked(names.voices, lookup.why);
+    if (lookup.state === 'unknown')
+      return unchecked(lookup.isElsewhere === true ? names.url : names.voices, lookup.why);
     const voicesWithId = Object.entries(settings.voices).flatMap(([name, voiceId]) => (voiceId === id ? [name] : []));
     return fault(
       `${names.voices}: the account of ${names.key} has no voice ${quoted(id)}, which is set for ${voicesWithId.join(', ')}. ` +
@@ -134,7 +134,8 @@ export function createVoiceLookup(ask: Ask) {
     }
     if (isKeyRejected(answer)) return { state: 'keyRejected' };
     if (isVoiceMissing(answer)) return { state: 'missing' };
-    return { state: 'unknown', why: permissionReason(answer) ?? reasonIn(answer) };
+    const why = permissionReason(answer) ?? reasonIn(answer);
+    return { state: 'unknown', why, isElsewhere: isFromElsewhere(answer) };
   };
 }
 
@@ -171,6 +172,10 @@ function pageUrl({ baseUrl }: ElevenLabsSettings, token: string | null | undefin
   url.searchParams.set('include_total_count', 'false');
   if (token) url.searchParams.set('next_page_token', token);
   return url.href;
+}
+
+function unlistedModel({ names }: ElevenLabsSettings, answer: ProviderAnswer): ProviderFinding[] {
+  return unchecked(isFromElsewhere(answer) ? names.url : names.model, permissionReason(answer) ?? reasonIn(answer));
 }
 
 /** Without a list and without voice ids, calls would have no voice. */

@@ -1,4 +1,5 @@
-import { byteCount, withoutTrailing } from '../../../../kernel/text.js';
+import { byteCount, withoutTrailing } from '../../../../../kernel/text.js';
+import type { SttOptions } from '../../ports.js';
 
 export interface DeepgramAccount {
   /** `wss://…` of Deepgram or of a compatible server. */
@@ -33,8 +34,10 @@ export function listenUrl(
  */
 const MAX_TERM_BYTES = 1_000;
 
-/** The first terms that the provider accepts together. */
-export function acceptedTerms(terms: readonly string[]): string[] {
+/** The agent's first terms that the provider accepts together. It reports that it ignores the others. */
+export function acceptedTerms({ settings: { keyterms = [] }, onIgnored }: SttOptions): string[] {
   let bytes = 0;
-  return terms.filter((term) => (bytes += byteCount(term)) <= MAX_TERM_BYTES);
+  const accepted = keyterms.filter((term) => (bytes += byteCount(term)) <= MAX_TERM_BYTES);
+  if (accepted.length < keyterms.length) onIgnored?.(['keyterms']);
+  return accepted;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { openProviderSocket } from '../provider-socket.js';
-import { setAmong } from '../../ignored-settings.js';
-import { sentText, type SpeechToText, type SttOptions } from '../ports.js';
+import { openProviderSocket } from '../../provider-socket.js';
+import { setAmong } from '../../../ignored-settings.js';
+import { sentText, type SpeechToText, type SttOptions } from '../../ports.js';
 import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -152,21 +152,22 @@ export function createNovaStt(account: DeepgramAccount): SpeechToText {
   };
 }
 
-function queryOf(model: string, { language, settings }: SttOptions): NovaQuery {
-  const { endOfTurnSilenceMs: silenceMs = PAUSE_MS, keyterms = [] } = settings;
+function queryOf(model: string, options: SttOptions): NovaQuery {
+  const { language } = options;
+  const { endOfTurnSilenceMs: silenceMs = PAUSE_MS } = options.settings;
   return {
     language: REGIONS[language] ?? language.split('-')[0] ?? language,
     interim_results: 'true',
     smart_format: 'true',
     endpointing: String(Math.min(PAUSE_MS, silenceMs)),
     utterance_end_ms: String(Math.max(UTTERANCE_END_MS, silenceMs)),
-    ...termsOf(model, keyterms),
+    ...termsOf(model, acceptedTerms(options)),
   };
 }
 
-function termsOf(model: string, keyterms: readonly string[]): Pick<NovaQuery, 'keyterm' | 'keywords'> {
+function termsOf(model: string, keyterms: string[]): Pick<NovaQuery, 'keyterm' | 'keywords'> {
   if (keyterms.length === 0) return {};
-  if (model.startsWith('nova-3')) return { keyterm: acceptedTerms(keyterms) };
+  if (model.startsWith('nova-3')) return { keyterm: keyterms };
   // A colon would separate a keyword from its weight.
-  return { keywords: acceptedTerms(keyterms).map((term) => term.replaceAll(':', ' ')) };
+  return { keywords: keyterms.map((term) => term.replaceAll(':', ' ')) };
 }

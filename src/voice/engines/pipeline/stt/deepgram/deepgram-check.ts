@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { reasonIn, type Ask } from './ask.js';
-import { missingModel, rejectedKey, unchecked, type ProviderFinding, type SettingNames } from './finding.js';
+import { isFromElsewhere, reasonIn, type Ask } from '../../../start-checks/ask.js';
+import { rejectedKey, unchecked, type ProviderFinding, type SettingNames } from '../../../start-checks/finding.js';
 
 /** A model of Deepgram or of a server with its protocol. */
 export interface DeepgramModel {
@@ -30,18 +30,17 @@ export function createDeepgramCheck(ask: Ask): (question: DeepgramModel) => Prom
   async function checkKey({ baseUrl, apiKey, names }: DeepgramModel): Promise<ProviderFinding[]> {
     const answer = await ask(`${baseUrl}/v1/auth/token`, headersOf(apiKey));
     if (answer.status === 401) return rejectedKey(names, apiKey);
-    return answer.status === 200 ? [] : unchecked(names.key, reasonIn(answer));
+    if (answer.status === 200) return [];
+    return unchecked(isFromElsewhere(answer) ? names.url : names.key, reasonIn(answer));
   }
 
   async function checkModel({ baseUrl, apiKey, model, names }: DeepgramModel): Promise<ProviderFinding[]> {
     const answer = await ask(`${baseUrl}/v1/models`, headersOf(apiKey));
     if (answer.status === 401) return rejectedKey(names, apiKey);
     const list = answer.status === 200 ? modelList.safeParse(answer.body) : undefined;
-    if (!list?.success) return unchecked(names.model, reasonIn(answer));
-    const { stt } = list.data;
-    if (stt.some((listed) => isNamed(listed, model))) return [];
-    // The list has only public models. A name outside their families may be that of a model of this account.
-    if (stt.some((listed) => familyOf(listed.canonical_name) === familyOf(model))) return missingModel(names, model);
+    if (!list?.success) return unchecked(isFromElsewhere(answer) ? names.url : names.model, reasonIn(answer));
+    if (list.data.stt.some((listed) => isNamed(listed, model))) return [];
+    // The list has only public models, so it says nothing about newer ones and about those of this account.
     return unchecked(names.model, 'model not in the list of public models');
   }
 }
@@ -50,11 +49,6 @@ export function createDeepgramCheck(ask: Ask): (question: DeepgramModel) => Prom
 function isNamed(listed: ListedModel, model: string): boolean {
   const { name, canonical_name: canonicalName, architecture, uuid } = listed;
   return [name, canonicalName, architecture, uuid].includes(model) || canonicalName === `${model}-general`;
-}
-
-/** `nova` for `nova-3-medical`. */
-function familyOf(name: string | null | undefined): string | undefined {
-  return name?.split('-', 1)[0];
 }
 
 function headersOf(apiKey: string): Record<string, string> {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { MULAW_SILENCE } from '../../../audio/mulaw.js';
-import { clamp } from '../../../models/clamp.js';
-import { setAmong } from '../../ignored-settings.js';
-import { openProviderSocket } from '../provider-socket.js';
+import { MULAW_SILENCE } from '../../../../audio/mulaw.js';
+import { clampSetting, setAmong } from '../../../ignored-settings.js';
+import { openProviderSocket } from '../../provider-socket.js';
 import {
   sentText,
   type ProviderError,
@@ -10,7 +9,7 @@ import {
   type SttOptions,
   type SttStream,
   type SpeechToText,
-} from '../ports.js';
+} from '../../ports.js';
 import { acceptedTerms, listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /**
@@ -116,14 +115,15 @@ function openStream(
   return { push: send, finalize, discardTurn: () => turns.discardTurn() && finalize(), close };
 }
 
-function buildUrl(account: DeepgramAccount, { language, settings }: SttOptions): string {
-  const { endOfTurnConfidence = 0.7, endOfTurnSilenceMs = 5_000, keyterms = [] } = settings;
+function buildUrl(account: DeepgramAccount, options: SttOptions): string {
+  const { language } = options;
+  const keyterms = acceptedTerms(options);
   const query: FluxQuery = {
-    eot_threshold: String(clamp(endOfTurnConfidence, CONFIDENCE)),
+    eot_threshold: String(clampSetting('endOfTurnConfidence', CONFIDENCE, options) ?? 0.7),
     eager_eot_threshold: '0.5',
-    eot_timeout_ms: String(clamp(endOfTurnSilenceMs, TIMEOUT_MS)),
+    eot_timeout_ms: String(clampSetting('endOfTurnSilenceMs', TIMEOUT_MS, options) ?? 5_000),
     ...(account.model.endsWith('-multi') ? { language_hint: language.split('-')[0] ?? language } : {}),
-    ...(keyterms.length > 0 ? { keyterm: acceptedTerms(keyterms) } : {}),
+    ...(keyterms.length > 0 ? { keyterm: keyterms } : {}),
   };
   return listenUrl(account, '/v2/listen', query);
 }
