@@ -5,11 +5,13 @@ import { dirname, join } from 'node:path';
 export interface VoiceActivityDetector {
   /** @param pcm 20 ms at 8 kHz: 160 samples */
   isVoice(pcm: Int16Array): boolean;
+  /** @param threshold how certain it must be, from 0 to 1, rounded to one of four steps; 0.75 and more is the default */
+  setThreshold(threshold: number): void;
   free(): void;
 }
 
 const FRAME_SAMPLES = 160;
-/** The strictest of WebRTC's four modes: it mistakes the least noise for voice. */
+/** The strictest of WebRTC's four modes, from 0 to 3: it mistakes the least noise for voice. */
 const MODE = 3;
 const SAMPLE_RATE = 8_000;
 
@@ -45,6 +47,9 @@ export async function loadVoiceActivity(): Promise<() => VoiceActivityDetector> 
       isVoice(pcm) {
         new Int16Array(library.memory.buffer, library.framePointer, FRAME_SAMPLES).set(pcm.subarray(0, FRAME_SAMPLES));
         return library.process(detector, library.framePointer, FRAME_SAMPLES) === 1;
+      },
+      setThreshold(threshold) {
+        library.setMode(detector, Math.min(MODE, Math.floor(threshold * (MODE + 1))));
       },
       free() {
         library.free(detector);

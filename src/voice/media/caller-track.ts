@@ -19,6 +19,16 @@ const BELIEVABLE_MS = 10_000;
 const MAX_AHEAD_MS = 1_000;
 /** Audio that is late by more than `behindMs` for this long is not late. The carrier has set its timestamps back. */
 const LATE_AT_MOST = { behindMs: 1_000, forMs: 3_000 };
+/**
+ * Audio that may arrive at once: what was said while a connection stalled. A longer stall loses the stream. More audio than
+ * time is dropped, because a browser can send it as fast as its connection, and providers bill it.
+ */
+const MAX_AT_ONCE_MS = 8_000;
+/**
+ * Audio per time, in the long run. Clocks of senders differ from ours by less. On a line that stalls often, late audio comes
+ * in addition to the silence that took its place, and none of it may be lost.
+ */
+const MAX_SPEED = 1.1;
 
 /**
  * Turns the carrier's audio into frames of 20 ms, with times from the start of the stream, and completes it with
@@ -31,7 +41,8 @@ const LATE_AT_MOST = { behindMs: 1_000, forMs: 3_000 };
  * Late audio is passed on although silence has taken its place, because it may contain words. It keeps its time.
  *
  * All silence of a call together is at most as long as the call and `MAX_AHEAD_MS`, whatever timestamps arrive, because
- * the track only moves forward and never further ahead of the clock.
+ * the track only moves forward and never further ahead of the clock. Audio and silence that engines get are together hardly
+ * longer than the call, see `MAX_AT_ONCE_MS`. The recording gets all audio, because it has one place for each time.
  */
 export function createCallerTrack(p: {
   /** Time in ms since the start of the stream, on a monotonic clock. */
@@ -40,6 +51,8 @@ export function createCallerTrack(p: {
   record(frame: Uint8Array, atMs: number): void;
   /** Passes a frame on to the engine. Frames of silence share their memory. */
   pass(frame: Uint8Array, atMs: number): void;
+  /** Called once, at the first frame that is not passed on because there is more audio than time. */
+  onDropped(): void;
 }) {
   /** Difference between the carrier's timestamps and the time since the start of the stream. */
   let base: number | undefined;
@@ -50,6 +63,8 @@ export function createCallerTrack(p: {
   let arrivedAtMs = 0;
   let audioEndMs = 0;
   let isInputAwaited = false;
+  let hasDropped = false;
+  const mayPass = createFrameAllowance(p.now);
 
   /** The time of a timestamp. Timestamps that jump are shifted, so that the audio has the time of its arrival. */
   function timeOf(timestampMs: number, nowMs: number): number {
@@ -65,9 +80,15 @@ export function createCallerTrack(p: {
     return timestampMs - base;
   }
 
+  function passOn(frame: Uint8Array, atMs: number): void {
+    if (mayPass()) return p.pass(frame, atMs);
+    if (!hasDropped) p.onDropped();
+    hasDropped = true;
+  }
+
   function fillUntil(untilMs: number): void {
     endMs = Math.max(endMs, untilMs - MAX_SILENCE_AT_ONCE_MS);
-    for (; endMs + FRAME_MS <= untilMs; endMs += FRAME_MS) p.pass(SILENCE, endMs);
+    for (; endMs + FRAME_MS <= untilMs; endMs += FRAME_MS) passOn(SILENCE, endMs);
   }
 
   return {
@@ -82,7 +103,7 @@ export function createCallerTrack(p: {
       for (let from = 0, atMs = startMs; from < mulaw.length; from += FRAME_BYTES, atMs += FRAME_MS) {
         const frame = wholeFrame(mulaw.subarray(from, from + FRAME_BYTES));
         p.record(frame, atMs);
-        p.pass(frame, atMs);
+        passOn(frame, atMs);
       }
     },
 
@@ -97,6 +118,20 @@ export function createCallerTrack(p: {
         if (quietMs > QUIET_AFTER_MS) fillUntil(audioEndMs + quietMs - BEHIND_CLOCK_MS);
       });
     },
+  };
+}
+
+/** Returns a function that counts one frame, and returns whether it may be passed on now. */
+function createFrameAllowance(now: () => number): () => boolean {
+  let leftMs = MAX_AT_ONCE_MS;
+  let atMs = now();
+  return () => {
+    const nowMs = now();
+    leftMs = Math.min(MAX_AT_ONCE_MS, leftMs + (nowMs - atMs) * MAX_SPEED);
+    atMs = nowMs;
+    if (leftMs < FRAME_MS) return false;
+    leftMs -= FRAME_MS;
+    return true;
   };
 }
 

@@ -38,6 +38,8 @@ export interface StreamOptions {
 }
 
 export interface CarrierStream extends PlaybackLine {
+  /** Whether the other side's marks can be believed. */
+  readonly hasTrustedMarks: boolean;
   /** Closes the socket with a close handshake. If the carrier does not answer it, the socket is destroyed. */
   close(code: number, reason: string): void;
 }
@@ -122,10 +124,12 @@ export function openCarrierStream(
     socket.terminate();
   });
 
-  // The ws library sends a pong for each ping, so pings count towards the message limit.
-  socket.on('ping', () => {
+  // The ws library sends a pong for each ping, and reading pongs costs time, too. So both count towards the message limit.
+  function countControlFrame(): void {
     if (limits.isRead() && !limits.take()) reject(1008, 'too many messages');
-  });
+  }
+  socket.on('ping', countControlFrame);
+  socket.on('pong', countControlFrame);
   function receive(data: RawData, isBinary: boolean): void {
     try {
       read(data, isBinary);
@@ -153,6 +157,7 @@ export function openCarrierStream(
   });
 
   return {
+    hasTrustedMarks: codec.isCustomers !== true,
     media: (frame) => send(codec.media(frame)),
     mark: (name) => send(codec.mark(name)),
     clear: () => send(codec.clear()),

@@ -87,6 +87,12 @@ export function createLiveStreams(p: {
       return session;
     },
 
+    /** The started streams that carry a call. */
+    live: () =>
+      Array.from(sessions).flatMap(([callId, session]) =>
+        session.isOpen() ? [{ callId, streamNumber: session.resumption }] : [],
+      ),
+
     /** Resolves when all current streams have ended. */
     async allOver(): Promise<void> {
       await Promise.all(Array.from(unsettled, (session) => session.over));

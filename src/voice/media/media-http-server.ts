@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientOf } from '../../platform/egress/client-address.js';
 import { createHttpServer } from '../../platform/http/server/http-server.js';
+import type { DependencyState } from '../../platform/telemetry/readiness.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createConnectionGate } from './connection-gate.js';
 import { MAX_STREAMS } from './stream-slots.js';
@@ -27,11 +28,19 @@ const HTTP_LIMITS = {
   connectionsCheckingInterval: 500,
 };
 
+/** `stopping`: the process stops. `full`: it carries as many calls as it may. `unavailable`: MongoDB does not respond. */
+export interface MediaReadiness {
+  status: 'ready' | 'stopping' | 'full' | 'unavailable';
+  mongodb: DependencyState;
+}
+
 /** The HTTP server of a media server: health checks, WebSocket upgrades, and limits for unverified connections. */
 export function createMediaHttpServer(p: {
   /** Whether a proxy in front sets the client's address. */
   trustProxy: boolean;
   health: () => { closing: boolean; calls: number };
+  /** Whether the server should get new streams. Never rejects. */
+  checkReadiness: () => Promise<MediaReadiness>;
   onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   logger: Logger;
 }) {
@@ -47,22 +56,28 @@ export function createMediaHttpServer(p: {
     if (answered.has(request.socket)) return void request.socket.destroy();
     answered.add(request.socket);
     identify(request);
-    const isHealth = request.url === '/health' && (request.method === 'GET' || request.method === 'HEAD');
-    const { closing, calls } = p.health();
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const check = isRead ? CHECKS[request.url ?? ''] : undefined;
+    if (check === undefined) {
+      return respond(response, 404, { success: false, message: noSuchEndpoint().message, error_code: 'NOT_FOUND' });
+    }
     const { headers, socket } = request;
     const isLocal = isFromSameMachine({ headers, remoteAddress: socket.remoteAddress });
-    const status = isHealth ? (closing ? 503 : 200) : 404;
-    const body = isHealth
-      ? { status: closing ? 'closing' : 'ok', ...(isLocal ? { calls } : {}) }
-      : { success: false, message: noSuchEndpoint().message, error_code: 'NOT_FOUND' };
-    // Close the connection, so that no request body is read to its end.
-    response.writeHead(status, {
-      'content-type': 'application/json',
-      'cache-control': 'no-store',
-      connection: 'close',
-    });
-    response.end(JSON.stringify(body));
+    void check(isLocal).then(({ status, body }) => respond(response, status, body));
   }
+
+  const CHECKS: Readonly<Record<string, (isLocal: boolean) => Promise<{ status: number; body: object }>>> = {
+    '/health': async (isLocal) => {
+      const { closing, calls } = p.health();
+      const body = { status: closing ? 'closing' : 'ok', ...(isLocal ? { calls } : {}) };
+      return { status: closing ? 503 : 200, body };
+    },
+    '/health/live': async () => ({ status: 200, body: { status: 'live' } }),
+    '/health/ready': async () => {
+      const readiness = await p.checkReadiness();
+      return { status: readiness.status === 'ready' ? 200 : 503, body: readiness };
+    },
+  };
 
   /** Records the client's address of a connection. Behind a proxy, only the request's headers contain the address. */
   function identify(request: IncomingMessage): void {
@@ -107,6 +122,16 @@ export function createMediaHttpServer(p: {
 
     closeAll: () => server.closeAllConnections(),
   };
+}
+
+function respond(response: ServerResponse, status: number, body: object): void {
+  // Close the connection, so that no request body is read to its end.
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    connection: 'close',
+  });
+  response.end(JSON.stringify(body));
 }
 
 /**

@@ -17,20 +17,21 @@ import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
 import { createTestRecordingTime } from '../recordings/test-recording-time.js';
+import { pingMongodb } from '../../platform/mongo/connection.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createBrowserSockets, isBrowserPath } from '../web/browser-sockets.js';
 import { createAdmission, createCallAdmission, streamOfPath } from './admission.js';
 import { STREAM_TIMINGS, type StreamTimings } from './carrier-stream.js';
+import { createDrain, graceOf, SHUTDOWN_MS } from './drain.js';
 import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
 import type { Engines } from '../engines/engines.js';
 import { createFrameClock } from './frame-clock.js';
 import { createLiveStreams } from './live-streams.js';
 import { createMediaHttpServer, rejectUpgrade } from './media-http-server.js';
-import { createStreamSlots, MAX_STREAMS, type StreamLimits } from './stream-slots.js';
-import { waitAtMost } from '../session/wait-at-most.js';
+import { createStreamSlots, streamLimitsFor, type StreamLimits } from './stream-slots.js';
 
 export interface MediaServerDeps {
   config: Config;
@@ -62,7 +63,12 @@ export interface MediaServerDeps {
 export interface MediaServer {
   /** Loads the engines, then accepts streams. */
   listen(): Promise<{ port: number }>;
-  /** Rejects new streams, waits some seconds for calls to end, then suspends the rest for another media server. */
+  /** Whether this process carries a call at the moment. */
+  carries(callId: string): boolean;
+  /**
+   * Is not ready from now on. Still accepts streams for the drain delay, then rejects them, waits for calls to end, and
+   * suspends the rest for another media server.
+   */
   close(): Promise<void>;
 }
 
@@ -74,27 +80,30 @@ export const SOCKET_LIMITS = {
   maxBufferedChunks: 1_024,
   closeTimeout: 2_000,
 };
-/** How long the server waits on shutdown for calls to end before it suspends them. */
-const SHUTDOWN_GRACE_MS = 4_000;
-/** Timeout on shutdown for storing the progress of suspended calls. */
-const SHUTDOWN_MS = 3_000;
-
 /** Accepts the carrier's media streams at `{streamUrl}/<call_id>` and runs their calls. */
 export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const { config, database, calls, carriers, dialGate, engines, logger } = deps;
-  const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
+  const shutdownGraceMs = graceOf(config.media.drainMs);
+  const timings = { ...STREAM_TIMINGS, shutdownGraceMs, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const { endingsEveryMs: readEveryMs } = timings;
   const admit = createAdmission({ config, carriers, database, calls });
-  const slots = createStreamSlots(deps.limits ?? MAX_STREAMS);
+  const bindings = createCarrierBindings(database);
+  const slots = createStreamSlots(deps.limits ?? streamLimitsFor(config.media.maxCalls));
   /** Calls with a socket whose stream has not started yet. */
   const arriving = new Set<string>();
-  let closing = false;
-  const stopping = new AbortController();
+  const drain = createDrain({
+    bindings,
+    isFull: () => slots.isFull(),
+    pingMongodb: () => pingMongodb(database),
+    delayMs: config.drainDelayMs,
+    timings,
+    logger,
+  });
   // The signal has one listener per recently lost stream, so disable the warning about many listeners.
-  setMaxListeners(0, stopping.signal);
-  const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
+  setMaxListeners(0, drain.moving);
+  const detections = watchDetections({ bindings, logger });
   const streams = createLiveStreams({
-    shared: sharedByStreams({ ...deps, timings }, stopping.signal),
+    shared: sharedByStreams({ ...deps, timings }, drain.moving),
     engines,
     detections,
     voicemailDetection: config.voicemailDetection,
@@ -110,7 +119,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   });
   const httpServer = createMediaHttpServer({
     trustProxy: config.api.trustProxy,
-    health: () => ({ closing, calls: sessions.size }),
+    health: () => ({ closing: drain.isDraining(), calls: sessions.size }),
+    checkReadiness: () => drain.checkReadiness(),
     onUpgrade: (request, socket, head) => void upgrade(request, socket, head),
     logger,
   });
@@ -125,7 +135,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     ...deps,
     sockets,
     streams,
-    isClosing: () => closing,
+    isClosing: drain.isClosing,
     admitCall: createCallAdmission({ database, calls }),
     slots,
     markVerified: (socket) => httpServer.markVerified(socket),
@@ -136,7 +146,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     const asked = streamOfPath(config.streamUrl, request.url ?? '');
     if (asked === undefined) return rejectUpgrade(socket, 404, 'no such stream');
     const { callId, rest } = asked;
-    if (closing) return rejectUpgrade(socket, 503, 'shutting down');
+    if (drain.isClosing()) return rejectUpgrade(socket, 503, 'shutting down');
     if (isBrowserPath(rest)) return browser.upgrade(request, socket, head, callId);
     if (arriving.has(callId)) return rejectUpgrade(socket, 409, 'the call already has a media stream');
     arriving.add(callId);
@@ -147,7 +157,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
         { acquire: () => acquireSlot(socket), assign: (owner) => slots.assign(socket, owner) },
       );
       if (!admission.admitted) rejectUpgrade(socket, admission.status, admission.why);
-      else if (closing) rejectUpgrade(socket, 503, 'shutting down');
+      else if (drain.isClosing()) rejectUpgrade(socket, 503, 'shutting down');
       else {
         let begun = false;
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -174,13 +184,11 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       return { port: await httpServer.listen(config.media) };
     },
 
+    carries: (callId) => sessions.get(callId)?.isOpen() === true,
+
     async close() {
-      closing = true;
-      stopping.abort();
+      await drain.run(streams);
       const stopped = httpServer.stop();
-      await waitAtMost(timings.shutdownGraceMs, streams.allOver());
-      streams.suspendAll('shutting down');
-      await waitAtMost(timings.shutdownMs, streams.allOver());
       for (const callId of sessions.keys()) logger.error({ callId }, 'call end not reported before shutdown');
       await browser.close();
       endings.close();

@@ -30,6 +30,25 @@ export function createReadLimits(socket: WebSocket) {
   };
 }
 
+/**
+ * Terminates a socket that sends more frames than allowed, of any kind: each one costs time, a pong and an empty message
+ * too, and a closing socket is still read.
+ * @param most the number of frames allowed
+ * @returns the function that lifts the limit
+ */
+export function limitFrames(socket: WebSocket, most: number): () => void {
+  const kinds = ['message', 'ping', 'pong'] as const;
+  let left = most;
+  const count = () => {
+    left -= 1;
+    if (left < 0) socket.terminate();
+  };
+  for (const kind of kinds) socket.on(kind, count);
+  return () => {
+    for (const kind of kinds) socket.off(kind, count);
+  };
+}
+
 /** Pings a socket until it closes. @param onSilent called when nothing arrived since the last ping */
 export function watchLiveness(socket: WebSocket, pingEveryMs: number, onSilent: () => void) {
   let alive = true;

@@ -18,6 +18,8 @@ export interface StreamSession {
   onAnsweredBy(who: AnsweredBy): void;
   /** Call this with whether somebody watches the call. */
   setWatched(isWatched: boolean): void;
+  /** Whether the socket carries the call; false when it has ended, even if its data is still being stored. */
+  isOpen(): boolean;
   /** Resolves when the socket is closed and the result stored and reported, or after a bounded time. */
   readonly over: Promise<void>;
 }
@@ -55,6 +57,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
   const { carrierSid, earlier, logger } = deps;
   const callId = deps.request._id;
   let callSession: CallSession | undefined;
+  let isOpen = true;
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
@@ -82,6 +85,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
       onText: (text) => callSession?.onText(text),
       onEnd(end, detail) {
         logger.info({ callId, end, detail }, 'carrier stream ended');
+        isOpen = false;
         onClosed?.({ end });
         if (callSession === undefined) {
           onDecided();
@@ -97,6 +101,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
 
   return {
     suspend(why) {
+      isOpen = false;
       if (callSession !== undefined) void callSession.suspend(why);
       else {
         stream.close(1001, why);
@@ -108,6 +113,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
     callIsOver: () => void callSession?.end('carrier_stop'),
     onAnsweredBy: (who) => callSession?.onAnsweredBy(who),
     setWatched: (isWatched) => callSession?.setWatched(isWatched),
+    isOpen: () => isOpen,
     over,
   };
 }

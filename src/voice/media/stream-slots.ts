@@ -19,6 +19,11 @@ export interface StreamLimits {
  */
 export const MAX_STREAMS: StreamLimits = { all: 4_000, test: 200 };
 
+/** The limits of a server that carries at most so many calls. Test calls have at most half of them. */
+export function streamLimitsFor(maxCalls: number): StreamLimits {
+  return { all: maxCalls, test: Math.min(MAX_STREAMS.test, Math.ceil(maxCalls / 2)) };
+}
+
 /** The properties of a call that determine which limit applies. */
 export interface StreamOwner {
   mode: Mode;
@@ -61,6 +66,8 @@ export function createStreamSlots(limits: StreamLimits) {
   }
 
   return {
+    isFull: () => all.size >= limits.all,
+
     /** Takes a slot for a socket, before its call's mode is known. @returns false if the server is full */
     acquire(socket: SlotSocket): boolean {
       if (all.size >= limits.all) return false;

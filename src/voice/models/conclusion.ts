@@ -5,12 +5,15 @@ import type { EngineCall, EngineResult, ProviderFailure, TranscriptTurn } from '
 import { ChatError } from './chat-client.js';
 import type { ChatClient, JsonQuestion } from './chat-client.js';
 import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
+import { watchRequest } from './request-watch.js';
 import { estimateTokens } from './token-estimate.js';
 
 /** Maximum transcript sent to the model, in UTF-8 bytes. If it is longer, only its end is sent. */
 const MAX_TRANSCRIPT_BYTES = 100_000;
 const MAX_SUMMARY_CHARACTERS = 1_000;
 const RETRY_AFTER_MS = 250;
+/** The part of the time left that a model may take if another one can be asked after it. */
+const SHARE_OF_TIME = 0.5;
 /** Assumed speed of a model whose response was not awaited. */
 const OUTPUT_TOKENS_PER_MS = 0.1;
 
@@ -24,8 +27,8 @@ const TASK = `You read the transcript of a finished telephone call and report on
 export type Conclusion = Pick<EngineResult, 'summary' | 'outputParameters'>;
 
 /**
- * Asks a chat model for the summary and the values of a call. After an error it asks the next model, or, after a
- * temporary error, the last one again. Never rejects: without a response in time, it returns the values known so far,
+ * Asks a chat model for the summary and the values of a call. After an error, or half of the time left, it asks the next
+ * model, or, after a temporary error, the last one again. Never rejects: without a response in time, it returns the values known so far,
  * and null for all others.
  * @param p.chats the models in the order in which they are asked, each with the meter of its usage
  * @param p.turns in conversation order, including those from before a resume
@@ -46,15 +49,21 @@ export async function concludeCall(p: {
     const summary = turns.length === 0 ? 'Nothing was said in the call.' : 'The agent spoke, but there was no reply.';
     return { summary, outputParameters: known };
   }
+  const endsAt = performance.now() + p.withinMs;
   const signal = AbortSignal.timeout(Math.max(0, Math.round(p.withinMs)));
   let fault: unknown;
   const [last] = p.chats.slice(-1);
   for (const model of p.chats) {
+    const watch = watchRequest(signal);
+    if (model !== last)
+      watch.limit((endsAt - performance.now()) * SHARE_OF_TIME, () => new Error('no response in time'));
     try {
-      return await ask(p, model, signal);
+      return await ask(p, model, watch.signal);
     } catch (error) {
       fault = error;
       if (signal.aborted) break;
+    } finally {
+      watch.stop();
     }
   }
   const isWorthRetrying = fault instanceof ChatError && fault.isWorthRetrying;

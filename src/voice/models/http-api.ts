@@ -10,10 +10,19 @@ export function bearer(apiKey: string): Record<string, string> {
   return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** Returns how long the provider asks to wait before a retry, in ms. */
+/**
+ * Returns how long the provider asks to wait before a retry, in ms: by `retry-after-ms`, which OpenAI's clients read
+ * first, or by `retry-after` in seconds or as a date.
+ */
 export function retryAfterOf(headers: { get(name: string): string | null }): number | undefined {
-  const seconds = Number(headers.get('retry-after') ?? NaN);
-  return Number.isFinite(seconds) ? Math.min(Math.max(0, seconds) * 1_000, MAX_RETRY_AFTER_MS) : undefined;
+  const after = headers.get('retry-after') ?? '';
+  const waits = [
+    parseFloat(headers.get('retry-after-ms') ?? ''),
+    parseFloat(after) * 1_000,
+    Date.parse(after) - Date.now(),
+  ];
+  const waitMs = waits.find((ms) => Number.isFinite(ms));
+  return waitMs === undefined ? undefined : Math.min(Math.max(0, waitMs), MAX_RETRY_AFTER_MS);
 }
 
 /** The code of a network failure that left a request without a response; undefined for other errors. */

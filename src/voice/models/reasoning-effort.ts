@@ -1,10 +1,17 @@
 /**
  * Models that reason unless `reasoning_effort` is `none`. On `/chat/completions` they reject tools without this value
  * (https://developers.openai.com/api/docs/models/gpt-6-luna). The names are those of `ChatModel` in the npm package
- * `openai` 7.57.0; gateways put the provider's name in front. `gpt-6-astra` is not included, because it rejects `none`
- * (BerriAI/litellm-docs pull request 1173).
+ * `openai` 7.57.0; gateways put the provider's name in front. `gpt-6-astra` is not included, because it rejects `none`.
  */
 const REASON_BY_DEFAULT = /(^|\/)gpt-(5\.6|6|6\.1)(-(?!astra)|$)/;
+
+/** Models that reject `none`, and therefore tools on `/chat/completions` (BerriAI/litellm-docs pull request 1173). */
+const ALWAYS_REASONS = /(^|\/)gpt-6-astra/;
+
+/** Whether a model cannot call tools on `/chat/completions`. */
+export function rejectsTools(model: string): boolean {
+  return ALWAYS_REASONS.test(model);
+}
 
 /** Settings of a chat model that decide its reasoning. */
 export interface ReasoningSettings {

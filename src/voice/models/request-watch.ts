@@ -2,6 +2,8 @@
 export interface RequestLimit {
   /** Grants the whole time once more. */
   restart(): void;
+  /** Removes the limit. */
+  end(): void;
   /** How much time is left, in ms. */
   leftMs(): number;
 }
@@ -31,6 +33,10 @@ export function watchRequest(outer: AbortSignal) {
           if (controller.signal.aborted) return;
           endsAt = performance.now() + ms;
           timer.refresh();
+        },
+        end(): void {
+          clearTimeout(timer);
+          timers.delete(timer);
         },
         leftMs: () => endsAt - performance.now(),
       };

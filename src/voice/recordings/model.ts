@@ -21,6 +21,13 @@ export interface RecordingFileDocument {
   open?: true;
   /** Set for test calls. */
   test?: true;
+  /** The waveform of the whole recording, in the file of the first stream; absent until somebody has read it. */
+  waveform?: {
+    /** Bytes of mu-law of the recording from which it was computed. With other bytes it is out of date. */
+    bytes: number;
+    /** The caller's and the agent's peak of each part, one byte each. */
+    peaks: mongo.Binary;
+  };
 }
 
 /** `_id` is `<file id>:<n>`, so that a repeated write cannot duplicate a chunk and reads need no other index. */
@@ -41,6 +48,7 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
     metadata: { type: Object, required: true },
     open: Boolean,
     test: Boolean,
+    waveform: { type: Schema.Types.Mixed },
   },
   { collection: 'recordings.files', versionKey: false },
 );

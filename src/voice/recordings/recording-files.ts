@@ -1,7 +1,11 @@
+import { setImmediate as nextEventLoopPass } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
 import type { VoiceDatabase } from '../database.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
+
+/** Chunks that a reader of a whole file holds at once: 1 MB. */
+const CHUNKS_AT_ONCE = 32;
 
 export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
 
@@ -42,6 +46,27 @@ export function createRecordingFiles(database: VoiceDatabase) {
         if (data.length === 0) throw new Error(`Chunk ${n} of the recording ${id} is too short.`);
         at += data.length;
         yield data;
+      }
+    },
+
+    /**
+     * Reads the first `bytes` of a file with few commands, for work that needs the whole file.
+     * @throws Error if a chunk is missing; the reason of the signal
+     */
+    async *readWhole(file: RecordingFileDocument, bytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+      const { _id: id, chunkSize } = file;
+      const count = Math.ceil(bytes / chunkSize);
+      for (let first = 0; first < count; first += CHUNKS_AT_ONCE) {
+        signal.throwIfAborted();
+        const numbers = Array.from({ length: Math.min(CHUNKS_AT_ONCE, count - first) }, (_, index) => first + index);
+        const found = await chunks.find({ _id: { $in: numbers.map((n) => chunkId(id, n)) } }).toArray();
+        const byNumber = new Map(found.map((chunk) => [chunk.n, chunk]));
+        for (const n of numbers) {
+          const chunk = byNumber.get(n);
+          if (chunk === undefined) throw new Error(`The recording ${id} lacks chunk ${n}.`);
+          yield chunk.data.value().subarray(0, bytes - n * chunkSize);
+        }
+        await nextEventLoopPass();
       }
     },
 

@@ -34,6 +34,18 @@ export function arrangeSegments(files: readonly RecordingFileDocument[]): Segmen
   });
 }
 
+/** The segments of a complete recording; undefined if there is none or a file is still incomplete. */
+export function segmentsOf(files: readonly RecordingFileDocument[]): Segment[] | undefined {
+  if (files.some(({ length }) => length === undefined)) return undefined;
+  const segments = arrangeSegments(files.filter(({ length = 0 }) => length > 0));
+  return segments.length === 0 ? undefined : segments;
+}
+
+/** The bytes of mu-law of a recording, with the silence between its streams. */
+export function bytesIn(segments: readonly Segment[]): number {
+  return segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
+}
+
 /** Yields silence; nothing if `bytes` is not positive. */
 export function* silence(bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= SILENCE_BLOCK.length) yield SILENCE_BLOCK.subarray(0, left);

@@ -6,8 +6,9 @@ import type { ByteRange } from '../../platform/http/routing/byte-range.js';
 import type { VoiceDatabase } from '../database.js';
 import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
-import { arrangeSegments, silence, type Segment } from './recording-segments.js';
+import { bytesIn, segmentsOf, silence, type Segment } from './recording-segments.js';
 import type { MayStore } from './test-recording-time.js';
+import { createWaveforms } from './waveforms.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
 /** The WAV file has 16-bit samples, which every player supports; the database stores mu-law, one byte per sample. */
@@ -110,12 +111,9 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
 
     /** The recording as a WAV file; null if there is none or a file is still incomplete. */
     async read(callId: string): Promise<Recording | null> {
-      const found = await stored.of(callId);
-      if (found.some(({ length }) => length === undefined)) return null;
-      const segments = arrangeSegments(found.filter(({ length = 0 }) => length > 0));
-      if (segments.length === 0) return null;
-      const storedBytes = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
-      const dataBytes = storedBytes * BYTES_PER_STORED_BYTE;
+      const segments = segmentsOf(await stored.of(callId));
+      if (segments === undefined) return null;
+      const dataBytes = bytesIn(segments) * BYTES_PER_STORED_BYTE;
       const bytes = dataBytes + WAV_HEADER_BYTES;
       return {
         bytes,
@@ -123,6 +121,8 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
           Readable.from(wavOf(segments, dataBytes, range), { objectMode: false }),
       };
     },
+
+    ...createWaveforms(stored),
 
     /**
      * Makes the stored part of a call's recording readable if the process that writes it did not finish. If that

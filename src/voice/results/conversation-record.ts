@@ -1,5 +1,6 @@
 import type { ConversationProgress } from './conversation-results.js';
-import type { ConversationResultDocument, StoredFailure, StoredLatency, StoredProvider, StoredUsage } from './model.js';
+import type { ConversationResultDocument, StoredFailure, StoredProvider, StoredUsage } from './model.js';
+import { createTraceLog, storable, type FinishedToolCall } from './trace-log.js';
 import { MAX_SERVED } from '../engines/chain/served-providers.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { valueIn } from '../session/parameter-values.js';
@@ -14,8 +15,6 @@ import type {
   TurnLatency,
 } from '../engines/port.js';
 
-/** Maximum latencies stored per call, because the size of a document is limited. Later ones are dropped. */
-const MAX_LATENCIES = 1_000;
 /** Maximum failures stored per call, because a provider may fail at each turn. Later ones are only logged. */
 const MAX_FAILURES = 20;
 /** Maximum size of all session logs of a call, in UTF-8 bytes. A document holds them and the longest transcript. */
@@ -36,7 +35,7 @@ export function createConversationRecord(p: {
   const { template, offsetMs } = p;
   let { earlier } = p;
   const turns = createTurnLog(offsetMs, earlier?.turns ?? []);
-  const latencies: StoredLatency[] = [];
+  const trace = createTraceLog(offsetMs);
   const failures: StoredFailure[] = [];
   let values: ParameterValues = {};
   let result: EngineResult | undefined;
@@ -66,10 +65,8 @@ export function createConversationRecord(p: {
       values = { ...known };
     },
 
-    addLatency({ atMs, totalMs, parts }: TurnLatency): void {
-      if (latencies.length >= MAX_LATENCIES) return;
-      latencies.push({ atMs: atMs + offsetMs, totalMs, ...(parts === undefined ? {} : { parts: storable(parts) }) });
-    },
+    addLatency: (latency: TurnLatency): void => trace.addLatency(latency),
+    addToolCall: (finished: FinishedToolCall): void => trace.addToolCall(finished),
 
     addFailure(failure: ProviderFailure): void {
       if (failures.length < MAX_FAILURES) failures.push({ at: new Date(), ...failure });
@@ -125,7 +122,6 @@ export function createConversationRecord(p: {
     progress(): ConversationProgress & { outputParameters: string } {
       const known = knownValues();
       const usage = usageOfBoth(earlier?.usage, result?.usage);
-      const all = [...(earlier?.latencies ?? []), ...latencies].slice(0, MAX_LATENCIES);
       const failed = [...(earlier?.failures ?? []), ...failures].slice(0, MAX_FAILURES);
       const served = servedByBoth(earlier?.served, result?.served, offsetMs);
       const answeredBy = mostCertain([result?.answeredBy, heard, detected, earlier?.answeredBy]);
@@ -134,7 +130,7 @@ export function createConversationRecord(p: {
         turns: turns.all(),
         outputParameters: JSON.stringify(outputParameters()),
         ...(Object.keys(known).length === 0 ? {} : { values: JSON.stringify(known) }),
-        ...(all.length === 0 ? {} : { latencies: all }),
+        ...trace.following(earlier),
         ...(usage === undefined ? {} : { usage }),
         ...(failed.length === 0 ? {} : { failures: failed }),
         ...(served.length === 0 ? {} : { served }),
@@ -202,11 +198,6 @@ function usageOfBoth(before: StoredUsage | undefined, own: EngineUsage | undefin
   // If the price of one part is unknown, so is the sum.
   const sum = costMicros === null || before.costMicros === null ? null : costMicros + before.costMicros;
   return { units, costMicros: sum };
-}
-
-/** Replaces characters that MongoDB does not accept in keys. */
-function storable(counts: Record<string, number>): Record<string, number> {
-  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name.replace(/[.$\0]/g, '_'), count]));
 }
 
 function valuesIn(json: string | undefined): ParameterValues {

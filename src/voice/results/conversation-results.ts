@@ -4,7 +4,7 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import { findRaw, type RawDocument } from '../../platform/mongo/raw-document.js';
 import { changedItems } from './changed-items.js';
-import type { ConversationResultDocument, StoredLatency, StoredTurn } from './model.js';
+import type { ConversationResultDocument, StoredLatency, StoredToolCall, StoredTurn } from './model.js';
 
 /** A conversation is identified by a call and the media stream that carries it. */
 export interface ConversationKey {
@@ -19,6 +19,8 @@ export interface ConversationBeginning extends ConversationKey {
   startedAt: Date;
   /** The stream number; 0 or absent for the first. */
   resumptions?: number;
+  /** Set for a test call. */
+  test?: true;
 }
 
 /** All data so far, not only the changes, so that the next checkpoint makes up for a lost one. */
@@ -30,6 +32,7 @@ export type ConversationProgress = {
   | 'values'
   | 'outputParameters'
   | 'latencies'
+  | 'toolCalls'
   | 'usage'
   | 'failures'
   | 'served'
@@ -44,12 +47,16 @@ export type ConversationProgress = {
 export interface StoredLists {
   turns: readonly StoredTurn[];
   latencies?: readonly StoredLatency[];
+  toolCalls?: readonly StoredToolCall[];
 }
 
 export type LatestConversation = Pick<ConversationResultDocument, 'turns' | 'values'>;
 
 /** A row without the lists that grow with the call. */
-export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies' | 'sessionLogs'>;
+export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies' | 'toolCalls' | 'sessionLogs'>;
+
+/** The times that an engine's replies took in a call, and the tools that it used. */
+export type EngineTrace = Pick<ConversationResultDocument, 'latencies' | 'toolCalls'>;
 
 export type ConversationEnding = ConversationBeginning &
   ConversationProgress &
@@ -167,6 +174,11 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       return findRaw(conversationResults, { _id: callId }, { turns: 1 });
     },
 
+    /** Finds only what the engine did in a call. */
+    findTrace(callId: string): Promise<RawDocument<EngineTrace> | null> {
+      return findRaw(conversationResults, { _id: callId }, { latencies: 1, toolCalls: 1 });
+    },
+
     /** Finds the last turns of a call, and the values extracted so far. */
     findLatest(callId: string, turns: number): Promise<LatestConversation | null> {
       return conversationResults
@@ -177,17 +189,19 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
 
     /** Finds the row of a call without the lists that grow with the call. */
     findHead(callId: string): Promise<ResultHead | null> {
-      return conversationResults.findById(callId, { turns: 0, latencies: 0, sessionLogs: 0 }).lean<ResultHead>().exec();
+      const withoutLists = { turns: 0, latencies: 0, toolCalls: 0, sessionLogs: 0 };
+      return conversationResults.findById(callId, withoutLists).lean<ResultHead>().exec();
     },
   };
 }
 
 /** The `$set` paths of a write. Lists include only items not stored yet. Repeating the write changes nothing. */
 function changesOf<T extends ConversationProgress>(progress: T, known?: StoredLists): Record<string, unknown> {
-  const { turns, latencies, ...fields } = progress;
+  const { turns, latencies, toolCalls, ...fields } = progress;
   return {
     ...fields,
     ...changedItems('turns', known?.turns, turns),
     ...(latencies && changedItems('latencies', known?.latencies, latencies)),
+    ...(toolCalls && changedItems('toolCalls', known?.toolCalls, toolCalls)),
   };
 }

@@ -17,6 +17,19 @@ export interface StoredLatency {
   parts?: Record<string, number>;
 }
 
+/** A tool call of the model. Arguments and result are shortened texts, so that a call's document stays small. */
+export interface StoredToolCall {
+  name: string;
+  /** Start of the tool call, in ms from the start of the call's first stream. */
+  atMs: number;
+  durationMs: number;
+  ok: boolean;
+  /** The arguments as JSON. */
+  arguments: string;
+  /** The result that the model read, as text or JSON, or the error. */
+  result: string;
+}
+
 export interface StoredUsage {
   units: Record<string, number>;
   /** In micro-USD; null if a used unit has no price. */
@@ -54,6 +67,10 @@ export interface ConversationResultDocument {
   /** The values extracted so far, without keys that have no value yet: a JSON object as a string. */
   values?: string;
   latencies?: StoredLatency[];
+  /** Set for test calls; absent in rows of the first versions. */
+  test?: true;
+  /** The first tool calls. They are deleted with the call's recording. */
+  toolCalls?: StoredToolCall[];
   /** Sum over all engines of the call. It lacks the usage of engines whose process was killed. */
   usage?: StoredUsage;
   /** The first failures of providers. */
@@ -94,6 +111,8 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     engine: { type: String, required: true },
     values: String,
     latencies: { type: Schema.Types.Mixed },
+    test: Boolean,
+    toolCalls: { type: Schema.Types.Mixed },
     usage: { type: Schema.Types.Mixed },
     failures: { type: Schema.Types.Mixed },
     served: { type: Schema.Types.Mixed },
@@ -109,3 +128,8 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
   },
   { collection: 'conversation_results', versionKey: false },
 );
+
+// The sweep of old tool calls needs these indexes, because it queries by age. Embedded servers scan instead.
+const withToolCalls = { partialFilterExpression: { toolCalls: { $exists: true } } };
+conversationResultSchema.index({ startedAt: 1 }, withToolCalls);
+conversationResultSchema.index({ test: 1, startedAt: 1 }, withToolCalls);

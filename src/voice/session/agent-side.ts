@@ -7,6 +7,9 @@ import type { SessionStorage, SessionStorageDeps } from './session-storage.js';
 import { createSessionEnd, type SessionEnd } from './session-end.js';
 import { createPlayback, type Playback } from './playback.js';
 
+/** Without trusted marks, the agent counts as heard when its first audio was sent this long ago. */
+const HEARD_AFTER_MS = 1_000;
+
 type AgentSideDeps = Pick<SessionStorageDeps, 'stream' | 'request' | 'engine' | 'logger'> & {
   tools: ToolHostDeps;
   backgrounds: BackgroundLoops;
@@ -31,6 +34,11 @@ export function createAgentSide(p: AgentSideDeps) {
     if (!isOver()) storage.checkpoint(when);
   }
 
+  /** Billing depends on whether the caller heard the agent, so this is stored at once. */
+  function markHeard(): void {
+    if (record.markPlayed()) checkpoint('at once');
+  }
+
   const playback = createPlayback({
     line: p.stream,
     now,
@@ -40,8 +48,7 @@ export function createAgentSide(p: AgentSideDeps) {
     },
     onAudioPlayed(mulaw, atMs) {
       recorder?.put('agent', mulaw, atMs);
-      // Billing depends on whether the caller heard the agent, so store the first playback at once.
-      if (record.markPlayed()) checkpoint('at once');
+      markHeard();
     },
   });
   const dtmfPlayback = createDtmfPlayback(playback);
@@ -61,15 +68,23 @@ export function createAgentSide(p: AgentSideDeps) {
     },
     playTones: (mulaw) => (isTalking() ? dtmfPlayback.play(mulaw) : Promise.resolve(false)),
   });
+  const tool: EngineSink['runTool'] = async (call) => {
+    const atMs = now();
+    const result = await tools.run(call);
+    record.addToolCall({ call, result, atMs, durationMs: now() - atMs });
+    checkpoint();
+    return result;
+  };
 
   return {
     playback,
-    sink: createSink({ ...p, playback, dtmfPlayback, sessionEnd, checkpoint, tool: (call) => tools.run(call) }),
+    sink: createSink({ ...p, playback, dtmfPlayback, sessionEnd, checkpoint, tool }),
     endsAt: (atMs: number | undefined) => sessionEnd.endsAt(atMs),
 
     /** Sends the audio that is due. @returns the reason to end the conversation now, if any */
     tick(dueMs: number): MediaEndReason | undefined {
       playback.pump(dueMs);
+      if (!p.stream.hasTrustedMarks && playback.hasSentFor(HEARD_AFTER_MS)) markHeard();
       recorder?.advance(now());
       sessionEnd.announceEnd();
       return sessionEnd.dueReason(playback.isIdle());

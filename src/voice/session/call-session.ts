@@ -64,6 +64,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
     now,
     record: (frame, atMs) => recorder?.put('caller', frame, atMs),
     pass: (frame, atMs) => runEngine(() => engine.onCallerAudio(frame, atMs)),
+    onDropped: () => logger.warn({ callId, streamId }, 'audio of the caller dropped: more audio than time'),
   });
 
   const { playback, sink, ...agent } = createAgentSide({

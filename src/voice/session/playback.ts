@@ -48,6 +48,7 @@ export function createPlayback({ line, now, background, onPlayed, onAudioPlayed 
   let items: Item[] = [];
   const unconfirmed = createUnconfirmedAudio(onAudioPlayed);
   let lineEndsAtMs = 0;
+  let firstSentAtMs: number | undefined;
   const dropped = new Set<string>();
   const playedMs = new Map<string, number>();
 
@@ -76,6 +77,7 @@ export function createPlayback({ line, now, background, onPlayed, onAudioPlayed 
       return true;
     }
     line.media(background === undefined ? frame : background.under(frame));
+    firstSentAtMs ??= now();
     const isMarkDue = unconfirmed.sent(lineEndsAtMs);
     lineEndsAtMs += FRAME_MS;
     item.sentMs += FRAME_MS;
@@ -112,6 +114,9 @@ export function createPlayback({ line, now, background, onPlayed, onAudioPlayed 
       while (lineEndsAtMs - nowMs < LEAD_MS && sendNext());
       if (background !== undefined) fillPause(nowMs, background);
     },
+
+    /** Whether the first audio was sent at least this long ago. */
+    hasSentFor: (ms: number): boolean => firstSentAtMs !== undefined && now() - firstSentAtMs >= ms,
 
     /** Handles a mark from the carrier, which says that all audio before the mark was played or cleared. */
     onMark(name: string): void {

@@ -53,7 +53,8 @@ export function createSessionStorage(
   },
 ) {
   const { streamId, carrierSid, resumption, earlier, request, engine, logger } = deps;
-  const callId = request._id;
+  const { _id: callId, accountId, mode } = request;
+  const test = mode === 'test';
   const callStartedAt = earlier?.startedAt ?? new Date(p.startedAt);
   const offsetMs = Math.max(0, p.startedAt - callStartedAt.getTime());
   const record = createConversationRecord({ template: p.template, offsetMs, earlier });
@@ -64,6 +65,7 @@ export function createSessionStorage(
     engine: engine.name,
     startedAt: callStartedAt,
     resumptions: resumption,
+    ...(test ? { test } : {}),
   };
   const interim = createInterimWords({
     callId,
@@ -81,8 +83,6 @@ export function createSessionStorage(
       p.onSuperseded();
     },
   });
-  const { accountId, mode } = request;
-  const test = mode === 'test';
   const mayStore = test ? deps.testRecordingTime.ofStream({ accountId, callId, stream: resumption }) : undefined;
   const recorder =
     deps.recordings &&

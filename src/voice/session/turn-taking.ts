@@ -30,6 +30,8 @@ export interface TurnTaking {
   push(frame: Uint8Array, timestampMs: number): TurnUpdate;
   /** Sets the silence that ends a turn, in ms; speech in groups, such as digits, has longer pauses. */
   endTurnAfter(ms: number): void;
+  /** Sets how certain voice activity detection must be, from 0 to 1. */
+  requireCertainty(threshold: number): void;
   /** The current turn, if it has not ended; used at the end of the call. */
   openTurn(): CallerTurn | undefined;
   free(): void;
@@ -60,6 +62,7 @@ export function createTurnTaking(detector: VoiceActivityDetector): TurnTaking {
     endTurnAfter(ms) {
       endOfTurnMs = ms;
     },
+    requireCertainty: (threshold) => detector.setThreshold(threshold),
     openTurn: () => turn,
     free: () => detector.free(),
   };

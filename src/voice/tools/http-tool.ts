@@ -97,13 +97,29 @@ function asSent(url: URL): string {
 
 /** Redacts the secrets of the request, because some servers echo the request and the model must not read secrets. */
 function withoutSecrets(body: string, secrets: readonly string[]): string {
+  const text = redacted(body, secrets);
+  // JSON may escape any character, for example `/` as `\/`, so search it again in the form that has the fewest escapes.
+  const rewritten = rewrittenJson(text);
+  const rewrittenText = redacted(rewritten, secrets);
+  return rewrittenText === rewritten ? text : rewrittenText;
+}
+
+function rewrittenJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+function redacted(text: string, secrets: readonly string[]): string {
   const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
   const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
   // Replace the longest secrets first, because one secret may begin with another.
   return written
     .filter(({ length }) => length >= SHORTEST_SECRET)
     .toSorted((a, b) => b.length - a.length)
-    .reduce((text, secret) => text.replaceAll(secret, () => '[redacted]'), body);
+    .reduce((rest, secret) => rest.replaceAll(secret, () => '[redacted]'), text);
 }
 
 /** Returns the parsed JSON if it fits into the limit. Otherwise returns shortened text without control characters. */

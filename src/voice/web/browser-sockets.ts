@@ -23,6 +23,7 @@ import type { VoiceDatabase } from '../database.js';
 import type { createCallAdmission } from '../media/admission.js';
 import type { createLiveStreams } from '../media/live-streams.js';
 import { rejectUpgrade } from '../media/media-http-server.js';
+import { limitFrames } from '../media/socket-limits.js';
 import type { StreamOwner } from '../media/stream-slots.js';
 import { watchLegs } from './leg-watch.js';
 import { isAllowedOrigin } from './origins.js';
@@ -31,6 +32,8 @@ import { isAllowedOrigin } from './origins.js';
 const BROWSER_PATH = '/web';
 /** Time limit for the browser's `start` message. */
 const START_MS = 2_000;
+/** Maximum frames of any kind from a socket that is not admitted. One message is expected, and pongs may come. */
+const MAX_FRAMES = 20;
 /** Time limit for the decision about a call that lost its socket. */
 const DECIDE_MS = 12_000;
 /** Maximum rejected tokens that a process stores. */
@@ -44,6 +47,12 @@ interface Admitted {
   socketId: string;
   token: string;
   admission: Extract<Awaited<ReturnType<ReturnType<typeof createCallAdmission>>>, { admitted: true }>;
+}
+
+/** The first message of a socket. */
+interface FirstMessage {
+  data: Buffer;
+  isBinary: boolean;
 }
 
 /** Why a socket is not admitted. */
@@ -91,8 +100,9 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
   const admit = createLegAdmission({ ...deps, legs, tokens });
   const tokensUsed = createUsedTokens();
 
-  async function begin(socket: WebSocket, raw: Duplex, callId: string, first: Buffer, isBinary: boolean) {
-    const token = parseStart(first, isBinary);
+  /** @param onAdmitted called when the socket is admitted, before its stream begins */
+  async function begin(socket: WebSocket, raw: Duplex, callId: string, first: FirstMessage, onAdmitted: () => void) {
+    const token = parseStart(first.data, first.isBinary);
     if (!tokens.isGenuine(callId, token)) return reject(socket, UNAUTHORIZED);
     if (deps.isClosing()) return reject(socket, BUSY);
     // A used token is genuine, too. So it must not take a slot, nor leave the limit per client.
@@ -105,17 +115,22 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
     if (leg.streamNumber === 0) void watch.reportStart(leg);
     // The browser has gone meanwhile. The leg ends when its time to reconnect is over.
     if (socket.readyState !== socket.OPEN) return undefined;
-    socket.send(encodeReady(callId, admitted.token));
+    onAdmitted();
     const { _id: legId, streamNumber } = leg;
+    // A browser that responds to the ping has received `ready` before it.
+    socket.once('pong', () => void watch.confirmReady({ legId, socketId }, hashOfToken(token)));
+    socket.send(encodeReady(callId, admitted.token));
+    socket.ping();
     const session = streams.begin(socket, admission, {
       codec: createWebCodec({ streamId: socketId, carrierSid: legId, isTelephoneAudio: true, streamNumber }),
-      options: { first, orderlyCloseCodes: PAGE_CLOSED },
+      options: { first: first.data, orderlyCloseCodes: PAGE_CLOSED },
       onDecided: () => undefined,
       onClosed(how) {
         watch.remove(socketId);
         const isOver = 'code' in how ? how.code === 1000 || how.code === 1011 : how.end !== 'dropped';
         const isCallers = 'end' in how && how.end !== 'misused';
         if (isOver) void watch.end({ legId, socketId }, isCallers ? 'caller' : 'service');
+        else void watch.lose({ legId, socketId });
       },
     });
     let current = admitted.token;
@@ -138,13 +153,15 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
   function receive(socket: WebSocket, raw: Duplex, callId: string): void {
     const timer = setTimeout(() => reject(socket, UNAUTHORIZED), START_MS);
     const tooMany = () => reject(socket, UNAUTHORIZED);
+    // Stays on a socket that is rejected, because it is read until the browser has answered the close.
+    const liftLimit = limitFrames(socket, MAX_FRAMES);
     const onError = () => socket.terminate();
     socket.on('error', onError);
     socket.once('close', () => clearTimeout(timer));
     socket.once('message', (data: RawData, isBinary) => {
       clearTimeout(timer);
       socket.on('message', tooMany);
-      begin(socket, raw, callId, data as Buffer, isBinary)
+      begin(socket, raw, callId, { data: data as Buffer, isBinary }, liftLimit)
         .catch((error: unknown) => {
           if (error instanceof ProtocolViolation) return reject(socket, { word: 'rejected', code: error.closeCode });
           logger.error({ callId, err: error }, 'browser’s socket not admitted');
@@ -241,6 +258,7 @@ function createLegAdmission(
     if (deps.isClosing()) return BUSY;
     const [socketId, next] = [randomUUID(), tokens.issue(callId)];
     const claimed = await legs.claim({ leg, tokenHash, socketId, streamNumber, nextTokenHash: hashOfToken(next) });
-    return claimed === null ? UNAUTHORIZED : { leg: claimed, socketId, token: next, admission };
+    // Another socket came first, or the leg has ended. The next attempt shows which.
+    return claimed === null ? BUSY : { leg: claimed, socketId, token: next, admission };
   };
 }

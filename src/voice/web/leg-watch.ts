@@ -132,6 +132,18 @@ export function watchLegs(deps: {
       }
     },
 
+    /** Stores a last heartbeat of a socket that is lost, so that the call is billed until now. Never throws. */
+    lose: (leg: Pick<WatchedLeg, 'legId' | 'socketId'>): Promise<void> => beating.watch(() => legs.beat([leg])),
+
+    /** See `confirmReady` of the legs. If it fails, the token stays valid until the next one is stored. Never throws. */
+    async confirmReady(leg: Pick<WatchedLeg, 'legId' | 'socketId'>, tokenHash: string): Promise<void> {
+      try {
+        await legs.confirmReady(leg, tokenHash);
+      } catch (error) {
+        logger.warn({ legId: leg.legId, err: error }, 'token of a browser’s leg not used up');
+      }
+    },
+
     async close(): Promise<void> {
       clearInterval(timer);
       isClosed = true;
