@@ -93,17 +93,37 @@ function attributeOf(name: string): string {
  * Reads tools from a JSON file. In the file, `parameters` may be a JSON Schema object. The service validates the rest.
  */
 async function toolsIn(file: string): Promise<unknown[]> {
-  const text = await textIn(file, 'tools');
-  let tools: unknown;
-  try {
-    tools = JSON.parse(text);
-  } catch (error) {
-    throw new CliError(`--tools-file cannot be read: ${(error as Error).message}`, EXIT_USAGE);
-  }
+  const tools = await jsonIn(file, { what: 'tools', option: '--tools-file' });
   if (!Array.isArray(tools)) throw new CliError('--tools-file must contain a JSON list.', EXIT_USAGE);
-  return tools.map((tool: { parameters?: unknown } | null) =>
-    typeof tool?.parameters === 'object' ? { ...tool, parameters: JSON.stringify(tool.parameters) } : tool,
-  );
+  return tools.map(asGiven);
+}
+
+/** Converts a tool to its form in a request, where `parameters` is a text. */
+function asGiven(tool: { parameters?: unknown } | null): unknown {
+  return typeof tool?.parameters === 'object' ? { ...tool, parameters: JSON.stringify(tool.parameters) } : tool;
+}
+
+/**
+ * Reads a draft of an agent from a JSON file. In the file, the `parameters` of tools may be JSON Schema objects. The
+ * service validates the rest.
+ * @throws CliError when the file cannot be read or contains no object
+ */
+export async function draftIn(file: string): Promise<Record<string, unknown>> {
+  const draft = await jsonIn(file, { what: 'draft', option: '--draft-file' });
+  if (typeof draft !== 'object' || draft === null || Array.isArray(draft)) {
+    throw new CliError('--draft-file must contain a JSON object.', EXIT_USAGE);
+  }
+  const { tools } = draft as { tools?: unknown };
+  return { ...draft, ...(Array.isArray(tools) ? { tools: tools.map(asGiven) } : {}) };
+}
+
+async function jsonIn(file: string, { what, option }: { what: string; option: string }): Promise<unknown> {
+  const text = await textIn(file, what);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`${option} cannot be read: ${(error as Error).message}`, EXIT_USAGE);
+  }
 }
 
 async function textIn(file: string, what: string): Promise<string> {

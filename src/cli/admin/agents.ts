@@ -1,25 +1,29 @@
 import { toStored } from '../../agents/agent-definition.js';
+import type { AgentWarning } from '../../agents/fields/provider-ids.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { createAgents, type NewAgent } from '../../agents/agents.js';
 import { checkWebhookUrl } from '../../platform/egress/webhook-url.js';
-import { createAgentIdCheck } from '../../voice/engines/agent-ids/agent-id-check.js';
+import { createProviderChecks } from '../../voice/engines/agent-ids/prompt-check.js';
 import { agentChanges, agentValues, type AgentOptions } from '../agent-options.js';
 import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
+import { recordSavedAgent } from '../saved-agent.js';
 import { AGENT_TABLE } from '../tables.js';
 import { agentRow } from './views.js';
 
 export async function createAgentFor(on: AdminConnection, out: Output, accountId: string, options: AgentOptions) {
   const { calls } = on.config;
   const fields = storedFields(on, await agentValues(options));
-  const agent = await agentsOf(on, out).create({
+  const given = {
     voice: calls.defaultVoice,
     language: calls.defaultLanguage,
     ringTimeoutSeconds: calls.ringSeconds,
     ...(fields as Pick<NewAgent, 'name' | 'instruction'>),
     accountId,
-  });
-  await out.record('Agent created.', agentRow(agent));
+  };
+  const warnings: AgentWarning[] = [];
+  const agent = await agentsOf(on).create(given, (warning) => void warnings.push(warning));
+  await showSaved(out, 'Agent created.', agentRow(agent), warnings);
 }
 
 export async function listAgentsOf({ database }: AdminConnection, out: Output, accountId: string) {
@@ -34,14 +38,19 @@ export async function showAgent({ database }: AdminConnection, out: Output, agen
 
 export async function updateAgentById(on: AdminConnection, out: Output, agentId: string, options: AgentOptions) {
   const changes = storedFields(on, await agentChanges(options));
-  await out.record('Agent updated.', agentRow(await agentsOf(on, out).update(agentId, changes)));
+  const warnings: AgentWarning[] = [];
+  const agent = await agentsOf(on).update(agentId, changes, (warning) => void warnings.push(warning));
+  await showSaved(out, 'Agent updated.', agentRow(agent), warnings);
 }
 
-/** Agents that are checked like those of customers. People see the warnings of the check. */
-function agentsOf({ database, config }: AdminConnection, out: Output) {
-  const warn = (text: string) => void (out.json || out.line({}, `warning: ${text}`));
-  const check = createAgentIdCheck(config, { onWarning: ({ field, why }) => warn(`${field}: ${why}`) });
-  return createAgents(database, config, check);
+/** Agents that are checked like those of customers. */
+function agentsOf({ database, config }: AdminConnection) {
+  return createAgents(database, config, createProviderChecks(config));
+}
+
+function showSaved(out: Output, sentence: string, agent: object, warnings: readonly AgentWarning[]): Promise<void> {
+  const shown = warnings.map(({ field, message }) => ({ param: field, message }));
+  return recordSavedAgent(out, sentence, shown.length === 0 ? agent : { ...agent, warnings: shown });
 }
 
 /** Validates the webhook URL and converts the fields to their stored form. @throws ServiceError MISSING_PARAMS */

@@ -1,6 +1,7 @@
 import { agentChanges, agentValues, type AgentOptions } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
+import { recordSavedAgent } from '../saved-agent.js';
 import { AGENT_TABLE } from '../tables.js';
 import { readPages, type PageOptions } from './lists.js';
 import { isDemoKey, type Service } from './service.js';
@@ -10,7 +11,8 @@ export async function createAgent({ client }: Service, out: Output, options: Age
   if (instruction === undefined) {
     throw new CliError('--instruction or --instruction-file is required.', EXIT_USAGE);
   }
-  await out.record('Agent created.', await client.post('/agents', { body: { name, instruction, ...fields } }));
+  const agent = await client.post('/agents', { body: { name, instruction, ...fields } });
+  await recordSavedAgent(out, 'Agent created.', agent);
 }
 
 export async function listAgents(
@@ -45,7 +47,7 @@ export async function updateAgent(
   const body = await agentChanges(options);
   await useModeOf(service, agentId);
   const params = { agent_id: agentId };
-  await out.record('Agent updated.', await service.client.patch('/agents/{agent_id}', { params, body }));
+  await recordSavedAgent(out, 'Agent updated.', await service.client.patch('/agents/{agent_id}', { params, body }));
 }
 
 export async function archiveAgent(service: Service, out: Output, agentId: string): Promise<void> {

@@ -2,21 +2,28 @@ import { Option, type Command } from 'commander';
 import { CALL_STATUSES } from '../../kernel/call-state.js';
 import { withAccess, withPages, type Run } from './command-parts.js';
 
-/** Adds `callwright calls …`. */
-export function addCallCommands(program: Command, run: Run): void {
-  const load = () => import('./calls.js');
-  const calls = withAccess(program.command('calls').description('place, list, follow and cancel calls'));
-  calls
-    .command('create')
-    .description('place a call; with a test key it is simulated')
-    .requiredOption('--to <number>', 'number to call (E.164)')
+/** Adds the options that say how a new call is conducted. */
+function withConduct(command: Command): Command {
+  return command
     .option('--agent <agent_id>', 'agent that conducts the call')
     .option('--instruction <text>', 'instruction of the call; replaces that of --agent, or creates a temporary agent')
     .addOption(new Option('--instruction-file <file>', 'read the instruction from a file').conflicts('instruction'))
     .option('--param <name=value...>', 'input parameters that replace {{name}} in the instruction')
     .option('--output-parameters <json>', 'data to extract: a JSON object of null, boolean, number or string values')
     .option('--webhook-url <url>', 'URL that receives the completion webhook')
-    .option('--external-call-id <id>', 'your own id for the call')
+    .option('--external-call-id <id>', 'your own id for the call');
+}
+
+/** Adds `callwright calls …` and `callwright web-calls …`. */
+export function addCallCommands(program: Command, run: Run): void {
+  const load = () => import('./calls.js');
+  const calls = withAccess(program.command('calls').description('place, list, follow and cancel calls'));
+  withConduct(
+    calls
+      .command('create')
+      .description('place a call; with a test key it is simulated')
+      .requiredOption('--to <number>', 'number to call (E.164)'),
+  )
     .option('--idempotency-key <key>', 'makes the command safe to repeat (default: a new key)')
     .option('--wait', 'follow the call until it ends; exit 1 unless it is COMPLETED')
     .action((options, command) => run(command, async () => (await import('./create-call.js')).createCall, options));
@@ -41,4 +48,15 @@ export function addCallCommands(program: Command, run: Run): void {
     .command('tail <call_id>')
     .description('follow status, events and transcript until the call ends')
     .action((id, _options, command) => run(command, async () => (await import('./tail-call.js')).tailCall, id));
+  const webCalls = withAccess(program.command('web-calls').description('start calls in a browser'));
+  withConduct(
+    webCalls
+      .command('create')
+      .description('start a call that a browser joins; prints the address and the token of its WebSocket'),
+  )
+    .option(
+      '--draft-file <file>',
+      'JSON file with the fields of an agent that is not stored; with --agent, a draft of it',
+    )
+    .action((options, command) => run(command, async () => (await import('./web-calls.js')).createWebCall, options));
 }

@@ -10,9 +10,8 @@ import { showCall } from './calls.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import type { Service } from './service.js';
 
-/** Options of `calls create`, with commander's attribute names. */
-export interface NewCallOptions {
-  to: string;
+/** Options that say how a new call is conducted, with commander's attribute names. */
+export interface ConductOptions {
   agent?: string;
   instruction?: string;
   instructionFile?: string;
@@ -20,6 +19,11 @@ export interface NewCallOptions {
   outputParameters?: string;
   webhookUrl?: string;
   externalCallId?: string;
+}
+
+/** Options of `calls create`. */
+export interface NewCallOptions extends ConductOptions {
+  to: string;
   idempotencyKey?: string;
   wait?: boolean;
 }
@@ -28,25 +32,12 @@ const LOOK_EVERY_MS = 1_000;
 const RESULT_LOOKS = 15;
 
 export async function createCall(service: Service, out: Output, options: NewCallOptions): Promise<void> {
-  const { to, agent, param, outputParameters, webhookUrl, externalCallId, idempotencyKey, wait } = options;
-  const { instruction } = await agentValues({
-    instruction: options.instruction,
-    instructionFile: options.instructionFile,
-  });
-  if (agent === undefined && instruction === undefined) {
+  const { to, idempotencyKey, wait } = options;
+  const conduct = await conductOf(options);
+  if (conduct.agent_id === undefined && conduct.instruction === undefined) {
     throw new CliError('--agent, --instruction or --instruction-file is required.', EXIT_USAGE);
   }
-  const body = {
-    to_phone_number: to,
-    ...omitUndefined({
-      agent_id: agent,
-      instruction,
-      input_parameters: param === undefined ? undefined : JSON.stringify(parseParameters(param)),
-      output_parameters: outputParameters,
-      webhook_url: webhookUrl,
-      external_call_id: externalCallId,
-    }),
-  };
+  const body = { to_phone_number: to, ...conduct };
   // One key per invocation, so that a retry after a lost response places no second call.
   const call = await service.client.post('/calls', { body, idempotencyKey: idempotencyKey ?? `cli-${randomUUID()}` });
   if (!wait) return showCreated(out, call);
@@ -54,6 +45,26 @@ export async function createCall(service: Service, out: Output, options: NewCall
   const ended = await waitForEnd(service, out, call);
   await showCall(out, '', ended);
   if (ended.status !== 'COMPLETED') throw notCompleted(ended);
+}
+
+/**
+ * Returns the fields of a request that say how a call is conducted.
+ * @throws CliError when a file cannot be read, or a parameter has no name
+ */
+export async function conductOf(options: ConductOptions) {
+  const { agent, param, outputParameters, webhookUrl, externalCallId } = options;
+  const { instruction } = await agentValues({
+    instruction: options.instruction,
+    instructionFile: options.instructionFile,
+  });
+  return omitUndefined({
+    agent_id: agent,
+    instruction,
+    input_parameters: param === undefined ? undefined : JSON.stringify(parseParameters(param)),
+    output_parameters: outputParameters,
+    webhook_url: webhookUrl,
+    external_call_id: externalCallId,
+  });
 }
 
 async function showCreated(out: Output, call: Call): Promise<void> {

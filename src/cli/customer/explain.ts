@@ -9,6 +9,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   ...AGENT_OPTION_NAMES,
   to_phone_number: 'to',
   agent_id: 'agent',
+  agent: 'draft-file',
   input_parameters: 'param',
   expires_at: 'expires',
 };
@@ -49,9 +50,9 @@ export function explainError(error: unknown, service: Service, command: Command)
 
 /** Returns the option or argument that sets a field, or the field's name if there is none. */
 function nameOf(field: string, command: Command): string {
-  const names = [OPTION_NAMES[field], field.replaceAll('_', '-')];
-  const option = command.options.find(({ long }) => names.some((name) => long === `--${name}`));
-  if (option?.long) return option.long;
+  const names = [OPTION_NAMES[field], field.replaceAll('_', '-')].map((name) => `--${name}`);
+  const option = names.find((name) => command.options.some(({ long }) => long === name));
+  if (option !== undefined) return option;
   const isArgument = command.registeredArguments.some((argument) => argument.name() === field);
   return isArgument ? `<${field}>` : field;
 }
