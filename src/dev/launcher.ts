@@ -9,7 +9,13 @@ import { createPorts } from './processes/free-port.js';
 import { takeWantedPort } from './processes/wanted-port.js';
 import { formatLogLine, isAlarming } from './processes/log-line.js';
 import { startMediaProxy } from './media-proxy.js';
-import { createProcesses, type Processes } from './processes/processes.js';
+import { createCrashes, type Crashes } from './processes/crashes.js';
+import {
+  createProcesses,
+  MAX_DRAIN_DELAY_SECONDS,
+  MEDIA_DRAIN_SECONDS,
+  type Processes,
+} from './processes/processes.js';
 import { startRole, type ServiceRole } from './roles.js';
 import { removeRuntime, type Runtime } from './runtime-file.js';
 import { createRuntimePublisher, describeRuntime } from './runtime.js';
@@ -23,7 +29,9 @@ export interface Stack {
   database: Database;
   inbox: WebhookInbox;
   demo: DemoAccess;
-  /** Stops everything, in order, within 10 s. */
+  /** Kills processes during a call. */
+  crashes: Crashes;
+  /** Stops everything, in order, within 20 s. */
   stop: () => Promise<void>;
 }
 
@@ -108,7 +116,7 @@ async function compose(
 
   const apiPort = await take('the API', wanted.api.port, 'API_PORT');
   const simulatorPort = await take('the simulated carrier', wanted.simulator.port, 'SIMULATOR_PORT');
-  const roleEnv = roleEnvironment(env, { mongodb, temporal, apiPort, simulatorPort, streamPort });
+  const roleEnv = roleEnvironment(env, { wanted, mongodb, temporal, apiPort, simulatorPort, streamPort });
 
   const database = await openDatabase(mongodb, { waitMs: DATABASE_WAIT_MS });
   undo.push(() => database.close());
@@ -117,7 +125,8 @@ async function compose(
   const demo = await prepareDemoAccount({ database, config, dataFolder, webhookUrl: inbox.url });
   await scheduleReconciliation(config);
 
-  await together(failed, startRoles(options, processes, roleEnv, mediaPorts));
+  const crashes = createCrashes();
+  await together(failed, startRoles({ options, processes, crashes, env: roleEnv, mediaPorts }));
 
   const runtime = describeRuntime({ config, demo, inbox, temporalUiUrl: temporal.uiUrl, pids: processes.pids() });
   undo.push(async () => {
@@ -125,13 +134,14 @@ async function compose(
     await removeRuntime(dataFolder);
   });
   await publisher.publish(runtime);
-  return { runtime, config, database, inbox, demo, stop };
+  return { runtime, config, database, inbox, demo, crashes, stop };
 }
 
 /** The environment of every role. */
 function roleEnvironment(
   env: NodeJS.ProcessEnv,
   p: {
+    wanted: Config;
     mongodb: string;
     temporal: { address: string; uiUrl: string | undefined };
     apiPort: number;
@@ -141,6 +151,8 @@ function roleEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...env,
+    DRAIN_DELAY_SECONDS: String(Math.min(p.wanted.drainDelayMs / 1_000, MAX_DRAIN_DELAY_SECONDS)),
+    MEDIA_DRAIN_SECONDS: String(MEDIA_DRAIN_SECONDS),
     MONGODB_URI: p.mongodb,
     TEMPORAL_ADDRESS: p.temporal.address,
     API_PORT: String(p.apiPort),
@@ -152,27 +164,32 @@ function roleEnvironment(
   };
 }
 
-function startRoles(
-  options: StackOptions,
-  processes: Processes,
-  env: NodeJS.ProcessEnv,
-  mediaPorts: readonly number[],
-): Promise<unknown>[] {
-  return [
-    addRole(options, processes, 'api', 'api', env),
-    addRole(options, processes, 'worker', 'worker', env),
-    addRole(options, processes, 'simulator', 'simulator', env),
-    ...mediaPorts.map((port, index) =>
-      addRole(options, processes, 'media', `media ${index + 1}`, { ...env, MEDIA_PORT: String(port) }),
-    ),
-  ];
-}
+function startRoles(p: {
+  options: StackOptions;
+  processes: Processes;
+  crashes: Crashes;
+  env: NodeJS.ProcessEnv;
+  mediaPorts: readonly number[];
+}): Promise<unknown>[] {
+  const { options, processes, crashes, env, mediaPorts } = p;
 
-function addRole(options: StackOptions, processes: Processes, role: ServiceRole, name: string, env: NodeJS.ProcessEnv) {
-  const onLine = (line: string) => {
-    if (!options.quiet || isAlarming(line)) options.log(formatLogLine(name, line));
-  };
-  return processes.add(role, name, (signal) => startRole({ role, env, onLine, signal }));
+  function add(role: ServiceRole, name: string, ofRole: NodeJS.ProcessEnv = env): Promise<void> {
+    const onLine = (line: string) => {
+      if (!options.quiet || isAlarming(line)) options.log(formatLogLine(name, line));
+    };
+    return processes.add(role, name, async (signal) => {
+      const server = await startRole({ role, env: ofRole, onLine, signal });
+      crashes.watch(role, name, server);
+      return server;
+    });
+  }
+
+  return [
+    add('api', 'api'),
+    add('worker', 'worker'),
+    add('simulator', 'simulator'),
+    ...mediaPorts.map((port, index) => add('media', `media ${index + 1}`, { ...env, MEDIA_PORT: String(port) })),
+  ];
 }
 
 /**

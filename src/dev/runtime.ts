@@ -38,7 +38,7 @@ export function describeRuntime(p: {
  * Returns the account without the auth token if the carrier is real, because that token must not be written to a file.
  */
 function simulatedAccount(account: CarrierAccount): { carrierAccountId: string; authToken: string } {
-  return account.kind === 'simulator' ? account : { carrierAccountId: account.carrierAccountId, authToken: '' };
+  return account.isSimulated ? account : { carrierAccountId: account.carrierAccountId, authToken: '' };
 }
 
 /** Keeps runtime.json up to date while processes start and stop. */

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
+
+const LOOK_AGAIN_MS = 10;
 
 export type LockAttempt = { held: true; release: () => Promise<void> } | { held: false; byPid: number };
 
@@ -25,7 +28,7 @@ export async function takeLock(file: string): Promise<LockAttempt> {
       const found = await readIfThere(file);
       if (found === undefined) continue;
       if (isAlive(found)) return { held: false, byPid: Number.parseInt(found, 10) };
-      await discardStale(file, found);
+      if (await replaceStale({ file, stale: found, own })) return { held: true, release: () => release(file) };
     }
   } finally {
     await rm(own, { force: true });
@@ -36,17 +39,23 @@ async function release(file: string): Promise<void> {
   if ((await readIfThere(file)) === identityOf(process.pid)) await rm(file, { force: true });
 }
 
-/** Moves a stale lock aside. If another process took the lock meanwhile, puts that process's lock back. */
-async function discardStale(file: string, stale: string): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
+/**
+ * Puts our lock in the place of a stale one. A second lock lets only one process at a time do this: otherwise a slow process
+ * could replace the lock of a faster one, which it still believes to be stale.
+ * @returns false if the caller must look again, because another process was faster or is about to be
+ */
+async function replaceStale(p: { file: string; stale: string; own: string }): Promise<boolean> {
+  const guard = await takeLock(`${p.file}.takeover`);
+  if (!guard.held) {
+    await sleep(LOOK_AGAIN_MS);
+    return false;
+  }
   try {
-    await rename(file, aside);
-    if ((await readFile(aside, 'utf8')) !== stale) await link(aside, file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
+    if ((await readIfThere(p.file)) !== p.stale) return false;
+    await rename(p.own, p.file);
+    return true;
   } finally {
-    await rm(aside, { force: true });
+    await guard.release();
   }
 }
 

@@ -3,11 +3,19 @@ import type { StartServer } from '../servers/servers.js';
 import { supervise, type Supervised } from './supervise.js';
 import { startWatchdog } from './watchdog.js';
 
-/** How long each group may take to exit, in the order in which they are stopped. The total is less than 10 s. */
+/** The launcher gives its roles no more time than this to drain, so that it ends soon. */
+export const MAX_DRAIN_DELAY_SECONDS = 5;
+export const MEDIA_DRAIN_SECONDS = 8;
+
+/**
+ * How long each group may take to exit, in the order in which they are stopped. The total is less than 20 s, and without a
+ * drain delay less than 15 s.
+ */
 const GRACE_MS: readonly (readonly [groups: readonly PidGroup[], ms: number])[] = [
-  [['api'], 1_000],
+  // The API serves for its drain delay.
+  [['api'], MAX_DRAIN_DELAY_SECONDS * 1_000 + 1_500],
   // Calls in progress have some time to end, and their workflows are notified.
-  [['media'], 5_000],
+  [['media'], MEDIA_DRAIN_SECONDS * 1_000],
   [['simulator'], 500],
   [['worker'], 1_500],
   [['temporal', 'mongodb'], 1_000],

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Link } from '../../platform/launcher-link.js';
 
-/** A running process: one of our roles or a third-party server. */
-export interface ServerProcess {
+/** A running process: one of our roles, linked by its IPC channel, or a third-party server. */
+export interface ServerProcess extends Link {
   pid: number;
   /** Resolves with the cause when the process has exited, such as "code 1" or "signal SIGKILL". */
   exited: Promise<string>;
@@ -16,6 +17,8 @@ export interface ServerProcess {
   lastOutput(): string;
   /** Sends SIGTERM, then SIGKILL after `graceMs`. Resolves when the process has exited. */
   stop(graceMs?: number): Promise<void>;
+  /** Sends SIGKILL. */
+  kill(): void;
 }
 
 const KEPT_LINES = 5;
@@ -71,6 +74,12 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
       const kill = setTimeout(() => child.kill('SIGKILL'), graceMs);
       await exited;
       clearTimeout(kill);
+    },
+    kill: () => void child.kill('SIGKILL'),
+    send: (message) => void (child.connected && child.send(message, () => undefined)),
+    onMessage(listener) {
+      child.on('message', listener);
+      return () => child.off('message', listener);
     },
   };
 }
