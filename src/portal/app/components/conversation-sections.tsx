@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { AGENT_FIELDS, type AgentFieldName } from '../../../agents/agent-definition.js';
 import type { FieldDefinition } from '../../../agents/fields/field-definition.js';
-import type { AgentForm } from '../agent-form';
+import type { AgentForm } from './agents/agent-form';
 import type { useForm } from '../use-form';
-import { AgentField } from './agent-field';
-import { PronunciationsEditor } from './pronunciations-editor';
+import { AgentField } from './agents/agent-field';
+import { PronunciationsEditor } from './agents/pronunciations-editor';
 
 type Form = ReturnType<typeof useForm<AgentForm>>;
 

@@ -1,19 +1,27 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { Icon } from './icon';
+
+/** Opens a dialog element as a modal one, and gives the focus back when it is removed. Returns its reference. */
+export function useModal() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  // In the same step as the key that opens it, so that the next keys reach the dialog.
+  useLayoutEffect(() => {
+    const focused = document.activeElement;
+    dialog.current?.showModal();
+    // The browser gives the focus back only if the dialog was closed before it is removed.
+    return () => (focused instanceof HTMLElement ? focused.focus() : undefined);
+  }, []);
+  return dialog;
+}
 
 /**
  * A modal dialog. The browser keeps the focus inside and closes the dialog on Escape. Without `onClose`, only a choice
  * in the dialog closes it.
  */
 export function Dialog(p: { title: string; onClose?: () => void; children: ComponentChildren }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const id = useId();
-  useEffect(() => {
-    const focused = document.activeElement;
-    dialog.current?.showModal();
-    // The browser gives the focus back only if the dialog was closed before it is removed.
-    return () => (focused instanceof HTMLElement ? focused.focus() : undefined);
-  }, []);
   const { onClose } = p;
   return (
     <dialog
@@ -27,7 +35,7 @@ export function Dialog(p: { title: string; onClose?: () => void; children: Compo
         <h2 id={id}>{p.title}</h2>
         {onClose === undefined ? null : (
           <button type="button" class="button button-small" onClick={() => dialog.current?.close()}>
-            Close
+            <Icon name="close" /> Close
           </button>
         )}
       </div>

@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { Loading } from '../use-data';
+import { Icon, type IconName } from './icon';
 
 /** Renders the loading, failed, empty or ready state of loaded data. */
 export function Loaded<T>(p: {
   of: Loading<T> & { reload: () => void };
   isEmpty?: (data: T) => boolean;
+  /** An `Empty`. */
   empty?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }) {
@@ -20,8 +22,26 @@ export function Loaded<T>(p: {
     );
   }
   if (loading.data === undefined) return <Skeleton />;
-  if (p.isEmpty?.(loading.data)) return <div class="empty">{p.empty}</div>;
+  if (p.isEmpty?.(loading.data)) return <>{p.empty}</>;
   return <>{p.children(loading.data)}</>;
+}
+
+/** Says why a list is empty, what belongs there, and how to get it there. */
+export function Empty(p: {
+  icon: IconName;
+  title: string;
+  /** Links or buttons of what to do next. */
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <Icon name={p.icon} />
+      <p class="empty-title">{p.title}</p>
+      <p>{p.children}</p>
+      {p.actions === undefined ? null : <div class="actions">{p.actions}</div>}
+    </div>
+  );
 }
 
 export function Skeleton() {

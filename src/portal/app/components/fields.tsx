@@ -74,6 +74,12 @@ export function TextField(
   );
 }
 
+/** A field for a password that is chosen now. */
+export function NewPasswordField({ hint = '', ...field }: ControlProps<string> & { hint?: string }) {
+  const rule = 'At least 12 characters.';
+  return <TextField type="password" autocomplete="new-password" hint={`${rule} ${hint}`.trim()} {...field} />;
+}
+
 export function TextArea(p: ControlProps<string> & { rows?: number; monospace?: boolean }) {
   return (
     <Field label={p.label} hint={p.hint} error={p.error}>

@@ -38,12 +38,15 @@ export function Table({
   label,
   head,
   numeric = [],
+  minor = [],
   children,
 }: {
   label: string;
   head: readonly string[];
   /** Titles of the columns that contain numbers. Their cells have the class `number`. */
   numeric?: readonly string[];
+  /** Titles of the columns that a phone has no room for. Their cells have the class `minor`. */
+  minor?: readonly string[];
   children: ComponentChildren;
 }) {
   return (
@@ -56,7 +59,11 @@ export function Table({
               title === '' ? (
                 <td key={title} />
               ) : (
-                <th scope="col" key={title} class={numeric.includes(title) ? 'number' : ''}>
+                <th
+                  scope="col"
+                  key={title}
+                  class={`${numeric.includes(title) ? 'number' : ''} ${minor.includes(title) ? 'minor' : ''}`}
+                >
                   {title}
                 </th>
               ),

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
-import { Conversation } from '../pages/call-conversation';
 import { usePortal } from '../session';
 import type { Microphone } from '../talk/talk-audio';
 import type { TalkState } from '../talk/talk-state';
-import { useTalk, type TalkRequest } from '../talk/use-talk';
-import { useCall } from '../use-call';
+import type { TalkRequest } from '../talk/open-talk';
+import { useTalk } from '../talk/use-talk';
 import { Failure } from './feedback';
-import { Status } from './values';
+import { Icon, type IconName } from './icon';
+import { BrowserCall } from './studio/browser-call';
 
 /** Texts about a connection that has ended. */
 const END_LABELS: Record<string, string> = {
@@ -23,22 +23,87 @@ const MICROPHONE_HINTS: Record<Microphone, string | undefined> = {
   none: 'This browser has no microphone here. Type your words.',
 };
 
-/** Talks with an agent by the microphone, or by typing, and shows the words as they are spoken. */
-export function TalkPanel({ request }: { request: TalkRequest }) {
-  const { api, mode } = usePortal();
+/**
+ * Talks with an agent by the microphone, or by typing, and shows the call as it happens.
+ * @param p.request returns the request for a call with the agent as it is now
+ * @param p.onRejected returns whether the error is shown elsewhere
+ */
+export function TalkPanel(p: {
+  /** The engine that would conduct the call. */
+  engine: string;
+  request: () => TalkRequest;
+  onStart: () => void;
+  onRejected: (error: Error) => boolean;
+}) {
+  const { api } = usePortal();
   const talk = useTalk(api);
+  const [isShownElsewhere, setShownElsewhere] = useState(false);
   const { state } = talk;
-  const isOpen = talk.isStarting || (state !== undefined && state.phase !== 'ended');
+
+  async function start(): Promise<void> {
+    setShownElsewhere(false);
+    p.onStart();
+    const error = await talk.start(p.request());
+    if (error !== undefined) setShownElsewhere(p.onRejected(error));
+  }
 
   return (
-    <section class="card" aria-label="Talk">
-      <h2>Talk</h2>
-      {talk.error === undefined ? null : <Failure>{talk.error.message}</Failure>}
-      <p class="quiet">
-        {mode === 'test'
-          ? 'Talk with the agent in this browser. In test mode this costs nothing.'
-          : 'Talk with the agent in this browser. In live mode the call is billed.'}
+    <>
+      <section class="card talk-card" aria-label="Talk" id="talk">
+        <h2>Talk</h2>
+        {talk.error === undefined ? null : (
+          <Failure>
+            {isShownElsewhere ? 'The call did not start: correct the marked fields of the agent.' : talk.error.message}
+          </Failure>
+        )}
+        {state === undefined ? <Introduction engine={p.engine} /> : null}
+        <Controls talk={talk} onStart={() => void start()} />
+        {state?.phase === 'talking' ? <TypedWords onSay={talk.say} /> : null}
+      </section>
+      {talk.callId === undefined ? null : <BrowserCall key={talk.callId} callId={talk.callId} />}
+    </>
+  );
+}
+
+const SHOWN: readonly [icon: IconName, text: string][] = [
+  ['words', 'the words of both, while they are spoken'],
+  ['data', 'the values, as the agent collects them'],
+  ['latency', 'how long each answer took, by stage'],
+  ['tools', 'the tools that the agent uses, and what they returned'],
+];
+
+/** Explains calls in the browser before the first one. */
+function Introduction({ engine }: { engine: string }) {
+  const { mode } = usePortal();
+  return (
+    <>
+      <p>
+        Talk with the agent as it is in the form now. Nothing is saved.{' '}
+        {mode === 'test' ? 'In test mode this costs nothing.' : 'In live mode the call is billed.'} You see:
       </p>
+      <ul class="talk-shows">
+        {SHOWN.map(([icon, text]) => (
+          <li key={icon}>
+            <Icon name={icon} /> {text}
+          </li>
+        ))}
+      </ul>
+      {engine === 'offline-demo' ? (
+        <p class="notice talk-offline">
+          <strong>The offline demo answers.</strong> It says the first sentence of the instruction and asks one question
+          for each field under Data. It does not follow the rest: an operator sets <code>OPENAI_API_KEY</code> for that.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+/** Buttons for the start and the end of a call, the state of its connection, and hints about the microphone. */
+function Controls({ talk, onStart }: { talk: ReturnType<typeof useTalk>; onStart: () => void }) {
+  const { state } = talk;
+  const isOpen = talk.isStarting || (state !== undefined && state.phase !== 'ended');
+  return (
+    <>
       <div class="actions">
         {isOpen ? (
           <>
@@ -48,12 +113,12 @@ export function TalkPanel({ request }: { request: TalkRequest }) {
               </button>
             )}
             <button type="button" class="button button-bad" onClick={talk.end}>
-              Hang up
+              <Icon name="hangUp" /> Hang up
             </button>
           </>
         ) : (
-          <button type="button" class="button button-main" onClick={() => void talk.start(request)}>
-            {state === undefined ? 'Start talking' : 'Talk again'}
+          <button type="button" class="button button-main" onClick={onStart}>
+            <Icon name="microphone" /> {state === undefined ? 'Start talking' : 'Talk again'}
           </button>
         )}
         <span role="status">{connectionLabel(talk.isStarting, state)}</span>
@@ -61,9 +126,7 @@ export function TalkPanel({ request }: { request: TalkRequest }) {
       {isOpen && talk.microphone !== undefined && talk.microphone !== 'on' ? (
         <p class="notice">{MICROPHONE_HINTS[talk.microphone]}</p>
       ) : null}
-      {state?.phase === 'talking' ? <TypedWords onSay={talk.say} /> : null}
-      {talk.callId === undefined ? null : <Progress key={talk.callId} callId={talk.callId} />}
-    </section>
+    </>
   );
 }
 
@@ -104,21 +167,5 @@ function TypedWords({ onSay }: { onSay: (text: string) => void }) {
         Say
       </button>
     </form>
-  );
-}
-
-/** Shows the words and the status of a web call. */
-function Progress({ callId }: { callId: string }) {
-  const { api, mode, to } = usePortal();
-  const call = useCall(api, mode, callId);
-  if (call.state === 'failed') return <Failure>{call.error.message}</Failure>;
-  if (call.data === undefined) return null;
-  return (
-    <>
-      <Conversation call={call.data} live={call.conversation} />
-      <p>
-        <Status of={call.data.status} /> <a href={to(`/calls/${callId}`)}>View call</a>
-      </p>
-    </>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { localTime, utcTime } from '../format';
 import { labelOf } from '../labels';
+import { Icon } from './icon';
 
 /** Shows a time in the viewer's time zone, and in UTC on hover. */
 export function Time({ at }: { at: string | null | undefined }) {
@@ -46,7 +47,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
       class="button button-small"
       onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
     >
-      <span aria-live="polite">{copied ? 'Copied' : label}</span>
+      <Icon name={copied ? 'check' : 'copy'} /> <span aria-live="polite">{copied ? 'Copied' : label}</span>
     </button>
   );
 }
@@ -55,10 +56,13 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div class="code">
+      <div class="code-head">
+        <span class="breakable">{label}</span>
+        <Copy text={text} />
+      </div>
       <pre tabIndex={0} aria-label={label}>
         <code>{text}</code>
       </pre>
-      <Copy text={text} />
     </div>
   );
 }

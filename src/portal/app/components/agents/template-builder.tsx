@@ -1,0 +1,81 @@
+import { useState } from 'preact/hooks';
+import { AGENT_FIELDS } from '../../../../agents/agent-definition.js';
+import { SmallButton } from '../buttons';
+import { outputFieldsOf, templateOf, type OutputField } from './output-template';
+import { rowChanges } from './rows';
+
+const KINDS: readonly { value: OutputField['kind']; label: string }[] = [
+  { value: 'text', label: 'Text' },
+  { value: 'yes-no', label: 'Yes or no' },
+  { value: 'number', label: 'Number' },
+  { value: 'choices', label: 'One of several choices' },
+];
+
+/** Edits the template of the data to extract, row by row. The template is a JSON object encoded as a string. */
+export function TemplateBuilder(p: { value: string; error: string | undefined; onChange: (json: string) => void }) {
+  const [fields, setFields] = useState(() => outputFieldsOf(p.value));
+  const { add, edit, remove } = rowChanges(fields, (next) => {
+    setFields(next);
+    p.onChange(templateOf(next));
+  });
+  return (
+    <fieldset class="template">
+      <legend>{AGENT_FIELDS.output_parameters.form.label}</legend>
+      {fields.map((field, index) => (
+        <OutputFieldRow
+          key={index}
+          of={field}
+          index={index}
+          onChange={(part) => edit(index, part)}
+          onRemove={() => remove(index)}
+        />
+      ))}
+      <SmallButton onClick={() => add({ name: '', kind: 'text', choices: '' })}>Add field</SmallButton>
+      <p class="hint">The agent collects each field. A field that was not mentioned in the call is returned as null.</p>
+      {p.error === undefined ? null : <p class="field-error">{p.error}</p>}
+    </fieldset>
+  );
+}
+
+function OutputFieldRow(p: {
+  of: OutputField;
+  index: number;
+  onChange: (part: Partial<OutputField>) => void;
+  onRemove: () => void;
+}) {
+  const { of: field, index } = p;
+  const number = index + 1;
+  return (
+    <div class="template-row">
+      <input
+        name={index === 0 ? 'output_parameters' : `output_parameters_${index}`}
+        aria-label={`Name of field ${number}`}
+        placeholder="appointment_confirmed"
+        value={field.name}
+        onInput={(event) => p.onChange({ name: event.currentTarget.value })}
+      />
+      <select
+        aria-label={`Type of field ${number}`}
+        value={field.kind}
+        onChange={(event) => p.onChange({ kind: event.currentTarget.value as OutputField['kind'] })}
+      >
+        {KINDS.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {field.kind === 'choices' ? (
+        <input
+          aria-label={`Choices of field ${number}`}
+          placeholder="small|medium|large"
+          value={field.choices}
+          onInput={(event) => p.onChange({ choices: event.currentTarget.value })}
+        />
+      ) : null}
+      <SmallButton label={`Remove field ${number}`} onClick={p.onRemove}>
+        Remove
+      </SmallButton>
+    </div>
+  );
+}

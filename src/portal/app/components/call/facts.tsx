@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact';
+import type { Call } from '../../../../calls/views/schemas.js';
+import { isFinalStatus } from '../../../../kernel/call-state.js';
+import { duration, formatDollars } from '../../format';
+import { endReasonLabel, labelOf, providerLabel } from '../../labels';
+import { usePortal } from '../../session';
+import { CostSoFar } from '../cost-so-far';
+import { Copy, Status, Time } from '../values';
+
+/** How a call went: its state, its length and its cost. */
+export function CallFigures({ call }: { call: Call }) {
+  return (
+    <dl class="figures">
+      <div>
+        <dt>Status</dt>
+        <dd aria-live="polite">
+          <Status of={call.status} /> <small class="quiet">{endReasonLabel(call.end_reason)}</small>
+        </dd>
+      </div>
+      {call.duration_seconds === undefined ? (
+        <div>
+          <dt>{isFinalStatus(call.status) ? 'Length' : 'Length and cost'}</dt>
+          <dd>
+            <CostSoFar call={call} />
+          </dd>
+        </div>
+      ) : (
+        <div>
+          <dt>Length</dt>
+          <dd>{duration(call.duration_seconds)}</dd>
+        </div>
+      )}
+      {call.cost === undefined ? null : (
+        <div>
+          <dt>Cost</dt>
+          <dd>
+            {formatDollars(call.cost)} <small class="quiet">at {formatDollars(call.price_per_minute)} per minute</small>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+/** The facts of a call: who, when, and by what. */
+export function Facts({ call }: { call: Call }) {
+  const { to } = usePortal();
+  const agent =
+    call.agent_name === undefined ? (
+      'Temporary agent'
+    ) : (
+      <a class="one-line" href={to(`/agents/${call.agent_id}`)} title={call.agent_name}>
+        {call.agent_name}
+      </a>
+    );
+  const facts: [name: string, value: ComponentChildren][] = [
+    ['Direction', labelOf(call.call_direction)],
+    ['From', call.from_phone_number || '–'],
+    ['To', call.to_phone_number || '–'],
+    ['Agent', agent],
+    ['Created', <Time at={call.created_at} />],
+    ['Answered', <Time at={call.start_time} />],
+    ['Engine', call.engine ?? '–'],
+  ];
+  if (call.external_call_id !== '') facts.push(['External ID', call.external_call_id]);
+  if (call.served_by !== undefined) facts.push(['Providers', call.served_by.map(providerLabel).join(', ')]);
+  return (
+    <dl class="fact-grid">
+      {facts.map(([name, value]) => (
+        <div key={name} class={name === 'Agent' ? 'fact-wide' : ''}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+      <div class="fact-wide">
+        <dt>Call ID</dt>
+        <dd>
+          <code>{call.call_id}</code> <Copy text={call.call_id} />
+        </dd>
+      </div>
+    </dl>
+  );
+}

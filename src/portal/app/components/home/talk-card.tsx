@@ -1,0 +1,39 @@
+import type { Agent } from '../../../../agents/schemas.js';
+import { usePortal } from '../../session';
+import { Icon } from '../icon';
+
+/** Leads to the Studio, where the member talks with an agent, or to the form of the first agent. */
+export function TalkCard({ agent }: { agent: Agent | undefined }) {
+  const { to } = usePortal();
+  if (agent === undefined) {
+    return (
+      <section class="card lead" aria-label="First agent">
+        <h2>Create your first agent</h2>
+        <p>
+          An agent conducts your calls. You write its instruction and choose its voice, and can talk with it in the
+          browser at once.
+        </p>
+        <a class="button button-main" href={to('/agents/new')}>
+          <Icon name="plus" /> Create agent
+        </a>
+      </section>
+    );
+  }
+  return (
+    <section class="card lead" aria-label="Talk with an agent">
+      <h2>Talk with an agent</h2>
+      <p>
+        Hear <strong class="breakable">{agent.name}</strong> in this browser, change its instruction, and hear it again
+        before you save.
+      </p>
+      <div class="actions">
+        <a class="button button-main" href={to(`/agents/${agent.agent_id}#talk`)}>
+          <Icon name="microphone" /> Open in Studio
+        </a>
+        <a class="button" href={to('/agents/new')}>
+          <Icon name="plus" /> Create agent
+        </a>
+      </div>
+    </section>
+  );
+}

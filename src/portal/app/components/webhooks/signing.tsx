@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks';
+import type { WebhookSigning } from '../../../../webhooks/schemas.js';
+import { usePortal } from '../../session';
+import { useAction } from '../../use-action';
+import { useData } from '../../use-data';
+import { Failure, Loaded } from '../feedback';
+import { Secret, Time } from '../values';
+
+/** Settings for signing webhooks by the Standard Webhooks scheme. Signing is off by default. */
+export function Signing() {
+  const { session } = usePortal();
+  const { signing, secret, failure, rotate, turnOff } = useSigning();
+  const isOwner = session?.member.role === 'owner';
+  return (
+    <section class="card" aria-label="Webhook signing">
+      <h2>Webhook signing</h2>
+      <Failure>{failure}</Failure>
+      {secret === undefined ? null : <Secret value={secret} what="Your signing secret." />}
+      <Loaded of={signing}>
+        {({ enabled, secrets }) => (
+          <>
+            {enabled ? (
+              <SigningSecrets of={secrets} />
+            ) : (
+              <p>Webhooks are not signed. Sign them so that your server can verify where they come from.</p>
+            )}
+            {isOwner ? <SigningActions enabled={enabled} rotate={rotate} turnOff={turnOff} /> : null}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** Loads and changes whether webhooks are signed. A new secret is shown until the next change. */
+function useSigning() {
+  const { api } = usePortal();
+  const signing = useData('signing', (signal) => api.get<WebhookSigning>('/webhook_signing', {}, signal));
+  const [secret, setSecret] = useState<string>();
+  const { failure, act } = useAction<{ secret?: string }>((created) => {
+    setSecret(created.secret);
+    signing.reload();
+  });
+  const change = (doing: Promise<{ secret?: string }>) => {
+    setSecret(undefined);
+    void act(doing);
+  };
+  return {
+    signing,
+    secret,
+    failure,
+    rotate: () => change(api.post('/webhook_signing/rotate')),
+    turnOff: () => change(api.delete('/webhook_signing')),
+  };
+}
+
+function SigningSecrets({ of: secrets }: { of: WebhookSigning['secrets'] }) {
+  return (
+    <>
+      <p>Webhooks are signed with each of these secrets, as Standard Webhooks describes:</p>
+      <ul>
+        {secrets.map((secret) => (
+          <li key={secret.created_at}>
+            created <Time at={secret.created_at} />
+            {secret.expires_at === undefined ? null : (
+              <>
+                , valid until <Time at={secret.expires_at} />
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function SigningActions({ enabled, rotate, turnOff }: { enabled: boolean; rotate: () => void; turnOff: () => void }) {
+  if (!enabled) {
+    return (
+      <button type="button" class="button" onClick={rotate}>
+        Turn signing on
+      </button>
+    );
+  }
+  return (
+    <div class="actions">
+      <button type="button" class="button" onClick={rotate}>
+        Rotate secret
+      </button>
+      <button type="button" class="button" onClick={turnOff}>
+        Turn signing off
+      </button>
+    </div>
+  );
+}
