@@ -1,7 +1,42 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
+
+/** The files of the style sheet, in order. */
+const STYLES = ['tokens.css', 'portal.css', 'shell.css', 'charts.css', 'call.css'];
+
+const ICON_FILE = /lucide-static[\\/]icons[\\/][a-z0-9-]+\.svg$/;
+const SHAPES = ['path', 'circle', 'ellipse', 'line', 'polygon', 'polyline', 'rect'];
+
+/** Returns the elements of a drawing, with their attributes. */
+function shapesOf(svg: string): [name: string, attributes: Record<string, string>][] {
+  return svg.split('<').flatMap((tag) => {
+    const name = SHAPES.find((each) => tag.startsWith(`${each} `));
+    if (name === undefined) return [];
+    // Quotes separate the names of attributes from their values.
+    const parts = tag.slice(name.length).split('"');
+    const attributes: Record<string, string> = {};
+    for (let index = 0; index + 1 < parts.length; index += 2) {
+      attributes[(parts[index] ?? '').trim().replace('=', '')] = parts[index + 1] ?? '';
+    }
+    return [[name, attributes]];
+  });
+}
+
+/** Makes the shapes of each imported icon of Lucide a constant of the script, with the icon's license as a comment. */
+const ICONS: Plugin = {
+  name: 'icons',
+  setup(bundle) {
+    bundle.onLoad({ filter: ICON_FILE }, async ({ path }) => {
+      const svg = await readFile(path, 'utf8');
+      const [, license] = svg.slice(0, svg.indexOf(' -->')).split('<!-- ');
+      const shapes = shapesOf(svg);
+      if (license === undefined || shapes.length === 0) throw new Error(`${path} is not an icon of Lucide.`);
+      return { contents: `/*! ${license} */ export default ${JSON.stringify(shapes)};`, loader: 'js' };
+    });
+  },
+};
 
 /**
  * Builds the portal from `src/portal/app` into `dist/portal`: one script per page, one style sheet, and the HTML page
@@ -19,7 +54,8 @@ async function bundlePortal(root: string): Promise<void> {
   });
   const icon = files.find((name) => /^logo-\w+\.svg$/.test(name));
   if (icon === undefined) throw new Error('esbuild produced no file for src/portal/app/shell/logo.svg.');
-  const css = await readFile(join(app, 'styles/portal.css'), 'utf8');
+  const styles = await Promise.all(STYLES.map((name) => readFile(join(app, 'styles', name), 'utf8')));
+  const css = styles.join('\n');
   const style = `portal-${createHash('sha256').update(css).digest('hex').slice(0, 8)}.css`;
   await writeFile(join(out, 'assets', style), css);
   const page = await readFile(join(app, 'index.html'), 'utf8');
@@ -43,6 +79,7 @@ async function bundleScript(outdir: string, name: string, source: string, define
     assetNames: '[name]-[hash]',
     publicPath: '/portal/assets',
     loader: { '.svg': 'file' },
+    plugins: [ICONS],
     bundle: true,
     splitting: true,
     minify: true,

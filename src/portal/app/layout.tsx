@@ -1,38 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { VerificationBanner } from './components/verification';
+import { Commands } from './shell/commands/commands';
+import { VerificationBanner } from './shell/verification';
+import { Icon } from './components/icon';
 import { labelOf } from './labels';
 import { usePortal } from './session';
 import { Brand } from './shell/logo';
-import { pathIn, withoutMode } from './shell/paths';
+import { isCurrent, pageInOtherMode, PAGES } from './shell/pages';
+import { pathIn } from './shell/paths';
 import { useUnsavedChanges } from './shell/unsaved-changes';
 import { useTitle } from './use-title';
 
-const PAGES = [
-  { path: '', name: 'Home' },
-  { path: '/calls', name: 'Calls' },
-  { path: '/agents', name: 'Agents' },
-  { path: '/numbers', name: 'Phone numbers' },
-  { path: '/usage', name: 'Usage' },
-  { path: '/keys', name: 'API keys' },
-  { path: '/webhooks', name: 'Webhooks' },
-  { path: '/settings', name: 'Settings' },
-];
-
 /** The frame around all pages for logged-in members. */
 export function Shell({ children }: { children: ComponentChildren }) {
-  const { path, route } = useLocation();
-  const { api, session, to, forget } = usePortal();
-  const { leave } = useUnsavedChanges();
+  const { path } = useLocation();
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [path]);
-
-  async function logOut(): Promise<void> {
-    await api.post('/portal/log-out').catch(() => undefined);
-    forget();
-    route('/portal/log-in');
-  }
 
   return (
     <>
@@ -49,35 +33,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
               aria-expanded={open}
               onClick={() => setOpen(!open)}
             >
-              Menu
+              <Icon name={open ? 'close' : 'menu'} /> Menu
             </button>
           </div>
+          <Commands />
           <ModeSwitch />
-          <nav aria-label="Pages">
-            <ul>
-              {PAGES.map((page) => (
-                <li key={page.path}>
-                  <a href={to(page.path)} {...(isCurrent(page.path, path) ? { 'aria-current': 'page' as const } : {})}>
-                    {page.name}
-                  </a>
-                </li>
-              ))}
-              <li>
-                <a href="/docs" target="_blank" rel="noreferrer">
-                  API reference
-                </a>
-              </li>
-            </ul>
-          </nav>
-          <div class="side-foot">
-            <span>{session?.member.email}</span>
-            <span class="quiet">
-              {session?.account.name} · {session?.member.role}
-            </span>
-            <button type="button" class="button button-small" onClick={() => leave(() => void logOut())}>
-              Log out
-            </button>
-          </div>
+          <PageLinks />
+          <LoggedInMember />
         </header>
         <div>
           <VerificationBanner />
@@ -88,6 +50,56 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
       </div>
     </>
+  );
+}
+
+function PageLinks() {
+  const { path } = useLocation();
+  const { to } = usePortal();
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {PAGES.map((page) => (
+          <li key={page.path}>
+            <a href={to(page.path)} {...(isCurrent(page.path, path) ? { 'aria-current': 'page' as const } : {})}>
+              <Icon name={page.icon} />
+              {page.name}
+            </a>
+          </li>
+        ))}
+        <li>
+          <a href="/docs" target="_blank" rel="noreferrer">
+            <Icon name="docs" />
+            API reference
+          </a>
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+/** Names the member and the account, and logs out. */
+function LoggedInMember() {
+  const { route } = useLocation();
+  const { api, session, forget } = usePortal();
+  const { leave } = useUnsavedChanges();
+
+  async function logOut(): Promise<void> {
+    await api.post('/portal/log-out').catch(() => undefined);
+    forget();
+    route('/portal/log-in');
+  }
+
+  return (
+    <div class="side-foot">
+      <span title={session?.member.email ?? ''}>{session?.member.email}</span>
+      <span class="quiet">
+        {session?.account.name} · {session?.member.role}
+      </span>
+      <button type="button" class="button button-small" onClick={() => leave(() => void logOut())}>
+        <Icon name="logOut" /> Log out
+      </button>
+    </div>
   );
 }
 
@@ -104,22 +116,10 @@ function ModeBanner() {
   );
 }
 
-/** @param page path within its mode */
-function isCurrent(page: string, path: string): boolean {
-  const shown = withoutMode(path);
-  return shown === page || (page !== '' && shown.startsWith(`${page}/`));
-}
-
-/** A path of something that exists in one mode only. */
-const OF_ONE_MODE = /\/(call|agent)_\w+$/;
-
 function ModeSwitch() {
   const { url, path } = useLocation();
   const { mode } = usePortal();
-  const inMode = withoutMode(path);
-  const page = OF_ONE_MODE.test(inMode)
-    ? inMode.replace(OF_ONE_MODE, '')
-    : inMode + new URL(url, location.origin).search;
+  const page = pageInOtherMode(url, path);
   return (
     <nav class="modes" aria-label="Mode">
       {(['test', 'live'] as const).map((each) => (

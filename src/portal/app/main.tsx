@@ -1,8 +1,9 @@
 import { render } from 'preact';
 import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { Skeleton } from './components/feedback';
-import { Shell } from './layout';
+import { Empty, Skeleton } from './components/feedback';
+import { PageLayout, Shell } from './layout';
+import { Brand } from './shell/logo';
 import { applyTheme } from './theme';
 import { PortalProvider, usePortal } from './session';
 import { loadPage } from './shell/load-page';
@@ -10,15 +11,19 @@ import { OldLink } from './shell/old-link';
 import { modeIn } from './shell/paths';
 import { UnsavedChangesProvider } from './shell/unsaved-changes';
 
-const LogInPage = loadPage(() => import('./pages/log-in').then((page) => page.LogInPage));
-const SignUpPage = loadPage(() => import('./pages/sign-up').then((page) => page.SignUpPage));
+const LogInPage = loadPage(() => import('./pages/sign-in/log-in').then((page) => page.LogInPage));
+const SignUpPage = loadPage(() => import('./pages/sign-in/sign-up').then((page) => page.SignUpPage));
 const AcceptInvitationPage = loadPage(() =>
-  import('./pages/accept-invitation').then((page) => page.AcceptInvitationPage),
+  import('./pages/sign-in/accept-invitation').then((page) => page.AcceptInvitationPage),
 );
-const ForgotPasswordPage = loadPage(() => import('./pages/forgot-password').then((page) => page.ForgotPasswordPage));
-const ResetPasswordPage = loadPage(() => import('./pages/reset-password').then((page) => page.ResetPasswordPage));
-const VerifyEmailPage = loadPage(() => import('./pages/verify-email').then((page) => page.VerifyEmailPage));
-const CheckEmailPage = loadPage(() => import('./pages/check-email').then((page) => page.CheckEmailPage));
+const ForgotPasswordPage = loadPage(() =>
+  import('./pages/sign-in/forgot-password').then((page) => page.ForgotPasswordPage),
+);
+const ResetPasswordPage = loadPage(() =>
+  import('./pages/sign-in/reset-password').then((page) => page.ResetPasswordPage),
+);
+const VerifyEmailPage = loadPage(() => import('./pages/sign-in/verify-email').then((page) => page.VerifyEmailPage));
+const CheckEmailPage = loadPage(() => import('./pages/sign-in/check-email').then((page) => page.CheckEmailPage));
 const HomePage = loadPage(() => import('./pages/home').then((page) => page.HomePage));
 const CallsPage = loadPage(() => import('./pages/calls').then((page) => page.CallsPage));
 const CallPage = loadPage(() => import('./pages/call').then((page) => page.CallPage));
@@ -29,7 +34,25 @@ const UsagePage = loadPage(() => import('./pages/usage').then((page) => page.Usa
 const KeysPage = loadPage(() => import('./pages/keys').then((page) => page.KeysPage));
 const WebhooksPage = loadPage(() => import('./pages/webhooks').then((page) => page.WebhooksPage));
 const SettingsPage = loadPage(() => import('./pages/settings').then((page) => page.SettingsPage));
-const NotFound = () => <p>Page not found.</p>;
+
+function NotFound() {
+  const { to } = usePortal();
+  return (
+    <PageLayout title="Page not found">
+      <Empty
+        icon="search"
+        title="There is no page at this address"
+        actions={
+          <a class="button" href={to('')}>
+            Home
+          </a>
+        }
+      >
+        The link may be old. Ctrl K or ⌘K finds pages, calls and agents.
+      </Empty>
+    </PageLayout>
+  );
+}
 
 const PUBLIC_PAGES = [
   'log-in',
@@ -54,6 +77,9 @@ function Portal() {
   if (isPublicPage) {
     return (
       <div class="door">
+        <header>
+          <Brand />
+        </header>
         <main id="content">
           <Router>
             <Route path="/portal/log-in" component={LogInPage} />

@@ -26,69 +26,98 @@ export function useCall(
   useWhenConnected(reload);
   useEffect(() => setConversation(undefined), [callId, mode]);
 
-  useEffect(() => {
-    const controller = new AbortController();
-    let events: EventSource | undefined;
-    let settling: ReturnType<typeof setTimeout> | undefined;
-    let settleReads = 0;
-
-    function read(): void {
-      api.get<Call>(`/calls/${callId}`, {}, controller.signal).then(show, (error: unknown) => {
-        if (controller.signal.aborted) return;
-        if (isUnreachable(error)) setLoading((before) => (before.data === undefined ? failed(error) : before));
-        else setLoading(failed(error));
-      });
-    }
-
-    function show(call: Call): void {
-      if (controller.signal.aborted) return;
-      setLoading({ state: 'ready', data: call });
-      if (!isFinalStatus(call.status)) return watch();
-      events?.close();
-      if (!isSettled(call) && settleReads++ < SETTLE_READS) settling = setTimeout(read, SETTLE_EVERY_MS);
-    }
-
-    function open(): EventSource {
-      // `EventSource` cannot send headers, so the query contains the mode.
-      const opened = new EventSource(`/calls/${callId}/events?mode=${mode}`);
-      // The service ended the stream because the session may no longer watch the call. Reading the call again shows
-      // why.
-      opened.addEventListener('end', () => {
-        opened.close();
-        events = undefined;
-        settling = setTimeout(read, SETTLE_EVERY_MS);
-      });
-      // The browser reconnects by itself, but not after a response that is no stream, such as that of a proxy.
-      opened.addEventListener('error', () => {
-        // Finds out, and shows, whether the connection is lost.
-        void api.get('/health/live').catch(() => undefined);
-        if (opened.readyState !== EventSource.CLOSED) return;
-        events = undefined;
-        settling = setTimeout(read, SETTLE_EVERY_MS);
-      });
-      opened.addEventListener('conversation', (event: MessageEvent<string>) => {
-        const latest = JSON.parse(event.data) as ConversationSoFar;
-        setConversation((before) => ({ ...latest, turns: joinTurns(before?.turns ?? [], latest.turns) }));
-      });
-      return opened;
-    }
-
-    function watch(): void {
-      events ??= open();
-      events.addEventListener('call', (event: MessageEvent<string>) => show(JSON.parse(event.data) as Call), {
-        once: true,
-      });
-    }
-
-    read();
-    return () => {
-      controller.abort();
-      clearTimeout(settling);
-      events?.close();
-    };
-  }, [callId, mode, turn]);
+  useEffect(
+    () =>
+      followCall({
+        api,
+        mode,
+        callId,
+        onCall: (call) => setLoading({ state: 'ready', data: call }),
+        onFailure(error) {
+          if (isUnreachable(error)) setLoading((before) => (before.data === undefined ? failed(error) : before));
+          else setLoading(failed(error));
+        },
+        onConversation: (latest) =>
+          setConversation((before) => ({ ...latest, turns: joinTurns(before?.turns ?? [], latest.turns) })),
+      }),
+    [callId, mode, turn],
+  );
 
   return { ...loading, conversation, reload };
+}
+
+interface Following {
+  api: Api;
+  mode: Mode;
+  callId: string;
+  onCall: (call: Call) => void;
+  onFailure: (error: unknown) => void;
+  onConversation: (latest: ConversationSoFar) => void;
+}
+
+/** Reads a call, and watches it until it is final and settled. @returns a function that ends this */
+function followCall(p: Following): () => void {
+  const { api, callId } = p;
+  const controller = new AbortController();
+  let events: EventSource | undefined;
+  let settling: ReturnType<typeof setTimeout> | undefined;
+  let settleReads = 0;
+
+  function read(): void {
+    api.get<Call>(`/calls/${callId}`, {}, controller.signal).then(show, (error: unknown) => {
+      if (!controller.signal.aborted) p.onFailure(error);
+    });
+  }
+
+  function readSoon(): void {
+    settling = setTimeout(read, SETTLE_EVERY_MS);
+  }
+
+  function show(call: Call): void {
+    if (controller.signal.aborted) return;
+    p.onCall(call);
+    if (!isFinalStatus(call.status)) return watch();
+    events?.close();
+    if (!isSettled(call) && settleReads++ < SETTLE_READS) readSoon();
+  }
+
+  function watch(): void {
+    events ??= openEvents(p, () => {
+      events = undefined;
+      readSoon();
+    });
+    events.addEventListener('call', (event: MessageEvent<string>) => show(JSON.parse(event.data) as Call), {
+      once: true,
+    });
+  }
+
+  read();
+  return () => {
+    controller.abort();
+    clearTimeout(settling);
+    events?.close();
+  };
+}
+
+/** Opens the stream of a call's events. @param onEnd called when it has ended for good */
+function openEvents({ api, mode, callId, onConversation }: Following, onEnd: () => void): EventSource {
+  // `EventSource` cannot send headers, so the query contains the mode.
+  const events = new EventSource(`/calls/${callId}/events?mode=${mode}`);
+  // The service ended the stream because the session may no longer watch the call. Reading the call again shows why.
+  events.addEventListener('end', () => {
+    events.close();
+    onEnd();
+  });
+  // The browser reconnects by itself, but not after a response that is no stream, such as that of a proxy.
+  events.addEventListener('error', () => {
+    // Finds out, and shows, whether the connection is lost.
+    void api.get('/health/live').catch(() => undefined);
+    if (events.readyState === EventSource.CLOSED) onEnd();
+  });
+  events.addEventListener('conversation', (event: MessageEvent<string>) =>
+    onConversation(JSON.parse(event.data) as ConversationSoFar),
+  );
+  return events;
 }
 
 function failed(error: unknown): Loading<Call> {

@@ -21,26 +21,35 @@ export function useForm<T extends Record<string, unknown>>(
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
 
-  useUnsaved(isGuarded && JSON.stringify(values) !== JSON.stringify(saved));
+  const isChanged = JSON.stringify(values) !== JSON.stringify(saved);
+  useUnsaved(isGuarded && isChanged);
 
   /** Whether a name is that of a field, or of a path inside a field, such as `tools.0.url`. */
   const isField = (name: string) => (name.split('.')[0] ?? '') in values;
+
+  function clearErrors(): void {
+    setErrors({});
+    setFailure(undefined);
+  }
+
+  function show(error: unknown): void {
+    const { own, others } = messagesOf(error, isField);
+    setErrors(own);
+    setFailure(others.length === 0 ? undefined : others.join(' '));
+    requestAnimationFrame(focusFirstError);
+  }
 
   async function submit(event?: Event): Promise<void> {
     event?.preventDefault();
     if (busy) return;
     setBusy(true);
-    setErrors({});
-    setFailure(undefined);
+    clearErrors();
     resets.current = {};
     try {
       await send(values);
       setSaved({ ...values, ...resets.current });
     } catch (error) {
-      const { own, others } = messagesOf(error, isField);
-      setErrors(own);
-      if (others.length > 0) setFailure(others.join(' '));
-      requestAnimationFrame(focusFirstError);
+      show(error);
     } finally {
       setBusy(false);
     }
@@ -51,7 +60,17 @@ export function useForm<T extends Record<string, unknown>>(
     errors,
     failure,
     busy,
+    /** Whether the form has values that were not sent. */
+    isChanged,
     submit,
+    /** Shows the faults of another request with these values. */
+    show,
+    clearErrors,
+    /** Restores the values that were sent last. */
+    discard() {
+      setValues(saved);
+      clearErrors();
+    },
     set: (change: Partial<T>) => setValues((before) => ({ ...before, ...change })),
     /** Sets values that need no saving, such as empty ones after sending. */
     reset(change: Partial<T>) {

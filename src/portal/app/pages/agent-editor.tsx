@@ -1,21 +1,22 @@
 import { useLocation, useRoute } from 'preact-iso';
-import { useState } from 'preact/hooks';
-import type { Agent } from '../../../agents/schemas.js';
+import { useEffect, useState } from 'preact/hooks';
+import type { Agent, SavedAgent } from '../../../agents/schemas.js';
 import type { PhoneNumber } from '../../../identity/accounts/schemas.js';
 import type { LanguageList, VoiceList } from '../../../agents/voices/contract.js';
+import type { Mode } from '../api';
 import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
-import { formOf, requestOf } from '../agent-form';
-import { AgentField } from '../components/agent-field';
-import { ConversationSections } from '../components/conversation-sections';
+import { formOf, requestOf } from '../components/agents/agent-form';
 import { Confirm } from '../components/dialog';
-import { FailingWebhooksNotice } from '../components/failing-webhooks';
+import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
-import { SubmitButton } from '../components/fields';
-import { CopyToLive } from '../components/copy-to-live';
+import { CopyToLive, Duplicate } from '../components/agents/copy-to-live';
 import { TalkPanel } from '../components/talk-panel';
-import { TemplateBuilder } from '../components/template-builder';
-import { TestCall } from '../components/test-call';
-import { editedTools, ToolsEditor } from '../components/tools-editor';
+import { TestCall } from '../components/agents/test-call';
+import { editedTools } from '../components/agents/edited-tools';
+import { formErrorOf, talkRequestOf } from '../components/studio/draft';
+import { EditorSections, type Choices } from '../components/studio/editor-sections';
+import { SaveBar, SaveWarnings } from '../components/studio/save-bar';
+import { Icon } from '../components/icon';
 import { TestBadge } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
@@ -25,7 +26,7 @@ import { notFoundError, useData } from '../use-data';
 import { useForm } from '../use-form';
 
 export function AgentEditorPage() {
-  const { api, mode } = usePortal();
+  const { api } = usePortal();
   const { params } = useRoute();
   const id = params['id'] ?? '';
   const choices = useData('choices', async (signal) => {
@@ -36,9 +37,7 @@ export function AgentEditorPage() {
     ]);
     return { voices, languages, defaultEngine: default_engine, numbers: numbers.data };
   });
-  const agent = useData(id === 'new' ? id : `${mode} ${id}`, (signal) =>
-    id === 'new' ? Promise.resolve(undefined) : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
-  );
+  const { agent, isNew, keep } = useAgent(id);
   const notFound = notFoundError(agent);
   if (notFound !== undefined) {
     return (
@@ -61,15 +60,8 @@ export function AgentEditorPage() {
           agent.state === 'failed' ? (
             <Failure>{agent.error.message}</Failure>
           ) : (
-            <div class="columns">
-              <Editor key={id} agent={agent.data} choices={data} />
-              {agent.data === undefined ? null : (
-                <div class="beside">
-                  <TalkPanel request={{ agent_id: agent.data.agent_id }} />
-                  <TestCall agentId={agent.data.agent_id} />
-                </div>
-              )}
-            </div>
+            // The page of a new agent stays when the agent is created, and with it a call.
+            <Studio key={isNew ? 'new' : id} agent={agent.data} choices={data} onSaved={keep} />
           )
         }
       </Loaded>
@@ -77,102 +69,114 @@ export function AgentEditorPage() {
   );
 }
 
-interface Choices {
-  voices: VoiceList['voices'];
-  languages: LanguageList['languages'];
-  defaultEngine: string;
-  numbers: readonly PhoneNumber[];
+/** Loads an agent. Afterwards it is the one that was saved last on this page. */
+function useAgent(id: string) {
+  const { api, mode } = usePortal();
+  const [latest, setLatest] = useState<{ agent: Agent; isNew: boolean }>();
+  const saved = latest?.agent.agent_id === id ? latest : undefined;
+  const loaded = useData(id === 'new' ? id : `${mode} ${id}`, (signal) =>
+    id === 'new' || saved !== undefined
+      ? Promise.resolve(saved?.agent)
+      : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
+  );
+  // Another page may change the agent before the user returns to it.
+  useEffect(() => setLatest(saved), [id]);
+  const agent: typeof loaded =
+    saved === undefined ? loaded : { state: 'ready', data: saved.agent, reload: loaded.reload };
+  const keep = (stored: Agent): void =>
+    setLatest((before) => ({ agent: stored, isNew: id === 'new' || before?.isNew === true }));
+  /** Whether the agent was created on this page. */
+  const isNew = id === 'new' || saved?.isNew === true;
+  return { agent, isNew, keep };
 }
 
-function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices }) {
-  const { api, mode, to } = usePortal();
+interface StudioProps {
+  agent: Agent | undefined;
+  choices: Choices;
+  onSaved: (stored: Agent) => void;
+}
+
+/** The editor, and beside it a call with the agent as it is being edited. */
+function Studio(p: StudioProps) {
+  const { agent, choices } = p;
+  const { mode } = usePortal();
+  const { form, saved, warnings } = useAgentForm(p);
+  return (
+    <div class="studio">
+      <a class="button studio-jump" href="#talk">
+        Talk with this agent
+      </a>
+      <Editor agent={agent} choices={choices} form={form} saved={saved} warnings={warnings} />
+      <div class="beside">
+        <TalkPanel
+          engine={engineOf(form.values.engine, choices.defaultEngine, mode)}
+          request={() => talkRequestOf(form.values, agent, form.isChanged)}
+          onStart={form.clearErrors}
+          onRejected={(error) => {
+            const ofForm = formErrorOf(error);
+            if (ofForm !== undefined) form.show(ofForm);
+            return ofForm !== undefined;
+          }}
+        />
+        {agent === undefined ? null : <TestCall agentId={agent.agent_id} />}
+      </div>
+    </div>
+  );
+}
+
+/** Returns the engine of a call. If test mode uses the offline demo, it conducts all test calls. */
+function engineOf(chosen: string, byDefault: string, mode: Mode): string {
+  return chosen === '' || (mode === 'test' && byDefault === 'offline-demo') ? byDefault : chosen;
+}
+
+/** The form of an agent. It creates a new agent, or changes a stored one. */
+function useAgentForm({ agent, choices, onSaved }: StudioProps) {
+  const { api, to } = usePortal();
   const { route } = useLocation();
   const [saved, setSaved] = useState(false);
+  const [warnings, setWarnings] = useState<NonNullable<SavedAgent['warnings']>>([]);
   const first = { voice: choices.voices[0]?.voice ?? '', language: choices.languages[0]?.language ?? '' };
   const form = useForm(formOf(agent, first), async (values) => {
     setSaved(false);
+    setWarnings([]);
     const body = requestOf(values, agent);
-    if (agent === undefined) {
-      const created = await api.post<Agent>('/agents', body);
-      route(to(`/agents/${created.agent_id}`), true);
-    } else {
-      const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
-      // The secrets that the user entered are stored now and not shown again.
-      form.reset({ tools: editedTools(tools, values.tools) });
-      setSaved(true);
-    }
+    const { warnings: found = [], ...stored } =
+      agent === undefined
+        ? await api.post<SavedAgent>('/agents', body)
+        : await api.patch<SavedAgent>(`/agents/${agent.agent_id}`, body);
+    // The secrets that the user entered are stored now and not shown again.
+    form.reset({ tools: editedTools(stored.tools, values.tools) });
+    setSaved(true);
+    setWarnings(found);
+    onSaved(stored);
+    if (agent === undefined) route(to(`/agents/${stored.agent_id}`), true);
   });
-  const engine = form.values.engine || choices.defaultEngine;
-  const languages = choices.languages.filter(({ engines }) => engines.some((offer) => offer.engine === engine));
-  const voices = choices.voices.filter(({ engines }) =>
-    engines.some((offer) => offer.engine === engine && offer.languages.includes(form.values.language)),
-  );
-  const engines = [...new Set(choices.voices.flatMap((voice) => voice.engines.map((offer) => offer.engine)))];
+  return { form, saved, warnings };
+}
 
+function Editor(p: { agent: Agent | undefined; choices: Choices } & ReturnType<typeof useAgentForm>) {
+  const { agent, choices, form } = p;
+  const { mode } = usePortal();
+  /** Some fields keep what was typed, so discarding shows new ones. */
+  const [round, setRound] = useState(0);
   return (
-    <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+    <form onSubmit={(event) => void form.submit(event)} noValidate>
       {agent === undefined && mode === 'test' ? (
         <p class="quiet">You are in test mode, so this becomes a test agent. Live calls cannot use it.</p>
       ) : null}
       <Failure>{form.failure}</Failure>
-      <AgentField name="name" form={form} />
-      <AgentField
-        name="instruction"
-        form={form}
-        rows={9}
-        hint={
-          <>
-            Describe what the agent does, and how. The call opens with the first sentence. <code>{'{{name}}'}</code>{' '}
-            inserts an input parameter of the request.
-          </>
-        }
+      <EditorSections key={round} form={form} choices={choices} />
+      <SaveWarnings of={p.warnings} />
+      <SaveBar
+        action={agent === undefined ? 'Create agent' : 'Save'}
+        isChanged={form.isChanged}
+        isSaved={p.saved}
+        busy={form.busy}
+        onDiscard={() => {
+          form.discard();
+          setRound((before) => before + 1);
+        }}
       />
-      <AgentField
-        name="engine"
-        form={form}
-        options={[
-          { value: '', label: `Default (${choices.defaultEngine})` },
-          ...engines.map((value) => ({ value, label: value })),
-        ]}
-      />
-      <AgentField
-        name="language"
-        form={form}
-        options={languages.map(({ language, name }) => ({ value: language, label: `${name} (${language})` }))}
-      />
-      <AgentField
-        name="voice"
-        form={form}
-        options={voices.map(({ voice, description }) => ({ value: voice, label: `${voice}: ${description}` }))}
-      />
-      <ConversationSections form={form} />
-      <TemplateBuilder
-        value={form.values.output_parameters}
-        error={form.errors['output_parameters']}
-        onChange={(output_parameters) => form.set({ output_parameters })}
-      />
-      <AgentField name="ai_disclosure" form={form} />
-      <AgentField name="voicemail_action" form={form} />
-      {form.values.voicemail_action === 'leave_message' ? <AgentField name="voicemail_message" form={form} /> : null}
-      <AgentField name="transfer_numbers" form={form} rows={2} />
-      <ToolsEditor tools={form.values.tools} errors={form.errors} onChange={(tools) => form.set({ tools })} />
-      {choices.numbers.length === 0 && form.values.phone_number === '' ? null : (
-        <AgentField
-          name="phone_number"
-          form={form}
-          options={[
-            { value: '', label: 'First number of the account' },
-            ...choices.numbers.map(({ phone_number: value }) => ({ value, label: value })),
-          ]}
-        />
-      )}
-      <AgentField name="max_duration_seconds" form={form} />
-      <AgentField name="ring_timeout_seconds" form={form} />
-      <AgentField name="webhook_url" form={form} placeholder="https://example.com/call-completed" />
-      <div class="actions">
-        <SubmitButton busy={form.busy}>{agent === undefined ? 'Create agent' : 'Save'}</SubmitButton>
-        <span role="status">{saved ? 'Saved.' : ''}</span>
-      </div>
     </form>
   );
 }
@@ -181,6 +185,7 @@ function Actions({ agent }: { agent: Agent }) {
   return (
     <>
       <TestBadge of={agent} />
+      <Duplicate agent={agent} />
       {agent.mode === 'test' ? <CopyToLive agent={agent} /> : null}
       <Archive agent={agent} />
     </>
@@ -196,7 +201,7 @@ function Archive({ agent }: { agent: Agent }) {
     <>
       <Failure>{failure}</Failure>
       <button type="button" class="button" onClick={() => setAsking(true)}>
-        Archive
+        <Icon name="trash" /> Archive
       </button>
       {asking ? (
         <Confirm

@@ -1,21 +1,18 @@
 import type { Agent } from '../../../agents/schemas.js';
-import { Loaded } from '../components/feedback';
-import { Pager, Table, useCursor } from '../components/pager';
+import { Empty, Loaded } from '../components/feedback';
+import { Icon } from '../components/icon';
+import { Pager, Table } from '../components/pager';
 import { TestBadge, Time } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { ListPage } from '../types';
-import { useData } from '../use-data';
+import { useList } from '../use-list';
 
 export function AgentsPage() {
-  const { api, mode, to } = usePortal();
-  const cursor = useCursor(mode);
-  const agents = useData(`${mode} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<ListPage<Agent>>('/agents', { limit: 25, cursor: cursor.cursor }, signal),
-  );
+  const { mode, to } = usePortal();
+  const { list: agents, cursor } = useList<Agent>(mode, '/agents');
   const create = (
     <a class="button button-main" href={to('/agents/new')}>
-      Create agent
+      <Icon name="plus" /> Create agent
     </a>
   );
   return (
@@ -23,23 +20,41 @@ export function AgentsPage() {
       <Loaded
         of={agents}
         isEmpty={(list) => list.data.length === 0}
-        empty="No agents yet. An agent speaks on your calls: it has an instruction, a voice and a language. Create your first one."
+        empty={
+          <Empty icon="agents" title="No agents yet" actions={create}>
+            An agent conducts your calls. You write its instruction, such as “Confirm the appointment and ask for the
+            member number”, and choose a voice and a language. You can talk with it in the browser before you save it.
+          </Empty>
+        }
       >
         {(list) => (
           <>
-            <Table label="Agents" head={['Name', 'Voice', 'Language', 'Agent ID', 'Last changed']}>
+            <Table
+              label="Agents"
+              head={['Name', 'Voice', 'Language', 'Agent ID', 'Last changed', '']}
+              minor={['Voice', 'Language', 'Agent ID', 'Last changed']}
+            >
               {list.data.map((agent) => (
                 <tr key={agent.agent_id}>
-                  <td>
+                  <td class="wide breakable">
                     <a href={to(`/agents/${agent.agent_id}`)}>{agent.name}</a> <TestBadge of={agent} />
                   </td>
-                  <td>{agent.voice}</td>
-                  <td>{agent.language}</td>
-                  <td>
+                  <td class="minor">{agent.voice}</td>
+                  <td class="minor">{agent.language}</td>
+                  <td class="minor">
                     <code>{agent.agent_id}</code>
                   </td>
-                  <td>
+                  <td class="minor">
                     <Time at={agent.updated_at} />
+                  </td>
+                  <td class="number">
+                    <a
+                      class="button button-small"
+                      href={to(`/agents/${agent.agent_id}#talk`)}
+                      aria-label={`Talk with ${agent.name}`}
+                    >
+                      <Icon name="microphone" /> Talk
+                    </a>
                   </td>
                 </tr>
               ))}

@@ -2,30 +2,27 @@ import { useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
 import { isFinalStatus } from '../../../kernel/call-state.js';
 import type { CallSummary } from '../../../calls/views/schemas.js';
-import { CALL_FILTERS, CallFilterFields } from '../components/call-filters';
-import { CallsTable } from '../components/calls-table';
-import { Loaded } from '../components/feedback';
-import { Pager, useCursor } from '../components/pager';
+import { CALL_FILTERS, CallFilterFields } from '../components/calls/call-filters';
+import { CallsTable } from '../components/calls/calls-table';
+import { Empty, Loaded } from '../components/feedback';
+import { Icon } from '../components/icon';
+import { Pager } from '../components/pager';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { ListPage } from '../types';
-import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
+import { useList } from '../use-list';
 
 /** Polling interval while a call on the page is in progress. */
 const LIVE_EVERY_MS = 3_000;
 
 export function CallsPage() {
-  const { api, mode, to } = usePortal();
+  const { mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters(CALL_FILTERS);
-  const key = `${mode} ${url}`;
-  const cursor = useCursor(key);
   // The service would look for an empty value.
   const given = Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, value || undefined]));
-  const calls = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<ListPage<CallSummary>>('/calls', { ...given, limit: 25, cursor: cursor.cursor }, signal),
-  );
+  const { list: calls, cursor } = useList<CallSummary>(`${mode} ${url}`, '/calls', given);
+  const isFiltered = Object.values(filters).some((value) => value !== '');
   const isLive = calls.data?.data.some(({ status }) => !isFinalStatus(status)) ?? false;
   useEffect(() => {
     if (!isLive) return undefined;
@@ -38,7 +35,7 @@ export function CallsPage() {
       title="Calls"
       actions={
         <button type="button" class="button" onClick={calls.reload}>
-          Refresh
+          <Icon name="refresh" /> Refresh
         </button>
       }
     >
@@ -46,11 +43,7 @@ export function CallsPage() {
       <Loaded
         of={calls}
         isEmpty={(list) => list.data.length === 0}
-        empty={
-          <>
-            No calls found. <a href={to('')}>Place a test call</a> or change the filters.
-          </>
-        }
+        empty={isFiltered ? <NoneFound onClear={() => setFilters(CALL_FILTERS)} /> : <NoneYet />}
       >
         {(list) => (
           <>
@@ -60,5 +53,39 @@ export function CallsPage() {
         )}
       </Loaded>
     </PageLayout>
+  );
+}
+
+function NoneFound({ onClear }: { onClear: () => void }) {
+  return (
+    <Empty
+      icon="search"
+      title="No calls found"
+      actions={
+        <button type="button" class="button" onClick={onClear}>
+          Clear filters
+        </button>
+      }
+    >
+      A search finds words that were said, the end of a phone number, and external IDs.
+    </Empty>
+  );
+}
+
+function NoneYet() {
+  const { mode, to } = usePortal();
+  return (
+    <Empty
+      icon="calls"
+      title="No calls yet"
+      actions={
+        <a class="button button-main" href={to('')}>
+          {mode === 'test' ? 'Place a test call' : 'Place a call'}
+        </a>
+      }
+    >
+      Each call appears here while it happens: its words, its cost, the data it collected and the webhook with its
+      result. Your application places calls with <code>POST /outbound_call</code>.
+    </Empty>
   );
 }

@@ -1,70 +1,105 @@
 import type { Agent } from '../../../agents/schemas.js';
-import type { BalanceResponse } from '../../../billing/statements/schemas.js';
-import { FailingWebhooksNotice } from '../components/failing-webhooks';
+import type { BalanceResponse, UsageResponse } from '../../../billing/statements/schemas.js';
+import type { CallSummary } from '../../../calls/views/schemas.js';
+import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
 import { Loaded } from '../components/feedback';
-import { TestCall } from '../components/test-call';
+import { TestCall } from '../components/agents/test-call';
+import { SmallButton } from '../components/buttons';
+import { FirstSteps } from '../components/home/first-steps';
+import { RecentCalls } from '../components/home/recent-calls';
+import { TalkCard } from '../components/home/talk-card';
+import { useFirstSteps } from '../components/home/use-first-steps';
 import { Code } from '../components/values';
-import { formatDollars } from '../format';
+import { durationInWords, formatDollars } from '../format';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { EmptyBalance } from '../shell/empty-balance';
 import type { ListPage } from '../types';
 import { useData } from '../use-data';
 
+interface Start {
+  agent: Agent | undefined;
+  balance: BalanceResponse;
+  calls: CallSummary[];
+  /** Of the last 30 days. */
+  usage: UsageResponse['total'];
+}
+
 export function HomePage() {
-  const { api, mode, to } = usePortal();
-  const start = useData(mode, async (signal) => {
-    const [agents, balance] = await Promise.all([
+  const { api, mode } = usePortal();
+  const start = useData<Start>(mode, async (signal) => {
+    const [agents, balance, calls, usage] = await Promise.all([
       api.get<ListPage<Agent>>('/agents', { limit: 1 }, signal),
       api.get<BalanceResponse>('/balance', {}, signal),
+      api.get<ListPage<CallSummary>>('/calls', { limit: 5 }, signal),
+      api.get<UsageResponse>('/usage', { group_by: 'day' }, signal),
     ]);
-    return { agent: agents.data[0], balance };
+    return { agent: agents.data[0], balance, calls: calls.data, usage: usage.total };
   });
+  const steps = useFirstSteps();
 
   return (
-    <PageLayout title="Home">
+    <PageLayout title="Home" actions={steps.isHidden ? <ShowSteps onShow={steps.show} /> : null}>
       <FailingWebhooksNotice />
-      <Loaded of={start}>
-        {({ agent, balance }) => (
+      <Loaded of={steps.isLoading ? { state: 'loading', reload: start.reload } : start}>
+        {({ agent, balance, calls, usage }) => (
           <>
             <EmptyBalance balance={balance} />
+            {steps.taken === undefined ? null : <FirstSteps taken={steps.taken} onHide={steps.hide} />}
+            <KeyFigures balance={balance} usage={usage} />
             <div class="columns">
               <div>
-                <section class="card" aria-label="Balance">
-                  <h2>{mode === 'test' ? 'Test balance' : 'Balance'}</h2>
-                  <p>
-                    <strong>{formatDollars(balance.available)}</strong>{' '}
-                    <span class="quiet">Calls are billed by the second.</span>
-                  </p>
-                </section>
-                <section class="card" aria-label="Call with the API">
-                  <h2>Call with the API</h2>
-                  <p>
-                    Create <a href={to('/keys')}>an API key</a>, run this command, and follow the call under{' '}
-                    <a href={to('/calls')}>Calls</a>.
-                  </p>
-                  <Code label="Example request" text={curl(mode, agent?.agent_id)} />
-                  <p>
-                    See the <a href="/docs">API reference</a> for all endpoints.
-                  </p>
-                </section>
+                <TalkCard agent={agent} />
+                <ApiExample agentId={agent?.agent_id} />
               </div>
-              {agent === undefined ? (
-                <section class="card" aria-label="First agent">
-                  <h2>Create your first agent</h2>
-                  <p>An agent speaks on your calls.</p>
-                  <a class="button button-main" href={to('/agents/new')}>
-                    Create agent
-                  </a>
-                </section>
-              ) : (
-                <TestCall agentId={agent.agent_id} />
-              )}
+              {agent === undefined ? null : <TestCall agentId={agent.agent_id} />}
             </div>
+            <RecentCalls calls={calls} />
           </>
         )}
       </Loaded>
     </PageLayout>
+  );
+}
+
+function KeyFigures({ balance, usage }: Pick<Start, 'balance' | 'usage'>) {
+  const { mode } = usePortal();
+  const figures = [
+    [mode === 'test' ? 'Test balance' : 'Balance', formatDollars(balance.available)],
+    ['Calls in 30 days', usage.calls.toLocaleString()],
+    ['Their length', durationInWords(usage.seconds)],
+    ['Their cost', formatDollars(usage.cost)],
+  ];
+  return (
+    <dl class="card figures" aria-label="Balance and usage">
+      {figures.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function ShowSteps({ onShow }: { onShow: () => void }) {
+  return <SmallButton onClick={onShow}>Show first steps</SmallButton>;
+}
+
+function ApiExample({ agentId }: { agentId: string | undefined }) {
+  const { mode, to } = usePortal();
+  return (
+    <section class="card" aria-label="Call with the API">
+      <h2>Call with the API</h2>
+      <p>
+        Create <a href={to('/keys')}>an API key</a>, run this command, and follow the call under{' '}
+        <a href={to('/calls')}>Calls</a>.
+      </p>
+      <Code label="Example request" text={curl(mode, agentId)} />
+      <p>
+        See the <a href="/docs">API reference</a> for all endpoints.
+      </p>
+    </section>
   );
 }
 

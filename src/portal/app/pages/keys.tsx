@@ -1,13 +1,16 @@
 import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../../identity/accounts/schemas.js';
+import { SmallButton } from '../components/buttons';
 import { Confirm } from '../components/dialog';
-import { Failure, Loaded } from '../components/feedback';
+import { Empty, Failure, Loaded } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
+import { Icon } from '../components/icon';
 import { Table } from '../components/pager';
 import { Secret, Status, Time } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import type { ListPage } from '../types';
+import { useAction } from '../use-action';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
@@ -15,45 +18,30 @@ export function KeysPage() {
   const { api, mode } = usePortal();
   const keys = useData(mode, (signal) => api.get<ListPage<ApiKey>>('/api_keys', {}, signal));
   const [revoking, setRevoking] = useState<ApiKey>();
-  const [failure, setFailure] = useState<string>();
+  const { failure, act } = useAction(keys.reload);
 
   return (
     <PageLayout title="API keys">
       <NewKey key={mode} onCreated={keys.reload} />
       <Failure>{failure}</Failure>
-      <Loaded of={keys} isEmpty={(list) => list.data.length === 0} empty={`No ${mode} keys yet.`}>
+      <Loaded
+        of={keys}
+        isEmpty={(list) => list.data.length === 0}
+        empty={
+          <Empty icon="keys" title={`No ${mode} keys yet`}>
+            Your application sends a key with each request: <code>Authorization: Bearer sk_{mode}_…</code> A test key
+            places simulated calls, a live key real ones. The key is shown once, when you create it.
+          </Empty>
+        }
+      >
         {(list) => (
-          <Table label="API keys" head={['Name', 'Key', 'Status', 'Last used', 'Expires', '']}>
+          <Table
+            label="API keys"
+            head={['Name', 'Key', 'Status', 'Last used', 'Expires', '']}
+            minor={['Status', 'Last used', 'Expires']}
+          >
             {list.data.map((key) => (
-              <tr key={key.key_id}>
-                <td>{key.name}</td>
-                <td>
-                  <code>
-                    {key.prefix}…{key.last_four}
-                  </code>
-                </td>
-                <td>
-                  <Status of={key.state} />
-                </td>
-                <td>
-                  <Time at={key.last_used_at} />
-                </td>
-                <td>
-                  <Time at={key.expires_at} />
-                </td>
-                <td>
-                  {key.state === 'active' ? (
-                    <button
-                      type="button"
-                      class="button button-small"
-                      aria-label={`Revoke ${key.name}`}
-                      onClick={() => setRevoking(key)}
-                    >
-                      Revoke
-                    </button>
-                  ) : null}
-                </td>
-              </tr>
+              <KeyRow key={key.key_id} of={key} onRevoke={() => setRevoking(key)} />
             ))}
           </Table>
         )}
@@ -63,13 +51,40 @@ export function KeysPage() {
           title={`Revoke ${revoking.name}?`}
           text="Requests with this key will be rejected immediately. Calls in progress continue."
           action="Revoke key"
-          onConfirm={() =>
-            api.delete(`/api_keys/${revoking.key_id}`).then(keys.reload, (error: Error) => setFailure(error.message))
-          }
+          onConfirm={() => act(api.delete(`/api_keys/${revoking.key_id}`))}
           onClose={() => setRevoking(undefined)}
         />
       )}
     </PageLayout>
+  );
+}
+
+function KeyRow({ of: key, onRevoke }: { of: ApiKey; onRevoke: () => void }) {
+  return (
+    <tr>
+      <td class="wide breakable">{key.name}</td>
+      <td>
+        <code>
+          {key.prefix}…{key.last_four}
+        </code>
+      </td>
+      <td class="minor">
+        <Status of={key.state} />
+      </td>
+      <td class="minor">
+        <Time at={key.last_used_at} />
+      </td>
+      <td class="minor">
+        <Time at={key.expires_at} />
+      </td>
+      <td class="number">
+        {key.state === 'active' ? (
+          <SmallButton label={`Revoke ${key.name}`} onClick={onRevoke}>
+            Revoke
+          </SmallButton>
+        ) : null}
+      </td>
+    </tr>
   );
 }
 
@@ -88,14 +103,18 @@ function NewKey({ onCreated }: { onCreated: () => void }) {
       <h2>Create {mode} key</h2>
       <Failure>{form.failure}</Failure>
       {secret === undefined ? null : <Secret value={secret} what="Your API key." />}
-      <TextField label="Name" hint="The use of the key, like “backend”." {...form.field('name')} />
-      <TextField
-        label="Expires"
-        type="date"
-        hint="Leave empty for a key that does not expire."
-        {...form.field('expires_at')}
-      />
-      <SubmitButton busy={form.busy}>Create key</SubmitButton>
+      <div class="field-pair">
+        <TextField label="Name" hint="The use of the key, like “backend”." {...form.field('name')} />
+        <TextField
+          label="Expires"
+          type="date"
+          hint="Leave empty for a key that does not expire."
+          {...form.field('expires_at')}
+        />
+      </div>
+      <SubmitButton busy={form.busy}>
+        <Icon name="plus" /> Create key
+      </SubmitButton>
     </form>
   );
 }

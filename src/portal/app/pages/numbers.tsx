@@ -1,14 +1,15 @@
-import { useState } from 'preact/hooks';
-import type { PhoneNumber } from '../../../identity/accounts/schemas.js';
-import type { Account } from '../../../identity/accounts/schemas.js';
+import type { Account, PhoneNumber } from '../../../identity/accounts/schemas.js';
 import type { Agent } from '../../../agents/schemas.js';
-import { Failure, Loaded } from '../components/feedback';
+import { SmallButton } from '../components/buttons';
+import { Empty, Failure, Loaded } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
+import { Icon } from '../components/icon';
 import { Table } from '../components/pager';
 import { Time } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import type { ListPage } from '../types';
+import { useAction } from '../use-action';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
@@ -23,11 +24,7 @@ export function NumbersPage() {
     ]);
     return { numbers: numbers.data, agents: agents.data, account };
   });
-  const [failure, setFailure] = useState<string>();
-  const act = (doing: Promise<unknown>) => {
-    setFailure(undefined);
-    doing.then(data.reload, (error: Error) => setFailure(error.message));
-  };
+  const { failure, act } = useAction(data.reload);
 
   return (
     <PageLayout title="Phone numbers">
@@ -41,50 +38,64 @@ export function NumbersPage() {
                 value={account.inbound_agent_id}
                 none="No agent"
                 agents={agents}
-                onChange={(inbound_agent_id) => act(api.patch('/account', { inbound_agent_id }))}
+                onChange={(inbound_agent_id) => void act(api.patch('/account', { inbound_agent_id }))}
               />
             </section>
             {numbers.length === 0 ? (
-              <p class="empty">No phone numbers yet. Calls are placed from the default number of the service.</p>
+              <Empty icon="numbers" title="No phone numbers yet">
+                Until you add one, calls are placed from the default number of the service. Calls to your own number are
+                answered by its agent, and your calls show it to the people you call.
+              </Empty>
             ) : (
-              <Table label="Phone numbers" head={['Number', 'Agent', 'Added', '']}>
-                {numbers.map((number) => (
-                  <tr key={number.phone_number}>
-                    <td>{number.phone_number}</td>
-                    <td>
-                      <AgentChoice
-                        label={`Agent of ${number.phone_number}`}
-                        hidden
-                        value={number.agent_id}
-                        none="Inbound agent of the account"
-                        agents={agents}
-                        onChange={(agent_id) =>
-                          act(api.patch(`/phone_numbers/${encodeURIComponent(number.phone_number)}`, { agent_id }))
-                        }
-                      />
-                    </td>
-                    <td>
-                      <Time at={number.created_at} />
-                    </td>
-                    <td>
-                      <button
-                        type="button"
-                        class="button button-small"
-                        aria-label={`Remove ${number.phone_number}`}
-                        onClick={() => act(api.delete(`/phone_numbers/${encodeURIComponent(number.phone_number)}`))}
-                      >
-                        Remove
-                      </button>
-                    </td>
-                  </tr>
-                ))}
-              </Table>
+              <NumbersTable
+                numbers={numbers}
+                agents={agents}
+                onAssign={(number, agent_id) => void act(api.patch(pathOf(number), { agent_id }))}
+                onRemove={(number) => void act(api.delete(pathOf(number)))}
+              />
             )}
           </>
         )}
       </Loaded>
       <AddNumber onAdded={data.reload} />
     </PageLayout>
+  );
+}
+
+const pathOf = ({ phone_number: number }: PhoneNumber) => `/phone_numbers/${encodeURIComponent(number)}`;
+
+function NumbersTable(p: {
+  numbers: readonly PhoneNumber[];
+  agents: readonly Agent[];
+  onAssign: (number: PhoneNumber, agentId: string | null) => void;
+  onRemove: (number: PhoneNumber) => void;
+}) {
+  return (
+    <Table label="Phone numbers" head={['Number', 'Agent', 'Added', '']} minor={['Added']}>
+      {p.numbers.map((number) => (
+        <tr key={number.phone_number}>
+          <td>{number.phone_number}</td>
+          <td>
+            <AgentChoice
+              label={`Agent of ${number.phone_number}`}
+              hidden
+              value={number.agent_id}
+              none="Inbound agent of the account"
+              agents={p.agents}
+              onChange={(agentId) => p.onAssign(number, agentId)}
+            />
+          </td>
+          <td class="minor">
+            <Time at={number.created_at} />
+          </td>
+          <td class="number">
+            <SmallButton label={`Remove ${number.phone_number}`} onClick={() => p.onRemove(number)}>
+              Remove
+            </SmallButton>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -131,7 +142,9 @@ function AddNumber({ onAdded }: { onAdded: () => void }) {
       <h2>Add number</h2>
       <Failure>{form.failure}</Failure>
       <TextField label="Number" type="tel" placeholder="+12025550142" {...form.field('phone_number')} />
-      <SubmitButton busy={form.busy}>Add number</SubmitButton>
+      <SubmitButton busy={form.busy}>
+        <Icon name="plus" /> Add number
+      </SubmitButton>
     </form>
   );
 }

@@ -1,18 +1,18 @@
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../identity/accounts/schemas.js';
-import { Failure, Loaded } from '../components/feedback';
-import { CheckField, SelectField, SubmitButton, TextField } from '../components/fields';
-import { Pager, Table, useCursor } from '../components/pager';
+import { Empty, Failure, Loaded } from '../components/feedback';
+import { CheckField, NewPasswordField, SelectField, SubmitButton, TextField } from '../components/fields';
+import { Pager, Table } from '../components/pager';
 import { Time } from '../components/values';
 import { labelOf } from '../labels';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import type { ListPage } from '../types';
+import { PALETTE_KEYS } from '../shell/commands/shortcuts';
 import { chooseTheme, chosenTheme } from '../theme';
-import { useData } from '../use-data';
 import { useForm } from '../use-form';
-import { MembersSection } from './settings-members';
+import { useList } from '../use-list';
+import { MembersSection } from '../components/settings/members-section';
 
 export function SettingsPage() {
   const { session } = usePortal();
@@ -20,9 +20,11 @@ export function SettingsPage() {
   return (
     <PageLayout title="Settings">
       <div class="columns">
-        <Account />
+        <div>
+          <Account />
+          <Appearance />
+        </div>
         <Password />
-        <Appearance />
       </div>
       <MembersSection />
       {role === 'viewer' ? null : <AuditLog />}
@@ -86,11 +88,9 @@ function Password() {
         autocomplete="current-password"
         {...form.field('current_password')}
       />
-      <TextField
+      <NewPasswordField
         label="New password"
-        type="password"
-        autocomplete="new-password"
-        hint="At least 12 characters. Logs out your other sessions and withdraws your invitations."
+        hint="Logs out your other sessions and withdraws your invitations."
         {...form.field('new_password')}
       />
       <CheckField
@@ -130,20 +130,27 @@ function Appearance() {
           chooseTheme(next);
         }}
       />
+      <p class="hint">
+        <kbd>{PALETTE_KEYS}</kbd> finds pages, calls and agents, and <kbd>?</kbd> lists all keyboard shortcuts.
+      </p>
     </section>
   );
 }
 
 function AuditLog() {
-  const { api } = usePortal();
-  const cursor = useCursor('audit');
-  const log = useData(cursor.cursor ?? '', (signal) =>
-    api.get<ListPage<AuditEntry>>('/audit_log', { limit: 25, cursor: cursor.cursor }, signal),
-  );
+  const { list: log, cursor } = useList<AuditEntry>('audit', '/audit_log');
   return (
     <section class="card" aria-label="Audit log">
       <h2>Audit log</h2>
-      <Loaded of={log} isEmpty={(list) => list.data.length === 0} empty="No changes yet.">
+      <Loaded
+        of={log}
+        isEmpty={(list) => list.data.length === 0}
+        empty={
+          <Empty icon="settings" title="No changes yet">
+            Changes to agents, keys and members appear here, with who made them.
+          </Empty>
+        }
+      >
         {(list) => (
           <>
             <Table label="Audit log entries" head={['Time', 'Actor', 'Action', 'Target']}>

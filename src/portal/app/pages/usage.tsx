@@ -2,10 +2,12 @@ import { useLocation } from 'preact-iso';
 import type { UsageResponse } from '../../../billing/statements/schemas.js';
 import type { BalanceResponse } from '../../../billing/statements/schemas.js';
 import { queryText } from '../api';
-import { BarChart } from '../components/bar-chart';
-import { Loaded } from '../components/feedback';
-import { SelectField } from '../components/fields';
-import { PeriodFields } from '../components/period-fields';
+import { Empty, Loaded } from '../components/feedback';
+import { FilterSelect, PeriodFields } from '../components/filters';
+import { Table } from '../components/pager';
+import { Icon } from '../components/icon';
+import { UsageChart } from '../components/usage/usage-chart';
+import { rowsOf } from '../components/usage/usage-shape';
 import { duration, formatDollars } from '../format';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
@@ -13,8 +15,13 @@ import { EmptyBalance } from '../shell/empty-balance';
 import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
 
+const GROUPS = [
+  { value: 'day', label: 'Day (UTC)' },
+  { value: 'agent', label: 'Agent' },
+];
+
 export function UsagePage() {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ group_by: 'day', from: '', to: '' });
   const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageResponse>('/usage', filters, signal));
@@ -39,34 +46,34 @@ export function UsagePage() {
         {(data) => (
           <>
             <EmptyBalance balance={data} />
-            <dl class="card facts">
-              <dt>Available</dt>
-              <dd>{formatDollars(data.available)}</dd>
-              <dt>Held for calls in progress</dt>
-              <dd>{formatDollars(data.held)}</dd>
-              <dt>Total billed</dt>
-              <dd>{formatDollars(data.billed)}</dd>
+            <dl class="card figures">
+              {[
+                ['Available', data.available],
+                ['Held for calls in progress', data.held],
+                ['Total billed', data.billed],
+              ].map(([name, amount]) => (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd>{formatDollars(Number(amount))}</dd>
+                </div>
+              ))}
             </dl>
           </>
         )}
       </Loaded>
       <div class="filters">
-        <SelectField
-          label="Group by"
-          name="group_by"
-          value={filters.group_by}
-          options={[
-            { value: 'day', label: 'Day (UTC)' },
-            { value: 'agent', label: 'Agent' },
-          ]}
-          onChange={(group_by) => setFilters({ group_by })}
-        />
-        <PeriodFields period={filters} onChange={setFilters} />
+        <FilterSelect label="Group by" name="group_by" options={GROUPS} filters={filters} onChange={setFilters} />
+        <PeriodFields filters={filters} onChange={setFilters} />
       </div>
       <Loaded
         of={usage}
         isEmpty={(data) => data.data.length === 0}
-        empty="No calls were billed in this period. Without dates, the last 30 days are shown."
+        empty={
+          <Empty icon="usage" title="No calls were billed in this period">
+            Calls are billed by the second, and each day with calls becomes a column here. Without dates, the last 30
+            days are shown. <a href={to('')}>Place a call</a>
+          </Empty>
+        }
       >
         {(data) => <Figures usage={data} />}
       </Loaded>
@@ -75,51 +82,36 @@ export function UsagePage() {
 }
 
 function Figures({ usage }: { usage: UsageResponse }) {
-  const rows = usage.data.map((row) => ({ ...row, label: row.day ?? row.agent_name ?? row.agent_id ?? '' }));
-  const bars = rows.map(({ label, cost }) => ({
-    label: label.replace(/^\d{4}-/, ''),
-    value: cost,
-    text: formatDollars(cost),
-  }));
+  const { to } = usePortal();
+  const rows = rowsOf(usage.data);
   return (
     <>
-      <div class="card">
-        <BarChart bars={bars} title={`Cost by ${usage.group_by}`} />
-      </div>
-      <div class="table-wrap" tabIndex={0} role="region" aria-label="Usage">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{usage.group_by === 'day' ? 'Day (UTC)' : 'Agent'}</th>
-              <th scope="col" class="number">
-                Calls
-              </th>
-              <th scope="col" class="number">
-                Duration
-              </th>
-              <th scope="col" class="number">
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.label}>
-                <td>{row.label}</td>
-                <td class="number">{row.calls}</td>
-                <td class="number">{duration(row.seconds)}</td>
-                <td class="number">{formatDollars(row.cost)}</td>
-              </tr>
-            ))}
-            <tr>
-              <th scope="row">Total</th>
-              <td class="number">{usage.total.calls}</td>
-              <td class="number">{duration(usage.total.seconds)}</td>
-              <td class="number">{formatDollars(usage.total.cost)}</td>
-            </tr>
-          </tbody>
-        </table>
-      </div>
+      <section class="card" aria-label="Cost">
+        <h2>{usage.group_by === 'day' ? 'Cost by day' : 'Cost by agent'}</h2>
+        <UsageChart rows={rows} by={usage.group_by} />
+      </section>
+      <Table
+        label="Usage"
+        head={[usage.group_by === 'day' ? 'Day (UTC)' : 'Agent', 'Calls', 'Duration', 'Cost']}
+        numeric={['Calls', 'Duration', 'Cost']}
+      >
+        {rows.map((row) => (
+          <tr key={row.key}>
+            <td class="wide breakable">
+              {row.key.startsWith('agent_') ? <a href={to(`/agents/${row.key}`)}>{row.name}</a> : row.name}
+            </td>
+            <td class="number">{row.calls}</td>
+            <td class="number">{duration(row.seconds)}</td>
+            <td class="number">{formatDollars(row.cost, 4)}</td>
+          </tr>
+        ))}
+        <tr>
+          <th scope="row">Total</th>
+          <td class="number">{usage.total.calls}</td>
+          <td class="number">{duration(usage.total.seconds)}</td>
+          <td class="number">{formatDollars(usage.total.cost, 4)}</td>
+        </tr>
+      </Table>
     </>
   );
 }
@@ -128,7 +120,7 @@ function CsvLink(p: { path: string; query: Record<string, string>; name: string;
   const { mode } = usePortal();
   return (
     <a class="button" href={p.path + queryText({ ...p.query, format: 'csv', mode })} download={p.name}>
-      {p.label}
+      <Icon name="download" /> {p.label}
     </a>
   );
 }

@@ -1,49 +1,34 @@
 import { useLocation } from 'preact-iso';
 import type { WebhookDelivery } from '../../../webhooks/schemas.js';
-import { FailingWebhooksNotice } from '../components/failing-webhooks';
-import { Loaded } from '../components/feedback';
-import { SelectField } from '../components/fields';
-import { Pager, Table, useCursor } from '../components/pager';
-import { Signing } from '../components/signing';
+import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
+import { Empty, Loaded } from '../components/feedback';
+import { anyOf, FilterSelect } from '../components/filters';
+import { Pager, Table } from '../components/pager';
+import { Signing } from '../components/webhooks/signing';
 import { Status, Time } from '../components/values';
 import { PageLayout } from '../layout';
-import { labelOf } from '../labels';
 import { usePortal } from '../session';
-import type { ListPage } from '../types';
-import { useData } from '../use-data';
 import { useFilters } from '../use-filters';
+import { useList } from '../use-list';
 
-const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({
-  value,
-  label: value === '' ? 'Any' : labelOf(value),
-}));
+const STATES = anyOf(['pending', 'delivered', 'failed']);
 
 export function WebhooksPage() {
-  const { api, mode, to } = usePortal();
+  const { mode, to } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ state: '' });
-  const key = `${mode} ${url}`;
-  const cursor = useCursor(key);
-  const deliveries = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
-    api.get<ListPage<WebhookDelivery>>('/webhook_deliveries', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
-  );
+  const { list: deliveries, cursor } = useList<WebhookDelivery>(`${mode} ${url}`, '/webhook_deliveries', filters);
   return (
     <PageLayout title="Webhooks">
       <FailingWebhooksNotice />
       <Signing />
       <div class="filters">
-        <SelectField
-          label="Status"
-          name="state"
-          value={filters.state}
-          options={STATES}
-          onChange={(state) => setFilters({ state })}
-        />
+        <FilterSelect label="Status" name="state" options={STATES} filters={filters} onChange={setFilters} />
       </div>
       <Loaded
         of={deliveries}
         isEmpty={(list) => list.data.length === 0}
-        empty="No webhooks yet. Set webhook_url in a request or on an agent."
+        empty={<NoDeliveries state={filters.state} onShowAll={() => setFilters({ state: '' })} />}
       >
         {(list) => (
           <>
@@ -51,6 +36,7 @@ export function WebhooksPage() {
               label="Webhook deliveries"
               head={['Event', 'Status', 'Attempts', 'URL', 'Last attempt']}
               numeric={['Attempts']}
+              minor={['URL', 'Last attempt']}
             >
               {list.data.map((delivery) => (
                 <tr key={delivery.call_id}>
@@ -63,8 +49,8 @@ export function WebhooksPage() {
                     <Status of={delivery.state} />
                   </td>
                   <td class="number">{delivery.attempts}</td>
-                  <td class="wide">{delivery.url || '–'}</td>
-                  <td>
+                  <td class="wide breakable minor">{delivery.url || '–'}</td>
+                  <td class="minor">
                     <Time at={delivery.last_attempt_at} />
                   </td>
                 </tr>
@@ -75,5 +61,28 @@ export function WebhooksPage() {
         )}
       </Loaded>
     </PageLayout>
+  );
+}
+
+function NoDeliveries({ state, onShowAll }: { state: string; onShowAll: () => void }) {
+  const { to } = usePortal();
+  if (state === '') {
+    return (
+      <Empty icon="webhooks" title="No webhooks yet">
+        When a call ends, its result is sent to your server: status, summary, transcript and the extracted data. Set the
+        webhook URL of <a href={to('/agents')}>an agent</a>, or <code>webhook_url</code> in a request. While you
+        develop, <code>npx callwright webhooks listen</code> receives them on your machine.
+      </Empty>
+    );
+  }
+  const all = (
+    <button type="button" class="button" onClick={onShowAll}>
+      Show all
+    </button>
+  );
+  return (
+    <Empty icon="webhooks" title={`No ${state} deliveries`} actions={all}>
+      Each delivery is attempted up to four times before it fails.
+    </Empty>
   );
 }

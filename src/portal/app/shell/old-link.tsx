@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
 import type { Api } from '../api';
-import { Skeleton } from '../components/feedback';
+import { Empty, Skeleton } from '../components/feedback';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
 import { otherMode, pathIn, storedMode, withoutMode } from './paths';
@@ -34,16 +34,26 @@ export function OldLink() {
 }
 
 /** Shows that something was not found and, if it exists in the other mode, leads there. */
-export function NotInThisMode({ what, path, error }: { what: string; path: string; error: Error }) {
-  const { api, mode } = usePortal();
+export function NotInThisMode({ what, path, error }: { what: 'call' | 'agent'; path: string; error: Error }) {
+  const { api, mode, to } = usePortal();
   const other = otherMode(mode);
   const found = useData(`${other} ${path}`, (signal) => existsIn(api, other, path, signal));
   if (found.data === undefined) return <Skeleton />;
   if (!found.data) {
     return (
-      <p class="notice notice-bad" role="alert">
-        {error.message}
-      </p>
+      <div role="alert">
+        <Empty
+          icon="search"
+          title={`This ${what} does not exist`}
+          actions={
+            <a class="button" href={to(`/${what}s`)}>
+              All {what}s
+            </a>
+          }
+        >
+          {error.message} The link may be old, or belong to another account.
+        </Empty>
+      </div>
     );
   }
   return (

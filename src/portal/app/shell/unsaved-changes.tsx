@@ -1,6 +1,6 @@
 import { createContext, type ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
-import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Dialog } from '../components/dialog';
 
 interface UnsavedChanges {
@@ -18,7 +18,8 @@ export const useUnsavedChanges = () => useContext(UnsavedChangesContext);
 export function useUnsaved(isUnsaved: boolean): void {
   const { mark } = useUnsavedChanges();
   const form = useRef({}).current;
-  useEffect(() => {
+  // In the same step as the new picture: who sees "Saved." and then follows a link is not asked.
+  useLayoutEffect(() => {
     mark(form, isUnsaved);
     return () => mark(form, false);
   }, [isUnsaved]);
@@ -34,12 +35,8 @@ function warn(event: BeforeUnloadEvent): void {
  * browser itself where the page is closed.
  */
 export function UnsavedChangesProvider({ children }: { children: ComponentChildren }) {
-  const { url, route } = useLocation();
   const [asked, setAsked] = useState<{ action: () => void }>();
   const forms = useRef(new Set<object>()).current;
-  const shown = useRef(url);
-  shown.current = url;
-
   const changes = useMemo<UnsavedChanges>(
     () => ({
       mark(form, isUnsaved) {
@@ -57,31 +54,7 @@ export function UnsavedChangesProvider({ children }: { children: ComponentChildr
     [],
   );
 
-  // Browsers call the listeners of the window in the order in which they were added. Layout effects of a child run before
-  // those of its parent, the router, whose listeners would otherwise show the next page first.
-  useLayoutEffect(() => {
-    const onClick = (event: MouseEvent) => {
-      const link = forms.size === 0 ? undefined : linkOf(event);
-      if (link === undefined || link.pathname === pathnameOf(shown.current)) return;
-      event.preventDefault();
-      // The router must not see the click.
-      event.stopImmediatePropagation();
-      changes.leave(() => route(link.pathname + link.search));
-    };
-    const onPop = (event: PopStateEvent) => {
-      if (forms.size === 0 || location.pathname === pathnameOf(shown.current)) return;
-      event.stopImmediatePropagation();
-      // The browser has already changed the URL, so put that of the page on top again.
-      history.pushState(null, '', shown.current);
-      changes.leave(() => history.back());
-    };
-    addEventListener('click', onClick, true);
-    addEventListener('popstate', onPop, true);
-    return () => {
-      removeEventListener('click', onClick, true);
-      removeEventListener('popstate', onPop, true);
-    };
-  }, []);
+  useNavigationGuard(() => forms.size > 0, changes.leave);
 
   function discard(): void {
     for (const form of forms) changes.mark(form, false);
@@ -92,21 +65,61 @@ export function UnsavedChangesProvider({ children }: { children: ComponentChildr
   return (
     <UnsavedChangesContext.Provider value={changes}>
       {children}
-      {asked === undefined ? null : (
-        <Dialog title="Leave without saving?" onClose={() => setAsked(undefined)}>
-          <p>Your input on this page is not saved and would be lost.</p>
-          <div class="actions">
-            <button type="button" class="button button-main" onClick={() => setAsked(undefined)}>
-              Stay on this page
-            </button>
-            <button type="button" class="button button-bad" onClick={discard}>
-              Leave without saving
-            </button>
-          </div>
-        </Dialog>
-      )}
+      {asked === undefined ? null : <LeaveDialog onStay={() => setAsked(undefined)} onLeave={discard} />}
     </UnsavedChangesContext.Provider>
   );
+}
+
+function LeaveDialog({ onStay, onLeave }: { onStay: () => void; onLeave: () => void }) {
+  return (
+    <Dialog title="Leave without saving?" onClose={onStay}>
+      <p>Your input on this page is not saved and would be lost.</p>
+      <div class="actions">
+        <button type="button" class="button button-main" onClick={onStay}>
+          Stay on this page
+        </button>
+        <button type="button" class="button button-bad" onClick={onLeave}>
+          Leave without saving
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/**
+ * Keeps links and the browser's buttons from leaving the page while something is unsaved.
+ * @param hasUnsaved is asked at each click
+ * @param leave receives what would have shown the other page
+ */
+function useNavigationGuard(hasUnsaved: () => boolean, leave: UnsavedChanges['leave']): void {
+  const { url, route } = useLocation();
+  const shown = useRef(url);
+  shown.current = url;
+  // Browsers call the listeners of the window in the order in which they were added. Layout effects of a child run before
+  // those of its parent, the router, whose listeners would otherwise show the next page first.
+  useLayoutEffect(() => {
+    const onClick = (event: MouseEvent) => {
+      const link = hasUnsaved() ? linkOf(event) : undefined;
+      if (link === undefined || link.pathname === pathnameOf(shown.current)) return;
+      event.preventDefault();
+      // The router must not see the click.
+      event.stopImmediatePropagation();
+      leave(() => route(link.pathname + link.search));
+    };
+    const onPop = (event: PopStateEvent) => {
+      if (!hasUnsaved() || location.pathname === pathnameOf(shown.current)) return;
+      event.stopImmediatePropagation();
+      // The browser has already changed the URL, so put that of the page on top again.
+      history.pushState(null, '', shown.current);
+      leave(() => history.back());
+    };
+    addEventListener('click', onClick, true);
+    addEventListener('popstate', onPop, true);
+    return () => {
+      removeEventListener('click', onClick, true);
+      removeEventListener('popstate', onPop, true);
+    };
+  }, []);
 }
 
 const pathnameOf = (url: string) => new URL(url, location.origin).pathname;

@@ -15,12 +15,13 @@ export interface TalkAudio {
 /**
  * Opens the microphone and the loudspeaker. Call it from the handler of a click, because browsers play no sound without
  * one. Without a microphone, the caller types.
+ * @param isListener true: the microphone stays off, and the user is not asked for it
  */
-export async function openTalkAudio(onMessage: (message: FromWorklet) => void): Promise<TalkAudio> {
+export async function openTalkAudio(onMessage: (message: FromWorklet) => void, isListener = false): Promise<TalkAudio> {
   const context = new AudioContext({ latencyHint: 'interactive' });
   try {
     const [microphone] = await Promise.all([
-      openMicrophone(),
+      isListener ? ('none' as const) : openMicrophone(),
       context.audioWorklet.addModule(`/portal/assets/${TALK_WORKLET}`),
     ]);
     await context.resume();

@@ -1,10 +1,9 @@
-import { Failure } from '../components/feedback';
-import { SubmitButton, TextField } from '../components/fields';
-import { usePortal } from '../session';
-import { Brand } from '../shell/logo';
-import { useLogInRedirect } from '../use-log-in-redirect';
-import { useForm } from '../use-form';
-import { useSignUpOptions } from '../use-sign-up-options';
+import { Failure } from '../../components/feedback';
+import { NewPasswordField, SubmitButton, TextField } from '../../components/fields';
+import { usePortal } from '../../session';
+import { useLogInRedirect } from './use-log-in-redirect';
+import { useForm } from '../../use-form';
+import { useSignUpOptions } from '../../use-sign-up-options';
 
 export function SignUpPage() {
   const { api, session, refresh } = usePortal();
@@ -31,7 +30,6 @@ export function SignUpPage() {
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
-      <Brand />
       <h1>Create your account</h1>
       <p class="quiet">
         Already have an account? <a href="/portal/log-in">Log in</a>
@@ -40,13 +38,7 @@ export function SignUpPage() {
       <TextField label="Account name" autocomplete="organization" {...form.field('account_name')} />
       <TextField label="Your name" autocomplete="name" {...form.field('name')} />
       <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
-      <TextField
-        label="Password"
-        type="password"
-        autocomplete="new-password"
-        hint="At least 12 characters."
-        {...form.field('password')}
-      />
+      <NewPasswordField label="Password" {...form.field('password')} />
       <SubmitButton busy={form.busy}>Create account</SubmitButton>
     </form>
   );

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { PasswordChanged } from '../../../identity/sign-in/schemas.js';
-import { Failure } from '../components/feedback';
-import { CheckField, SubmitButton, TextField } from '../components/fields';
-import { usePortal } from '../session';
-import { useForm } from '../use-form';
-import { useLinkToken } from '../use-link-token';
-import { useTitle } from '../use-title';
+import type { PasswordChanged } from '../../../../identity/sign-in/schemas.js';
+import { Failure } from '../../components/feedback';
+import { CheckField, NewPasswordField, SubmitButton } from '../../components/fields';
+import { usePortal } from '../../session';
+import { useForm } from '../../use-form';
+import { useLinkToken } from './use-link-token';
+import { useTitle } from '../../use-title';
 
 /** The page that a password reset link opens. */
 export function ResetPasswordPage() {
@@ -42,21 +42,16 @@ export function ResetPasswordPage() {
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Choose a new password</h1>
       <Failure>{form.failure}</Failure>
-      <TextField
-        label="New password"
-        type="password"
-        autocomplete="new-password"
-        hint="At least 12 characters."
-        {...form.field('new_password')}
-      />
+      <NewPasswordField label="New password" {...form.field('new_password')} />
       <CheckField
         label="Revoke the API keys that I created"
         hint="A person with the old password may have created keys. Applications that use them stop working immediately."
         {...form.field('revoke_api_keys')}
       />
       <SubmitButton busy={form.busy}>Change password</SubmitButton>
-      <p />
-      <a href="/portal/forgot-password">Request a new link</a>
+      <p class="door-after">
+        <a href="/portal/forgot-password">Request a new link</a>
+      </p>
     </form>
   );
 }

@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { usePortal } from './session';
+import { usePortal } from '../../session';
 
 /**
  * Sets the title of a sign-in page. When the member has a session, opens another page.

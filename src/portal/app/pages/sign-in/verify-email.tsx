@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Failure } from '../components/feedback';
-import { SubmitButton, TextField } from '../components/fields';
-import { ApiError } from '../api';
-import { usePortal } from '../session';
-import { useForm } from '../use-form';
-import { useLinkToken } from '../use-link-token';
-import { useTitle } from '../use-title';
+import { Failure } from '../../components/feedback';
+import { SubmitButton, TextField } from '../../components/fields';
+import { ApiError } from '../../api';
+import { usePortal } from '../../session';
+import { useForm } from '../../use-form';
+import { useLinkToken } from './use-link-token';
+import { useTitle } from '../../use-title';
 
 /**
  * The page that a verification link opens. Verifying also needs the session or the password of the sign-up. Otherwise

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { Failure } from '../components/feedback';
-import { SubmitButton, TextField } from '../components/fields';
-import { usePortal } from '../session';
-import { useForm } from '../use-form';
-import { useSignUpOptions } from '../use-sign-up-options';
-import { useTitle } from '../use-title';
+import { Failure } from '../../components/feedback';
+import { SubmitButton, TextField } from '../../components/fields';
+import { usePortal } from '../../session';
+import { useForm } from '../../use-form';
+import { useSignUpOptions } from '../../use-sign-up-options';
+import { useTitle } from '../../use-title';
 
 export function ForgotPasswordPage() {
   const { api } = usePortal();
@@ -41,8 +41,9 @@ export function ForgotPasswordPage() {
       <Failure>{form.failure}</Failure>
       <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
       <SubmitButton busy={form.busy}>Send link</SubmitButton>
-      <p />
-      <a href="/portal/log-in">Back to log in</a>
+      <p class="door-after">
+        <a href="/portal/log-in">Back to log in</a>
+      </p>
     </form>
   );
 }

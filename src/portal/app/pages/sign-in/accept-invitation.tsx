@@ -1,10 +1,10 @@
 import { useLocation } from 'preact-iso';
-import { Failure } from '../components/feedback';
-import { SubmitButton, TextField } from '../components/fields';
-import { usePortal } from '../session';
-import { useLogInRedirect } from '../use-log-in-redirect';
-import { useForm } from '../use-form';
-import { useLinkToken } from '../use-link-token';
+import { Failure } from '../../components/feedback';
+import { NewPasswordField, SubmitButton, TextField } from '../../components/fields';
+import { usePortal } from '../../session';
+import { useLogInRedirect } from './use-log-in-redirect';
+import { useForm } from '../../use-form';
+import { useLinkToken } from './use-link-token';
 
 /** The page that an invitation link opens. */
 export function AcceptInvitationPage() {
@@ -23,13 +23,7 @@ export function AcceptInvitationPage() {
       <Failure>{form.failure}</Failure>
       <TextField label="Invitation" hint="The token from your invitation." {...form.field('token')} />
       <TextField label="Your name" autocomplete="name" {...form.field('name')} />
-      <TextField
-        label="Password"
-        type="password"
-        autocomplete="new-password"
-        hint="At least 12 characters."
-        {...form.field('password')}
-      />
+      <NewPasswordField label="Password" {...form.field('password')} />
       <SubmitButton busy={form.busy}>Accept invitation</SubmitButton>
     </form>
   );

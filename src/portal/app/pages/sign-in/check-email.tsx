@@ -1,6 +1,6 @@
-import { SendAgain } from '../components/verification';
-import { usePortal } from '../session';
-import { useTitle } from '../use-title';
+import { SendAgain } from '../../shell/verification';
+import { usePortal } from '../../session';
+import { useTitle } from '../../use-title';
 
 /** The page shown after a sign-up until the email address is verified. */
 export function CheckEmailPage() {

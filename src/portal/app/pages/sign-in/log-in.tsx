@@ -1,11 +1,10 @@
 import { useLocation } from 'preact-iso';
-import { Failure } from '../components/feedback';
-import { SubmitButton, TextField } from '../components/fields';
-import { usePortal } from '../session';
-import { Brand } from '../shell/logo';
-import { useLogInRedirect } from '../use-log-in-redirect';
-import { useForm } from '../use-form';
-import { useSignUpOptions } from '../use-sign-up-options';
+import { Failure } from '../../components/feedback';
+import { SubmitButton, TextField } from '../../components/fields';
+import { usePortal } from '../../session';
+import { useLogInRedirect } from './use-log-in-redirect';
+import { useForm } from '../../use-form';
+import { useSignUpOptions } from '../../use-sign-up-options';
 
 export function LogInPage() {
   const { api, refresh } = usePortal();
@@ -20,7 +19,6 @@ export function LogInPage() {
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
-      <Brand />
       <h1>Log in to Callwright</h1>
       {options?.sign_up === 'open' ? (
         <p class="quiet">
@@ -31,8 +29,9 @@ export function LogInPage() {
       <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
       <TextField label="Password" type="password" autocomplete="current-password" {...form.field('password')} />
       <SubmitButton busy={form.busy}>Log in</SubmitButton>
-      <p />
-      <a href="/portal/forgot-password">Forgot password?</a>
+      <p class="door-after">
+        <a href="/portal/forgot-password">Forgot password?</a>
+      </p>
     </form>
   );
 }
