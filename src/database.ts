@@ -1,6 +1,7 @@
 import { agentsModels } from './agents/database.js';
 import { billingModels } from './billing/database.js';
 import { callsModels, type CallsDatabase } from './calls/database.js';
+import { createCachedCredentials } from './identity/credentials/cached-credentials.js';
 import { identityModels } from './identity/database.js';
 import { openConnection, type ConnectionOptions } from './platform/mongo/connection.js';
 import { platformModels } from './platform/mongo/platform-database.js';
@@ -18,11 +19,13 @@ export type Database = CallsDatabase;
 export async function openDatabase(uri: string, options: ConnectionOptions = {}): Promise<Database> {
   const database = await openConnection(uri, options);
   const { connection } = database;
+  const identity = identityModels(connection);
   return {
     ...database,
     ...platformModels(connection),
     ...billingModels(connection),
-    ...identityModels(connection),
+    ...identity,
+    credentials: createCachedCredentials(database, identity.credentialEpochs),
     ...agentsModels(connection),
     ...telephonyModels(connection),
     ...webhooksModels(connection),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig, type Config } from './platform/config/config.js';
+import { answer, linkToLauncher } from './platform/launcher-link.js';
 import { watchContention, type Contention } from './platform/telemetry/contention.js';
 import { watchEventLoop } from './platform/telemetry/event-loop.js';
 import { createLogger, type Logger } from './platform/telemetry/logger.js';
@@ -24,8 +25,10 @@ interface RunningRole {
   close(): Promise<void>;
 }
 
-/** Orchestrators kill a process 10 s after SIGTERM, so stop earlier. */
+/** How long a role may take to stop when its load balancer knows of it, and no call has to end first. */
 const STOP_TIMEOUT_MS = 8_000;
+/** How long a media process may take after its calls have ended or moved. */
+const MEDIA_STOP_MARGIN_MS = 5_000;
 const SERVERS_TIMEOUT_MS = 60_000;
 const RETRY_MS = 500;
 
@@ -39,7 +42,7 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort());
   if (process.channel !== undefined) process.once('disconnect', () => stopping.abort());
-  stopping.signal.addEventListener('abort', () => exitLater(logger));
+  stopping.signal.addEventListener('abort', () => exitLater(logger, stopWithinMs(role, config)));
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection');
     process.exit(1);
@@ -70,12 +73,18 @@ function isRole(name: string | undefined): name is RoleName {
   return name !== undefined && Object.hasOwn(ROLES, name);
 }
 
+/** How long a role may take to stop. */
+function stopWithinMs(role: RoleName, { drainDelayMs, media }: Config): number {
+  if (role === 'api') return drainDelayMs + STOP_TIMEOUT_MS;
+  return role === 'media' ? media.drainMs + MEDIA_STOP_MARGIN_MS : STOP_TIMEOUT_MS;
+}
+
 /** Exits even if a connection does not close. */
-function exitLater(logger: Logger): void {
+function exitLater(logger: Logger, afterMs: number): void {
   setTimeout(() => {
     logger.warn('shutdown timed out; exiting with open connections');
     process.exit(1);
-  }, STOP_TIMEOUT_MS).unref();
+  }, afterMs).unref();
 }
 
 // Each role loads only its own code. For example, the simulator needs no database driver.
@@ -83,7 +92,8 @@ function exitLater(logger: Logger): void {
 async function startApi(deps: RoleDeps): Promise<RunningRole> {
   const { createApiServer } = await import('./api/server.js');
   const { config, database, gateway } = await openServices(deps);
-  const server = createApiServer({ config, database, gateway, logger: deps.logger });
+  const launcher = linkToLauncher(process);
+  const server = createApiServer({ config, database, gateway, logger: deps.logger, launcher });
   await server.listen();
   return { close: () => closeAll(server, gateway, database) };
 }
@@ -98,17 +108,28 @@ async function startMedia(deps: RoleDeps): Promise<RunningRole> {
   const engines = createConfiguredEngines({ ...deps, config: checked });
   const server = createCallMediaServer({ ...deps, config, database, gateway, engines });
   await server.listen();
+  const launcher = config.production ? undefined : linkToLauncher(process);
+  if (launcher !== undefined) answer(launcher, 'carries', (callId) => server.carries(callId));
   return { close: () => closeAll(server, gateway, database) };
 }
 
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   const { countRetries, countStall, runWorker } = await import('../workers/worker.js');
+  const { startWorkerHealth } = await import('../workers/worker-health.js');
+  let checkReadiness: Parameters<NonNullable<Parameters<typeof runWorker>[0]['onReady']>>[0] | undefined;
+  const { host, port } = deps.config.worker;
+  const isChecked = () => checkReadiness?.();
+  const health = port === undefined ? undefined : await startWorkerHealth({ host, port, checkReadiness: isChecked });
   const { config, database, gateway } = await openServices(deps);
   await until('Temporal', deps, () => gateway.checkHealth());
   await gateway.close();
   let ended: Promise<void> = Promise.resolve();
   const ready = new Promise<void>((resolve) => {
-    ended = runWorker({ ...deps, config, database, onReady: resolve });
+    const onReady = (check: NonNullable<typeof checkReadiness>) => {
+      checkReadiness = check;
+      resolve();
+    };
+    ended = runWorker({ ...deps, config, database, onReady });
   });
   await Promise.race([ready, ended]);
   return {
@@ -117,6 +138,7 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
     onRetries: countRetries,
     close: async () => {
       await ended;
+      health?.close();
       await database.close();
     },
   };

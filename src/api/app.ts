@@ -23,9 +23,10 @@ import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createLiveWords } from '../voice/live-words/live-words.js';
-import { createAgentIdCheck } from '../voice/engines/agent-ids/agent-id-check.js';
+import { createProviderChecks } from '../voice/engines/agent-ids/prompt-check.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
+import type { Link } from '../platform/launcher-link.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { errorDocsUrl } from '../platform/http/contract/errors.js';
 import { limitUnauthenticatedBodies } from '../platform/http/bodies-in-flight.js';
@@ -35,7 +36,7 @@ import { createChangeQuota } from '../identity/access/change-quota.js';
 import { createAuthenticator, type Authenticator } from '../identity/access/authentication.js';
 import type { Passwords } from '../identity/people/passwords.js';
 import { handleErrors } from './errors.js';
-import { createFailureLimiter, createRateLimiter, type RateLimiter } from '../platform/http/rate-limit.js';
+import { createFailureLimiter, createRateLimiter, type RateLimiter } from '../platform/http/rate-limits/rate-limit.js';
 import { createPrincipalWatch } from '../identity/access/principal-watch.js';
 import { requestId } from '../platform/http/request-id.js';
 import { createSignedRequests, type SignedRequests } from '../platform/http/signed-requests.js';
@@ -44,7 +45,7 @@ import { createCursors } from '../platform/http/cursor.js';
 import { createMoneyHandlers } from '../billing/routes.js';
 import { createWebhookHandlers } from '../webhooks/routes.js';
 import { createLargeDocuments } from '../platform/http/routing/large-documents.js';
-import { bindRoutes } from '../platform/http/routing/bound-route.js';
+import { bindRoutes, type BoundRoute } from '../platform/http/routing/bound-route.js';
 import { mount } from './mount.js';
 import { createDocsHandlers } from './docs.js';
 import { createHealthHandlers } from './health.js';
@@ -52,6 +53,8 @@ import { mountedRoutes } from './routes.js';
 import type { PrincipalsByAuth, RouteHandlers } from '../identity/access/principal.js';
 import { createPlacingHandlers } from '../calls/placing/routes.js';
 import { createWebCallHandlers } from '../calls/web/routes.js';
+import { developmentRoutes } from '../calls/development/contract.js';
+import { createDevelopmentHandlers } from '../calls/development/routes.js';
 import { createCallHandlers } from '../calls/views/routes.js';
 import { createAgentHandlers } from '../agents/routes.js';
 import { createPhoneNumberHandlers } from '../agents/numbers/routes.js';
@@ -77,6 +80,10 @@ export interface AppDeps {
   carriers?: Carriers;
   /** Default: the library's hashing with its queue. Tests replace it. */
   passwords?: Passwords;
+  /** Whether the process is about to stop; absent: never. */
+  isDraining?: () => boolean;
+  /** The launcher of the development stack, if it started this process. */
+  launcher?: Link | undefined;
   /** Minimum of every response deadline in ms. Tests on slow machines raise it. */
   minDeadlineMs?: number;
 }
@@ -120,10 +127,17 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const changeQuota = createChangeQuota(database);
   const mountDeps = { config, authenticator, auditor, changeQuota, principalWatch };
   const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
-  app.use(mount([...bound, ...carrierRoutes], mountDeps).routes());
+  const others = [...carrierRoutes, ...bindDevelopmentRoutes(shared)];
+  app.use(mount([...bound, ...others], mountDeps).routes());
   app.use(createPortalPages({ streamUrl: config.streamUrl }));
-  app.use(handleUnmatched({ config, authenticator, carrierRoutes }));
+  app.use(handleUnmatched({ config, authenticator, others }));
   return app;
+}
+
+/** Production has no such routes. */
+function bindDevelopmentRoutes(shared: ReturnType<typeof createShared>): BoundRoute[] {
+  if (shared.config.production) return [];
+  return bindRoutes<typeof developmentRoutes, PrincipalsByAuth>(developmentRoutes, createDevelopmentHandlers(shared));
 }
 
 interface HandlerDeps extends AppDeps {
@@ -141,14 +155,7 @@ function createShared(deps: HandlerDeps) {
     cursors: createCursors(config.apiKeyPepper),
     accounts: createAccounts(database),
     inboundAgents: createInboundAgents(database),
-    agents: createAgents(
-      database,
-      config,
-      createAgentIdCheck(config, {
-        onWarning: ({ field, why }) =>
-          logger.warn({ field, reason: why }, 'agent saved with an id that needs attention'),
-      }),
-    ),
+    agents: createAgents(database, config, createProviderChecks(config)),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
     queries: createCallQueries(database),

@@ -3,44 +3,26 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Database } from '../database.js';
 import type { Handlers } from '../platform/http/routing/handlers.js';
 import type { serviceRoutes } from './contract.js';
-import { withDeadline } from '../platform/http/deadline.js';
-
-/** Timeout of the check of one dependency. */
-const CHECK_TIMEOUT_MS = 1_000;
-
-/** Results are cached this long. The route needs no key, so frequent requests must be cheap. */
-const FRESH_MS = 1_000;
-
-type State = 'ok' | 'away';
-interface Health {
-  mongodb: State;
-  temporal: State;
-}
+import { pingMongodb } from '../platform/mongo/connection.js';
+import { createDependencyChecks } from '../platform/telemetry/readiness.js';
 
 /** Handlers of GET /health/live and /health/ready. */
 export function createHealthHandlers(deps: {
   database: Database;
   gateway: CallGateway;
+  /** Whether the process is about to stop. It still serves requests, but should get no new ones. */
+  isDraining?: () => boolean;
 }): Handlers<Pick<typeof serviceRoutes, 'checkLiveness' | 'checkReadiness'>> {
-  let last: { at: number; health: Promise<Health> } | undefined;
-
-  async function look(): Promise<Health> {
-    const [mongodb, temporal] = await Promise.all([
-      stateOf(deps.database.connection.getClient().db().command({ ping: 1 })),
-      stateOf(deps.gateway.checkHealth()),
-    ]);
-    return { mongodb, temporal };
-  }
-
-  function current(): Promise<Health> {
-    if (last === undefined || Date.now() - last.at > FRESH_MS) last = { at: Date.now(), health: look() };
-    return last.health;
-  }
+  const current = createDependencyChecks({
+    mongodb: () => pingMongodb(deps.database),
+    temporal: () => deps.gateway.checkHealth(),
+  });
 
   return {
     checkLiveness: () => ({ status: 'live' }),
 
     async checkReadiness() {
+      if (deps.isDraining?.()) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping.');
       const { mongodb, temporal } = await current();
       if (mongodb !== 'ok' || temporal !== 'ok') {
         throw new ServiceError('SERVICE_UNAVAILABLE', 'MongoDB or Temporal is unavailable.', { mongodb, temporal });
@@ -48,13 +30,4 @@ export function createHealthHandlers(deps: {
       return { status: 'ready', mongodb, temporal };
     },
   };
-}
-
-async function stateOf(check: Promise<unknown>): Promise<State> {
-  try {
-    await withDeadline(Date.now() + CHECK_TIMEOUT_MS, check);
-    return 'ok';
-  } catch {
-    return 'away';
-  }
 }

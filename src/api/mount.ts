@@ -78,8 +78,8 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
       ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
-    const audited = principal && route.method !== 'get' && !route.unaudited ? principal : undefined;
     const parts = await readRequest(ctx, route);
+    const audited = isAudited(route, parts.body) ? principal : undefined;
     let withdraw = () => {};
     const work = async () => {
       if (audited) withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
@@ -136,6 +136,12 @@ function createRouter(
     });
   }
   return router;
+}
+
+/** Whether the audit log contains an entry for a request that changed something. */
+function isAudited({ method, unaudited = false }: Route, body: object = {}): boolean {
+  if (method === 'get') return false;
+  return typeof unaudited === 'function' ? !unaudited(body) : !unaudited;
 }
 
 /** The load of a request: a list as CSV has no pages, so it counts as an export. */

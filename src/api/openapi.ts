@@ -7,7 +7,7 @@ import { modeParameter } from '../platform/http/contract/fields.js';
 import { declareNullableFields } from './nullable-fields.js';
 import { errorCodesOf, type Route, type RouteAuth } from '../platform/http/contract/route.js';
 import type { OpenApiDocument } from './openapi-document.js';
-import { TWILIO_SIGNATURE } from '../telephony/twilio/contract.js';
+import { carrierSecurityOf, carrierSecuritySchemes } from '../telephony/contract.js';
 import { routes } from './routes.js';
 
 const securitySchemes = (sessionCookie: string) =>
@@ -30,17 +30,18 @@ const securitySchemes = (sessionCookie: string) =>
       description:
         'A member’s login session of the portal. Requests that change something must come from a page of the same origin and be application/json.',
     },
-    carrierSignature: TWILIO_SIGNATURE,
+    ...carrierSecuritySchemes,
   }) as const;
 
-const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
+/** The security schemes of each kind of authentication, without the scheme of the carrier that calls the route. */
+const SECURITY: Readonly<Record<RouteAuth, readonly string[]>> = {
   none: [],
-  key: [{ apiKey: [] }],
-  keyOrSession: [{ apiKey: [] }, { portalSession: [] }],
-  session: [{ portalSession: [] }],
+  key: ['apiKey'],
+  keyOrSession: ['apiKey', 'portalSession'],
+  session: ['portalSession'],
   origin: [],
-  keyOrCarrier: [{ apiKey: [] }, { apiKeyAsPassword: [] }, { carrierSignature: [] }],
-  carrier: [{ carrierSignature: [] }],
+  keyOrCarrier: ['apiKey', 'apiKeyAsPassword'],
+  carrier: [],
 };
 
 /**
@@ -76,7 +77,7 @@ function operation(operationId: string, route: Route): RouteConfig {
     tags: [route.tag],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
-    security: SECURITY[route.auth],
+    security: [...SECURITY[route.auth], ...carrierSecurityOf(route)].map((scheme) => ({ [scheme]: [] })),
     request: {
       ...(route.params ? { params: route.params } : {}),
       ...queryOf(route),

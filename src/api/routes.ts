@@ -1,5 +1,5 @@
 import { placingRoutes } from '../calls/placing/contract.js';
-import { twilioCallbackRoutes, twilioInboundRoute } from '../telephony/twilio/contract.js';
+import { carrierCallbackRoutes, carrierInboundRoutes } from '../telephony/contract.js';
 import { agentRoutes } from '../agents/contract.js';
 import { numberRoutes } from '../agents/numbers/contract.js';
 import { serviceRoutes } from './contract.js';
@@ -36,9 +36,9 @@ export const mountedRoutes = { ...placingRoutes, ...accountTables, ...serviceRou
  */
 export const routes = {
   ...placingRoutes,
-  ...twilioInboundRoute,
+  ...carrierInboundRoutes,
   ...accountTables,
-  ...twilioCallbackRoutes,
+  ...carrierCallbackRoutes,
   ...serviceRoutes,
 };
 

@@ -1,5 +1,6 @@
 import { createCallGate } from '../calls/wiring.js';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS, errorDocsUrl, errorObject } from '../platform/http/contract/errors.js';
@@ -17,11 +18,15 @@ const LIMITS = {
   maxHeaderSize: 8_192,
   headersTimeout: 10_000,
   requestTimeout: 15_000,
-  keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
   // The handler below responds to a missing Host header with the usual error object.
   requireHostHeader: false,
 } as const;
+/**
+ * How long an idle connection is kept. Load balancers keep theirs for 60 s or less and must close them first: a request
+ * that arrives on a connection that is being closed is lost.
+ */
+const KEEP_ALIVE_MS = { behindProxy: 75_000, direct: 5_000 };
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADERS = 100;
 const MAX_REQUESTS_PER_SOCKET = 1_000;
@@ -39,18 +44,32 @@ export function createApiServer(
 ): {
   /** @returns the port, which the system chooses if the configured one is 0 */
   listen(): Promise<{ port: number }>;
-  /** Stops accepting requests, lets those in progress finish for at most 5 s, then waits for e-mails being sent. */
+  /**
+   * Serves for the drain delay while it is not ready, then stops accepting requests, lets those in progress finish for at
+   * most 5 s, and waits for e-mails being sent.
+   */
   close(): Promise<void>;
 } {
   const dialGate = createCallGate(deps);
   const mailer = createMailer(deps);
-  const handle = createApp({ ...deps, dialGate, mailer }).callback();
-  const server = createHttpServer(LIMITS, handleRequest);
+  let draining = false;
+  const handle = createApp({ ...deps, dialGate, mailer, isDraining: () => draining }).callback();
+  const keepAliveTimeout = deps.config.api.trustProxy ? KEEP_ALIVE_MS.behindProxy : KEEP_ALIVE_MS.direct;
+  const server = createHttpServer({ ...LIMITS, keepAliveTimeout }, handleRequest);
   const connections = limitConnections(server, limits);
   const bareError = createBareErrors(errorDocsUrl(deps.config));
 
   function handleRequest(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
+    // A pipelined response has a socket only when it is its turn. If the connection ends before, Node closes the socket but
+    // not the response, so nothing may be acquired for it yet.
+    if (res.socket === null) res.once('socket', () => respond(req, res));
+    else respond(req, res);
+  }
+
+  function respond(req: IncomingMessage, res: ServerResponse): void {
+    // The client then opens its next connection elsewhere, before this process stops.
+    if (draining) res.setHeader('Connection', 'close');
     const fault = hostFault(req, deps.config.api.hosts) ?? targetFault(req);
     // Koa responds to every failure itself; the promise never rejects.
     if (fault === undefined) return void handle(req, res);
@@ -90,6 +109,8 @@ export function createApiServer(
       return { port: (server.address() as AddressInfo).port };
     },
     async close() {
+      draining = true;
+      await sleep(deps.config.drainDelayMs);
       await closeServer(server);
       await mailer.close();
     },

@@ -18,9 +18,10 @@ const TABLE: readonly Route[] = Object.values(routes);
 export function handleUnmatched(deps: {
   config: Config;
   authenticator: Authenticator;
-  carrierRoutes: readonly BoundRoute[];
+  /** Mounted routes that are not in the public table. */
+  others: readonly BoundRoute[];
 }) {
-  const table = [...new Set([...TABLE, ...deps.carrierRoutes.map(({ route }) => route)])].map((route) => ({
+  const table = [...new Set([...TABLE, ...deps.others.map(({ route }) => route)])].map((route) => ({
     route,
     pattern: patternOf(route),
   }));

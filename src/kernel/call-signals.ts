@@ -56,6 +56,8 @@ export interface ReconnectRequest {
   startedAt?: number;
   /** True when no media server accepted the stream, so that it never started. */
   neverStarted?: true;
+  /** True when the media server recorded that it would close the stream, because it stops. */
+  planned?: true;
   agentAudioPlayed: boolean;
 }
 
@@ -87,6 +89,11 @@ export interface CallInput {
    * database server's clock, which all processes share. Absent in calls started by earlier releases.
    */
   decideBy?: number;
+  /**
+   * Epoch of the ledger account, read before the call was stored, and so before any operation of the call. It saves the
+   * ledger reads while the account still has it.
+   */
+  ledgerEpoch?: number;
   /** Whether to send a completion webhook. */
   notify: boolean;
   /** The carrier's call id. Only inbound calls have it from the start. */

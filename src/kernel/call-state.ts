@@ -84,6 +84,8 @@ export interface CallState {
    */
   readonly answeredAt?: number;
   readonly answerSource?: 'carrier' | 'stream';
+  /** When we learned of the answer from the carrier. */
+  readonly answerReportedAt?: number;
   readonly answeredBy?: AnsweredBy;
   readonly mediaStartedAt?: number;
   readonly mediaEnd?: MediaEnd;
@@ -91,8 +93,17 @@ export interface CallState {
   readonly resumptions?: number;
   /** Number of new media streams granted because the previous stream never started. */
   readonly refusedStreams?: number;
+  /** Number of new media streams granted because a media server closed the previous one when it stopped. */
+  readonly plannedResumptions?: number;
   /** When we asked the carrier to end the call because of a failure on our side. */
   readonly givenUpAt?: number;
+  /** We never told the carrier what to do with the answered call, so it had no audio. */
+  readonly isUninstructed?: true;
+  /**
+   * When the carrier first continued the call without its media stream before the agent was heard: the stream was lost,
+   * or never started. Neither party of the call can cause that.
+   */
+  readonly lostUnheardAt?: number;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call. Later causes do not replace the first one. */
   readonly hangUpCause?: EndReason;

@@ -3,6 +3,17 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export const CALL_ID_PATTERN = /^call_[0-9A-HJKMNP-TV-Z]{26}$/;
 export const AGENT_ID_PATTERN = /^agent_(tmp_)?[0-9A-HJKMNP-TV-Z]{26}$/;
 
+const TEMPORARY = 'agent_tmp_';
+
+/** Creates the id of an agent that exists for one call only. @param ulid its random part */
+export function temporaryAgentId(ulid: string): string {
+  return `${TEMPORARY}${ulid}`;
+}
+
+export function isTemporaryAgent(agentId: string): boolean {
+  return agentId.startsWith(TEMPORARY);
+}
+
 /** Live calls cost real money. Test calls run the same code on the simulated carrier. */
 export type Mode = 'live' | 'test';
 

@@ -29,6 +29,19 @@ export function rateTo(deck: RateDeck, number: string): Micros {
   return deck.otherwise;
 }
 
+/** Lowest prices by deck, because a deck can have many prefixes. */
+const LOWEST = new WeakMap<RateDeck, Micros>();
+
+/** Returns the lowest price per second of any call. */
+export function lowestRate(deck: RateDeck): Micros {
+  const known = LOWEST.get(deck);
+  if (known !== undefined) return known;
+  let lowest = Math.min(deck.otherwise, deck.inbound);
+  for (const rate of deck.prefixes.values()) lowest = Math.min(lowest, rate);
+  LOWEST.set(deck, lowest);
+  return lowest;
+}
+
 /**
  * Whether a call may be transferred to this number. The price of the call does not change, so the number must not be
  * more expensive; otherwise the operator would pay the difference.
