@@ -1,6 +1,4 @@
-import { createCallResults } from '../src/calls/wiring.js';
-import { createCallGate } from '../src/calls/wiring.js';
-import { createCompletionSender } from '../src/calls/wiring.js';
+import { createCallGate, createCallResults, createCompletionSender } from '../src/calls/wiring.js';
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { CarrierApis } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
@@ -22,6 +20,7 @@ import { createFindings } from '../src/calls/reconciliation/findings.js';
 import { createReconciliationChecks } from '../src/calls/reconciliation/checks.js';
 import { createReconciliationWalks } from '../src/calls/reconciliation/walks.js';
 import { createWebhookAttempts } from '../src/webhooks/attempts.js';
+import { createWebhookSecrets } from '../src/webhooks/secrets.js';
 import { createWebhookDeliveries } from '../src/webhooks/deliveries.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { createCallErasure } from '../src/calls/steps/erasure.js';
@@ -40,12 +39,7 @@ import { createReconciliationActivities } from './reconciliation.js';
 import { createSignUpActivities } from './sign-ups.js';
 import { createWebhookActivities } from './webhooks.js';
 
-export type Activities = ReturnType<typeof createActivities>;
-
-/**
- * All activities of the workflows. Each except `dialCallee` is idempotent, because Temporal may run it more than once.
- */
-export function createActivities(deps: {
+interface ActivityDeps {
   config: Config;
   database: Database;
   carriers: CarrierApis;
@@ -57,7 +51,14 @@ export function createActivities(deps: {
   dialGate?: DialGate;
   /** Clock of the dial slots; by default the database server's. Tests that move time replace it. */
   clock?: ServerClock;
-}) {
+}
+
+export type Activities = ReturnType<typeof createActivities>;
+
+/**
+ * All activities of the workflows. Each except `dialCallee` is idempotent, because Temporal may run it more than once.
+ */
+export function createActivities(deps: ActivityDeps) {
   const { config, database, carriers, logger, dialGate = createCallGate({ config, database }) } = deps;
   const clock = deps.clock ?? createServerClock(database);
   const carrierOfCall = createCarrierOfCall(carriers, database);
@@ -71,8 +72,9 @@ export function createActivities(deps: {
     requests: createCallRequests(database),
     results: createCallResults(database),
     recordings: createRecordings(database),
+    rejectionReports: createRejectionReports({ carrierEvents: createCarrierEvents(database), logger }),
+    webhookSecrets: createWebhookSecrets({ database, config }),
   };
-  const rejectionReports = createRejectionReports({ carrierEvents: createCarrierEvents(database), logger });
   const erasure = createCallErasure({
     ...stores,
     deliveries: createWebhookDeliveries(database),
@@ -83,15 +85,17 @@ export function createActivities(deps: {
     // Every function of these objects is an activity, and running calls know it by its name.
     ...createCallReservations({ ...stores, config, clock }),
     ...createCallSettlement({ ...stores, dialGate }),
-    ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate, rejectionReports }),
+    ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate }),
     ...createConversationFacts(stores),
     ...erasure,
     // These need Temporal: the number of the attempt, heartbeats, metrics.
     ...createExtensionActivities(createHoldExtensions({ ...stores, config, carrierOfCall })),
     ...createPacingActivities(createDialSlots({ ...stores, config })),
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
-    ...createRecordingActivities(createRecordingRetention({ ...stores, ...config.recordings, logger })),
-    ...createWebhookActivities({ sender: createCompletionSender({ config, database, logger }) }),
+    ...createRecordingActivities(createRecordingRetention({ ...stores, ...config.recordings, database, logger })),
+    ...createWebhookActivities({
+      sender: createCompletionSender({ config, database, logger, stores }),
+    }),
     ...createReconciliationActivities({
       ...stores,
       ...config.reconciliation,

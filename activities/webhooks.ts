@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { WebhookNotDelivered } from '../src/webhooks/errors.js';
 import type { WebhookSender } from '../src/webhooks/sender.js';
 
@@ -9,7 +10,8 @@ export function createWebhookActivities({ sender }: { sender: WebhookSender }) {
      * @throws WebhookNotDelivered after a failed attempt, with the delay of the next one
      */
     async deliverWebhook(input: { callId: string; redelivery?: number }): Promise<{ delivered: boolean }> {
-      const attempt = await sender.attempt(input.callId, input.redelivery);
+      const isFirst = input.redelivery === undefined && Context.current().info.attempt === 1;
+      const attempt = await sender.attempt(input.callId, input.redelivery, { isFirst });
       if (attempt.result === 'delivered') return { delivered: true };
       if (attempt.result === 'exhausted') return { delivered: false };
       throw new WebhookNotDelivered(attempt.result, attempt.afterMs);

@@ -9,6 +9,7 @@ import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import type { Contention } from '../src/platform/telemetry/contention.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
+import { createWorkerReadiness, type WorkerReadiness } from './worker-health.js';
 
 /** How long running activities may take to finish after a stop. Another worker retries unfinished ones. */
 const SHUTDOWN_GRACE = '4s';
@@ -23,8 +24,8 @@ export interface WorkerDeps {
   carriers?: Carriers;
   /** File with the workflow code; defaults to that of the build. */
   bundlePath?: string;
-  /** Called when the worker is ready to take tasks. */
-  onReady?: () => void;
+  /** Called when the worker is ready to take tasks, with the check of its readiness. */
+  onReady?: (checkReadiness: () => Promise<WorkerReadiness>) => void;
 }
 
 /**
@@ -56,7 +57,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
     stop.addEventListener('abort', shutdown, { once: true });
     logger.info({ taskQueue }, 'worker ready');
     const run = worker.run();
-    deps.onReady?.();
+    deps.onReady?.(createWorkerReadiness(worker, connection));
     await run;
   } finally {
     await connection.close();

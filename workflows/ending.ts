@@ -1,4 +1,4 @@
-import { condition } from '@temporalio/workflow';
+import { condition, patched } from '@temporalio/workflow';
 import { isFinal } from '../src/kernel/call-state.js';
 import { carrierActivities } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
@@ -34,6 +34,7 @@ async function waitForMedia(call: CallRun): Promise<void> {
   const now = Date.now();
   if (facts?.startedAt !== undefined) call.apply({ type: 'media_started', at: facts.startedAt, now });
   if (facts?.end !== undefined) call.apply({ type: 'media_ended', end: facts.end, now });
+  if (facts?.isUninstructed && patched('free-outages')) call.apply({ type: 'found_uninstructed', now });
   call.apply({ type: 'media_wait_over', now });
 }
 

@@ -1,5 +1,5 @@
-import { condition, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { decideReconnect, type ReconnectDecision } from '../src/kernel/resumption.js';
+import { condition, defineQuery, defineSignal, defineUpdate, patched, setHandler } from '@temporalio/workflow';
+import { decideReconnect, type ReconnectDecision, type StreamLoss } from '../src/kernel/resumption.js';
 import {
   CARRIER_SIGNAL,
   DETAILS_QUERY,
@@ -62,7 +62,8 @@ export function receiveEvents(call: CallRun): void {
     call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
   });
 
-  setHandler(reconnectUpdate, ({ carrierSid, at, startedAt, agentAudioPlayed, neverStarted }): ReconnectDecision => {
+  setHandler(reconnectUpdate, (request): ReconnectDecision => {
+    const { carrierSid, startedAt } = request;
     const now = Date.now();
     if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) {
       return { decision: 'hang_up', why: 'over' };
@@ -70,8 +71,9 @@ export function receiveEvents(call: CallRun): void {
     call.apply({ type: 'dial_accepted', carrierSid, now });
     // A media process that crashed early may not have sent its start signal.
     if (startedAt !== undefined) call.apply({ type: 'media_started', at: startedAt, now });
-    const answer = decideReconnect(call.state, neverStarted);
-    call.apply({ type: 'stream_lost', at, agentAudioPlayed, ...(neverStarted ? { neverStarted } : {}), now });
+    const facts = factsOfLoss(request);
+    const answer = decideReconnect(call.state, facts.loss);
+    call.apply({ type: 'stream_lost', ...facts, now });
     return answer;
   });
 
@@ -83,6 +85,14 @@ export function receiveEvents(call: CallRun): void {
   });
 
   setHandler(detailsQuery, () => describeCall(call));
+}
+
+/** Runs that workers of earlier releases processed count planned closes as lost streams, and know no evidence. */
+function factsOfLoss({ at, agentAudioPlayed, neverStarted, planned }: ReconnectRequest) {
+  const isPlanned = planned === true && patched('planned-resumes');
+  const loss: StreamLoss = neverStarted ? 'never_started' : isPlanned ? 'planned' : 'lost';
+  const evidence = !agentAudioPlayed && patched('free-outages') ? { provesFault: true as const } : {};
+  return { at, agentAudioPlayed, loss, ...evidence };
 }
 
 /** Ends the call because of a failure on our side. Ignores signals about a carrier call that is not bound to this call. */

@@ -21,7 +21,7 @@ export async function reserve(call: CallRun): Promise<ReservationResult> {
 }
 
 async function reserveInTime(call: CallRun): Promise<ReservationResult> {
-  const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows, decideBy } = call.input;
+  const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows, decideBy, ledgerEpoch } = call.input;
   const msLeft = () => answerWithinMs - (Date.now() - workflowInfo().startTime.getTime());
   const step = {
     change: call.nextChange(),
@@ -31,6 +31,7 @@ async function reserveInTime(call: CallRun): Promise<ReservationResult> {
     maxDurationSeconds,
     ...(windows === undefined ? {} : { windows }),
     ...(decideBy === undefined ? {} : { decideBy }),
+    ...(ledgerEpoch === undefined ? {} : { ledgerEpoch }),
   };
   // Call this only when needed, because `patched` adds a marker to the history. Most calls are decided in time.
   const isDecidedByRecord = () => decideBy !== undefined && patched('reservation-decided-by-record');

@@ -12,7 +12,7 @@ const RESULT_WAIT_MS = 20_000;
  * is already stored, the same write includes it. Otherwise a second write adds it, which costs another history event.
  */
 export async function settleEndedCall(call: CallRun): Promise<void> {
-  const { callId, accountId, mode } = call.input;
+  const { callId, accountId, mode, ledgerEpoch, windows } = call.input;
   const { outcome, answeredAt, answeredBy, carrierSid, carrierEnd } = call.state;
   if (outcome === undefined) return;
   // If the carrier never reported the answer, compute its time from the end and the billable seconds.
@@ -26,6 +26,8 @@ export async function settleEndedCall(call: CallRun): Promise<void> {
     billableSeconds: outcome.billableSeconds,
     estimated: outcome.estimated,
     conversation,
+    ...(ledgerEpoch === undefined ? {} : { ledgerEpoch, heldSeconds: call.heldSeconds }),
+    ...(windows === undefined ? {} : { windows }),
     ...(call.mayHaveRung || carrierSid !== undefined ? {} : { notDialed: true }),
     change: {
       ...call.nextChange(),
