@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Config } from '../../src/platform/config/config.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
-import { createFailureLimiter } from '../../src/platform/http/rate-limit.js';
+import { createFailureLimiter } from '../../src/platform/http/rate-limits/rate-limit.js';
 import { clientAddress } from '../../src/platform/http/security.js';
 
 const PROXY = '10.0.0.7';

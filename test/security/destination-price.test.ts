@@ -1,3 +1,4 @@
+import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -105,6 +106,7 @@ const place = (on: Service, key: string, to: string) => on.place(key, { to_phone
 
 /** Places a call and waits until the carrier has accepted it. */
 async function dialed(on: Service, { liveKey }: Customer, to: string) {
+  const bindings = createCarrierBindings(service.database);
   const answer = await place(on, liveKey, to);
   expect(answer).toMatchObject({ status: 200 });
   const callId = String(answer.json['call_id']);
@@ -122,6 +124,9 @@ async function dialed(on: Service, { liveKey }: Customer, to: string) {
     limits: () => carrier.limits.get(carrierSid) ?? [],
     answer: () => signal('answered'),
     async end(durationSeconds: number) {
+      // The carrier asked the API for instructions when the call was answered, which records that it got some.
+      await eventually(async () => (await bindings.find(callId)) !== null);
+      await bindings.recordInstruction(callId, carrierSid);
       await signal('ended', { status: 'completed', durationSeconds });
       return eventually(async () => {
         const { json } = await on.request(`/calls/${callId}`, { key: liveKey });

@@ -40,9 +40,20 @@ async function sendUntilClosed(response: ServerResponse, part: string | Buffer):
   while (!response.destroyed && sent < ENOUGH_BYTES) {
     sent += part.length;
     if (response.write(part)) await sleep(0);
-    else await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve));
+    else await drainOrClose(response);
   }
   response.end();
+}
+
+/** Removes both listeners, because Node warns about more than ten. */
+async function drainOrClose(response: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }
 
 async function respond(response: ServerResponse, url: string): Promise<void> {

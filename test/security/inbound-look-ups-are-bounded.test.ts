@@ -1,4 +1,5 @@
-import { CARRIERS, type CarrierFactory } from '../../src/telephony/carriers.js';
+import { CARRIERS } from '../../src/telephony/carrier-list.js';
+import type { CarrierFactory } from '../../src/telephony/port.js';
 import {
   eventually,
   expectError,

@@ -15,7 +15,8 @@ import { createDeliveryHandlers } from '../../src/webhooks/deliveries-routes.js'
 import { startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 
-const never = new AbortController().signal;
+/** A new signal for each request, as in the service: Node warns about more than ten listeners. */
+const never = () => new AbortController().signal;
 const ownerOf = (id: string) => ({ account: { _id: id }, mode: 'live' as const });
 
 /** A long document, or a short one, whose decoding is logged. */
@@ -33,12 +34,7 @@ describe('long documents', () => {
       for (; !isOver; passes++) await nextEventLoopPass();
     })();
     const all = Array.from({ length: 30 }, (_, n) =>
-      documents.convert(
-        ownerOf(`account ${n % 5}`),
-        () => never,
-        documentOf(`${n}`, log),
-        () => undefined,
-      ),
+      documents.convert(ownerOf(`account ${n % 5}`), never, documentOf(`${n}`, log), () => undefined),
     );
     expect(log).toHaveLength(1);
     await Promise.all(all);
@@ -52,13 +48,7 @@ describe('long documents', () => {
     const documents = createLargeDocuments();
     const log: string[] = [];
     const busy = ['a', 'b', 'c', 'd', 'e'].flatMap((id) => [id, id, id, id, id, id]);
-    const convert = (id: string) =>
-      documents.convert(
-        ownerOf(id),
-        () => never,
-        documentOf(id, log),
-        () => pause(2),
-      );
+    const convert = (id: string) => documents.convert(ownerOf(id), never, documentOf(id, log), () => pause(2));
     const all = busy.map(convert);
     // Each of the five has read one.
     await Promise.all(all.filter((_, n) => n % 6 === 0));
@@ -119,7 +109,7 @@ describe('a long transcript that waits for those of others', () => {
     let free = () => {};
     const busy = largeDocuments.convert(
       ownerOf('other'),
-      () => never,
+      never,
       documentOf('', []),
       () => new Promise<void>((resolve) => (free = resolve)),
     );

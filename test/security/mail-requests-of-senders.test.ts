@@ -44,12 +44,18 @@ const invite = async (owner: Browser, email = unknownAddress()) =>
 const tally = (statuses: number[]) =>
   [200, 429].map((status) => statuses.filter((each) => each === status).length).concat(statuses.length);
 
+/**
+ * Invitations that an account sends at once, more than are accepted within ten seconds. All run at the same time as the
+ * accounts of a test, so the last one takes as long as all together.
+ */
+const AT_ONCE = 25;
+
 it('five accounts that send all their invitations at once stop no e-mails of others', async () => {
   const owners: Browser[] = [];
   for (let count = 0; count < 6; count++) owners.push((await verifiedOwner()).browser);
   const [other, ...flooding] = owners;
   const floods = await Promise.all(
-    flooding.map((owner) => Promise.all(Array.from({ length: 50 }, () => invite(owner)))),
+    flooding.map((owner) => Promise.all(Array.from({ length: AT_ONCE }, () => invite(owner)))),
   );
   const person = { email: unknownAddress(), password: PASSWORD, name: 'Ada', account_name: 'Acme' };
   expect([await reset(unknownAddress()), await post('/portal/sign-up', person), await invite(other!)]).toEqual([
@@ -57,7 +63,7 @@ it('five accounts that send all their invitations at once stop no e-mails of oth
   ]);
   for (const flood of floods) {
     const [accepted = 0, ...rest] = tally(flood);
-    expect(rest).toEqual([50 - accepted, 50]);
+    expect(rest).toEqual([AT_ONCE - accepted, AT_ONCE]);
     // Of requests that create the counter at the same time, the limiter may count some twice.
     expect(accepted).toBeLessThanOrEqual(20);
     expect(accepted).toBeGreaterThanOrEqual(15);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { newToken } from '../../src/platform/config/simulated-accounts.js';
+import { newToken } from '../../src/platform/config/carriers/simulated-accounts.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { needsDeploymentTokens, withDeploymentTokens } from '../../src/platform/secrets/deployment-tokens.js';

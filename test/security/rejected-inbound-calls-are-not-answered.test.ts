@@ -5,11 +5,12 @@ import Koa from 'koa';
 import { handleErrors } from '../../src/api/errors.js';
 import { createAuthenticator } from '../../src/identity/access/authentication.js';
 import type { RequestState } from '../../src/platform/http/context.js';
-import { createFailureLimiter, createRateLimiter } from '../../src/platform/http/rate-limit.js';
+import { createFailureLimiter, createRateLimiter } from '../../src/platform/http/rate-limits/rate-limit.js';
 import { requestId } from '../../src/platform/http/request-id.js';
 import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { CARRIERS, createCarrierRoutes, createCarriers } from '../../src/telephony/carriers.js';
+import { CARRIERS } from '../../src/telephony/carrier-list.js';
+import { createCarrierRoutes, createCarriers } from '../../src/telephony/carriers.js';
 import type { CarrierEventHandlers, CallInstructions } from '../../src/telephony/callbacks.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { eventually, expectError, startService, type ServiceResponse, type Service } from '../support/http/harness.js';
@@ -202,8 +203,10 @@ it('another carrier rejects such a call unanswered in its own format', async () 
     accountId: account.carrierAccountId,
     secret: account.authToken,
     port: 0,
+    apiUrl: 'https://calls.test',
   });
-  const live = { kind: 'test-carrier', ...account, baseUrl: 'http://127.0.0.1:9', fromNumber: '+12025550199' };
+  const own = { kind: 'test-carrier', isSimulated: false, ...account };
+  const live = { ...own, baseUrl: 'http://127.0.0.1:9', fromNumber: '+12025550199' };
   const other = await startService({
     worker: false,
     carriers: { ...CARRIERS, 'test-carrier': createTestCarrierFactory(carrier.publicKey) },

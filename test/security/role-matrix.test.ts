@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import { z } from 'zod';
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { routes } from '../../src/api/routes.js';
+import { developmentRoutes } from '../../src/calls/development/contract.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { ROLES, type Role } from '../../src/kernel/access.js';
 import type { Mode } from '../../src/kernel/ids.js';
@@ -18,7 +19,7 @@ const PAYMENT_SECRET = 'whsec_of-these-tests';
 /** Nothing listens at this address. The routes that send e-mail respond before they send it. */
 const MAIL = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'Callwright <no-reply@callwright.example>' };
 const MODES: readonly Mode[] = ['live', 'test'];
-const TABLE: [string, Route][] = Object.entries(routes);
+const TABLE: [string, Route][] = Object.entries({ ...routes, ...developmentRoutes });
 
 const ACTORS: readonly Actor[] = [
   { name: 'anonymous', kind: 'anonymous' },
@@ -42,6 +43,7 @@ const ACTORS: readonly Actor[] = [
       ownOrigin: true,
       ofOtherAccount: true,
     },
+    { name: `operator in ${mode} mode`, kind: 'member', mode, role: 'owner', ownOrigin: true, operator: true },
     { name: `the ${mode} carrier`, kind: 'carrier', mode },
   ]),
   { name: 'an ended session', kind: 'endedSession', ownOrigin: true },
@@ -118,6 +120,9 @@ beforeAll(async () => {
       users.set(`${account._id} ${role}`, await newUser(account._id, role));
       users.set(`${account._id} ${role} unverified`, await newUser(account._id, role, true));
     }
+    const operator = await newUser(account._id, 'owner');
+    await service.database.users.updateOne({ _id: operator }, { operator: true });
+    users.set(`${account._id} owner operator`, operator);
   }
   const { secret, key } = await service.apiKeys.create({ accountId: own.account._id, mode: 'live', name: 'revoked' });
   await service.apiKeys.revoke(key.keyId);
@@ -241,7 +246,7 @@ const tokens = new Map<string, string>();
 
 /** Creates a session for each route, because sessions have their own rate limit and some routes end the session. */
 async function tokenFor(id: string, route: Route, actor: Actor, accountId: string): Promise<string> {
-  const user = `${accountId} ${actor.role ?? 'owner'}${actor.unverified ? ' unverified' : ''}`;
+  const user = `${accountId} ${actor.role ?? 'owner'}${actor.unverified ? ' unverified' : ''}${actor.operator ? ' operator' : ''}`;
   const known = tokens.get(`${id} ${actor.kind} ${user}`);
   if (known !== undefined && route.changes !== 'self') return known;
   const sessions = createLoginSessions(service.database);

@@ -15,6 +15,7 @@ import { sendBytes, tinyChunksRequest } from '../support/hostile-requests.js';
 import { startService, type Service } from '../support/http/harness.js';
 import { freePort } from '../support/role-process.js';
 import { readSources } from '../structure/sources.js';
+import { startWorkerHealth } from '../../workers/worker-health.js';
 
 const MEGABYTE = 1_024 * 1_024;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -48,9 +49,20 @@ const silent = () => createLogger({ role: 'test', level: 'silent' });
 const SERVERS: Record<string, () => Promise<number>> = {
   async 'the media server'() {
     const health = () => ({ closing: false, calls: 0 });
-    const front = createMediaHttpServer({ trustProxy: false, health, onUpgrade: () => undefined, logger: silent() });
+    const front = createMediaHttpServer({
+      trustProxy: false,
+      health,
+      checkReadiness: async () => ({ status: 'ready', mongodb: 'ok' }),
+      onUpgrade: () => undefined,
+      logger: silent(),
+    });
     closers.push(() => (front.closeAll(), front.stop()));
     return front.listen({ host: '127.0.0.1', port: 0 });
+  },
+  async 'a worker'() {
+    const health = await startWorkerHealth({ host: '127.0.0.1', port: 0, checkReadiness: () => undefined });
+    closers.push(async () => health.close());
+    return health.port;
   },
   async 'the simulated carrier'() {
     const simulator = closing(

@@ -26,6 +26,13 @@ describe('production', () => {
   );
 });
 
+describe('live calls of the simulated carrier in production', () => {
+  it('have the limits of money and calls if their engine costs money, because no account pays for all of it', () => {
+    const { calls } = parseConfig({ ...PRODUCTION, OPENAI_API_KEY: 'sk-test' });
+    expect(calls.liveLimits).toEqual({ dailySpendCapMicros: 50_000_000, liveCallsPerDay: 2_000 });
+  });
+});
+
 describe('the default spending limit of live calls', () => {
   let real: Service;
   let simulated: Service;
@@ -101,6 +108,8 @@ describe('the default spending limit of live calls', () => {
     };
     expect(parseConfig(env).calls.liveLimits).toEqual({ dailySpendCapMicros: 12_500_000 });
     expect(parseConfig({}).calls.liveLimits).toBeUndefined();
+    expect(parseConfig({ OPENAI_API_KEY: 'sk-test' }).calls.liveLimits).toBeUndefined();
+    expect(parseConfig(PRODUCTION).calls.liveLimits).toBeUndefined();
     for (const wrong of [
       { DAILY_SPEND_CAP_USD: '-1' },
       { UNANSWERED_ATTEMPTS_PER_HOUR: '2.5' },

@@ -60,6 +60,13 @@ describe('a secret header of a tool', () => {
     expect(seen).not.toContain('sealed');
   });
 
+  it('is removed from a response that writes its characters as other escapes', async () => {
+    const escaped = Array.from(SECRET, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+    replies.push(`{"plain":"${escaped}","days":2}`);
+    const { answer } = await useTool();
+    expect(answer).toEqual({ ok: true, result: { plain: '[redacted]', days: 2 } });
+  });
+
   it.each([
     ['crosses the end of what the model reads', 'x'.repeat(8_192 - 16) + SECRET],
     ['crosses it only after earlier ones were removed', SECRET.repeat(400)],

@@ -1,18 +1,16 @@
 import { legIdOf } from '../../src/telephony/web/leg.js';
 import { openBrowserLine } from '../integration/web/browser-line';
-import { startWebStack, type WebStack } from '../integration/web/web-stack';
+import { useWebStack, type WebStack } from '../integration/web/web-stack';
 import { expectError, type Customer } from '../support/http/harness.js';
 
 jest.setTimeout(120_000);
 
 let stack: WebStack;
 let customer: Customer;
-beforeAll(async () => {
-  stack = await startWebStack({ env: { WEB_CALL_ORIGINS: 'https://app.example.com' } });
-  customer = await stack.service.customer();
-  await stack.service.accounts.setLimits(customer.account._id, { concurrentCalls: 50 });
-}, 120_000);
-afterAll(() => stack.close());
+useWebStack((started) => ({ stack, customer } = started), {
+  env: { WEB_CALL_ORIGINS: 'https://app.example.com' },
+});
+beforeAll(() => stack.service.accounts.setLimits(customer.account._id, { concurrentCalls: 50 }));
 
 const REJECTED = { reason: 'rejected', code: 1008 };
 
@@ -25,6 +23,7 @@ describe('the token of a call in the browser', () => {
     );
     // The other one may come again, because the first one may be lost before it is admitted.
     expect(outcomes).toEqual(expect.arrayContaining(['ready', { reason: 'reconnect', code: 1013 }]));
+    await stack.tokenUsedUp(call.callId);
     const third = await openBrowserLine(call);
     expect(await third.closed()).toEqual(REJECTED);
     for (const line of lines) line.closeTab();
@@ -35,6 +34,7 @@ describe('the token of a call in the browser', () => {
     const token = call.line.reconnectToken();
     const second = await stack.reopen(call, token);
     await second.ready();
+    await stack.tokenUsedUp(call.callId);
     const third = await stack.reopen(call, token);
     expect(await third.closed()).toEqual(REJECTED);
     second.closeTab();
@@ -68,6 +68,7 @@ describe('the token of a call in the browser', () => {
     const call = await stack.create(customer.liveKey);
     const line = await openBrowserLine(call);
     await line.ready();
+    await stack.tokenUsedUp(call.callId);
     expect(await (await openBrowserLine(call)).closed()).toEqual(REJECTED);
     const find = jest.spyOn(stack.service.database.webLegs, 'findById');
     expect(await (await openBrowserLine(call)).closed()).toEqual(REJECTED);

@@ -12,6 +12,8 @@ export interface Actor {
   unverified?: true;
   /** If true, the headers of the request say that it comes from a page of the portal. */
   ownOrigin?: true;
+  /** If true, the member is an operator of the service. */
+  operator?: true;
   /** If true, the request refers to objects of another account. */
   ofOtherAccount?: true;
 }
@@ -44,6 +46,8 @@ interface Rule {
   /** The roles whose members may use the operation; absent if the role does not matter. */
   roles?: readonly Role[];
   onlyVerified?: true;
+  /** If true, other members get a 403, and the operation finds objects of both modes. */
+  onlyOperators?: true;
   /** The restriction for test keys: they get a 403 for the whole operation, or only if the agent is a live one. */
   noTestKey?: 'at all' | 'on live agents';
 }
@@ -72,8 +76,8 @@ const GROUPS: readonly [rule: Rule, operations: string][] = [
   [{ access: 'ownPage' }, 'signUp logIn requestPasswordReset resetPassword verifyEmail acceptInvitation'],
   [
     { access: 'keyOrMember', isRead: true, roles: EVERYBODY },
-    'listCalls readCall watchCall readTranscript readRecording listWebhookDeliveries readWebhookDelivery ' +
-      'listFailingWebhooks readWebhookSigning listAgents readAgent listPhoneNumbers readPhoneNumber readAccount ' +
+    'listCalls readCall watchCall readTranscript readTrace readWaveform readRecording listWebhookDeliveries ' +
+      'readWebhookDelivery listFailingWebhooks readWebhookSigning listAgents readAgent listPhoneNumbers readPhoneNumber readAccount ' +
       'listVoices listLanguages readBalance readLedger readUsage',
   ],
   [{ access: 'keyOrMember', isRead: true, roles: DEVELOPERS }, 'listApiKeys readAuditLog'],
@@ -96,6 +100,8 @@ const GROUPS: readonly [rule: Rule, operations: string][] = [
   [{ access: 'member', isRead: true, roles: OWNERS }, 'listInvitations'],
   [{ access: 'member', roles: OWNERS }, 'updateMember removeMember withdrawInvitation'],
   [{ access: 'member', roles: OWNERS, onlyVerified: true }, 'inviteMember'],
+  // Production does not have this route.
+  [{ access: 'member', roles: DEVELOPERS, onlyOperators: true }, 'killMediaProcess'],
 ];
 
 const RULES = new Map(GROUPS.flatMap(([rule, operations]) => operations.split(' ').map((id) => [id, rule] as const)));
@@ -118,6 +124,7 @@ export function expectedVerdict(id: string, actor: Actor, target?: Target): Verd
     if (rule.isRead !== true && actor.ownOrigin !== true) return 403;
     if (actor.role === undefined || !rule.roles.includes(actor.role)) return 403;
     if (actor.unverified && rule.onlyVerified) return 403;
+    if (!actor.operator && rule.onlyOperators) return 403;
   }
   const isTestKey = actor.kind === 'key' && actor.mode === 'test';
   if (isTestKey && rule.noTestKey === 'at all') return 403;
@@ -125,6 +132,7 @@ export function expectedVerdict(id: string, actor: Actor, target?: Target): Verd
   // The carrier gets 200 for a call that does not exist, too.
   if (target === undefined || actor.kind === 'carrier') return 'admitted';
   if (actor.ofOtherAccount) return 404;
+  if (rule.onlyOperators) return 'admitted';
   if (KINDS_WITH_MODE.includes(target.kind) && target.mode !== actor.mode) return 404;
   if (target.kind === 'agent' && target.mode === 'test' && actor.mode === 'live') return 404;
   if (isTestKey && rule.noTestKey === 'on live agents' && target.mode === 'live') return 403;

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openBrowserLine } from '../integration/web/browser-line';
+import { useWebStack, type WebStack } from '../integration/web/web-stack';
+import { createWebLegs } from '../../src/telephony/web/legs.js';
+import { eventually, type Customer } from '../support/http/harness.js';
+
+jest.setTimeout(120_000);
+
+const BYTES_PER_SECOND = 8_000;
+
+let stack: WebStack;
+let customer: Customer;
+useWebStack((started) => ({ stack, customer } = started));
+
+describe('a browser that returns no marks and drops its connection, to talk for free', () => {
+  it('pays for the call in which the agent spoke to it', async () => {
+    const call = await stack.create(customer.liveKey);
+    const line = await openBrowserLine({ ...call, isMute: true });
+    await line.ready();
+    line.speak();
+    const { sink } = await stack.scripted(call.callId);
+    sink.sendAudio('item', Buffer.alloc(3 * BYTES_PER_SECOND, 0x7f));
+    await line.next('media');
+    await sleep(2_000);
+    const before = await createWebLegs(stack.service.database).now();
+    line.break();
+    await eventually(async () => (await stack.leg(call.callId)).seenAt.getTime() >= before);
+    await stack.age(call.callId, ['startedAt'], 10_000);
+    await stack.age(call.callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
+    const { startedAt, seenAt } = await stack.leg(call.callId);
+    const seconds = Math.ceil((seenAt.getTime() - startedAt!.getTime()) / 1_000);
+    expect(await stack.ended(call.callId)).toMatchObject({
+      status: 'COMPLETED',
+      endReason: 'caller_hangup',
+      durationSeconds: seconds,
+      costMicros: seconds * 2_500,
+    });
+  });
+});

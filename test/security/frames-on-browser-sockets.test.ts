@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openBrowserLine } from '../integration/web/browser-line';
+import { useWebStack, type WebStack } from '../integration/web/web-stack';
+import type { Customer } from '../support/http/harness.js';
+
+jest.setTimeout(60_000);
+
+/** Frames that a client sends at once, in a few packets. */
+const FLOOD = 5_000;
+/** Less than the time for the token (2 s), which also ends a socket. */
+const SOON_MS = 1_500;
+const MESSAGE = 0x1;
+const PING = 0x9;
+const PONG = 0xa;
+
+let stack: WebStack;
+let customer: Customer;
+useWebStack((started) => ({ stack, customer } = started));
+
+/** Masked frames without a payload. */
+function framesOf(opcode: number, count: number): Buffer {
+  return Buffer.concat(Array.from({ length: count }, () => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0])));
+}
+
+/** Opens a WebSocket by hand, because the ws library answers a close, and a hostile client does not. */
+async function openRaw(url: string): Promise<Socket> {
+  const { hostname, port, pathname } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on('error', () => undefined);
+  const key = randomBytes(16).toString('base64');
+  socket.write(
+    `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  );
+  await new Promise<void>((resolve) => socket.once('data', () => resolve()));
+  socket.resume();
+  return socket;
+}
+
+const endOf = (socket: Socket) => new Promise<'ended'>((resolve) => socket.once('close', () => resolve('ended')));
+
+describe('frames without a limit on the sockets of browsers', () => {
+  it.each([
+    ['empty messages', MESSAGE],
+    ['pings', PING],
+    ['pongs', PONG],
+  ])('end a socket that is not admitted: %s', async (_what, opcode) => {
+    const socket = await openRaw(stack.urlAt(`call_${'0'.repeat(26)}`, stack.mediaPort));
+    const ended = endOf(socket);
+    socket.write(framesOf(opcode, FLOOD));
+    expect(await Promise.race([ended, sleep(SOON_MS, 'still open')])).toBe('ended');
+  });
+
+  it('end a rejected socket that does not answer the close', async () => {
+    const socket = await openRaw(stack.urlAt(`call_${'0'.repeat(26)}`, stack.mediaPort));
+    const ended = endOf(socket);
+    socket.write(framesOf(MESSAGE, 1));
+    await sleep(200);
+    socket.write(framesOf(PONG, FLOOD));
+    expect(await Promise.race([ended, sleep(SOON_MS, 'still open')])).toBe('ended');
+  });
+
+  it('end an admitted socket that sends pongs without being pinged', async () => {
+    const line = await openBrowserLine(await stack.create(customer.liveKey));
+    await line.ready();
+    for (let n = 0; n < FLOOD; n++) line.pong();
+    expect((await line.closed()).code).toBe(1008);
+  });
+});
