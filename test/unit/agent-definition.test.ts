@@ -33,7 +33,7 @@ describe('the field definitions of an agent', () => {
   });
 
   it('have a control in the portal’s editor for every field', () => {
-    const [page, sections] = ['pages/agent-editor', 'components/conversation-sections'].map((file) =>
+    const [page, sections] = ['components/studio/editor-sections', 'components/conversation-sections'].map((file) =>
       readFileSync(join(ROOT, `src/portal/app/${file}.tsx`), 'utf8'),
     );
     const editor = `${page}${sections}`;

@@ -9,13 +9,16 @@ function openTrack() {
   let nowMs = 0;
   const passed: { atMs: number; isSilence: boolean }[] = [];
   const recorded: number[] = [];
+  const drops: number[] = [];
   const track = createCallerTrack({
     now: () => nowMs,
     record: (_, atMs) => recorded.push(atMs),
+    onDropped: () => drops.push(nowMs),
     pass: (frame, atMs) => passed.push({ atMs, isSilence: frame.every((byte) => byte === 0xff) }),
   });
   return {
     recorded,
+    drops,
     times: () => passed.map(({ atMs }) => atMs),
     silence: () => passed.filter(({ isSilence }) => isSilence).map(({ atMs }) => atMs),
     voice: () => passed.filter(({ isSilence }) => !isSilence).map(({ atMs }) => atMs),
@@ -50,6 +53,7 @@ describe('the caller’s track', () => {
     const track = createCallerTrack({
       now: () => 0,
       record: (frame) => ends.push(frame.at(-1)),
+      onDropped: () => undefined,
       pass: (frame, atMs) => lengths.push(frame.length, atMs),
     });
     track.hear(new Uint8Array(400).fill(1), 0);
@@ -164,5 +168,24 @@ describe('the caller’s track', () => {
     other.hearFrom(0, 200, 1_700_000_000_000);
     other.hearFrom(200, 400, 0);
     expect(other.times()).toEqual(frames(0, 400));
+  });
+
+  it('loses no word on a line that stalls often', async () => {
+    const line = openTrack();
+    for (let fromMs = 0; fromMs < 600_000; fromMs += 20_000) {
+      line.hearFrom(fromMs, fromMs + 19_000);
+      await line.quietUntil(fromMs + 19_980);
+      for (const timestampMs of frames(fromMs + 19_000, fromMs + 20_000)) line.hear(fromMs + 19_980, timestampMs);
+    }
+    expect(line.voice()).toHaveLength(frames(0, 600_000).length);
+    expect(line.drops).toEqual([]);
+  });
+
+  it('is recorded as a whole if there is more audio than time, and reports that once', () => {
+    const line = openTrack();
+    for (let n = 0; n < 1_000; n++) line.hear(0);
+    expect(line.recorded).toHaveLength(1_000);
+    expect(line.voice()).toHaveLength(400);
+    expect(line.drops).toEqual([0]);
   });
 });

@@ -32,6 +32,7 @@ function carrierAt(baseUrl: string, timeoutMs = 500) {
   return createTwilioCarrier({
     account: {
       kind: 'simulator',
+      isSimulated: true,
       carrierAccountId: `AC${'0'.repeat(32)}`,
       authToken,
       baseUrl,

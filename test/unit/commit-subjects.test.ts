@@ -51,7 +51,13 @@ describe('.ci/check-commits', () => {
     commit('docs: explain commits');
     const shallow = join(folder, 'shallow');
     git(folder, 'clone', '--quiet', '--depth=1', `file://${repository}`, shallow);
-    expect(check(shallow)).toEqual({ status: 0, stdout: expect.stringContaining('1 new commits') as string });
+    expect(check(shallow)).toEqual({ status: 0, stdout: expect.stringMatching(/shallow.*\n1 new commits/) as string });
+  });
+
+  it('fails if the first commit of the rule is not in the history', () => {
+    git(repository, 'checkout', '--quiet', '--orphan', 'other');
+    commit('docs: explain commits');
+    expect(check()).toEqual({ status: 1, stdout: expect.stringContaining('not part of this history') as string });
   });
 
   it('passes in a folder without a Git history', () => {

@@ -33,6 +33,45 @@ describe('the record of a conversation', () => {
     expect(record.progress().agentAudioPlayed).toBe(true);
   });
 
+  it('contains the first hundred tool calls, shortened, over all streams', () => {
+    const first = createConversationRecord({ template, offsetMs: 0, earlier: null });
+    const call = { name: 'find', arguments: { day: 'x'.repeat(2_000) } };
+    expect(first.progress()).not.toHaveProperty('toolCalls');
+    for (let i = 0; i < 60; i++)
+      first.addToolCall({ call, result: { ok: true, result: { i } }, atMs: 9.6, durationMs: 5 });
+    const { toolCalls = [] } = first.progress();
+    const second = createConversationRecord({ template, offsetMs: 10_000, earlier: { ...earlier, toolCalls } });
+    for (let i = 0; i < 60; i++)
+      second.addToolCall({ call, result: { ok: false, error: 'no' }, atMs: 1, durationMs: 5 });
+    const stored = second.progress().toolCalls ?? [];
+    expect(stored).toHaveLength(100);
+    expect(stored[59]).toEqual({
+      name: 'find',
+      atMs: 10,
+      durationMs: 5,
+      ok: true,
+      arguments: `{"day":"${'x'.repeat(992)}…`,
+      result: '{"i":59}',
+    });
+    expect(stored[60]).toMatchObject({ atMs: 10_001, ok: false, result: 'no' });
+  });
+
+  it('contains the number of keys that the agent pressed, and not which', () => {
+    const record = createConversationRecord({ template, offsetMs: 0, earlier: null });
+    const result = { ok: true, result: 'pressed' } as const;
+    record.addToolCall({ call: { name: 'send_dtmf', arguments: { digits: '4711#' } }, result, atMs: 0, durationMs: 5 });
+    record.addToolCall({ call: { name: 'send_dtmf', arguments: { digit: '4711' } }, result, atMs: 0, durationMs: 5 });
+    expect(record.progress().toolCalls?.map((stored) => stored.arguments)).toEqual(['{"digit_count":5}', '{}']);
+  });
+
+  it('contains texts of tool calls that are cut between characters', () => {
+    const record = createConversationRecord({ template, offsetMs: 0, earlier: null });
+    const call = { name: `${'n'.repeat(63)}😀`, arguments: {} };
+    record.addToolCall({ call, result: { ok: true, result: `${'x'.repeat(999)}😀` }, atMs: 0, durationMs: 5 });
+    const [stored] = record.progress().toolCalls ?? [];
+    expect(stored).toMatchObject({ name: 'n'.repeat(63), result: `${'x'.repeat(999)}…` });
+  });
+
   it('contains the first twenty failures of providers, over all streams', () => {
     const failure = { part: 'model', what: 'the language model provider failed' } as const;
     const first = createConversationRecord({ template, offsetMs: 0, earlier: null });

@@ -1,6 +1,7 @@
 import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
 import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
 import { describeLedgerControls } from '../support/store/ledger-control-rules.js';
+import { describeEarlyDecisions } from '../support/store/ledger-early-rules.js';
 import { describeLedgerRates } from '../support/store/ledger-rate-rules.js';
 import { describeLedger } from '../support/store/ledger-rules.js';
 import { createMemoryLedgerStorage } from '../support/store/memory-ledger-storage.js';
@@ -15,6 +16,7 @@ describe('the ledger on a storage with atomic documents', () => {
     describeLedgerControls(() => storage, rate);
   });
   describeLedgerRates(() => ledger);
+  describeEarlyDecisions(() => storage);
 
   it('finishes an operation whose writer died before writing the entry', async () => {
     const id = newLedgerAccountId();

@@ -87,6 +87,9 @@ describe('the configuration of the pipeline engine', () => {
     expect(ttsOf({})).toMatchObject({ voices: {}, defaultVoice: undefined });
     const voices = { cobalt: 'first', amber: 'second' };
     expect(ttsOf({ TTS_VOICES: 'cobalt=first,amber=second' })).toMatchObject({ voices, defaultVoice: 'first' });
+    const kokoro = 'amber=af_bella(2)+af_sky(1),cobalt=voices/en/joe.v1';
+    const mixed = { amber: 'af_bella(2)+af_sky(1)', cobalt: 'voices/en/joe.v1' };
+    expect(ttsOf({ TTS_VOICES: kokoro })).toMatchObject({ voices: mixed });
     const openai = ttsOf({ TTS_PROVIDER: 'openai', TTS_API_KEY: 't', TTS_MODEL: 'm', TTS_VOICES: 'cobalt=ash' });
     expect(openai).toMatchObject({ voices: { cobalt: 'ash', slate: 'ash', copper: 'echo' }, defaultVoice: 'coral' });
   });

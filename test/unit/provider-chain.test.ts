@@ -4,7 +4,9 @@ import {
   reduceCircuit,
   SKIPPED_FOR_MS,
 } from '../../src/voice/engines/chain/circuit-breaker.js';
+import { healthOfCall } from '../../src/voice/engines/chain/pipeline-chains.js';
 import { createProviderChain, type Provider } from '../../src/voice/engines/chain/provider-chain.js';
+import type { FailureReport } from '../../src/voice/models/failure-report.js';
 import { createProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
 
 const FAULT = { message: 'the language model provider responded with status 500' };
@@ -54,7 +56,7 @@ describe('a chain of providers', () => {
     health = createProviderHealth(() => atMs);
   });
 
-  function chainOf(count: number) {
+  function chainOf(count: number, ofCall = health) {
     const providers = Array.from({ length: count }, (_, index) => ({
       stage: 'llm' as const,
       number: index + 1,
@@ -64,7 +66,7 @@ describe('a chain of providers', () => {
     }));
     return createProviderChain({
       providers: providers as unknown as [Provider<undefined>],
-      health,
+      health: ofCall,
       retryAfterMs: 300,
       handlers: {
         onSwitched: ({ from, to, fault }) => switches.push(`${from.number} ${to.number} ${fault?.message ?? ''}`),
@@ -136,6 +138,52 @@ describe('a chain of providers', () => {
       expect(attempts.provider().number).toBe(2);
     }
     expect(chainOf(2).current().number).toBe(1);
+  });
+
+  it.each<[string, FailureReport, boolean]>([
+    ['a rejected prompt', { status: 400, code: 'invalid_prompt' }, false],
+    ['a request that is too long', { status: 413 }, false],
+    ['a prompt that is rejected after the status 200', { code: 'invalid_prompt' }, false],
+    ['a wrong key with the status 400', { status: 400, code: 'invalid_api_key' }, true],
+    ['an unknown model', { status: 404, code: 'model_not_found' }, true],
+    ['a model that is gone', { status: 410 }, true],
+    ['a rejected key', { status: 401 }, true],
+    ['too many requests', { status: 429, code: 'rate_limit_exceeded' }, true],
+    ['a server error', { status: 503 }, true],
+    ['a closed socket', { status: 1008 }, true],
+    ['an overload after the status 200', { code: 'server_is_overloaded' }, true],
+    ['a failure without a report', {}, true],
+  ])('goes to the next provider after %s, and skips the first in other calls if it is at fault', (_, report, skips) => {
+    for (let call = 0; call < 2; call += 1) {
+      const attempts = chainOf(2).begin();
+      expect(attempts.failed({ ...FAULT, report })).toBe(0);
+      expect(attempts.provider().number).toBe(2);
+    }
+    expect(chainOf(2).current().number).toBe(skips ? 2 : 1);
+  });
+
+  it('is used again after a trial whose failure this call caused', () => {
+    chainOf(2).begin().failed(FAULT);
+    chainOf(2).begin().failed(FAULT);
+    atMs = SKIPPED_FOR_MS;
+    const trial = chainOf(2).begin();
+    trial.failed({ ...FAULT, report: { status: 400, code: 'invalid_prompt' } });
+    expect(chainOf(2).begin().provider().number).toBe(1);
+  });
+
+  it.each<[FailureReport, number]>([
+    [{ status: 400 }, 2],
+    [{ status: 422, code: 'unknown_parameter' }, 2],
+    [{ status: 400, code: 'invalid_prompt' }, 1],
+    [{ status: 413 }, 1],
+  ])('skips a provider that rejects one call after the other with %p, if that may be its fault', (report, expected) => {
+    for (const callId of ['one', 'two', 'three']) {
+      const requestOwner = { accountId: `of ${callId}`, callId, mode: 'live' } as const;
+      const attempts = chainOf(2, healthOfCall(health, { callId, requestOwner })).begin();
+      expect(attempts.provider().number).toBe(1);
+      attempts.failed({ ...FAULT, report });
+    }
+    expect(chainOf(2).begin().provider().number).toBe(expected);
   });
 
   it('asks the first provider if all are skipped', () => {

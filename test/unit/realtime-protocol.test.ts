@@ -98,6 +98,16 @@ describe('a turn of the caller', () => {
     turns.onTranscript('item_1', 'First.');
     expect(texts()).toEqual(['Second.', 'First.']);
   });
+
+  it('has its time by the timestamps of the last 20 s only, so that jumps of timestamps do not fill the memory', () => {
+    const events: SessionEventBody[] = [];
+    const turns = createProviderTurns((event) => void events.push(event));
+    for (let frame = 0; frame < 1_100; frame++) turns.onFrameSent(frame * 50);
+    turns.started('item_1', 21_000);
+    turns.started('item_2', 0);
+    // Frames are 30 ms apart beyond their length of 20 ms. The hundredth is the oldest whose time is known.
+    expect(events).toMatchObject([{ startMs: 1_050 * 50 }, { startMs: 100 * 30 }]);
+  });
 });
 
 describe('a response that ends before the provider reported its creation', () => {

@@ -4,6 +4,7 @@ import type { CallEvent } from '../../src/calls/call-events';
 import {
   decideReconnect,
   MAX_UNSTARTED_STREAMS,
+  MAX_PLANNED_RESUMPTIONS,
   MAX_RESUMPTIONS,
   MAX_STREAM_NUMBER,
 } from '../../src/kernel/resumption';
@@ -23,7 +24,8 @@ const lostStream = (agentAudioPlayed = true): CallEvent => ({
   agentAudioPlayed,
   now: T + 9_100,
 });
-const rejectedStream = (): CallEvent => ({ ...lostStream(false), neverStarted: true }) as CallEvent;
+const rejectedStream = (): CallEvent => ({ ...lostStream(false), loss: 'never_started' }) as CallEvent;
+const plannedClose = (): CallEvent => ({ ...lostStream(), loss: 'planned' }) as CallEvent;
 const completed: CallEvent = {
   type: 'carrier_ended',
   carrierSid: SID,
@@ -67,19 +69,33 @@ describe('a call that lost its media stream', () => {
       lostStream(),
       ...repeated(MAX_UNSTARTED_STREAMS - 1, rejectedStream()),
     ]);
-    expect(decideReconnect(state, true)).toEqual({ decision: 'hang_up', why: 'limit' });
+    expect(decideReconnect(state, 'never_started')).toEqual({ decision: 'hang_up', why: 'limit' });
     expect(decideReconnect(state)).toEqual({ decision: 'stream', resumption: 7 });
     const spent = play([...answered, rejectedStream(), ...repeated(MAX_RESUMPTIONS, lostStream())]);
     expect(decideReconnect(spent)).toEqual({ decision: 'hang_up', why: 'limit' });
-    expect(decideReconnect(spent, true)).toEqual({ decision: 'stream', resumption: 5 });
+    expect(decideReconnect(spent, 'never_started')).toEqual({ decision: 'stream', resumption: 5 });
   });
 
-  it('gets only single-digit stream numbers, and ends at the limit', () => {
-    const all = [...repeated(MAX_UNSTARTED_STREAMS, rejectedStream()), ...repeated(MAX_RESUMPTIONS, lostStream())];
+  it('gets up to 20 streams for those that media servers closed to stop, apart from the others', () => {
+    const often = [...answered, ...repeated(MAX_PLANNED_RESUMPTIONS, plannedClose())];
+    expect(MAX_PLANNED_RESUMPTIONS).toBe(20);
+    expect(decideReconnect(play(often), 'planned')).toEqual({ decision: 'hang_up', why: 'limit' });
+    expect(decideReconnect(play(often))).toEqual({ decision: 'stream', resumption: 21 });
+    expect(decideReconnect(play(often), 'never_started')).toEqual({ decision: 'stream', resumption: 21 });
+    const lost = [...often, ...repeated(MAX_RESUMPTIONS, lostStream())];
+    expect(decideReconnect(play(lost))).toEqual({ decision: 'hang_up', why: 'limit' });
+  });
+
+  it('gets stream numbers that only grow, of two digits at most, and ends at the limit', () => {
+    const all = [
+      ...repeated(MAX_UNSTARTED_STREAMS, rejectedStream()),
+      ...repeated(MAX_RESUMPTIONS, lostStream()),
+      ...repeated(MAX_PLANNED_RESUMPTIONS, plannedClose()),
+    ];
     const state = play([...answered, ...all]);
-    // The URL that the carrier requests after a stream has one digit for the stream number.
+    // The URL that the carrier requests after a stream has at most two digits for the stream number.
     expect(state.resumptions).toBe(MAX_STREAM_NUMBER);
-    expect(MAX_STREAM_NUMBER).toBeLessThan(10);
+    expect(MAX_STREAM_NUMBER).toBeLessThan(100);
     expect(play([...answered, ...all, rejectedStream(), completed]).outcome).toMatchObject({
       status: 'FAILED',
       endReason: 'media_failed',

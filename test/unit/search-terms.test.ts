@@ -55,6 +55,14 @@ describe('the search terms of a transcription', () => {
     expect(finds(search, terms)).toBe(true);
   });
 
+  it('are the same words however the text is divided', () => {
+    const words = Array.from({ length: 400 }, (_, n) => `word${n}`);
+    expect(termsOfTranscription(words.join(' '))).toEqual(words);
+    const characters = Array.from({ length: 900 }, (_, n) => String.fromCodePoint(0x4e00 + n));
+    const pairs = characters.slice(1).map((character, before) => `${characters[before]}${character}`);
+    expect(termsOfTranscription(characters.join(''))).toEqual(expect.arrayContaining(pairs));
+  });
+
   it.each(['uller', 'muller cake', '大明'])('are not found by %s', (search) => {
     expect(finds(search, terms)).toBe(false);
   });

@@ -1,16 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { assertSettingsSupported } from '../../src/agents/fields/settings-rules.js';
 import { CONVERSATION_FIELDS } from '../../src/agents/fields/conversation-fields.js';
 import type { ConversationSettings } from '../../src/kernel/conversation/conversation-settings.js';
 import { ENGINE_NAMES } from '../../src/kernel/conversation/engines.js';
-import {
-  faultsOfSettings,
-  PIPELINE_PROVIDERS,
-  SETTINGS_SUPPORT,
-  splitSettings,
-  type SettingName,
-} from '../../src/kernel/conversation/settings-support.js';
+import { faultsOfSettings, splitSettings } from '../../src/agents/fields/supported-settings.js';
+import type { SettingName } from '../../src/kernel/conversation/settings-support.js';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { stageProvidersOf } from '../../src/platform/config/setting-providers.js';
+import { ROOT } from '../structure/sources.js';
+import { PIPELINE_PROTOCOLS, SETTINGS_SUPPORT } from '../../src/platform/config/engine-providers.js';
+import { stageProtocolsOf } from '../../src/platform/config/pipeline-settings.js';
 import {
   environmentWith,
   pipelineWith,
@@ -19,6 +18,7 @@ import {
   matrixCells,
 } from '../support/settings-matrix.js';
 
+const nameOf = ({ name }: { name: string }) => name;
 const configWith = (column: MatrixColumn) => parseConfig(environmentWith(column));
 
 describe('the matrix of settings and providers', () => {
@@ -29,7 +29,7 @@ describe('the matrix of settings and providers', () => {
     for (const setting of settings) {
       const cells = SETTINGS_MATRIX.filter((cell) => cell.setting === setting);
       const { pipeline } = SETTINGS_SUPPORT[setting];
-      const ofPipeline = 'stage' in pipeline ? PIPELINE_PROVIDERS[pipeline.stage] : ['pipeline'];
+      const ofPipeline = 'stage' in pipeline ? PIPELINE_PROTOCOLS[pipeline.stage].map(nameOf) : ['pipeline'];
       const columns = ['openai-realtime', 'offline-demo', ...ofPipeline];
       expect([setting, cells.map(({ column }) => column).toSorted()]).toEqual([setting, columns.toSorted()]);
       expect(new Set(cells.map(({ engine }) => engine))).toEqual(new Set(ENGINE_NAMES));
@@ -42,13 +42,40 @@ describe('the matrix of settings and providers', () => {
     expect(new Set(supported)).toEqual(new Set(Object.keys(SETTINGS_SUPPORT)));
   });
 
-  it.each(Object.values(PIPELINE_PROVIDERS).flat())(
+  it.each(Object.values(PIPELINE_PROTOCOLS).flat().map(nameOf))(
     'knows from the configuration that the pipeline uses %s',
     (name) => {
       const { pipeline } = configWith(name).engines;
-      expect(stageProvidersOf(pipeline ?? fail())).toEqual(pipelineWith(name));
+      expect(stageProtocolsOf(pipeline ?? fail())).toEqual(pipelineWith(name));
     },
   );
+});
+
+describe('the table of settings in docs/engines.md', () => {
+  it('names every setting once, and says no where no provider of the engine supports it', () => {
+    const rows = readFileSync(join(ROOT, 'docs/engines.md'), 'utf8')
+      .split('\n## Settings of agents')[1]
+      ?.split('\n## ')[0]
+      ?.split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) => line.split('|').map((cell) => cell.trim()));
+    const documented = (rows ?? []).flatMap(([, names = '', realtime, pipeline, demo]) =>
+      [...names.matchAll(/`(\w+)`/g)].map(([, field]) => [
+        field,
+        { 'openai-realtime': realtime !== 'no', pipeline: pipeline !== 'no', 'offline-demo': demo !== 'no' },
+      ]),
+    );
+    const isSupported = (field: string, engine: string) =>
+      SETTINGS_MATRIX.some(
+        (cell) => cell.field === field && cell.engine === engine && cell.support.done !== 'unsupported',
+      );
+    const actual = Object.keys(CONVERSATION_FIELDS).map((field) => [
+      field,
+      Object.fromEntries(ENGINE_NAMES.map((engine) => [engine, isSupported(field, engine)])),
+    ]);
+    expect(documented).toHaveLength(actual.length);
+    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(actual));
+  });
 });
 
 describe('a setting', () => {
@@ -110,7 +137,7 @@ describe('a setting', () => {
 
   it('model may be any on the simulated carrier; on a real one it must be configured or allowed', () => {
     const config = configWith('openai-realtime');
-    const real = { ...config.carriers, live: { ...config.carriers.live, kind: 'twilio' } };
+    const real = { ...config.carriers, live: { ...config.carriers.live, isSimulated: false } };
     const save = (engine: string, model: string, agentModels?: 'any' | string[]) => () =>
       assertSettingsSupported(
         { engine, model },
@@ -145,8 +172,8 @@ describe('a setting', () => {
 
   it('that an engine does not support is left out of a call and named', () => {
     const settings: ConversationSettings = { temperature: 1, speechSpeed: 1.4, noiseReduction: 'far_field' };
-    const providers = pipelineWith('elevenlabs');
-    expect(splitSettings(settings, { engine: 'pipeline', providers })).toEqual({
+    const protocols = pipelineWith('elevenlabs');
+    expect(splitSettings(settings, { engine: 'pipeline', protocols })).toEqual({
       used: { temperature: 1 },
       ignored: ['speechSpeed', 'noiseReduction'],
     });

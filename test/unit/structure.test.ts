@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { VARIABLES } from '../structure/configuration.js';
 import { GENERATED_FILES } from '../structure/generate.js';
 import { cyclesOf, faultsOf, functionsOf } from '../structure/measure.js';
-import { readBrowserApp, readSources, ROOT, type SourceFile } from '../structure/sources.js';
+import { fileOf, readSources, ROOT, type SourceFile } from '../structure/sources.js';
 
 const source = (path: string, text: string, ...targets: string[]): SourceFile => ({
   path,
   text,
-  imports: targets.map((target) => ({ target, relative: target.includes('/'), typeOnly: false })),
+  imports: targets.map((target) => ({ target, relative: /^(src|workflows)\//.test(target), typeOnly: false })),
 });
 
 describe('the structure of the code', () => {
   it('follows the rules', () => {
-    expect(faultsOf(readSources(), readBrowserApp())).toEqual([]);
+    expect(faultsOf(readSources())).toEqual([]);
   });
 
   it.each(Object.entries(GENERATED_FILES))('has an up-to-date %s (npm run structure writes it)', (path, textOf) => {
@@ -42,6 +42,10 @@ describe('the structure check', () => {
     expect(faultsOf([source('src/calls/a.ts', text)])).toEqual([
       'src/calls/a.ts says CallSid. Only src/telephony/<carrier>/ knows a carrier’s fields: say it in the words of the port.',
     ]);
+    const asking = "const isReal = account.kind !== 'simulator';\n";
+    expect(faultsOf([source('src/calls/a.ts', asking)])).toEqual([
+      "src/calls/a.ts says kind !== 'simulator'. Ask for what a carrier can do or whether it is simulated, not for its name.",
+    ]);
     for (const word of ['accountSid', 'streamSid']) {
       const own = `const { ${word} } = account;\n`;
       expect(faultsOf([source('src/telephony/simulator/a.ts', own)])).toEqual([]);
@@ -55,6 +59,42 @@ describe('the structure check', () => {
     expect(cyclesOf([a, b]).map((cycle) => cycle.toSorted())).toEqual([['src/billing/a.ts', 'src/billing/b.ts']]);
   });
 
+  it('finds the file of every import, with and without an ending, so that no cycle is overlooked', () => {
+    const known = new Set(['src/portal/app/api.ts', 'src/portal/app/pages/a.tsx', 'src/kernel/ids.ts']);
+    expect(fileOf('src/portal/app/pages/a.tsx', '../api', known)).toBe('src/portal/app/api.ts');
+    expect(fileOf('src/portal/app/main.tsx', './pages/a', known)).toBe('src/portal/app/pages/a.tsx');
+    expect(fileOf('src/portal/app/api.ts', '../../kernel/ids.js', known)).toBe('src/kernel/ids.ts');
+    expect(fileOf('src/portal/app/api.ts', './nothing', known)).toBeUndefined();
+    const lost = source('src/billing/a.ts', '');
+    lost.imports.push({ target: 'src/billing/b', relative: true, typeOnly: false, isMissing: true });
+    expect(faultsOf([lost])).toEqual(['src/billing/a.ts imports src/billing/b, which is no file']);
+  });
+
+  it('reports a cycle of imports in the browser app', () => {
+    const sources = readSources();
+    const [from, to] = ['src/portal/app/api.ts', 'src/portal/app/session.tsx'];
+    expect(sources.find(({ path }) => path === to)?.imports).toContainEqual(expect.objectContaining({ target: from }));
+    sources.find(({ path }) => path === from)?.imports.push({ target: to, relative: true, typeOnly: true });
+    expect(cyclesOf(sources).flat()).toEqual(expect.arrayContaining([from, to]));
+  });
+
+  it('reports what the browser app imports or loads besides the SDK and pure files', () => {
+    const page = source('src/portal/app/pages/a.tsx', '', 'src/calls/gateway.ts');
+    const gateway = source('src/calls/gateway.ts', '', '@temporalio/client');
+    const why = 'The browser app gets types and tables of constraints, but no validator.';
+    expect(faultsOf([page, gateway])).toEqual([
+      'src/portal/app/pages/a.tsx imports src/calls/gateway.ts. The browser app imports the SDK, pure files and types.',
+      `src/portal/app/pages/a.tsx loads src/calls/gateway.ts loads @temporalio/client. ${why}`,
+    ]);
+    const form = source('src/portal/app/pages/a.tsx', '', 'src/agents/schemas.ts');
+    const schemas = source('src/agents/schemas.ts', '', 'zod');
+    expect(faultsOf([form, schemas])).toEqual([
+      `src/portal/app/pages/a.tsx loads src/agents/schemas.ts loads zod. ${why}`,
+    ]);
+    form.imports[0]!.typeOnly = true;
+    expect(faultsOf([form, schemas])).toEqual([]);
+  });
+
   it('counts the lines of functions and recognizes factories', () => {
     const lines = Array.from({ length: 70 }, (_, n) => `  const v${n} = ${n};`).join('\n');
     const text = `/** Two. */\nexport function long() {\n${lines}\n}\n\nexport function createX() {\n${lines}\n  return { ask() { return 1; } };\n}\n`;
@@ -64,6 +104,13 @@ describe('the structure check', () => {
     expect(faultsOf([source('src/billing/a.ts', text)])).toEqual([
       'src/billing/a.ts: function long has 72 lines, 60 are allowed',
     ]);
+  });
+
+  it('measures components of the browser app', () => {
+    const rows = Array.from({ length: 60 }, (_, n) => `      <li>${n}</li>`).join('\n');
+    const text = `export function Long() {\n  return (\n    <ul>\n${rows}\n    </ul>\n  );\n}\n`;
+    const path = 'src/portal/app/pages/a.tsx';
+    expect(faultsOf([source(path, text)])).toEqual([`${path}: function Long has 66 lines, 60 are allowed`]);
   });
 
   it('reports a name that two files export', () => {
@@ -76,6 +123,6 @@ describe('the structure check', () => {
       "import { type Place } from './a.js';\nexport type { Place };\nexport { Place as Other } from './a.js';\n";
     expect(faultsOf([one, source('src/voice/d.ts', again)])).toEqual([]);
     const page = source('src/portal/app/pages/c.tsx', 'export function Place() {}\n');
-    expect(faultsOf([one], [page])).toEqual(['Place is exported by src/billing/a.ts and src/portal/app/pages/c.tsx']);
+    expect(faultsOf([one, page])).toEqual(['Place is exported by src/billing/a.ts and src/portal/app/pages/c.tsx']);
   });
 });

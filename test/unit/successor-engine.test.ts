@@ -12,14 +12,14 @@ const SAID = {
 } satisfies Record<string, TranscriptTurn>;
 
 /** Starts a call with two scripted engines. The second continues the calls of the first. */
-async function startCall(changes: Partial<EngineCall> = {}) {
+async function startCall(changes: Partial<EngineCall> = {}, health = createProviderHealth()) {
   const first = createScriptedEngine();
   const second = createScriptedEngine();
   const engine = createEngineWithSuccessor({
     first: first.factory,
     second: second.factory,
     fits: () => true,
-    health: createProviderHealth(),
+    health,
     logger: createLogger({ role: 'media', level: 'silent' }),
   }).create();
   const failures: Error[] = [];
@@ -96,6 +96,19 @@ describe('the engine that takes over', () => {
     (await fail()).result = { ...RESULT, sessionLogs: ['two'] };
     expect(first.stopped).toBe('replaced');
     expect((await engine.stop('carrier_stop')).sessionLogs).toEqual(['one', 'two']);
+  });
+
+  it.each([
+    [true, 'this call', false],
+    [false, 'the provider', true],
+  ])('takes over after a failure (%s: caused by %s)', async (isOfCall, _whose, isSkipped) => {
+    const health = createProviderHealth();
+    for (let count = 0; count < 2; count += 1) {
+      const { first, fail } = await startCall({}, health);
+      first.sink.storeFailure({ part: 'realtime', what: 'the provider rejected the session settings' }, { isOfCall });
+      await fail();
+    }
+    expect(health.isOpen({ stage: 'realtime', number: 1 })).toBe(isSkipped);
   });
 
   it('leaves the summary to the first engine if the call ends at the same time', async () => {

@@ -1,5 +1,9 @@
 import { toolSchemaFault } from '../../src/agents/tool-schema.js';
-import { parametersFromSchema, schemaOf, type ToolParameter } from '../../src/portal/app/tool-schema.js';
+import {
+  parametersFromSchema,
+  schemaOf,
+  type ToolParameter,
+} from '../../src/portal/app/components/agents/tool-schema.js';
 
 const DAY: ToolParameter = { name: 'day', type: 'string', description: 'Like 2026-12-24.', required: true };
 const SEATS: ToolParameter = { name: 'seats', type: 'integer', description: '', required: false };

@@ -1,5 +1,5 @@
 import { createSynthesizer } from '../../src/voice/audio/flite.js';
-import { encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import { decodeMulaw, encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
 import type { CallerTurn } from '../../src/voice/session/turn-taking.js';
 import { loadVoiceActivity } from '../../src/voice/audio/voice-activity.js';
@@ -17,8 +17,9 @@ describe('turn detection', () => {
   afterAll(() => synthesizer.close());
 
   /** Feeds audio in frames and drops every `lost`th frame. */
-  function listen(parts: readonly Uint8Array[], lost = Infinity) {
+  function listen(parts: readonly Uint8Array[], lost = Infinity, certainty?: number) {
     const turns = createTurnTaking(newDetector());
+    if (certainty !== undefined) turns.requireCertainty(certainty);
     const audio = Buffer.concat(parts);
     const ended: CallerTurn[] = [];
     let longestVoiceMs = 0;
@@ -32,6 +33,14 @@ describe('turn detection', () => {
     turns.free();
     return { ended, longestVoiceMs, openTurn };
   }
+
+  it('detects quiet speech only with a lower certainty of voice activity detection', () => {
+    const quiet = encodeMulaw(decodeMulaw(sentence).map((sample) => sample / 30));
+    const audio = [silence(1_000), quiet, silence(1_000)];
+    const turnsAt = (certainty?: number) => listen(audio, Infinity, certainty).ended.length;
+    expect([undefined, 1, 0.75].map(turnsAt)).toEqual([0, 0, 0]);
+    expect([0.5, 0.25, 0].map((certainty) => turnsAt(certainty) > 0)).toEqual([true, true, true]);
+  });
 
   it('detects a sentence as one turn with its times', () => {
     const { ended, longestVoiceMs } = listen([silence(1_000), sentence, silence(1_000)]);

@@ -14,6 +14,7 @@ function openWatch() {
       asked += 1;
       return isVoice;
     },
+    setThreshold: () => undefined,
     free: () => undefined,
   };
   const watch = createTurnWatch({ detector, now: () => atMs, openedAtMs: () => openedAtMs });
