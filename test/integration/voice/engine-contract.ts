@@ -3,8 +3,10 @@ import { CALL } from './support/contract-call';
 import { openEngineLine } from './support/engine-line';
 import type { EngineLine } from './support/engine-line';
 import { eventually } from './support/media-fixture';
+import { openResources } from './support/open-resources';
+import { createRequirements, type LeftOut } from './support/requirements';
 
-/** One turn of the caller: what the scripted provider hears, and how it responds. */
+/** The words that the scripted provider hears, and its response. */
 export interface ScriptedTurn {
   hears: string;
   says?: string;
@@ -18,9 +20,7 @@ export interface EngineHarness {
   factory: EngineFactory;
   /** Matches the engine's first words in a new call. The engine never says them in a resumed call. */
   greeting: RegExp;
-  /**
-   * The agent's words before a resume. Needed for engines that find their introduction in the transcript by its words.
-   */
+  /** The agent's words before a resume, for engines that find their introduction in the transcript by its words. */
   introduction?: string;
   /** Fields of the call for which this engine needs other values than those of the suite, such as `outputTemplate`. */
   call?: Partial<EngineCall>;
@@ -46,15 +46,18 @@ export interface HarnessOptions {
 
 export type MakeHarness = (options: HarnessOptions) => Promise<EngineHarness>;
 
-/**
- * By design, the agent's first word comes within one second. The test allows five, because the machine that runs the
- * tests is busy.
- */
+/** By design, the agent's first word comes within one second. The test allows five, because its machine is busy. */
 const FIRST_WORD_MS = 5_000;
 const ANSWER_MS = 20_000;
 
-/** The requirements for every engine. Each test creates its own engine and provider. */
-export function describeEngineContract(name: string, makeHarness: MakeHarness): void {
+/**
+ * The requirements for every engine. Each test creates its own engine and provider.
+ * @param leftOut tests that could not differ from those of another run of the suite
+ */
+export function describeEngineContract(name: string, makeHarness: MakeHarness, leftOut: LeftOut = {}): void {
+  const requirements = createRequirements(leftOut);
+  const { requirement } = requirements;
+
   describe(`the engine contract of ${name}`, () => {
     let harness: EngineHarness;
     let lines: EngineLine[] = [];
@@ -93,7 +96,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       await waitForAgentTurn(line, 0);
     }
 
-    it('greets first, without delay', async () => {
+    requirement('greets first, without delay', async () => {
       await prepare();
       const line = dial();
       await eventually(() => line.firstHeardMs !== undefined, FIRST_WORD_MS);
@@ -102,7 +105,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.turns[0]?.text).toMatch(harness.greeting);
     });
 
-    it('sends audio in whole frames, by items that end once and stay ended', async () => {
+    requirement('sends audio in whole frames, by items that end once and stay ended', async () => {
       await prepare();
       const line = dial();
       await waitForGreeting(line);
@@ -124,7 +127,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect([...open].filter((itemId) => !ended.has(itemId))).toEqual([]);
     });
 
-    it('stops speaking on a barge-in and transcribes only what was played', async () => {
+    requirement('stops speaking on a barge-in and transcribes only what was played', async () => {
       await prepare();
       harness.script?.([{ hears: 'Excuse me, who is speaking please?', says: 'It is the clinic.' }]);
       const speech = await harness.speak('Excuse me, who is speaking please? I did not get your name.');
@@ -148,7 +151,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(first?.endMs).toBeLessThanOrEqual((cleared?.atMs ?? 0) + 500);
     });
 
-    it('keeps a transcript of both sides with times in the order of the conversation', async () => {
+    requirement('keeps a transcript of both sides with times in the order of the conversation', async () => {
       await prepare();
       const [turn] = harness.linesToGoodbye;
       if (turn === undefined) throw new Error('the harness has no lines');
@@ -171,27 +174,31 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(turns[2]?.startMs).toBeGreaterThanOrEqual(turns[1]?.endMs ?? Infinity);
     });
 
-    it('ends the call after its goodbye was played', async () => {
-      await prepare();
-      harness.script?.(harness.linesToGoodbye);
-      const line = dial();
-      await waitForGreeting(line);
-      for (const { hears } of harness.linesToGoodbye) {
-        const before = line.agentTurns().length;
-        line.say(await harness.speak(hears));
-        await eventually(
-          () => line.ended !== undefined || (line.agentTurns().length > before && !line.isPlaying()),
-          ANSWER_MS,
-        );
-      }
-      await eventually(() => line.ended !== undefined, ANSWER_MS);
-      expect(line.ended).toBe('agent_hangup');
-      expect(line.failed).toBeUndefined();
-      await line.hangUp();
-      expect(line.turns.toSorted((a, b) => a.startMs - b.startMs).at(-1)?.speaker).toBe('agent');
-    }, 120_000);
+    requirement(
+      'ends the call after its goodbye was played',
+      async () => {
+        await prepare();
+        harness.script?.(harness.linesToGoodbye);
+        const line = dial();
+        await waitForGreeting(line);
+        for (const { hears } of harness.linesToGoodbye) {
+          const before = line.agentTurns().length;
+          line.say(await harness.speak(hears));
+          await eventually(
+            () => line.ended !== undefined || (line.agentTurns().length > before && !line.isPlaying()),
+            ANSWER_MS,
+          );
+        }
+        await eventually(() => line.ended !== undefined, ANSWER_MS);
+        expect(line.ended).toBe('agent_hangup');
+        expect(line.failed).toBeUndefined();
+        await line.hangUp();
+        expect(line.turns.toSorted((a, b) => a.startMs - b.startMs).at(-1)?.speaker).toBe('agent');
+      },
+      120_000,
+    );
 
-    it('calls a tool and continues with its result', async () => {
+    requirement('calls a tool and continues with its result', async () => {
       await prepare();
       if (harness.script === undefined) return expect(harness.factory.create().capabilities.freeForm).toBe(false);
       harness.script([
@@ -206,7 +213,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       await eventually(() => line.agentTurns().some((text) => text.includes('Doctor Quimby')), ANSWER_MS);
     });
 
-    it('replies to DTMF digits', async () => {
+    requirement('replies to DTMF digits', async () => {
       await prepare();
       const { keys } = harness;
       if (keys === undefined) return expect(harness.factory.create().capabilities.dtmf).toBe(false);
@@ -220,18 +227,22 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(pressed).toContain(keys.replace(/\D/g, ''));
     });
 
-    it('reprompts a silent caller, and ends the call when the silence continues', async () => {
-      await prepare({ silence: { promptAfterMs: 2_000, endAfterMs: 7_000 } });
-      const line = dial();
-      await waitForGreeting(line);
-      await eventually(() => line.ended !== undefined, 60_000);
-      expect(line.ended).toBe('silence');
-      await line.hangUp();
-      expect(line.agentTurns().length).toBe(3);
-      expect(line.callerTurns()).toEqual([]);
-    }, 90_000);
+    requirement(
+      'reprompts a silent caller, and ends the call when the silence continues',
+      async () => {
+        await prepare({ silence: { promptAfterMs: 2_000, endAfterMs: 7_000 } });
+        const line = dial();
+        await waitForGreeting(line);
+        await eventually(() => line.ended !== undefined, 60_000);
+        expect(line.ended).toBe('silence');
+        await line.hangUp();
+        expect(line.agentTurns().length).toBe(3);
+        expect(line.callerTurns()).toEqual([]);
+      },
+      90_000,
+    );
 
-    it('does not treat a speaking caller as silent', async () => {
+    requirement('does not treat a speaking caller as silent', async () => {
       await prepare({ silence: { promptAfterMs: 4_000, endAfterMs: 60_000 } });
       harness.script?.([{ hears: 'A long story.', says: 'I see.' }]);
       const line = dial();
@@ -246,7 +257,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.agentTurns().length).toBe(before);
     });
 
-    it('announces the forced end of the call', async () => {
+    requirement('announces the forced end of the call', async () => {
       await prepare();
       const engine = harness.factory.create();
       const line = dial({}, engine);
@@ -256,7 +267,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.agentTurns()[1]).not.toMatch(harness.greeting);
     });
 
-    it('resumes an interrupted call with one sentence and no greeting', async () => {
+    requirement('resumes an interrupted call with one sentence and no greeting', async () => {
       await prepare();
       const line = dial({
         resume: {
@@ -278,7 +289,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.turns[0]?.startMs).toBeGreaterThanOrEqual(0);
     });
 
-    it('returns values for exactly the keys of the template, and a summary', async () => {
+    requirement('returns values for exactly the keys of the template, and a summary', async () => {
       await prepare();
       const line = dial();
       await waitForGreeting(line);
@@ -293,7 +304,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(result.summary.trim()).not.toBe('');
     });
 
-    it('stops within five seconds even if its provider no longer responds', async () => {
+    requirement('stops within five seconds even if its provider no longer responds', async () => {
       await prepare();
       const line = dial();
       await waitForGreeting(line);
@@ -307,7 +318,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(result.summary.trim()).not.toBe('');
     });
 
-    it('stops at once right after its start', async () => {
+    requirement('stops at once right after its start', async () => {
       await prepare();
       const line = dial();
       const result = await line.hangUp();
@@ -315,33 +326,41 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(line.turns).toEqual([]);
     });
 
-    it('apologises and fails the call when its provider disappears during the call', async () => {
-      await prepare();
-      const line = dial();
-      await waitForGreeting(line);
-      if (harness.kill === undefined) return expect(harness.script === undefined).toBe(true);
-      const before = line.agentTurns().length;
-      harness.kill();
-      line.say(await harness.speak('Are you still there?'));
-      await eventually(() => line.failed !== undefined, 60_000);
-      // The carrier has returned marks, so the caller has heard the agent. The call therefore counts as COMPLETED, with
-      // media_failed as its end reason.
-      expect(line.agentTurns().length).toBeGreaterThan(before);
-      expect(line.agentTurns().at(-1)).toMatch(/sorry/i);
-      return undefined;
-    }, 90_000);
+    requirement(
+      'apologises and fails the call when its provider disappears during the call',
+      async () => {
+        await prepare();
+        const line = dial();
+        await waitForGreeting(line);
+        if (harness.kill === undefined) return expect(harness.script === undefined).toBe(true);
+        const before = line.agentTurns().length;
+        harness.kill();
+        line.say(await harness.speak('Are you still there?'));
+        await eventually(() => line.failed !== undefined, 60_000);
+        // The carrier has returned marks, so the caller has heard the agent. The call therefore counts as COMPLETED, with
+        // media_failed as its end reason.
+        expect(line.agentTurns().length).toBeGreaterThan(before);
+        expect(line.agentTurns().at(-1)).toMatch(/sorry/i);
+        return undefined;
+      },
+      90_000,
+    );
 
-    it('fails a call without audio if its provider was never available, so that the call is free', async () => {
-      await prepare();
-      if (harness.kill === undefined) return expect(harness.script === undefined).toBe(true);
-      harness.kill();
-      const line = dial();
-      await eventually(() => line.failed !== undefined, 60_000);
-      expect(line.heard).toEqual([]);
-      return undefined;
-    }, 90_000);
+    requirement(
+      'fails a call without audio if its provider was never available, so that the call is free',
+      async () => {
+        await prepare();
+        if (harness.kill === undefined) return expect(harness.script === undefined).toBe(true);
+        harness.kill();
+        const line = dial();
+        await eventually(() => line.failed !== undefined, 60_000);
+        expect(line.heard).toEqual([]);
+        return undefined;
+      },
+      90_000,
+    );
 
-    it('keeps two calls separate', async () => {
+    requirement('keeps two calls separate', async () => {
       await prepare();
       harness.script?.([{ hears: 'I am the first.', says: 'Hello, first.' }]);
       const first = dial({ callId: 'call_first' });
@@ -361,7 +380,7 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       expect(ids(first).size).toBeGreaterThan(ids(second).size);
     });
 
-    it('leaves no timer and no socket', async () => {
+    requirement('leaves no timer and no socket', async () => {
       await prepare();
       const before = await openResources();
       const line = dial();
@@ -375,15 +394,6 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       }, 15_000);
     });
   });
-}
 
-/** Counts the resources that keep this process running. A loopback socket counts twice, once for each end. */
-async function openResources(): Promise<{ timers: number; sockets: number }> {
-  // Lets the timer of the code that called this function expire first.
-  await new Promise((resolve) => setImmediate(resolve));
-  const names = process.getActiveResourcesInfo();
-  return {
-    timers: names.filter((kind) => kind === 'Timeout').length,
-    sockets: names.filter((kind) => kind === 'TCPSocketWrap' || kind === 'TLSWrap').length,
-  };
+  requirements.checkNames();
 }

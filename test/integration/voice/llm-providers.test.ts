@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import { createLlm } from '../../../src/voice/engines/pipeline/llm/llm-providers.js';
+import { createLlm } from '../../../src/voice/engines/pipeline/providers/create-providers.js';
 import { openLoopback } from './fakes/loopback';
 
 /** The parts of a request that this test checks. */

@@ -29,7 +29,7 @@ describe('the chains of the pipeline’s providers', () => {
   let chains: ChainHarness;
   let line: EngineLine;
   beforeEach(async () => {
-    chains = await openChains(PRICES);
+    chains = await openChains({ prices: PRICES });
   });
   afterEach(async () => {
     await line.hangUp();
@@ -84,17 +84,24 @@ describe('the chains of the pipeline’s providers', () => {
     }, 40_000);
   });
 
-  it('continues with the next language model at the word where the first broke off', async () => {
-    chains.first.stt.script(['When is it?']);
-    chains.first.chat.answers.set('When is it?', { says: 'It is tomorrow. It is at ten.' });
-    const more = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
-    chains.second.chat.answers.set(more, { says: 'At ten o clock.' });
-    await greet();
-    chains.first.chat.faults.push({ kind: 'cut', afterCharacters: 21 });
-    line.say(await chains.speak('Tell me, when is it?'));
-    await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
-    expect(line.agentTurns()[1]).toBe('It is tomorrow. At ten o clock.');
-  }, 40_000);
+  it.each([
+    ['broke off', 'cut'],
+    ['reported a failure in its stream', 'failed'],
+  ] as const)(
+    'continues with the next language model at the word where the first %s',
+    async (_how, kind) => {
+      chains.first.stt.script(['When is it?']);
+      chains.first.chat.answers.set('When is it?', { says: 'It is tomorrow. It is at ten.' });
+      const more = '[A technical fault cut your answer off. Continue with exactly the words that follow.]';
+      chains.second.chat.answers.set(more, { says: 'At ten o clock.' });
+      await greet();
+      chains.first.chat.faults.push({ kind, afterCharacters: 21 });
+      line.say(await chains.speak('Tell me, when is it?'));
+      await eventually(() => line.agentTurns().length === 2 && !line.isPlaying(), ANSWER_MS);
+      expect(line.agentTurns()[1]).toBe('It is tomorrow. At ten o clock.');
+    },
+    40_000,
+  );
 
   it('bills each provider in its own units, and says which ones served', async () => {
     script();

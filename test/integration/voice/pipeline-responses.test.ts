@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import { createLlm } from '../../../src/voice/engines/pipeline/llm/llm-providers.js';
+import { createLlm } from '../../../src/voice/engines/pipeline/providers/create-providers.js';
 import type { ChatDelta, ChatMessage } from '../../../src/voice/engines/pipeline/ports.js';
 import { openFakeChat, type FakeChat } from './fakes/chat-completions';
 import { openFakeResponses, type FakeResponses, type ResponsesFault } from './fakes/responses';
@@ -28,8 +28,8 @@ describe('the pipeline engine with OpenAI’s responses', () => {
     expect(invalid).toEqual([]);
     expect(requests.length).toBeGreaterThanOrEqual(3);
     expect(requests.at(-1)?.input.slice(-2)).toMatchObject([
-      { type: 'function_call', call_id: 'call_1', name: 'look_up', arguments: '{"day":"tomorrow"}' },
-      { type: 'function_call_output', call_id: 'call_1' },
+      { type: 'function_call', call_id: 't00000001', name: 'look_up', arguments: '{"day":"tomorrow"}' },
+      { type: 'function_call_output', call_id: 't00000001' },
     ]);
     expect(result.usage?.units['chat_cached_input_tokens']).toBe(requests.length * 40);
     expect(result.summary).toBe('The appointment was talked about.');

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
+import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram/index.js';
 import { LANGUAGES } from '../../../src/kernel/conversation/voices.js';
 import { openFakeDeepgram } from './fakes/deepgram';
 import { openLoopback } from './fakes/loopback';

@@ -37,7 +37,7 @@ describe('the pipeline engine with an OpenAI-compatible STT', () => {
     expect(invalid).toEqual([]);
     expect(requests[0]).toMatchObject({
       authorization: 'Bearer stt-key',
-      fields: { file: 'speech.wav', model: 'nova-3', language: 'en', response_format: 'json' },
+      fields: { file: 'speech.wav', model: 'gpt-transcribe', 'languages[]': 'en', response_format: 'json' },
     });
     const { usage } = await line.hangUp();
     const billed = requests.reduce((sum, { seconds }) => sum + seconds, 0);

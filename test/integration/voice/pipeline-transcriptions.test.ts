@@ -4,6 +4,7 @@ import { Agent } from 'undici';
 import { createSynthesizer } from '../../../src/voice/audio/flite.js';
 import { loadVoiceActivity } from '../../../src/voice/audio/voice-activity.js';
 import { createOpenAiStt } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
+import type { FailureReport } from '../../../src/voice/models/failure-report.js';
 import { LANGUAGES } from '../../../src/kernel/conversation/voices.js';
 import { silence, withoutSilence } from '../../support/spoken';
 import { openFakeTranscriptions, type FakeTranscriptions } from './fakes/transcriptions';
@@ -18,6 +19,7 @@ describe('STT by transcriptions', () => {
   let fake: FakeTranscriptions;
   let told: string[];
   let billed: number;
+  let losses: FailureReport[];
   let stream: ReturnType<typeof openStream>;
   beforeAll(async () => {
     newDetector = await loadVoiceActivity();
@@ -26,6 +28,7 @@ describe('STT by transcriptions', () => {
     fake = await openFakeTranscriptions();
     told = [];
     billed = 0;
+    losses = [];
     stream = openStream();
   });
   afterEach(async () => {
@@ -38,7 +41,7 @@ describe('STT by transcriptions', () => {
   });
 
   function openStream(account: { apiKey?: string; model?: string; baseUrl?: string } = {}, language = 'en-US') {
-    const { apiKey = '', model = 'whisper', baseUrl = `http://127.0.0.1:${fake.port}/v1/` } = account;
+    const { apiKey = '', model = 'whisper-1', baseUrl = `http://127.0.0.1:${fake.port}/v1/` } = account;
     const tell = (event: string) => (text: string) => void told.push(`${event} ${text}`);
     return createOpenAiStt({ baseUrl, apiKey, model }, { dispatcher, newDetector, timeoutMs: 1_000 }).open(
       { language, settings: {} },
@@ -53,7 +56,10 @@ describe('STT by transcriptions', () => {
         },
         onActivity: () => tell('alive')(''),
         onBilled: (seconds) => (billed += seconds),
-        onLost: ({ message }) => tell('lost')(message),
+        onLost({ message, report }) {
+          tell('lost')(message);
+          losses.push(report);
+        },
       },
     );
   }
@@ -86,15 +92,23 @@ describe('STT by transcriptions', () => {
   });
 
   it.each([
-    ['a wrong key', { apiKey: 'wrong' }, 'responded with status 403'],
-    ['an unknown model', { apiKey: 'right', model: 'unknown-model' }, 'responded with status 404'],
-  ])('is lost at once because of %s, which costs nothing', async (_name, account, fault) => {
+    ['a wrong key', { apiKey: 'wrong' }, { status: 401, code: 'invalid_api_key', message: /^Incorrect API key/ }],
+    ['an unknown model', { apiKey: 'right', model: 'whisper-9' }, { status: 400, message: /^invalid model ID$/ }],
+    ['a key that a server of speaches rejects', { apiKey: 'wrong' }, { status: 403, message: /^Invalid API key/ }],
+    [
+      'a model that a server of speaches has not installed',
+      { apiKey: 'right', model: 'whisper-9' },
+      { status: 404, message: /^Model 'whisper-9' is not installed locally/ },
+    ],
+  ])('is lost at once because of %s, which costs nothing', async (name, account, { message, ...report }) => {
     fake.key = 'right';
+    if (name.includes('speaches')) fake.installed = ['whisper-small'];
     stream.close();
     stream = openStream(account);
     push(await speak('Hello there.'), silence(800));
     await eventually(() => told.length > 0);
-    expect(told).toEqual([`lost the speech-to-text provider ${fault}`]);
+    expect(told).toEqual([`lost the speech-to-text provider responded with status ${report.status}`]);
+    expect(losses).toEqual([expect.objectContaining({ ...report, message: expect.stringMatching(message) as string })]);
     expect(billed).toBe(0);
   });
 
@@ -111,7 +125,7 @@ describe('STT by transcriptions', () => {
     expect(fake.requests[0]?.fields).toMatchObject({ [name]: 'de' });
   });
 
-  it.each(['gpt-transcribe', 'whisper'])('does not name a language that the model %s rejects', async (model) => {
+  it.each(['gpt-transcribe', 'whisper-1'])('does not name a language that the model %s rejects', async (model) => {
     fake.rejectedLanguage = 'hi';
     stream.close();
     stream = openStream({ model }, 'hi-IN');

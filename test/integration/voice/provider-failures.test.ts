@@ -1,4 +1,6 @@
 import type { ProviderFailure } from '../../../src/voice/engines/port.js';
+import { openProviderConnection } from '../../../src/voice/engines/realtime/connection.js';
+import type { FullSessionSettings } from '../../../src/voice/engines/realtime/protocol.js';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import { GREETING, openPipeline, type PipelineHarness, type PipelineOptions } from './support/pipeline-harness';
 import { ANSWER_MS, placeRealtimeCall } from './support/realtime-call';
@@ -109,6 +111,18 @@ describe('a failure of a provider of the pipeline engine', () => {
 });
 
 describe('a failure of the realtime provider', () => {
+  it('to accept a connection is reported without its address, which is the operator’s', async () => {
+    const why = await new Promise((resolve) =>
+      openProviderConnection({
+        url: 'ws://127.0.0.1:1/v1/realtime?model=gpt-realtime-2.1',
+        apiKey: 'test-key',
+        session: {} as FullSessionSettings,
+        handlers: { onReady: jest.fn(), onEvent: jest.fn(), onLost: resolve, onRejected: jest.fn() },
+      }),
+    );
+    expect(why).toBe('the connection failed: ECONNREFUSED');
+  });
+
   it('is reported with its code and the session it happened in, and the call continues', async () => {
     const call = await placeRealtimeCall({ script: [{ hears: QUESTION, says: 'Nothing.' }] });
     await call.greeted();

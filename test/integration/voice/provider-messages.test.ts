@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { createResponsesModel } from '../../../src/voice/engines/pipeline/llm/openai-responses.js';
 import { createChatModel } from '../../../src/voice/engines/pipeline/llm/chat-completions.js';
 import type { ChatDelta, ChatModel } from '../../../src/voice/engines/pipeline/ports.js';
-import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
+import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram/index.js';
 import { createElevenLabsTts } from '../../../src/voice/engines/pipeline/tts/elevenlabs/elevenlabs-tts.js';
 import { openProviderConnection } from '../../../src/voice/engines/realtime/connection.js';
 import type { FullSessionSettings, ServerEvent } from '../../../src/voice/engines/realtime/protocol.js';

@@ -58,6 +58,21 @@ describe('pipeline as the successor of openai-realtime', () => {
     ]);
   }, 60_000);
 
+  it('begins the calls whose tools the model rejects, without other calls being affected', async () => {
+    const broken = { name: 'broken', description: 'Broken.', parameters: { type: 'object' } };
+    for (let call = 1; call <= 2; call += 1) {
+      line = both.dial({ tools: [broken] });
+      await eventually(() => both.lines.filter(({ stage }) => stage === 'realtime').length === call, ANSWER_MS);
+      await line.hangUp();
+    }
+    expect(both.lines.find(({ promptTokens }) => Number(promptTokens) > 100)).toMatchObject({
+      msg: 'realtime provider rejected the instruction, tools or settings of a call',
+      why: 'the provider rejected the session settings: invalid_function_parameters',
+    });
+    await greet();
+    expect(stages((await line.hangUp()).served)).toEqual(['realtime']);
+  }, 60_000);
+
   it('begins the call if the session is not confirmed in time', async () => {
     both.realtime.nasty.hangs = true;
     await greet();

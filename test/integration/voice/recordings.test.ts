@@ -3,6 +3,7 @@ import { encodeMulaw, MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
 import type { Database } from '../../../src/database.js';
 import type { RecordingChunkDocument } from '../../../src/voice/recordings/model.js';
 import { createRecordings, type Recordings } from '../../../src/voice/recordings/recordings.js';
+import { eventually } from './support/media-fixture';
 import { newCallId, openTestDatabase } from '../../support/store/test-database.js';
 
 const BYTES_PER_MS = 16;
@@ -154,6 +155,71 @@ describe('a recording', () => {
     const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, new Promise(() => undefined));
     for (let second = 0; second < 300; second++) writer.write(mulaw(1_000, 1));
     await expect(writer.close()).rejects.toThrow('too much of the recording is waiting');
+  });
+
+  it('has a waveform of both tracks, which is computed once', async () => {
+    const callId = newCallId();
+    // 3 s in which only the caller speaks, 1 s without a stream, and 2 s in which only the agent speaks.
+    const tracks = (ms: number, caller: number, agent: number) =>
+      Buffer.from(Uint8Array.from({ length: ms * BYTES_PER_MS }, (_, index) => (index % 2 === 0 ? caller : agent)));
+    await record(callId, 0, 0, tracks(3_000, encodeMulaw(Int16Array.of(-32_124))[0]!, MULAW_SILENCE));
+    await record(callId, 1, 4_000, tracks(2_000, MULAW_SILENCE, encodeMulaw(Int16Array.of(16_000))[0]!));
+    let computed = 0;
+    const read = (id: string) =>
+      recordings.readWaveform(id, (compute) => {
+        computed += 1;
+        return compute(new AbortController().signal);
+      });
+    const waveform = await read(callId);
+    expect(waveform?.durationMs).toBe(6_000);
+    const runs: [caller: number, agent: number, parts: number][] = [];
+    for (let part = 0; part < waveform!.peaks.length / 2; part++) {
+      const [caller = 0, agent = 0] = waveform!.peaks.subarray(part * 2);
+      const last = runs.at(-1);
+      if (last?.[0] === caller && last[1] === agent) last[2] += 1;
+      else runs.push([caller, agent, 1]);
+    }
+    expect(runs).toEqual([
+      [255, 0, 300],
+      [0, 0, 100],
+      [0, expect.any(Number), 200],
+    ]);
+    expect(runs[2]?.[1]).toBeCloseTo(127, -1);
+    expect(await read(callId)).toEqual({ durationMs: 6_000, peaks: Buffer.from(waveform!.peaks) });
+    expect(computed).toBe(1);
+    await record(callId, 2, 6_000, tracks(1_000, MULAW_SILENCE, MULAW_SILENCE));
+    expect((await read(callId))?.durationMs).toBe(7_000);
+    expect(computed).toBe(2);
+    expect(await read(newCallId())).toBeNull();
+  });
+
+  it('whose waveform takes too long is not read to its end, but again when it is asked for', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(1_000, 1));
+    const read = (signal: AbortSignal) => recordings.readWaveform(callId, (compute) => compute(signal));
+    await expect(read(AbortSignal.abort(new Error('too long')))).rejects.toThrow('too long');
+    expect(await read(new AbortController().signal)).toMatchObject({ durationMs: 1_000 });
+  });
+
+  it('has one computation of its waveform, which requests for it share', async () => {
+    const [callId, other] = [newCallId(), newCallId()];
+    for (const id of [callId, other]) await record(id, 0, 0, mulaw(1_000, 1));
+    const started: string[] = [];
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const read = (id: string) =>
+      recordings.readWaveform(id, async (compute) => {
+        started.push(id);
+        await gate;
+        return compute(new AbortController().signal);
+      });
+    const reads = [callId, callId, other, callId].map(read);
+    await eventually(() => started.length >= 2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(started.toSorted()).toEqual([callId, other].toSorted());
+    go();
+    const waveforms = await Promise.all(reads);
+    expect(waveforms.map((waveform) => waveform?.durationMs)).toEqual([1_000, 1_000, 1_000, 1_000]);
   });
 
   it('without audio does not exist', async () => {

@@ -1,4 +1,5 @@
 import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
+import { decodeMulaw, encodeMulaw } from '../../../src/voice/audio/mulaw.js';
 import { createOfflineEngine } from '../../../src/voice/engines/offline/index.js';
 import { CALL } from './support/contract-call';
 import { openEngineLine } from './support/engine-line';
@@ -10,6 +11,9 @@ const ANSWER_MS = 30_000;
 const FIRST_MESSAGE = 'Hello {{name}}, the AI assistant of Nginx speaking.';
 const SAID = 'Hello Ada, the AI assistant of Nginx speaking.';
 const inputParameters = { name: 'Ada' };
+
+/** The same speech with a thirtieth of its loudness. */
+const quieter = (mulaw: Uint8Array) => encodeMulaw(decodeMulaw(mulaw).map((sample) => sample / 30));
 
 describe('a call of the pipeline engine with settings of the agent', () => {
   let pipeline: PipelineHarness;
@@ -47,6 +51,22 @@ describe('a call of the pipeline engine with settings of the agent', () => {
     ]);
     expect((await line.hangUp()).ignoredSettings).toEqual(['noiseReduction']);
   });
+
+  it.each([
+    [0, true],
+    [0.9, false],
+  ])(
+    'is interrupted by a quiet voice if voice activity detection needs a certainty of %s: %s',
+    async (vadThreshold, isHeard) => {
+      const long = 'This is a long sentence, which takes its time, so that somebody can interrupt it.';
+      dial({ firstMessage: `${long} ${long}`, vadThreshold });
+      await eventually(() => line.isPlaying(), ANSWER_MS);
+      line.say(quieter(await pipeline.speak('Yes, please. Tell me, when is it?')));
+      await eventually(() => line.clears() > 0 || !line.callerSpeaks(), ANSWER_MS);
+      expect(line.clears() > 0).toBe(isHeard);
+      expect((await line.hangUp()).ignoredSettings).toBeUndefined();
+    },
+  );
 
   it('waits for a caller who is to speak first', async () => {
     pipeline.stt.script(['Hello?']);

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
-import { createLlm } from '../../../src/voice/engines/pipeline/llm/llm-providers.js';
+import { createLlm } from '../../../src/voice/engines/pipeline/providers/create-providers.js';
 import { openFakeChat, type FakeChat } from './fakes/chat-completions';
 import { openFakeResponses, type FakeResponses } from './fakes/responses';
 

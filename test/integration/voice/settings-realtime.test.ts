@@ -48,6 +48,11 @@ describe('an agent’s settings on the wire to OpenAI Realtime', () => {
     });
   });
 
+  it('name a custom voice of the account by its id', async () => {
+    const { output } = await place({ voiceId: 'voice_1234' });
+    expect(output?.voice).toEqual({ id: 'voice_1234' });
+  });
+
   it('turn noise reduction off, and use the nearest speed', async () => {
     const { input, output } = await place({ noiseReduction: 'off', speechSpeed: 2 });
     expect([input?.noise_reduction, output?.speed]).toEqual([null, 1.5]);

@@ -1,10 +1,11 @@
 import { Agent } from 'undici';
 import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
 import { createSynthesizer } from '../../../src/voice/audio/flite.js';
+import { decodeMulaw, encodeMulaw } from '../../../src/voice/audio/mulaw.js';
 import { loadVoiceActivity } from '../../../src/voice/audio/voice-activity.js';
 import type { FailureReport } from '../../../src/voice/models/failure-report.js';
 import type { ProviderError, SttEvents } from '../../../src/voice/engines/pipeline/ports.js';
-import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
+import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram/index.js';
 import { createOpenAiStt } from '../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
 import { silence, withoutSilence } from '../../support/spoken';
 import { openFakeDeepgram, type FakeDeepgram } from './fakes/deepgram';
@@ -58,8 +59,10 @@ describe('an agent’s settings on the wire to Deepgram', () => {
   });
 
   it.each(['nova-3', 'flux-general-en'])('names only as many terms as %s accepts', async (model) => {
-    const { query } = await open(model, { keyterms: Array.from({ length: 100 }, (_, i) => `${i}`.padStart(50, 'x')) });
+    const keyterms = Array.from({ length: 100 }, (_, i) => `${i}`.padStart(50, 'x'));
+    const { query, ignored } = await open(model, { keyterms });
     expect(query.getAll('keyterm').length).toBe(20);
+    expect(ignored).toEqual(['keyterms']);
   });
 
   it.each([
@@ -97,6 +100,8 @@ describe('an agent’s settings on the wire to Deepgram', () => {
     const settings = { endOfTurnEagerness: 'low', endOfTurnConfidence: 0.8, keyterms: ['A'] } as const;
     expect((await open('nova-3', settings)).ignored).toEqual(['endOfTurnEagerness', 'endOfTurnConfidence']);
     expect((await open('flux-general-en', settings)).ignored).toEqual(['endOfTurnEagerness']);
+    const clamped = { endOfTurnConfidence: 1, endOfTurnSilenceMs: 200 };
+    expect((await open('flux-general-en', clamped)).ignored).toEqual(['endOfTurnConfidence', 'endOfTurnSilenceMs']);
   });
 });
 
@@ -108,7 +113,13 @@ describe('an agent’s settings on the wire to a transcription server', () => {
     await callers.close();
   });
 
-  async function transcribe(model: string, settings: ConversationSettings, fault?: FakeTranscriptions['faults'][0]) {
+  /** @param loudness a factor */
+  async function transcribe(
+    model: string,
+    settings: ConversationSettings,
+    fault?: FakeTranscriptions['faults'][0],
+    loudness = 1,
+  ) {
     const fake = await openFakeTranscriptions();
     if (fault !== undefined) fake.faults.push(fault);
     const newDetector = await loadVoiceActivity();
@@ -122,7 +133,10 @@ describe('an agent’s settings on the wire to a transcription server', () => {
       { language: 'en-US', settings, onIgnored: (names) => void ignored.push(...names) },
       eventsOf((text) => void ends.push(text)),
     );
-    const audio = Buffer.concat([withoutSilence(await callers.speak('Yes, of course.', 'rms')), silence(800)]);
+    const audio = Buffer.concat([
+      encodeMulaw(decodeMulaw(withoutSilence(await callers.speak('Yes, of course.', 'rms'))).map((x) => x * loudness)),
+      silence(800),
+    ]);
     for (let at = 0; at + 160 <= audio.length; at += 160) stream.push(audio.subarray(at, at + 160));
     await eventually(() => fake.invalid.length > 0 || ends.length > 0 || fake.requests.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -146,6 +160,10 @@ describe('an agent’s settings on the wire to a transcription server', () => {
   it('are not quoted if the server rejects them', async () => {
     const fault = { kind: 'status', status: 400, message: QUOTING } as const;
     expect((await transcribe('gpt-transcribe', { keyterms: KEYTERMS }, fault)).ends).toEqual([QUOTED]);
+  });
+
+  it('hears a quiet voice if the agent lowers the certainty of voice activity detection', async () => {
+    expect((await transcribe('whisper-1', { vadThreshold: 0 }, undefined, 1 / 30)).ends).toEqual(['Yes.']);
   });
 
   it('ends a turn after the silence that the agent names', async () => {

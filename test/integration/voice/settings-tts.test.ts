@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import type { ConversationSettings } from '../../../src/kernel/conversation/conversation-settings.js';
 import { createPreparedPhrases } from '../../../src/voice/engines/pipeline/prepared-phrases.js';
 import type { TextToSpeech, TtsOptions } from '../../../src/voice/engines/pipeline/ports.js';
-import { createTts } from '../../../src/voice/engines/pipeline/tts/tts-providers.js';
+import { createTts } from '../../../src/voice/engines/pipeline/providers/create-providers.js';
 import { openFakeElevenLabs } from './fakes/elevenlabs';
 import { openFakeOpenAiSpeech, type FakeVoice } from './fakes/voices';
 import { eventually } from './support/media-fixture';
@@ -11,6 +11,7 @@ describe.each(['elevenlabs', 'openai'] as const)('an agent’s settings on the w
   const dispatcher = new Agent();
   let fake: FakeVoice;
   let voice: TextToSpeech;
+  let ignored: string[];
   beforeEach(async () => {
     fake = await (provider === 'elevenlabs' ? openFakeElevenLabs() : openFakeOpenAiSpeech());
     const baseUrl = provider === 'elevenlabs' ? `ws://127.0.0.1:${fake.port}` : `http://127.0.0.1:${fake.port}/v1`;
@@ -29,8 +30,9 @@ describe.each(['elevenlabs', 'openai'] as const)('an agent’s settings on the w
 
   async function say(settings: ConversationSettings): Promise<{ voice: unknown; speed: unknown }> {
     let isOver = false;
+    ignored = [];
     const stream = voice.open(
-      { voice: 'amber', language: 'en-US', settings },
+      { voice: 'amber', language: 'en-US', settings, onIgnored: (names) => void ignored.push(...names) },
       {
         onAudio: () => undefined,
         onSpoken: () => undefined,
@@ -56,10 +58,12 @@ describe.each(['elevenlabs', 'openai'] as const)('an agent’s settings on the w
     expect(await say({ voiceId: 'voice-default', speechSpeed: 1.1 })).toEqual({ voice: 'voice-default', speed: 1.1 });
   });
 
-  it('sends the nearest speed that the provider has', async () => {
+  it('sends the nearest speed that the provider has, and reports that it differs', async () => {
     const [slow, fast] = provider === 'elevenlabs' ? [0.7, 1.2] : [0.5, 2];
-    expect((await say({ speechSpeed: 0.5 })).speed).toBe(slow);
-    expect((await say({ speechSpeed: 2 })).speed).toBe(fast);
+    const differs = provider === 'elevenlabs' ? ['speechSpeed'] : [];
+    expect([(await say({ speechSpeed: 0.5 })).speed, ignored]).toEqual([slow, differs]);
+    expect([(await say({ speechSpeed: 2 })).speed, ignored]).toEqual([fast, differs]);
+    expect([(await say({ speechSpeed: 1.1 })).speed, ignored]).toEqual([1.1, []]);
   });
 
   it('prepares phrases for each voice id and speed', async () => {

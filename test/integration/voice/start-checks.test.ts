@@ -50,8 +50,6 @@ describe('the check of models and keys at start', () => {
     ['OPENAI_TRANSCRIPTION_MODEL', 'OPENAI_BASE_URL'],
     ['OPENAI_CONCLUSION_MODEL', 'OPENAI_BASE_URL'],
     ['LLM_MODEL', 'LLM_BASE_URL'],
-    ['STT_MODEL', 'STT_BASE_URL'],
-    ['TTS_MODEL', 'TTS_BASE_URL'],
   ])('names %s if the provider has no such model', async (name, url) => {
     const { env, chat } = await openPipelineProviders();
     chat.lists.models.push('talks', 'hears', 'sums-up');
@@ -64,8 +62,16 @@ describe('the check of models and keys at start', () => {
   });
 
   it.each([
+    ['STT_MODEL', 'nova-33', 'model not in the list of public models'],
+    ['TTS_MODEL', 'eleven_v9', 'model not in the list of the account'],
+  ])('only warns of %s that is not in a list, because it may be newer than the list', async (name, model, why) => {
+    const { env } = await openPipelineProviders();
+    const { message, warnings } = await checkAtStart({ ...env, [name]: model });
+    expect({ message, warnings }).toEqual({ message: undefined, warnings: [`${name}: ${why}`] });
+  });
+
+  it.each([
     ['STT_2_API_KEY', 'a-wrong-key', 'the provider at STT_2_BASE_URL rejects this key'],
-    ['STT_2_MODEL', 'nova-33', 'the provider at STT_2_BASE_URL has no model "nova-33" for this key'],
     ['LLM_2_API_KEY', 'a-wrong-key', 'the provider at LLM_2_BASE_URL rejects this key'],
     ['LLM_3_MODEL', 'gpt-0', 'the provider at LLM_3_BASE_URL has no model "gpt-0" for this key'],
     ['TTS_2_API_KEY', 'a-wrong-key', 'the provider at TTS_2_BASE_URL rejects this key'],
@@ -110,7 +116,21 @@ describe('the check of models and keys at start', () => {
     chat.lists.shutdownDates['test-model'] = '2027-01-20';
     const { message, lines } = await checkAtStart(env);
     expect(message).toBeUndefined();
-    expect(lines).toEqual([expect.objectContaining({ level: 40, setting: 'LLM_MODEL', shutdownDate: '2027-01-20' })]);
+    const warned = lines.filter(({ level }) => Number(level) >= 40);
+    expect(warned).toEqual([expect.objectContaining({ setting: 'LLM_MODEL', shutdownDate: '2027-01-20' })]);
+  });
+
+  it.each([
+    [
+      'openai',
+      ['LLM_MODEL: it always reasons, and rejects tools on /chat/completions; use LLM_PROVIDER=openai-responses'],
+    ],
+    ['openai-responses', []],
+  ])('warns of a model that cannot call tools with LLM_PROVIDER=%s', async (provider, expected) => {
+    const { env, chat } = await openPipelineProviders();
+    chat.lists.models.push('gpt-6-astra');
+    const { message, warnings } = await checkAtStart({ ...env, LLM_PROVIDER: provider, LLM_MODEL: 'gpt-6-astra' });
+    expect({ message, warnings }).toEqual({ message: undefined, warnings: expected });
   });
 
   it('names all faults at once', async () => {
@@ -118,10 +138,10 @@ describe('the check of models and keys at start', () => {
     const { message } = await checkAtStart({
       ...env,
       LLM_MODEL: 'x',
-      STT_MODEL: 'nova-33',
+      DEEPGRAM_API_KEY: 'wrong',
       ELEVENLABS_API_KEY: 'wrong',
     });
-    for (const name of ['LLM_MODEL: ', 'STT_MODEL: ', 'ELEVENLABS_API_KEY: ']) expect(message).toContain(name);
+    for (const name of ['LLM_MODEL: ', 'DEEPGRAM_API_KEY: ', 'ELEVENLABS_API_KEY: ']) expect(message).toContain(name);
   });
 
   it('names STT_MODEL and STT_API_KEY of OpenAI-compatible transcriptions', async () => {
@@ -143,12 +163,18 @@ describe('the check of models and keys at start', () => {
       ...env,
       TTS_PROVIDER: 'openai',
       TTS_BASE_URL: `http://127.0.0.1:${speech.port}/v1`,
-      TTS_VOICES: '',
+      TTS_VOICES: 'cobalt=voice-amber',
     };
-    expect(await checkAtStart({ ...openai, TTS_API_KEY: 'tts-key' })).toMatchObject({
-      message: undefined,
-      warnings: [],
-    });
+    const { message, warnings, lines } = await checkAtStart({ ...openai, TTS_API_KEY: 'tts-key' });
+    expect({ message, warnings }).toEqual({ message: undefined, warnings: [] });
+    expect(speech.texts).toEqual(['Hello.']);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        setting: 'TTS_BASE_URL',
+        host: `127.0.0.1:${speech.port}`,
+        msg: 'calls use a server other than the provider’s own',
+      }),
+    );
     expect((await checkAtStart({ ...openai, TTS_API_KEY: 'tts-key', TTS_MODEL: 'x' })).message).toContain(
       'TTS_MODEL: ',
     );
@@ -171,15 +197,10 @@ describe('a provider that does not say whether a model exists', () => {
     null,
   );
   it.each<[string, AnswerRequest, string]>([
-    ['has neither list', (_, response) => response.writeHead(404).end('not found'), 'status 404'],
     ['does not implement it', (_, response) => response.writeHead(501).end(), 'status 501'],
     ['is overloaded', (_, response) => response.writeHead(503).end(), 'status 503'],
-    ['answers a web page', (_, response) => response.writeHead(200).end('<html>'), 'unexpected response'],
     ['answers other JSON', (_, response) => void send(response, 200, { ok: true }), 'unexpected response'],
     ['answers null', (_, response) => void send(response, 200, null), 'unexpected response'],
-    ['redirects', (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(), 'failed request'],
-    ['answers nothing', () => undefined, 'no response in time'],
-    ['breaks off', (_, response) => response.destroy(), 'UND_ERR_SOCKET'],
     [
       'hides the list from the key, 403',
       (_, response) => void send(response, 403, forbidden),
@@ -200,6 +221,17 @@ describe('a provider that does not say whether a model exists', () => {
     expect({ message, warnings }).toEqual({ message: undefined, warnings: [`LLM_MODEL: ${reason}`] });
   });
 
+  it.each<[string, AnswerRequest, string]>([
+    ['has neither list', (_, response) => response.writeHead(404).end('not found'), 'status 404'],
+    ['answers a web page', (_, response) => response.writeHead(200).end('<html>'), 'unexpected response'],
+    ['redirects', (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(), 'failed request'],
+    ['answers nothing', () => undefined, 'no response in time'],
+    ['breaks off', (_, response) => response.destroy(), 'UND_ERR_SOCKET'],
+  ])('is a warning that names the address if it %s', async (_case, answer, reason) => {
+    const { message, warnings } = await checkWithLlm(answer);
+    expect({ message, warnings }).toEqual({ message: undefined, warnings: [`LLM_BASE_URL: ${reason}`] });
+  });
+
   it('is a warning if it sends too much', async () => {
     const { message, warnings } = await checkWithLlm((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -217,7 +249,7 @@ describe('a provider that does not say whether a model exists', () => {
     const { env } = await openPipelineProviders();
     const closed = await freePort();
     const { message, warnings } = await checkAtStart({ ...env, ...llm(closed) });
-    expect({ message, warnings }).toEqual({ message: undefined, warnings: ['LLM_MODEL: ECONNREFUSED'] });
+    expect({ message, warnings }).toEqual({ message: undefined, warnings: ['LLM_BASE_URL: ECONNREFUSED'] });
   });
 
   it('is asked for its list if it has no route for one model', async () => {
@@ -275,14 +307,10 @@ describe('a provider that does not say whether a model exists', () => {
     expect(Date.now() - startedAt).toBeLessThan(7_000);
     expect(message).toBeUndefined();
     expect(warnings.map((line) => line.replace(/:.*/, '')).toSorted()).toEqual([
-      'DEEPGRAM_API_KEY',
-      'LLM_MODEL',
-      'OPENAI_CONCLUSION_MODEL',
-      'OPENAI_REALTIME_MODEL',
-      'OPENAI_TRANSCRIPTION_MODEL',
-      'STT_MODEL',
-      'TTS_MODEL',
-      'TTS_VOICES',
+      'LLM_BASE_URL',
+      'OPENAI_BASE_URL',
+      'STT_BASE_URL',
+      'TTS_BASE_URL',
     ]);
   });
 });
@@ -321,7 +349,7 @@ describe('the check of Deepgram', () => {
     const { port } = await openServer((_, response) => response.writeHead(404).end());
     const { message, warnings } = await checkAtStart({ ...env, STT_BASE_URL: `ws://127.0.0.1:${port}` });
     expect(message).toBeUndefined();
-    expect(warnings.toSorted()).toEqual(['DEEPGRAM_API_KEY: status 404', 'STT_MODEL: status 404']);
+    expect(warnings).toEqual(['STT_BASE_URL: status 404']);
   });
 });
 

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { parseConfig } from '../../../src/platform/config/config.js';
-import { createTts } from '../../../src/voice/engines/pipeline/tts/tts-providers.js';
+import { createTts } from '../../../src/voice/engines/pipeline/providers/create-providers.js';
+import { passOn } from './fakes/loopback';
 import { elevenLabsError, send, type FakeAccountVoice } from './fakes/provider-lists';
+import { openFakeOpenAiSpeech, type FakeVoice } from './fakes/voices';
 import { checkAtStart, createFakeProviders, type Env } from './support/start-checks-harness';
 
 const fakes = createFakeProviders();
@@ -113,19 +115,20 @@ describe('the voices of ElevenLabs', () => {
     const line = expect.objectContaining({ setting: 'TTS_VOICES', shutdownDate: '2026-12-31' });
     expect((await checkVoices([premade])).lines).toContainEqual(line);
     expect((await checkVoices([premade], { TTS_VOICES: 'amber=p' })).lines).toContainEqual(line);
-    expect((await checkVoices([premade, voice('own')], { TTS_VOICES: 'amber=own' })).lines).toEqual([]);
+    const { lines } = await checkVoices([premade, voice('own')], { TTS_VOICES: 'amber=own' });
+    expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
   it('are required: a list that cannot be read is a fault, unless TTS_VOICES is set', async () => {
     const { env } = await openPipelineProviders();
     const denied = elevenLabsError('authentication_error', 'missing_permissions', 'missing the permission voices_read');
     const withinMs = { check: 3_000, findVoices: 3_000 };
-    const answers: [(response: ServerResponse) => void, string][] = [
-      [(response) => void send(response, 401, denied), 'the key lacks the permission'],
-      [(response) => response.writeHead(503).end(), 'status 503'],
-      [() => undefined, 'no response in time'],
+    const answers: [(response: ServerResponse) => void, string, string[]][] = [
+      [(response) => void send(response, 401, denied), 'the key lacks the permission', ['TTS_MODEL', 'TTS_VOICES']],
+      [(response) => response.writeHead(503).end(), 'status 503', ['TTS_MODEL', 'TTS_VOICES']],
+      [() => undefined, 'no response in time', ['TTS_BASE_URL']],
     ];
-    for (const [answer, reason] of answers) {
+    for (const [answer, reason, names] of answers) {
       const { port } = await openServer((_, response) => answer(response));
       const broken = { ...env, TTS_BASE_URL: `ws://127.0.0.1:${port}` };
       expect((await checkAtStart({ ...broken, TTS_VOICES: '' }, withinMs)).message).toBe(
@@ -135,7 +138,7 @@ describe('the voices of ElevenLabs', () => {
       const { message, warnings } = await checkAtStart(broken);
       expect({ message, warnings: warnings.toSorted() }).toEqual({
         message: undefined,
-        warnings: [`TTS_MODEL: ${reason}`, `TTS_VOICES: ${reason}`],
+        warnings: names.map((name) => `${name}: ${reason}`),
       });
     }
   }, 30_000);
@@ -144,5 +147,47 @@ describe('the voices of ElevenLabs', () => {
     const { env, tts } = await openPipelineProviders();
     tts.lists.models.push('scribe_v2');
     expect((await checkAtStart({ ...env, TTS_MODEL: 'scribe_v2' })).message).toContain('TTS_MODEL: ');
+  });
+});
+
+describe('a text-to-speech server that cannot speak', () => {
+  async function checkWithSpeech(change: (speech: FakeVoice) => void, voice = 'voice-amber') {
+    const { env } = await openPipelineProviders();
+    const speech = fakes.kept(await openFakeOpenAiSpeech());
+    change(speech);
+    const TTS_BASE_URL = `http://127.0.0.1:${speech.port}/v1`;
+    const settings = { TTS_PROVIDER: 'openai', TTS_BASE_URL, TTS_VOICES: `cobalt=${voice}`, TTS_API_KEY: 'tts-key' };
+    const { message, warnings } = await checkAtStart({ ...env, ...settings }, { check: 1_000, findVoices: 1_000 });
+    expect(message).toBeUndefined();
+    return warnings;
+  }
+
+  it('is named at start, with the reason', async () => {
+    const who = 'TTS_BASE_URL: the text-to-speech provider';
+    const mp3 = { kind: 'format', type: 'audio/mpeg', head: 'ID3' } as const;
+    expect(await checkWithSpeech((speech) => (speech.faultOf = () => mp3))).toEqual([
+      `${who} returned audio in another format than pcm`,
+    ]);
+    expect(await checkWithSpeech(() => undefined, 'gone')).toEqual([
+      `${who} responded with status 400: Invalid value: 'gone'.`,
+    ]);
+    expect(await checkWithSpeech((speech) => (speech.faultOf = () => ({ kind: 'stall' })))).toEqual([
+      'TTS_BASE_URL: no audio in time',
+    ]);
+  });
+
+  it('is in order without a list of models', async () => {
+    const { env } = await openPipelineProviders();
+    const speech = fakes.kept(await openFakeOpenAiSpeech());
+    const server = await openServer((request, response) => {
+      if (request.url === '/v1/audio/speech') passOn(request, response, speech.port);
+      else response.writeHead(404).end();
+    });
+    const settings = { TTS_PROVIDER: 'openai', TTS_VOICES: 'cobalt=voice-amber', TTS_API_KEY: 'tts-key' };
+    const TTS_BASE_URL = `http://127.0.0.1:${server.port}/v1`;
+    expect(await checkAtStart({ ...env, ...settings, TTS_BASE_URL })).toMatchObject({
+      message: undefined,
+      warnings: [],
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { tone } from '../../support/spoken';
-import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram.js';
+import { createDeepgramStt } from '../../../src/voice/engines/pipeline/stt/deepgram/index.js';
 import type { ProviderError } from '../../../src/voice/engines/pipeline/ports.js';
 import { openFakeDeepgram, type FakeDeepgram } from './fakes/deepgram';
 import { eventually } from './support/media-fixture';

@@ -82,7 +82,10 @@ describe('end_call', () => {
     expect(await use('end_call')).toMatchObject({ ok: true });
     await line.closed;
     expect(line.heard.filter((frame) => frame[0] === 0x20).length).toBe(30);
-    expect(await media.results.find(callId)).toMatchObject({ endReason: 'agent_hangup' });
+    expect(await media.results.find(callId)).toMatchObject({
+      endReason: 'agent_hangup',
+      toolCalls: [{ name: 'end_call', ok: true, arguments: '{}', result: expect.stringContaining('ends now') }],
+    });
   });
 });
 

@@ -1,9 +1,17 @@
 import type { Deepgram } from '@deepgram/sdk';
 import type { V1Client } from '@deepgram/sdk/listen/v1';
 import type { V2Client } from '@deepgram/sdk/listen/v2';
-import type { ListenQuery } from '../../../src/voice/engines/pipeline/stt/deepgram-account.js';
-import type { FluxMessage, FluxQuery, SentTurnInfo } from '../../../src/voice/engines/pipeline/stt/deepgram-flux.js';
-import type { NovaMessage, NovaQuery, SentNovaResults } from '../../../src/voice/engines/pipeline/stt/deepgram-nova.js';
+import type { ListenQuery } from '../../../src/voice/engines/pipeline/stt/deepgram/deepgram-account.js';
+import type {
+  FluxMessage,
+  FluxQuery,
+  SentTurnInfo,
+} from '../../../src/voice/engines/pipeline/stt/deepgram/deepgram-flux.js';
+import type {
+  NovaMessage,
+  NovaQuery,
+  SentNovaResults,
+} from '../../../src/voice/engines/pipeline/stt/deepgram/deepgram-nova.js';
 import type { FakeFluxMessage, FakeNovaMessage } from '../../integration/voice/fakes/deepgram.js';
 import type { Nothing, Reads, Sends } from './compare.js';
 

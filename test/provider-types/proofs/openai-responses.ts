@@ -1,7 +1,6 @@
 import type {
   ResponseCompletedEvent,
   ResponseCreateParams,
-  ResponseErrorEvent,
   ResponseFailedEvent,
   ResponseFunctionCallArgumentsDeltaEvent,
   ResponseIncompleteEvent,
@@ -25,7 +24,6 @@ export type Requests = Nothing<Sends<Omit<ResponsesRequest, 'reasoning'>, Respon
 export type ReadDeltas = Nothing<Reads<Deltas, SentResponsesFields['delta']>>;
 export type ReadItems = Nothing<Reads<ResponseOutputItemDoneEvent, SentResponsesFields['finishedItem']>>;
 export type ReadEnds = Nothing<Reads<Finished, SentResponsesFields['finished']>>;
-export type ReadErrors = Nothing<Reads<ResponseErrorEvent, SentResponsesFields['fault']>>;
 
 export type FakeEvents = Nothing<Sends<FakeResponsesEvent & { sequence_number: number }, ResponseStreamEvent>>;
 

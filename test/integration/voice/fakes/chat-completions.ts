@@ -28,7 +28,16 @@ export type ChatFault =
   | { kind: 'stall'; ms: number }
   /** The connection breaks after this many characters. */
   | { kind: 'cut'; afterCharacters: number }
+  /**
+   * The server reports a failure after some words, as vLLM does: vllm-project/vllm#40986, vercel/ai#1835. `openai` 7.57.0
+   * throws on it (`core/streaming.js`).
+   */
+  | { kind: 'failed'; afterCharacters: number }
+  /** The server sends an empty chunk again and again, as one that is reasoning may do. */
+  | { kind: 'empty'; everyMs: number }
   | { kind: 'garbage'; text: string };
+
+const STREAM_ERROR = { error: { message: 'EngineCore encountered an issue.', type: 'InternalServerError', code: 500 } };
 
 export interface FakeChat extends Loopback {
   /** Responses to a message of the remote party or of the system, by the whole text of the message. */
@@ -166,11 +175,20 @@ export async function openFakeChat(): Promise<FakeChat> {
       done = true;
       return void response.end(`data: ${fault.text}\n\n`);
     }
+    while (fault?.kind === 'empty') {
+      send({ content: '' });
+      await pause(fault.everyMs, response);
+      if (response.destroyed) return;
+    }
     let sent = 0;
     for (const piece of (says ?? '').match(/.{1,7}/gs) ?? []) {
       if (fault?.kind === 'cut' && sent >= fault.afterCharacters) {
         done = true;
         return void response.destroy();
+      }
+      if (fault?.kind === 'failed' && sent >= fault.afterCharacters) {
+        done = true;
+        return void response.end(`data: ${JSON.stringify(STREAM_ERROR)}\n\ndata: [DONE]\n\n`);
       }
       send({ content: piece });
       sent += piece.length;

@@ -1,6 +1,42 @@
 import type { ToolCall } from '../../../../src/voice/engines/port.js';
 import type { ConversationItem } from '../../../../src/voice/engines/realtime/protocol.js';
 
+/** Faults of the provider. A test may change them at any time. */
+export interface Nastiness {
+  /** Rejects the next `times` upgrades with this status. */
+  refuseUpgrades: { status: number; times: number };
+  /** How long the upgrade takes. */
+  upgradeMs: number;
+  /** The provider accepts everything and responds to nothing. */
+  hangs: boolean;
+  /** Before the next reply to the caller, the provider sends nothing for this long. Applies once. */
+  stallMs: number;
+  /** The provider closes the socket after this many audio deltas of the next response. Applies once. */
+  closeAfterDeltas: number | undefined;
+  /** How many times faster than real time the provider sends audio; 0 sends all of it at once. */
+  speed: number;
+  /** The provider rejects every truncation as too long, as if it had produced less audio than it sent. */
+  refusesTruncation: boolean;
+  /** The provider does not report the end of a turn, though it answers pings: twilio-samples/speech-assistant-openai-realtime-api-python#6. */
+  missesTurnEnds: boolean;
+  /** The number of next responses that end as failed. */
+  failResponses: number;
+  /** The number of next responses that end as failed before they are reported as created. */
+  failBeforeCreated: number;
+  /** The number of next responses that are empty. */
+  emptyResponses: number;
+  /** The tool that the provider calls in each response for which the script has no tool call. */
+  everCalls?: { name: string; arguments: Record<string, unknown> };
+  /** Each response speaks in two items, and not in one. */
+  splitsItems: boolean;
+  /** Canceled responses end as failed. */
+  failsCancelled: boolean;
+  /** The provider sends the final transcript of the caller's speech only after the response is done. */
+  lateTranscripts: boolean;
+  /** The provider rejects a session with transcription: `answers` with an error, or also `closes` the socket. */
+  refusesTranscription: 'answers' | 'closes' | undefined;
+}
+
 interface SpeechPart {
   response_id: string;
   item_id: string;
@@ -70,6 +106,7 @@ export type FakeServerEvent =
       previous_item_id: null;
       item: ConversationItem | OutputItem;
     }
+  | { type: 'conversation.item.retrieved'; item: ConversationItem | OutputItem }
   | ({ type: 'response.output_item.added' | 'response.output_item.done'; item: OutputItem } & ItemPlace)
   | ({ type: 'response.content_part.added' | 'response.content_part.done'; part: ContentPart } & SpeechPart)
   | ({ type: 'response.function_call_arguments.delta'; item_id: string; call_id: string; delta: string } & ItemPlace)

@@ -7,9 +7,9 @@ import {
   spokenMessage,
   USAGE,
   type FakeServerEvent,
+  type Nastiness,
   type OutputItem,
 } from './openai-realtime-events';
-import type { Nastiness } from './openai-realtime-session';
 
 const WORD_MS = 250;
 /** Time for sent data to arrive at the client. */

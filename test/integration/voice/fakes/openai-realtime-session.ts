@@ -5,45 +5,10 @@ import type { ConversationItem } from '../../../../src/voice/engines/realtime/pr
 import type { ScriptedTurn } from '../engine-contract';
 import { toolsFault } from './openai-tools';
 import { transcriptionFault, type TranscriptionSettings } from './openai-models';
+import { itemFault, responseFault } from './openai-realtime-items';
 import { settingsFault } from './openai-realtime-settings';
-import { responseOf, type FakeServerEvent } from './openai-realtime-events';
+import { responseOf, type FakeServerEvent, type Nastiness, type OutputItem } from './openai-realtime-events';
 import { createOutput, newResponse, type ActiveResponse } from './openai-realtime-output';
-
-/** Faults of the provider. A test may change them at any time. */
-export interface Nastiness {
-  /** Rejects the next `times` upgrades with this status. */
-  refuseUpgrades: { status: number; times: number };
-  /** How long the upgrade takes. */
-  upgradeMs: number;
-  /** The provider accepts everything and responds to nothing. */
-  hangs: boolean;
-  /** Before the next reply to the caller, the provider sends nothing for this long. Applies once. */
-  stallMs: number;
-  /** The provider closes the socket after this many audio deltas of the next response. Applies once. */
-  closeAfterDeltas: number | undefined;
-  /** How many times faster than real time the provider sends audio; 0 sends all of it at once. */
-  speed: number;
-  /** The provider rejects every truncation as too long, as if it had produced less audio than it sent. */
-  refusesTruncation: boolean;
-  /** The provider does not report the end of a turn, though it answers pings: twilio-samples/speech-assistant-openai-realtime-api-python#6. */
-  missesTurnEnds: boolean;
-  /** The number of next responses that end as failed. */
-  failResponses: number;
-  /** The number of next responses that end as failed before they are reported as created. */
-  failBeforeCreated: number;
-  /** The number of next responses that are empty. */
-  emptyResponses: number;
-  /** The tool that the provider calls in each response for which the script has no tool call. */
-  everCalls?: { name: string; arguments: Record<string, unknown> };
-  /** Each response speaks in two items, and not in one. */
-  splitsItems: boolean;
-  /** Canceled responses end as failed. */
-  failsCancelled: boolean;
-  /** The provider sends the final transcript of the caller's speech only after the response is done. */
-  lateTranscripts: boolean;
-  /** The provider rejects a session with transcription: `answers` with an error, or also `closes` the socket. */
-  refusesTranscription: 'answers' | 'closes' | undefined;
-}
 
 /** An event that the client sent, with the fields that the tests read. */
 export interface ClientEvent {
@@ -61,7 +26,7 @@ export interface ClientEvent {
         transcription?: TranscriptionSettings | null;
         noise_reduction?: { type?: string } | null;
       };
-      output?: { format?: { type?: string }; voice?: string; speed?: number };
+      output?: { format?: { type?: string }; voice?: string | { id: string }; speed?: number };
     };
   };
   item?: { type: string; role?: string; output?: string; call_id?: string; content?: { text?: string }[] };
@@ -89,8 +54,6 @@ export interface FakeSession {
 const FRAME_MS = 20;
 const LOUD = 700;
 const START_FRAMES = 4;
-/** `RealtimeAudioConfigOutput.voice` of `openai` 7.57.0. */
-const VOICES = 'alloy ash ballad coral echo sage shimmer verse marin cedar'.split(' ');
 const PREFIX_MS = 300;
 
 export const GREETING =
@@ -109,6 +72,9 @@ export function openSession(p: {
   const { socket, turns, nasty, later } = p;
   const events: ClientEvent[] = [];
   const errors: string[] = [];
+  /** The ids of the tool calls of the conversation. */
+  const calls = new Set<string>();
+  const items = new Map<string, ConversationItem | OutputItem>();
   /** How much audio of each item was produced, ms. */
   const produced = new Map<string, number>();
   let instructions = '';
@@ -140,6 +106,10 @@ export function openSession(p: {
   const id = (prefix: string) => `${prefix}_${session}${++count}`;
 
   function send(event: FakeServerEvent): void {
+    if (event.type === 'response.output_item.done' && event.item.type === 'function_call')
+      calls.add(event.item.call_id);
+    if ((event.type === 'conversation.item.added' || event.type === 'conversation.item.done') && 'id' in event.item)
+      items.set(String(event.item.id), event.item);
     if (!nasty.hangs && socket.readyState === socket.OPEN)
       socket.send(JSON.stringify({ event_id: id('event'), ...event }));
   }
@@ -161,21 +131,18 @@ export function openSession(p: {
           ? fail('input_audio_buffer_commit_empty', 'buffer too small', event.event_id)
           : endSpeech(false, id('item'));
       case 'conversation.item.create':
-        if (event.item?.type === 'function_call_output') toolOutput = event.item.output;
-        if (event.item?.role === 'system') lastSystemItem = event.item.content?.[0]?.text;
-        return send({
-          type: 'conversation.item.added',
-          previous_item_id: null,
-          item: event.item as ConversationItem,
-        });
+        return createItem(event);
       case 'conversation.item.truncate':
         return truncate(event);
+      case 'conversation.item.retrieve':
+        return retrieve(event);
       case 'response.cancel':
-        if (activeResponse === undefined)
+        if (activeResponse === undefined || (event.response_id ?? activeResponse.id) !== activeResponse.id)
           return fail('response_cancel_not_active', 'no active response', event.event_id);
         output.sendLateAudio(activeResponse);
         return output.finish(activeResponse, nasty.failsCancelled ? 'failed' : 'cancelled');
       case 'response.create':
+        if (rejects(responseFault(event.response), event)) return undefined;
         if (activeResponse !== undefined) {
           return fail('conversation_already_has_active_response', 'already active', event.event_id);
         }
@@ -183,6 +150,19 @@ export function openSession(p: {
       default:
         return fail('invalid_value', `Invalid value: '${event.type}'`, event.event_id);
     }
+  }
+
+  function rejects(fault: ReturnType<typeof itemFault>, { event_id: eventId }: ClientEvent): boolean {
+    if (fault !== undefined) fail(fault.code, fault.message, eventId, fault.param);
+    return fault !== undefined;
+  }
+
+  function createItem(event: ClientEvent): void {
+    const { item } = event;
+    if (rejects(itemFault(item, calls), event)) return undefined;
+    if (item?.type === 'function_call_output') toolOutput = item.output;
+    if (item?.role === 'system') lastSystemItem = item.content?.[0]?.text;
+    return send({ type: 'conversation.item.added', previous_item_id: null, item: item as ConversationItem });
   }
 
   function updateSession({ session, event_id: eventId }: ClientEvent): void {
@@ -193,11 +173,6 @@ export function openSession(p: {
     }
     const invalid = settingsFault(session, p.model);
     if (invalid !== undefined) return fail(invalid.code, invalid.message, eventId, invalid.param);
-    const voice = session.audio?.output?.voice;
-    if (voice !== undefined && !VOICES.includes(voice)) {
-      const message = `Invalid value: '${voice}'. Supported values are: ${VOICES.map((name) => `'${name}'`).join(', ')}.`;
-      return fail('invalid_value', message, eventId, 'session.audio.output.voice');
-    }
     const badTool = toolsFault(session.tools ?? []);
     if (badTool !== undefined) {
       const { code, message, param } = badTool.error;
@@ -222,6 +197,13 @@ export function openSession(p: {
       answers = detection?.['create_response'] !== false;
     }
     return send({ type: 'session.updated', session: { ...session, type: 'realtime' } });
+  }
+
+  /** "unless the item does not exist": comment of `ConversationItemRetrieveEvent` in `openai` 7.57.0. */
+  function retrieve({ item_id: itemId = '', event_id: eventId }: ClientEvent): void {
+    const item = items.get(itemId);
+    if (item === undefined) return fail('item_retrieve_invalid_item_id', `Item ${itemId} does not exist.`, eventId);
+    return send({ type: 'conversation.item.retrieved', item });
   }
 
   function truncate(event: ClientEvent): void {

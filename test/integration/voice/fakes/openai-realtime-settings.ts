@@ -13,7 +13,9 @@ const SEMANTIC_VAD = 'type create_response interrupt_response eagerness';
 const EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh'];
 /** "Configuration for reasoning-capable Realtime models such as `gpt-realtime-2`": comment of `reasoning`. */
 const REASONS = /^gpt-realtime-2/;
-const VOICES = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse', 'marin', 'cedar'];
+/** A custom voice of the account: the example of `RealtimeAudioConfigOutput.voice`. */
+export const CUSTOM_VOICE = 'voice_1234';
+export const VOICES = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse', 'marin', 'cedar'];
 
 type Fields = Record<string, unknown>;
 
@@ -40,7 +42,7 @@ export function settingsFault(session: object, model: string): SettingsFault {
     wrongNumber(output, 'speed', [0.25, 1.5]) ??
     wrongChoice(detection, 'eagerness', ['low', 'medium', 'high', 'auto']) ??
     wrongChoice(fieldsOf(input['noise_reduction']), 'type', ['near_field', 'far_field']) ??
-    wrongChoice(output, 'voice', VOICES) ??
+    voiceFault(output['voice']) ??
     reasoningFault(reasoning, model)
   );
 }
@@ -51,6 +53,16 @@ function reasoningFault(reasoning: Fields | undefined, model: string): SettingsF
   if (!REASONS.test(model))
     return fault("Unsupported parameter: 'session.reasoning' is not supported with this model.", 'reasoning');
   return unknownIn(reasoning, 'effort', 'session.reasoning') ?? wrongChoice(reasoning, 'effort', EFFORTS);
+}
+
+/** Custom voices are given as objects. */
+function voiceFault(voice: unknown): SettingsFault {
+  if (voice === undefined || VOICES.includes(voice as string)) return undefined;
+  const param = 'session.audio.output.voice';
+  if (typeof voice === 'object' && (voice as Fields)['id'] === CUSTOM_VOICE)
+    return unknownIn(voice as object, 'id', param);
+  const supported = VOICES.map((name) => `'${name}'`).join(', ');
+  return fault(`Invalid value: ${JSON.stringify(voice)}. Supported values are: ${supported}.`, param);
 }
 
 const fieldsOf = (value: unknown) => (typeof value === 'object' && value !== null ? value : {}) as Fields;

@@ -8,7 +8,8 @@ import type { ScriptedTurn } from '../engine-contract';
 import { completionOf } from './chat-completions';
 import { chatRejection, realtimeModelFault } from './openai-models';
 import { openSession } from './openai-realtime-session';
-import type { FakeSession, Nastiness } from './openai-realtime-session';
+import type { Nastiness } from './openai-realtime-events';
+import type { FakeSession } from './openai-realtime-session';
 import { answerOpenAiLists, fakeLists } from './provider-lists';
 
 export type FakeRealtime = Awaited<ReturnType<typeof startFakeRealtime>>;

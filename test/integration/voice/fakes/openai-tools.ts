@@ -61,6 +61,14 @@ function schemaFault(schema: unknown, context: readonly string[]): string | unde
   return undefined;
 }
 
+/** Ids that other servers made are too long for OpenAI: openclaw/openclaw#875, vercel/ai#8132, Portkey-AI/gateway#1062. */
+const MAX_ID_CHARACTERS = 40;
+
+export function longId(id: string, param: string, limit: number): OpenAiRejection {
+  const message = `Invalid '${param}': string too long. Expected a string with maximum length ${limit}, but got a string with length ${id.length} instead.`;
+  return invalid(message, param, 'string_above_max_length');
+}
+
 interface ChatMessage {
   role: string;
   content?: unknown;
@@ -85,6 +93,8 @@ export function messagesFault(messages: readonly ChatMessage[]): OpenAiRejection
     if (calls === undefined && typeof content !== 'string')
       return invalid(`Invalid value for 'content': expected a string, got null.`, `${param}.content`, null);
     open = new Set((calls ?? []).map((call) => call.id));
+    const tooLong = [...open].find((id) => id.length > MAX_ID_CHARACTERS);
+    if (tooLong !== undefined) return longId(tooLong, `${param}.tool_calls[0].id`, MAX_ID_CHARACTERS);
   }
   return open.size > 0 ? unanswered(open, 'messages') : undefined;
 }

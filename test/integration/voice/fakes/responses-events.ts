@@ -52,7 +52,8 @@ export type FakeResponsesEvent =
       output_index: number;
       item_id: string;
       arguments: string;
-    };
+    }
+  | { type: 'error'; code: string; message: string; param: null };
 
 const USAGE = {
   input_tokens: 100,

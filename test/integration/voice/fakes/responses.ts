@@ -4,7 +4,7 @@ import type { ChatAnswer, FakeChat } from './chat-completions';
 import { bodyOf, openLoopback, passOn, type Loopback } from './loopback';
 import { sendOpenAiError, WRONG_KEY } from './openai-errors';
 import { modelFault, temperatureRejection } from './openai-models';
-import { toolsFault } from './openai-tools';
+import { longId, toolsFault } from './openai-tools';
 import { itemOf, responseWith, type FakeResponsesEvent } from './responses-events';
 
 type Item =
@@ -27,6 +27,11 @@ export type ResponsesFault =
   | { kind: 'open' }
   /** The provider reports the failure in the stream. */
   | { kind: 'failed'; code: string }
+  /**
+   * The same in an event `error`, with code and message as in the SDK's types, or in `error` as the service sends them:
+   * openai/openai-dotnet#881, vercel/ai#20022; `openai` 7.57.0 reads both (`core/streaming.js`).
+   */
+  | { kind: 'error'; isNested: boolean }
   | { kind: 'garbage'; text: string };
 
 export interface FakeResponses extends Loopback {
@@ -84,6 +89,15 @@ export async function openFakeResponses(chat: FakeChat): Promise<FakeResponses> 
       // The set of codes is open in practice, though the SDK lists some.
       const error = { code: fault.code as 'server_error', message: 'The server failed.' };
       send({ type: 'response.failed', response: { ...responseWith('failed'), error } });
+      return void response.end();
+    }
+    if (fault?.kind === 'error') {
+      const error = { code: 'rate_limit_exceeded', message: 'Rate limit reached for gpt-6-luna.', param: null };
+      if (!fault.isNested) send({ type: 'error', ...error });
+      else {
+        const data = { type: 'error', error: { type: 'tokens', ...error }, sequence_number: 2 };
+        response.write(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
+      }
       return void response.end();
     }
     return stream(answerTo(body.input), fault?.kind, response, send);
@@ -163,8 +177,10 @@ function faultIn(body: Body): string | undefined {
   if (badTool !== undefined) return "Missing required parameter: 'tools[0].name'.";
   const called = new Set<string>();
   for (const item of body.input) {
-    if (item.type === 'function_call') called.add(item.call_id);
-    else if (item.type === 'function_call_output') {
+    if (item.type === 'function_call') {
+      if (item.call_id.length > MAX_CALL_ID) return longId(item.call_id, 'input.call_id', MAX_CALL_ID).error.message;
+      called.add(item.call_id);
+    } else if (item.type === 'function_call_output') {
       if (!called.has(item.call_id)) return `No tool call found for function call output with call_id ${item.call_id}.`;
     } else if (typeof item.content !== 'string' || item.content === '')
       return 'Invalid input: a message has no content.';
@@ -172,6 +188,8 @@ function faultIn(body: Body): string | undefined {
   return undefined;
 }
 
+/** vercel/ai#8132. */
+const MAX_CALL_ID = 64;
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /**

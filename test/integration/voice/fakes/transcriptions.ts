@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openLoopback, type Loopback } from './loopback';
-import { sendOpenAiError } from './openai-errors';
+import { sendOpenAiError, WRONG_KEY } from './openai-errors';
 
 const FIELDS = ['file', 'model', 'language', 'languages[]', 'response_format', 'keywords[]', 'prompt'];
 /** Only these models take `languages`, which the SDK writes as `languages[]`; other servers reject or ignore it. */
 const TAKES_LANGUAGES = /^gpt-(live-)?transcribe/;
+const OPENAI_MODELS =
+  /^(whisper-1|gpt-transcribe|gpt-4o-(mini-)?transcribe|gpt-4o-mini-transcribe-2025-12-15|gpt-4o-transcribe-diarize)$/;
 const SAMPLE_RATE = 8_000;
 const LOUD = 600;
 /** A later request with the same beginning that is longer by this much belongs to the same turn. */
@@ -31,6 +33,8 @@ export interface FakeTranscriptions extends Loopback {
   faults: TranscriptionFault[];
   /** The key that the fake requires; undefined if it requires none. */
   key: string | undefined;
+  /** The models of a self-hosted server, which answers as speaches does. Without them, the models and answers are OpenAI's. */
+  installed: string[] | undefined;
   /** A language that the model does not know. Without one, each request must name its language. */
   rejectedLanguage: string | undefined;
   /** How long the fake takes for a transcript. */
@@ -52,9 +56,11 @@ export interface FakeTranscription {
  * The `/v1/audio/transcriptions` route of OpenAI, as strict as the original and the self-hosted servers together:
  * - fields and the file's name with an extension: `TranscriptionCreateParamsBase` of the npm package `openai` 7.57.0;
  * - a 400 with `audio_too_short` below 0.1 s: the error body in UpstreetAI/usdk issue 637 (2024-11-21);
- * - a 403 without the key if one is configured: `verify_api_key` in `src/speaches/dependencies.py` of speaches, commit
- *   0a20b558; OpenAI responds with 401, to the same effect;
- * - a 404 for a model that is not installed: `src/speaches/routers/stt.py` of speaches, commit 06120fb6.
+ * - OpenAI's models: `AudioModel` of the same package; a 400 without a code for any other: the error body in
+ *   speaches-ai/speaches issue 17 (2024-06-08), of a request that went to OpenAI;
+ * - of a self-hosted server, a 404 for a model that is not installed: `transcribe_file` in `src/speaches/routers/stt.py` of
+ *   speaches, commit 06120fb6; a 403 without the key if one is configured: `verify_api_key` in
+ *   `src/speaches/dependencies.py`, commit 0a20b558.
  */
 export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
   const script: string[] = [];
@@ -81,8 +87,9 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
     const pcm = form === undefined ? undefined : await samplesIn(form.get('file'));
     const fault = faultOf(request, form, pcm, fake);
     if (fault !== undefined || form === undefined || pcm === undefined) {
-      fake.invalid.push(fault?.reason ?? 'no form');
-      return reply(fault?.status ?? 400, JSON.stringify({ error: { message: fault?.reason } }));
+      const { status, reason, body } = fault ?? { status: 400, reason: 'no form' };
+      fake.invalid.push(reason);
+      return reply(status, JSON.stringify(body ?? { error: { message: reason } }));
     }
     const fields = Object.fromEntries([...form.keys()].map((name) => [name, form.getAll(name).map(nameOf).join('|')]));
     const { authorization } = request.headers;
@@ -124,6 +131,7 @@ export async function openFakeTranscriptions(): Promise<FakeTranscriptions> {
     unscripted: '',
     faults: [],
     key: undefined,
+    installed: undefined,
     rejectedLanguage: undefined,
     delayMs: 0,
     requests: [],
@@ -146,16 +154,22 @@ async function formIn(request: IncomingMessage): Promise<Form | undefined> {
   }
 }
 
+interface Fault {
+  status: number;
+  reason: string;
+  /** The body of the response, if it is not an error of OpenAI's with the reason. */
+  body?: object;
+}
+
 function faultOf(
   request: IncomingMessage,
   form: Form | undefined,
   pcm: Int16Array | undefined,
-  { key, rejectedLanguage }: Pick<FakeTranscriptions, 'key' | 'rejectedLanguage'>,
-): { status: number; reason: string } | undefined {
+  fake: Pick<FakeTranscriptions, 'key' | 'installed' | 'rejectedLanguage'>,
+): Fault | undefined {
   if (request.method !== 'POST' || request.url !== '/v1/audio/transcriptions')
     return { status: 404, reason: `${request.method} ${request.url}` };
-  if (key !== undefined && request.headers.authorization !== `Bearer ${key}`)
-    return { status: 403, reason: 'the key is wrong' };
+  if (fake.key !== undefined && request.headers.authorization !== `Bearer ${fake.key}`) return keyFault(fake);
   if (form === undefined) return { status: 400, reason: 'the body is not a form' };
   const names = [...form.keys()];
   const unknown = names.find(
@@ -163,8 +177,9 @@ function faultOf(
   );
   if (unknown !== undefined) return { status: 400, reason: `the field ${unknown} is unknown or repeated` };
   if (typeof form.get('model') !== 'string') return { status: 400, reason: 'there is no model' };
-  if (form.get('model') === 'unknown-model') return { status: 404, reason: 'the model is not installed' };
-  const languageFault = languageFaultIn(form, rejectedLanguage);
+  const unknownModel = modelFaultIn(nameOf(form.get('model')), fake);
+  if (unknownModel !== undefined) return unknownModel;
+  const languageFault = languageFaultIn(form, fake.rejectedLanguage);
   if (languageFault !== undefined) return { status: 400, reason: languageFault };
   const hintsFault = hintsFaultIn(form);
   if (hintsFault !== undefined) return { status: 400, reason: hintsFault };
@@ -172,6 +187,24 @@ function faultOf(
   if (!nameOf(form.get('file')).endsWith('.wav')) return { status: 400, reason: 'the file has no extension' };
   if (pcm === undefined) return { status: 400, reason: 'the file is not a WAV file of telephone audio' };
   return pcm.length < 0.1 * SAMPLE_RATE ? { status: 400, reason: 'audio_too_short' } : undefined;
+}
+
+function keyFault({ installed }: Pick<FakeTranscriptions, 'installed'>): Fault {
+  const { status, error } = WRONG_KEY;
+  if (installed === undefined) return { status, reason: error.message, body: { error } };
+  const reason = 'Invalid API key. The provided API key is incorrect.';
+  return { status: 403, reason, body: { detail: reason } };
+}
+
+function modelFaultIn(model: string, { installed }: Pick<FakeTranscriptions, 'installed'>): Fault | undefined {
+  if (installed?.includes(model) ?? OPENAI_MODELS.test(model)) return undefined;
+  if (installed === undefined) {
+    const reason = 'invalid model ID';
+    const error = { message: reason, type: 'invalid_request_error', param: null, code: null };
+    return { status: 400, reason, body: { error } };
+  }
+  const reason = `Model '${model}' is not installed locally. You can download the model using \`POST /v1/models\``;
+  return { status: 404, reason, body: { detail: reason } };
 }
 
 function languageFaultIn(form: Form, rejectedLanguage: string | undefined): string | undefined {

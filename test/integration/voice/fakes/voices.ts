@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { sendOpenAiError, WRONG_KEY } from './openai-errors';
+import { sendOpenAiError, WRONG_KEY, type OpenAiRejection } from './openai-errors';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
 import { answerOpenAiLists, fakeLists, type FakeLists } from './provider-lists';
 
@@ -12,6 +12,8 @@ export type VoiceFault =
   /** The connection breaks after this much audio. */
   | { kind: 'cut'; afterMs: number }
   | { kind: 'garbage'; text: string }
+  /** The audio is of another format, as of a server that knows no `pcm` (mudler/LocalAI#2732). */
+  | { kind: 'format'; type: string; head: string }
   | { kind: 'status'; status: number; headers?: Record<string, string> };
 
 export interface FakeVoice extends Loopback {
@@ -28,6 +30,10 @@ export interface FakeVoice extends Loopback {
   urls: URL[];
   /** How long the fake waits before the first audio of a text. */
   delayMs: number;
+  /** Whether it speaks one text after the other, as servers on a CPU do (thewh1teagle/kokoro-onnx#168). */
+  serial: boolean;
+  /** The type that `/audio/speech` gives its audio. Some gateways name another format (BerriAI/litellm#38798). */
+  contentType: string;
   /** Whether each audio chunk comes with its words. */
   alignment: boolean;
   lists: FakeLists;
@@ -47,6 +53,8 @@ export function fakeVoice(loopback: Loopback): FakeVoice {
     invalid: [],
     urls: [],
     delayMs: 0,
+    serial: false,
+    contentType: 'audio/pcm',
     alignment: true,
     lists: fakeLists('tts-key', ['test-voice-v2_5'], [{ voice_id: 'voice-amber' }, { voice_id: 'voice-default' }]),
   });
@@ -64,15 +72,22 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
         if (request.headers.authorization !== `Bearer ${fake.lists.key}`) return sendOpenAiError(response, WRONG_KEY);
         void bodyOf(request).then((body) => {
           fake.openings.push(body);
-          const reason = speechFault(body);
-          if (reason === undefined) return speak(String(body['input']), response);
-          fake.invalid.push(reason);
-          response.writeHead(400, { 'content-type': 'application/json' });
-          return void response.end(JSON.stringify({ error: { message: reason } }));
+          const fault = speechFault(body, fake.lists);
+          if (fault === undefined) return inTurn(() => speak(String(body['input']), response));
+          fake.invalid.push(fault.error.message);
+          return sendOpenAiError(response, fault);
         });
       },
     }),
   );
+
+  let turns = Promise.resolve();
+
+  async function inTurn(work: () => Promise<void>): Promise<void> {
+    if (!fake.serial) return work();
+    turns = turns.then(work);
+    return turns;
+  }
 
   async function speak(text: string, response: ServerResponse): Promise<void> {
     fake.texts.push(text);
@@ -86,7 +101,11 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
       response.writeHead(200, { 'content-type': 'text/html' });
       return void response.end(fault.text);
     }
-    response.writeHead(200, { 'content-type': 'audio/pcm' });
+    if (fault?.kind === 'format') {
+      response.writeHead(200, { 'content-type': fault.type });
+      return void response.end(Buffer.concat([Buffer.from(fault.head, 'latin1'), Buffer.alloc(9_600, 0x55)]));
+    }
+    response.writeHead(200, { 'content-type': fake.contentType });
     const samples = tone(text.length * MS_PER_CHARACTER, 24_000);
     const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
     const cutAt = fault?.kind === 'cut' ? fault.afterMs * 48 : Infinity;
@@ -101,9 +120,29 @@ export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
   return fake;
 }
 
-/** Says why a request is invalid: `SpeechCreateParams` of the npm package `openai` 7.57.0. */
-function speechFault({ speed = 1, ...body }: Record<string, unknown>): string | undefined {
-  const unknown = Object.keys(body).find((name) => !['model', 'voice', 'input', 'response_format'].includes(name));
-  if (unknown !== undefined) return `unknown field ${unknown}`;
-  return typeof speed === 'number' && speed >= 0.25 && speed <= 4 ? undefined : `speed is ${String(speed)}`;
+/** `SpeechCreateParams` of the npm package `openai` 7.57.0. */
+const SPEECH = 'model voice input response_format speed instructions stream_format'.split(' ');
+const FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'];
+const MAX_INPUT = 4_096;
+
+/** Says why a request is rejected. An unknown model has the error of `/models/{model}`. */
+function speechFault(body: Record<string, unknown>, { models, voices }: FakeLists): OpenAiRejection | undefined {
+  const { model, voice, input, response_format: format = 'mp3', speed = 1 } = body;
+  const unknown = Object.keys(body).find((name) => !SPEECH.includes(name));
+  if (unknown !== undefined) return invalid(unknown, `Unrecognized request argument supplied: ${unknown}`);
+  if (typeof model !== 'string' || !models.includes(model)) {
+    const message = `The model '${String(model)}' does not exist`;
+    return { status: 404, error: { message, type: 'invalid_request_error', param: null, code: 'model_not_found' } };
+  }
+  if (!voices.some(({ voice_id: id }) => id === voice)) return invalid('voice', `Invalid value: '${String(voice)}'.`);
+  if (typeof input !== 'string' || input === '') return invalid('input', 'Input should have at least 1 character.');
+  if (input.length > MAX_INPUT) return invalid('input', `String should have at most ${MAX_INPUT} characters.`);
+  if (!FORMATS.some((name) => name === format))
+    return invalid('response_format', `Invalid value: '${String(format)}'.`);
+  const isSpeed = typeof speed === 'number' && speed >= 0.25 && speed <= 4;
+  return isSpeed ? undefined : invalid('speed', `speed is ${String(speed)}`);
+}
+
+function invalid(param: string, message: string): OpenAiRejection {
+  return { status: 400, error: { message, type: 'invalid_request_error', param, code: null } };
 }

@@ -16,17 +16,22 @@ export type ChainHarness = Awaited<ReturnType<typeof openChains>>;
 /**
  * Starts two fake providers for each stage, of different kinds where there are two, and a warmed pipeline engine that
  * goes from the first to the second.
+ * @param p.isReversed whether the engine asks the second ones first
  */
-export async function openChains(prices: Record<string, number> = {}) {
+export async function openChains({
+  prices = {},
+  isReversed = false,
+}: { prices?: Record<string, number>; isReversed?: boolean } = {}) {
   const first = { stt: await openFakeDeepgram(), chat: await openFakeChat(), tts: await openFakeElevenLabs() };
   const second = { stt: await openFakeTranscriptions(), chat: await openFakeChat(), tts: await openFakeOpenAiSpeech() };
+  second.tts.lists.models = ['kokoro'];
   const callers = createSynthesizer();
   const all = [...Object.values(first), ...Object.values(second)];
   const lines: Record<string, unknown>[] = [];
   let skippedMs = 0;
   const health = createProviderHealth(() => performance.now() + skippedMs);
   const factory = createPipelineEngine({
-    settings: settingsOf(first, second),
+    settings: isReversed ? reversed(settingsOf(first, second)) : settingsOf(first, second),
     prices,
     health,
     logger: createLogger({
@@ -80,4 +85,10 @@ function settingsOf(first: Fakes, second: Fakes): PipelineSettings {
       tts: [{ provider: 'openai', baseUrl: http(second.tts), apiKey: 'tts-key', model: 'kokoro', ...voices }],
     },
   };
+}
+
+/** The alternatives as the first providers, and those as the alternatives. */
+function reversed({ stt, llm, tts, fallbacks }: PipelineSettings): PipelineSettings {
+  const [otherStt, otherLlm, otherTts] = [fallbacks?.stt[0] ?? stt, fallbacks?.llm[0] ?? llm, fallbacks?.tts[0] ?? tts];
+  return { stt: otherStt, llm: otherLlm, tts: otherTts, fallbacks: { stt: [stt], llm: [llm], tts: [tts] } };
 }

@@ -51,7 +51,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
       baseUrl:
         options.sttProvider === 'openai' ? `http://127.0.0.1:${transcriptions.port}/v1` : `ws://127.0.0.1:${stt.port}`,
       apiKey: 'stt-key',
-      model: options.sttModel ?? 'nova-3',
+      model: options.sttModel ?? (options.sttProvider === 'openai' ? 'gpt-transcribe' : 'nova-3'),
     },
     llm: {
       provider: options.llmProvider ?? 'openai',

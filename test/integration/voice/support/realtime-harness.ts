@@ -6,7 +6,7 @@ import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import type { EngineHarness, HarnessOptions } from '../engine-contract';
 import { startFakeRealtime } from '../fakes/openai-realtime';
 import type { FakeRealtime } from '../fakes/openai-realtime';
-import type { Nastiness } from '../fakes/openai-realtime-session';
+import type { Nastiness } from '../fakes/openai-realtime-events';
 
 export type RealtimeHarness = EngineHarness & { fake: FakeRealtime };
 

@@ -1,11 +1,10 @@
 import { Agent } from 'undici';
 import type { ConversationSettings } from '../../../../src/kernel/conversation/conversation-settings.js';
 import { loadVoiceActivity } from '../../../../src/voice/audio/voice-activity.js';
-import { createLlm } from '../../../../src/voice/engines/pipeline/llm/llm-providers.js';
 import type { SttEvents } from '../../../../src/voice/engines/pipeline/ports.js';
-import { createDeepgramStt } from '../../../../src/voice/engines/pipeline/stt/deepgram.js';
+import { createDeepgramStt } from '../../../../src/voice/engines/pipeline/stt/deepgram/index.js';
 import { createOpenAiStt } from '../../../../src/voice/engines/pipeline/stt/openai-transcriptions.js';
-import { createTts } from '../../../../src/voice/engines/pipeline/tts/tts-providers.js';
+import { createLlm, createTts } from '../../../../src/voice/engines/pipeline/providers/create-providers.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeResponses } from '../fakes/responses';
@@ -96,6 +95,7 @@ async function tts(provider: 'elevenlabs' | 'openai', settings: ConversationSett
   const dispatcher = new Agent();
   const isEleven = provider === 'elevenlabs';
   const fake = await (isEleven ? openFakeElevenLabs() : openFakeOpenAiSpeech());
+  if (settings.voiceId !== undefined) fake.lists.voices.push({ voice_id: settings.voiceId });
   const baseUrl = isEleven ? `ws://127.0.0.1:${fake.port}` : `http://127.0.0.1:${fake.port}/v1`;
   const voices = { amber: 'voice-amber' };
   const account = { provider, baseUrl, apiKey: 'tts-key', model: 'test-voice-v2_5', voices, defaultVoice: undefined };
