@@ -1,6 +1,6 @@
 import { expectError, startService, type Customer, type Service } from '../../support/http/harness.js';
 import { managementOf } from '../../support/http/management-support.js';
-import { runAdmin } from '../cli/support/run-cli.js';
+import { runAdmin, runCli } from '../cli/support/run-cli.js';
 import { createFakeProviders } from '../voice/support/start-checks-harness';
 
 const fakes = createFakeProviders();
@@ -42,17 +42,21 @@ beforeEach(async () => {
 
 const create = (fields: object, of = customer) =>
   api.post('/agents', of.liveKey, { name: 'A', instruction: 'Be kind.', ...fields });
+const shown = ({ json }: { json: Record<string, unknown> }) => json['warnings'] as Record<string, string>[] | undefined;
 const asked = () => [...providers.chat.lists.asked, ...providers.tts.lists.asked];
 const warnings = () =>
   logged
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .map(({ field, reason }) => [String(field), reason] as const);
 
+const escaped = (text: string) => text.replace(/[().]/g, '\\$&');
+
 describe('the models and voices that an agent names', () => {
   it('are accepted if the provider of the engine has them', async () => {
-    expect((await create({ model: 'test-model', voice_id: 'voice-amber' })).status).toBe(200);
+    const saved = await create({ model: 'test-model', voice_id: 'voice-amber' });
+    expect([saved.status, shown(saved)]).toEqual([200, undefined]);
     expect(asked()).toEqual(['/v1/models/test-model', '/v1/voices/voice-amber']);
-    expect((await create({ engine: 'openai-realtime', model: 'talks' })).status).toBe(200);
+    expect((await create({ engine: 'openai-realtime', model: 'talks', voice_id: 'marin' })).status).toBe(200);
     expect(warnings()).toEqual([]);
   });
 
@@ -92,6 +96,26 @@ describe('the models and voices that an agent names', () => {
     expect(asked()).toEqual(['/v1/voices/voice-default', '/v1/voices/missing-for-all']);
   });
 
+  it('are saved with a warning if the prompt may be longer than a realtime session may have', async () => {
+    const instruction = 'Будьте добры. '.repeat(2_300);
+    const realtime = { engine: 'openai-realtime', name: 'Long' };
+    const saved = await create({ ...realtime, instruction });
+    expect(saved.status).toBe(200);
+    const why = /^the prompt with its tools may have \d{5} tokens, .* more than 16384\./;
+    expect(warnings()).toEqual([['instruction', expect.stringMatching(why)]]);
+    expect(logged.join()).not.toContain('добры');
+    expect(shown(saved)).toEqual([
+      { param: 'instruction', message: expect.stringMatching(/^The prompt .* Shorten it, /) },
+    ]);
+    const path = `/agents/${String(saved.json['agent_id'])}`;
+    expect((await api.patch(path, customer.liveKey, { name: 'B' })).status).toBe(200);
+    expect(warnings()).toHaveLength(1);
+    expect((await api.patch(path, customer.liveKey, { instruction: 'Be kind.' })).status).toBe(200);
+    // The other engines have no such limit.
+    expect((await create({ instruction })).status).toBe(200);
+    expect(warnings()).toHaveLength(1);
+  });
+
   it('are saved with a warning if an account asks too often', async () => {
     const ids = Array.from({ length: 24 }, (_, index) => `guess-${index}`);
     const statuses: number[] = [];
@@ -114,8 +138,18 @@ describe('the models and voices that an agent names', () => {
     if (status === 401) lists.key = 'another';
     else lists.failsWith = status;
     const voiceId = `unsure-${status}`;
-    expect((await create({ voice_id: voiceId })).json).toMatchObject({ voice_id: voiceId });
+    const saved = await create({ voice_id: voiceId });
+    expect(saved.json).toMatchObject({ voice_id: voiceId });
     expect(warnings()).toEqual([['voice_id', reason]]);
+    const message = `The provider could not be asked about it (${reason}). If it is wrong, only a call shows that.`;
+    expect(shown(saved)).toEqual([{ param: 'voice_id', message }]);
+    // The person who saved it sees the warning, and later requests do not repeat it.
+    const path = `/agents/${String(saved.json['agent_id'])}`;
+    expect(shown(await api.patch(path, customer.liveKey, { name: 'B' }))).toBeUndefined();
+    expect(shown(await api.get(path, customer.liveKey))).toBeUndefined();
+    expect(shown(await api.patch(path, customer.liveKey, { voice_id: `${voiceId}-2` }))).toEqual([
+      { param: 'voice_id', message },
+    ]);
     Object.assign(lists, { key, failsWith: undefined });
   });
 
@@ -139,14 +173,35 @@ describe('the models and voices that an agent names', () => {
 
   it('are saved with a warning if the provider has no list, or will withdraw them', async () => {
     providers.chat.lists.shutdownDates['gpt-old'] = '2027-01-14';
-    expect((await create({ engine: 'openai-realtime', voice_id: 'marin', model: 'gpt-old' })).status).toBe(200);
+    const saved = await create({ engine: 'openai-realtime', voice_id: 'voice_1234', model: 'gpt-old' });
+    expect(saved.status).toBe(200);
+    expect(shown(saved)).toEqual([
+      { param: 'voice_id', message: 'The provider has no list to check it. If it is wrong, only a call shows that.' },
+      {
+        param: 'model',
+        message: 'The provider will withdraw it on 2027-01-14. Use another one before that day.',
+      },
+    ]);
     expect(Object.fromEntries(warnings())).toEqual({
       model: 'the provider will withdraw it on 2027-01-14',
       voice_id: 'the provider has no list of them',
     });
   });
 
-  it('are checked for the operator’s command line, too, which prints the warning', async () => {
+  it('are saved with a warning if the model cannot call tools with the protocol of the service', async () => {
+    providers.chat.lists.models.push('gpt-6-astra');
+    const why = 'it always reasons, and rejects tools on /chat/completions; use LLM_PROVIDER=openai-responses';
+    const saved = await create({ model: 'gpt-6-astra' });
+    expect(warnings()).toEqual([['model', why]]);
+    expect(shown(saved)).toEqual([
+      {
+        param: 'model',
+        message: 'The model always reasons, so it cannot call tools on this service. Use another one.',
+      },
+    ]);
+  });
+
+  it('are checked for the command lines, too, which print the warning', async () => {
     const { env, tts } = providers;
     const admin = (...options: string[]) =>
       runAdmin(['agents', 'create', customer.account._id, '--name', 'A', '--instruction', 'B', ...options], {
@@ -161,8 +216,23 @@ describe('the models and voices that an agent names', () => {
       stderr: expect.stringMatching(/^error: voice_id: .* no voice "nowhere"/),
     });
     tts.lists.failsWith = 500;
-    expect((await admin('--voice-id', 'perhaps')).stdout).toContain('warning: voice_id: status 500');
-    expect(JSON.parse((await admin('--voice-id', 'perhaps', '--json')).stdout)).toMatchObject({ voice_id: 'perhaps' });
+    const message = 'The provider could not be asked about it (status 500). If it is wrong, only a call shows that.';
+    expect((await admin('--voice-id', 'perhaps')).stdout).toMatch(
+      new RegExp(`\nwarning: voice_id: ${escaped(message)}\n$`),
+    );
+    // The customers' command line prints it in the same way.
+    const cli = { CALLWRIGHT_URL: service.baseUrl, CALLWRIGHT_API_KEY: customer.liveKey };
+    const given = ['agents', 'create', '--name', 'A', '--instruction', 'B', '--voice-id', 'perhaps'];
+    const { code, stdout } = await runCli(given, cli);
+    expect({ code, lines: stdout.trim().split('\n') }).toEqual({
+      code: 0,
+      lines: expect.arrayContaining([`warning: voice_id: ${message}`]),
+    });
+    expect(stdout).not.toContain('warnings');
+    expect(JSON.parse((await admin('--voice-id', 'perhaps', '--json')).stdout)).toMatchObject({
+      voice_id: 'perhaps',
+      warnings: [{ param: 'voice_id', message }],
+    });
     tts.lists.failsWith = undefined;
   });
 });

@@ -3,6 +3,7 @@ import { createLedger, type Ledger } from '../../../src/billing/ledger/ledger.js
 import { createLedgerStorage } from '../../../src/billing/ledger/storage.js';
 import { MAX_MARKERS } from '../../../src/billing/ledger/decide.js';
 import { describeLedgerControls } from '../../support/store/ledger-control-rules.js';
+import { describeEarlyDecisions } from '../../support/store/ledger-early-rules.js';
 import { describeLedgerRates } from '../../support/store/ledger-rate-rules.js';
 import { describeLedger } from '../../support/store/ledger-rules.js';
 import { newCallId, newLedgerAccountId, openTestDatabase } from '../../support/store/test-database.js';
@@ -21,6 +22,7 @@ describe('the ledger in MongoDB', () => {
     describeLedgerControls(() => createLedgerStorage(database), rate);
   });
   describeLedgerRates(() => ledger);
+  describeEarlyDecisions(() => createLedgerStorage(database));
 
   it('grants exactly 100 of 500 concurrent first holds when the balance covers 100', async () => {
     const id = newLedgerAccountId();

@@ -190,10 +190,47 @@ describe('a call', () => {
     expect(turns.map((turn) => turn.latency_ms)).toEqual([undefined, undefined, 450]);
   });
 
+  it('has its latencies by stage and its tool calls', async () => {
+    const callId = await api.endedCall(customer);
+    await service.database.conversationResults.create({
+      _id: callId,
+      carrierSid: sidOf('CA', 1),
+      streamSid: sidOf('MZ', 1),
+      startedAt: new Date(),
+      engine: 'pipeline',
+      agentAudioPlayed: true,
+      turns: [],
+      latencies: [
+        { atMs: 2_600.4, totalMs: 740, parts: { recogniser: 210, model: 380, voice: 120, own: 30, other: 1 } },
+        { atMs: 9_000, totalMs: 500 },
+      ],
+      toolCalls: [{ name: 'find', atMs: 4_000, durationMs: 180, ok: false, arguments: '{"day":1}', result: 'gone' }],
+    });
+    const { json } = await api.get(`/calls/${callId}/trace`, customer.liveKey);
+    const stages = [
+      { stage: 'stt', ms: 210 },
+      { stage: 'llm', ms: 380 },
+      { stage: 'tts', ms: 120 },
+      { stage: 'own', ms: 30 },
+    ];
+    expect(json).toEqual({
+      call_id: callId,
+      latencies: [
+        { at_ms: 2_600, total_ms: 740, stages },
+        { at_ms: 9_000, total_ms: 500, stages: [] },
+      ],
+      tool_calls: [
+        { name: 'find', at_ms: 4_000, duration_ms: 180, succeeded: false, arguments: '{"day":1}', result: 'gone' },
+      ],
+    });
+  });
+
   it.each([
     ['GET', ''],
     ['GET', '/events'],
     ['GET', '/transcript'],
+    ['GET', '/trace'],
+    ['GET', '/waveform'],
     ['GET', '/recording'],
     ['POST', '/cancel'],
     ['POST', '/erase'],
@@ -250,7 +287,9 @@ describe('cancelling', () => {
 
 describe('erasing', () => {
   it('removes all personal data of a call everywhere and keeps the money unchanged', async () => {
-    const receiver: Receiver = await startReceiver((response) => response.writeHead(200).end('purple elephant noted'));
+    const receiver: Receiver = await startReceiver((response) =>
+      response.writeHead(200, { 'x-note': 'a purple elephant' }).end('purple elephant noted'),
+    );
     const callId = await api.endedCall(customer, { webhookUrl: receiver.url, hasRecording: true });
     const { database } = service;
     const results = createCallResults(database);
@@ -262,7 +301,9 @@ describe('erasing', () => {
       startedAt: new Date(),
     });
     const turns = [{ speaker: 'agent' as const, text: 'purple elephant', startMs: 0, endMs: 1 }];
-    await results.checkpoint({ callId, streamId: sidOf('MZ', 1) }, { agentAudioPlayed: true, turns });
+    const used = { name: 'find', atMs: 0, durationMs: 9, ok: true, arguments: '{}', result: 'purple elephant' };
+    const progress = { agentAudioPlayed: true, turns, toolCalls: [used] };
+    await results.checkpoint({ callId, streamId: sidOf('MZ', 1) }, progress);
     const recording = createRecordings(database).open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(true));
     recording.write(Buffer.alloc(64_000));
     await recording.close();
@@ -288,7 +329,17 @@ describe('erasing', () => {
       );
       return texts.join('\n');
     };
-    const secrets = ['purple elephant', '+12025550100', 'Ms Chen', 'order-4711', receiver.url];
+    expect((await api.get(`/calls/${callId}/waveform`, customer.liveKey)).status).toBe(200);
+    const secrets = [
+      'purple elephant',
+      'x-note',
+      'webhook-timestamp',
+      '"waveform"',
+      '+12025550100',
+      'Ms Chen',
+      'order-4711',
+      receiver.url,
+    ];
     const before = await everything();
     for (const secret of secrets) expect(before).toContain(secret);
     const balance = await ledger.balance(ledgerAccountId);
@@ -298,6 +349,9 @@ describe('erasing', () => {
     const after = await everything();
     for (const secret of secrets) expect(after).not.toContain(secret);
     expect(await createRecordings(database).read(callId)).toBeNull();
+    expectError(await api.get(`/calls/${callId}/waveform`, customer.liveKey), 404, 'NOT_FOUND');
+    const trace = await api.get(`/calls/${callId}/trace`, customer.liveKey);
+    expect(trace.json).toEqual({ call_id: callId, latencies: [], tool_calls: [] });
     expect(await ledger.balance(ledgerAccountId)).toEqual(balance);
     const { json } = await api.get(`/calls/${callId}`, customer.liveKey);
     expect(json).toMatchObject({

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import { createCallQueries } from '../../../src/calls/call-queries.js';
+import { createReadWaveform } from '../../../src/calls/views/waveform.js';
 import { createRecordings } from '../../../src/voice/recordings/recordings.js';
-import { startService, type Customer, type Service } from '../../support/http/harness.js';
+import { eventually, startService, type Customer, type Service } from '../../support/http/harness.js';
 import { managementOf } from '../../support/http/management-support.js';
 
 const MS = 16;
 
 let service: Service;
 let customer: Customer;
+let callId: string;
 let path: string;
 let whole: Buffer;
 
 beforeAll(async () => {
   service = await startService({ worker: false });
   customer = await service.customer(0);
-  const callId = await managementOf(service).endedCall(customer, { hasRecording: true });
+  callId = await managementOf(service).endedCall(customer, { hasRecording: true });
   const recordings = createRecordings(service.database);
   // Three chunks, silence between the streams, and a last chunk that is not full.
   for (const [stream, offsetMs] of [0, 7_000].entries()) {
@@ -26,8 +29,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-async function read(headers: Record<string, string> = {}) {
-  const response = await fetch(`${service.baseUrl}${path}`, {
+async function read(headers: Record<string, string> = {}, of = path) {
+  const response = await fetch(`${service.baseUrl}${of}`, {
     headers: { Authorization: `Bearer ${customer.liveKey}`, ...headers },
   });
   return { response, status: response.status, body: Buffer.from(await response.arrayBuffer()) };
@@ -65,5 +68,19 @@ describe('a part of a recording', () => {
     expect(status).toBe(416);
     expect(response.headers.get('Content-Range')).toBe(`bytes */${whole.length}`);
     expect(JSON.parse(body.toString('utf8'))).toMatchObject({ error_code: 'RANGE_NOT_SATISFIABLE' });
+  });
+});
+
+describe('a waveform that takes longer than a response may', () => {
+  it('is computed to its end, while the response says when to retry', async () => {
+    const { database } = service;
+    const recordings = createRecordings(database);
+    const handle = createReadWaveform({ queries: createCallQueries(database), recordings, respondWithinMs: 0 });
+    const ctx = { state: { arrivedAt: Date.now(), minDeadlineMs: 0 } };
+    const principal = { account: customer.account, mode: 'live' };
+    const late = { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5, message: expect.stringContaining('waveform') };
+    await expect(handle({ ctx, principal, params: { call_id: callId } } as never)).rejects.toMatchObject(late);
+    await eventually(() => database.recordingFiles.exists({ waveform: { $exists: true } }));
+    expect((await read({}, `/calls/${callId}/waveform`)).status).toBe(200);
   });
 });

@@ -50,7 +50,7 @@ describe('the settings of a conversation on the command line', () => {
     ['--pronunciation', 'Nginx', /^error: --pronunciation must be like Nginx="engine X", not Nginx/],
     ['--temperature', 'hot', /The value must be a number like 0\.7\./],
     ['--temperature', '3', /^error: --temperature: .*must be a number from 0 to 2/],
-    ['--vad-threshold', '0.5', /^error: --vad-threshold: .*pipeline does not support it/],
+    ['--noise-reduction', 'near_field', /^error: --noise-reduction: .*pipeline does not support it/],
   ])('are rejected with the name of the option: %s %s', async (option, value, sentence) => {
     const { code, stderr } = await runCli([...CREATE, option, value], env);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(sentence) as string });

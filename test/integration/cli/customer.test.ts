@@ -212,6 +212,45 @@ describe('callwright, with an API key', () => {
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(sentence) as string });
     });
 
+    it('start in a browser, with an agent, an instruction or a draft of an agent from a file', async () => {
+      env.CALLWRIGHT_API_KEY = customer.testKey;
+      const draft = join(folder, 'draft.json');
+      const parameters = { type: 'object', properties: {} };
+      const tool = { name: 'find_slot', description: 'Finds a slot.', method: 'GET', url: 'https://example.com/slots' };
+      await writeFile(draft, JSON.stringify({ name: 'Draft', instruction: 'Hi.', tools: [{ ...tool, parameters }] }));
+      const create = ['web-calls', 'create'];
+      const conduct = ['--param', 'customer=Ada', '--external-call-id', 'visit-1'];
+      const call = await json(...create, '--draft-file', draft, ...conduct);
+      expect(call).toEqual({
+        call_id: expect.stringMatching(/^call_/),
+        url: expect.stringMatching(/^wss?:.*\/web$/),
+        token: expect.stringMatching(/^[\w-]{20,}$/),
+      });
+      const { agent, ...request } = (await service.database.callRequests.findById(String(call.call_id)).lean())!;
+      expect(agent).toMatchObject({ name: 'Draft', instruction: 'Hi.', tools: [{ name: 'find_slot' }] });
+      expect(request).toMatchObject({ direction: 'inbound', externalCallId: 'visit-1', toPhoneNumber: 'web' });
+      expect(JSON.parse(request.inputParameters)).toEqual({ customer: 'Ada' });
+      const shown = await text([...create, '--agent', customer.agent._id]);
+      expect(shown).toMatch(/^Call started\. Connect to url within 60 s[^\n]*\n call_id +call_/);
+      expect(shown).toMatch(/ token +\S+/);
+    });
+
+    it.each([
+      ['nothing that conducts it', undefined, /--agent, --draft-file, --instruction or --instruction-file is required/],
+      ['a draft that is no object', '[]', /--draft-file must contain a JSON object/],
+      ['a draft that is no JSON', '{', /--draft-file cannot be read/],
+      ['a draft with an unknown field', '{"name":"A","instruction":"B","x":1}', /^error: --draft-file: agent: must be/],
+      ['a draft without a name', '{"instruction":"B"}', /^error: agent\.name: /],
+    ])('start in a browser only with an agent: %s is exit 2', async (_name, draft, sentence) => {
+      const file = join(folder, 'faulty-draft.json');
+      await writeFile(file, draft ?? '');
+      const { code, stderr } = await runCli(
+        ['web-calls', 'create', ...(draft === undefined ? [] : ['--draft-file', file])],
+        env,
+      );
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(sentence) as string });
+    });
+
     it('of other accounts are not found: exit 1', async () => {
       const id = await management.endedCall(await service.customer());
       expect(await failure(['calls', 'get', id])).toMatchObject({ code: 1, error_code: 'CALL_NOT_FOUND' });

@@ -97,6 +97,17 @@ describe('the launcher', () => {
     await expect(readRuntime(second.dataFolder)).resolves.toBeUndefined();
   });
 
+  it('stops everything within 20 s even if processes are to drain for long', async () => {
+    const second = await launchAnother({ env: { DRAIN_DELAY_SECONDS: '60', MEDIA_DRAIN_SECONDS: '600' } });
+    const { base_url } = await second.runtime();
+    const stopRequestedAt = Date.now();
+    second.child.kill('SIGTERM');
+    await until(async () => (await fetch(`${base_url}/health/ready`)).status === 503);
+    await expect(second.exited).resolves.toBe(0);
+    expect(Date.now() - stopRequestedAt).toBeLessThan(20_000);
+    await expect(second.processes()).resolves.toEqual([]);
+  });
+
   it.each([300, 1_500, 3_000])('stops a start in progress after %i ms and leaves no process', async (afterMs) => {
     const second = await launchAnother();
     await sleep(afterMs);

@@ -1,63 +1,29 @@
-import { createSimulator, type Simulator } from '../../../src/telephony/simulator/server.js';
-import { parseConfig } from '../../../src/platform/config/config.js';
+import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import type { CallRequestDocument } from '../../../src/calls/call-request-model.js';
-import type { CallDocument } from '../../../src/calls/call-model.js';
-import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import type { ConversationResultDocument } from '../../../src/voice/results/model.js';
 import { eventually, expectError, PUBLIC_BASE_URL, startService, STREAM_URL } from '../../support/http/harness.js';
 import type { Customer, Service } from '../../support/http/harness.js';
 import { newSid, sidOf } from '../../support/sids.js';
+import { APOLOGY, startRingingCalls, type RingingCalls } from './support/ringing-calls';
 
-/**
- * This carrier accepts the service's calls. It sends its callbacks to an unused address, so the service gets only the
- * callbacks that these tests send.
- */
-let simulator: Simulator;
+let ringing: RingingCalls;
 let service: Service;
 let customer: Customer;
 
 beforeAll(async () => {
-  const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0', PUBLIC_BASE_URL: 'http://127.0.0.1:9' });
-  simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
-  const { port } = await simulator.listen();
-  service = await startService({ env: { SIMULATOR_URL: `http://127.0.0.1:${port}` } });
-  customer = await service.customer();
+  ringing = await startRingingCalls();
+  ({ service, customer } = ringing);
 });
-afterAll(async () => {
-  await service.close();
-  await simulator.close();
-});
+afterAll(() => ringing.close());
 
-/** The callee of this number never answers, so a call rings for as long as a test needs. */
-const NEVER_ANSWERS = '+12025550102';
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
-const APOLOGY = /<Response><Say>.+<\/Say><Hangup\/><\/Response>/;
-const callOf = (callId: string) => service.database.calls.findById(callId).lean<CallDocument>();
-
-async function carrierSids(): Promise<string[]> {
-  const response = await fetch(`${service.config.carriers.live.baseUrl}/simulator/calls`);
-  const { calls } = (await response.json()) as { calls: { sid: string }[] };
-  return calls.map(({ sid }) => sid);
-}
-
-/** Places a call. Returns the service's id of the call and the carrier's. */
-async function placeRingingCall(): Promise<{ callId: string; sid: string }> {
-  const before = new Set(await carrierSids());
-  const answer = await service.place(customer.liveKey, {
-    to_phone_number: NEVER_ANSWERS,
-    agent_id: customer.agent._id,
-  });
-  const sid = await eventually(async () => (await carrierSids()).find((known) => !before.has(known)));
-  return { callId: String(answer.json['call_id']), sid };
-}
-
 function status(callId: string, sid: string, fields: Record<string, string>, mode: 'live' | 'test' = 'live') {
   return service.carrierPost(`/carrier/calls/${callId}/status`, { CallSid: sid, ...fields }, mode);
 }
 
 const ended = (callId: string) =>
   eventually(async () => {
-    const call = await callOf(callId);
+    const call = await ringing.callOf(callId);
     return call !== null && call.endTime !== undefined && call;
   });
 
@@ -89,7 +55,7 @@ describe('TwiML of an answered outbound call', () => {
     service.carrierPost(`/carrier/calls/${callId}/twiml`, { CallSid: sid, CallStatus: 'in-progress' }, mode);
 
   it('streams the audio and binds the CallSid, and hangs up any other carrier call', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     const answer = await twiml(callId, sid);
     expect(answer.headers.get('content-type')).toMatch(/^text\/xml/);
     expect(answer.text).toContain(`<Response><Connect><Stream url="${STREAM_URL}/${callId}"/></Connect><Redirect`);
@@ -99,7 +65,7 @@ describe('TwiML of an answered outbound call', () => {
   });
 
   it('is the same at the fallback URL, if the carrier could not use it', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     const form = { CallSid: sid, ErrorCode: '11200', ErrorUrl: `${PUBLIC_BASE_URL}/carrier/calls/${callId}/twiml` };
     const path = `/carrier/calls/${callId}/fallback`;
     const answer = await service.carrierPost(path, form);
@@ -111,7 +77,7 @@ describe('TwiML of an answered outbound call', () => {
   it('hangs up a call that is unknown, of the other mode, or closed', async () => {
     expect((await twiml('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid('CA'))).text).toBe(HANG_UP);
     expect((await twiml('nonsense', newSid('CA'))).text).toBe(HANG_UP);
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     expect((await twiml(callId, sid, 'test')).text).toBe(HANG_UP);
     // Marks the call as ended in the document that names its carrier call. The dial may not have stored that document yet.
     const closed = { carrierSid: `closed:${callId}`, closed: true, boundAt: new Date() };
@@ -138,11 +104,12 @@ describe('TwiML of an answered outbound call', () => {
 
 describe('status callbacks', () => {
   it('sets IN_PROGRESS on in-progress and ends the call with the carrier’s seconds on completed', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
+    await service.carrierPost(`/carrier/calls/${callId}/twiml`, { CallSid: sid, CallStatus: 'in-progress' });
     expect(
       (await status(callId, sid, { CallStatus: 'in-progress', SequenceNumber: '1', AnsweredBy: 'human' })).status,
     ).toBe(200);
-    expect(await eventually(async () => (await callOf(callId))?.status === 'IN_PROGRESS')).toBe(true);
+    expect(await eventually(async () => (await ringing.callOf(callId))?.status === 'IN_PROGRESS')).toBe(true);
     const last = { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '7', Duration: '1' };
     expect((await status(callId, sid, last)).status).toBe(200);
     expect(await ended(callId)).toMatchObject({
@@ -153,7 +120,7 @@ describe('status callbacks', () => {
     });
     // Late and repeated callbacks get 200 and change nothing.
     expect((await status(callId, sid, { CallStatus: 'busy', SequenceNumber: '9' })).status).toBe(200);
-    expect(await callOf(callId)).toMatchObject({ status: 'COMPLETED' });
+    expect(await ringing.callOf(callId)).toMatchObject({ status: 'COMPLETED' });
     const late = await service.carrierPost(`/carrier/calls/${callId}/twiml`, {
       CallSid: sid,
       CallStatus: 'in-progress',
@@ -166,28 +133,28 @@ describe('status callbacks', () => {
     ['no-answer', { SipResponseCode: '487' }, 'no_answer'],
     ['failed', { SipResponseCode: '404' }, 'invalid_number'],
   ])('ends the call on %s as FAILED with cost 0', async (callStatus, fields, endReason) => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     await status(callId, sid, { CallStatus: callStatus, ...fields });
     expect(await ended(callId)).toMatchObject({ status: 'FAILED', endReason, costMicros: 0 });
   });
 
   it('binds the CallSid on initiated, queued and ringing without changing the call', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     for (const callStatus of ['initiated', 'queued', 'ringing']) {
       expect((await status(callId, sid, { CallStatus: callStatus })).status).toBe(200);
     }
     expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: sid });
-    expect(await callOf(callId)).toMatchObject({ status: 'RINGING' });
+    expect(await ringing.callOf(callId)).toMatchObject({ status: 'RINGING' });
   });
 
   it('ignores callbacks of another carrier call and of the other mode’s account', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     await status(callId, sid, { CallStatus: 'initiated' });
     expect((await status(callId, newSid('CA'), { CallStatus: 'completed', CallDuration: '60' })).status).toBe(200);
     expect((await status(callId, sid, { CallStatus: 'completed', CallDuration: '60' }, 'test')).status).toBe(200);
     // If the service had not ignored the earlier callback, the call would have ended before this one.
     await status(callId, sid, { CallStatus: 'in-progress' });
-    expect(await eventually(async () => (await callOf(callId))?.status === 'IN_PROGRESS')).toBe(true);
+    expect(await eventually(async () => (await ringing.callOf(callId))?.status === 'IN_PROGRESS')).toBe(true);
   });
 
   it('responds with 200 for an unknown call', async () => {
@@ -200,18 +167,18 @@ describe('status callbacks', () => {
   });
 
   it('responds with 200 without a call or status and changes nothing', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     const at = (name: string) => `/carrier/calls/${callId}/${name}`;
     expect((await service.carrierPost(at('status'), { CallStatus: 'completed' })).status).toBe(200);
     expect((await status(callId, sid, {})).status).toBe(200);
     expect((await service.carrierPost(at('amd'), { CallSid: sid })).status).toBe(200);
     expect((await service.carrierPost('/carrier/status', {})).status).toBe(200);
     expect((await service.carrierPost(at('twiml'), {})).text).toContain(HANG_UP);
-    expect(await callOf(callId)).toMatchObject({ status: 'RINGING' });
+    expect(await ringing.callOf(callId)).toMatchObject({ status: 'RINGING' });
   });
 
   it('signals a repeated callback to the call once', async () => {
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     const inProgress = { CallStatus: 'in-progress', SequenceNumber: '1' };
     for (let i = 0; i < 5; i++) expect((await status(callId, sid, inProgress)).status).toBe(200);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '1' });
@@ -221,7 +188,7 @@ describe('status callbacks', () => {
 
   it('responds with 503 while Temporal is unavailable, so that the carrier retries', async () => {
     const degraded = await startService({ minDeadlineMs: 0, worker: false, env: { TEMPORAL_ADDRESS: '127.0.0.1:9' } });
-    const { callId, sid } = await placeRingingCall();
+    const { callId, sid } = await ringing.placeRingingCall();
     const request = await service.database.callRequests.findById(callId).lean<CallRequestDocument>();
     await degraded.database.callRequests.create([request!]);
     const form = { CallSid: sid, CallStatus: 'completed' };
@@ -249,9 +216,9 @@ describe('the response after a stream', () => {
     service.carrierPost(`/carrier/calls/${callId}/after-stream${query}`, { CallSid: sid });
 
   async function placeAnsweredCall(): Promise<{ callId: string; sid: string }> {
-    const call = await placeRingingCall();
+    const call = await ringing.placeRingingCall();
     await status(call.callId, call.sid, { CallStatus: 'in-progress', SequenceNumber: '1' });
-    await eventually(async () => (await callOf(call.callId))?.status === 'IN_PROGRESS');
+    await eventually(async () => (await ringing.callOf(call.callId))?.status === 'IN_PROGRESS');
     return call;
   }
 
@@ -299,6 +266,24 @@ describe('the response after a stream', () => {
     expect((await afterStream(callId, sid, '?after=3')).text).toMatch(APOLOGY);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
     expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'media_failed', durationSeconds: 4 });
+  });
+
+  it('counts streams that stopping media servers closed apart, and never repeats a stream number', async () => {
+    const { callId, sid } = await placeAnsweredCall();
+    await storeResult(callId, sid);
+    const bindings = createCarrierBindings(service.database);
+    for (let n = 0; n < 12; n++) {
+      await storeStreamStart(callId, n);
+      await bindings.recordPlannedCloses([{ callId, streamNumber: n }]);
+      expect((await afterStream(callId, sid, `?after=${n}`)).text).toContain(`value="${n + 1}"`);
+    }
+    // Streams that are lost afterwards still have their own count.
+    for (const n of [12, 13, 14]) {
+      await storeStreamStart(callId, n);
+      expect((await afterStream(callId, sid, `?after=${n}`)).text).toContain(`value="${n + 1}"`);
+    }
+    await storeStreamStart(callId, 15);
+    expect((await afterStream(callId, sid, '?after=15')).text).toMatch(APOLOGY);
   });
 
   it('is the same at the fallback URL, if the carrier could not use it', async () => {

@@ -1,32 +1,21 @@
 import type { CallDocument } from '../../../src/calls/call-model.js';
-import { parseConfig } from '../../../src/platform/config/config.js';
-import { createLogger } from '../../../src/platform/telemetry/logger.js';
-import { createSimulator, type Simulator } from '../../../src/telephony/simulator/server.js';
-import { eventually, startService, type Customer, type Service } from '../../support/http/harness.js';
+import { eventually, startService, type Service } from '../../support/http/harness.js';
 import { sidOf } from '../../support/sids.js';
 import { startGate } from '../voice/support/gate';
+import { APOLOGY, startRingingCalls, type RingingCalls } from './support/ringing-calls';
 
 /**
  * The service process that receives the carrier's requests cannot reach Temporal or MongoDB. All other processes can.
  */
-let simulator: Simulator;
+let ringing: RingingCalls;
 let service: Service;
-let customer: Customer;
 
 beforeAll(async () => {
-  const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0', PUBLIC_BASE_URL: 'http://127.0.0.1:9' });
-  simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
-  const { port } = await simulator.listen();
-  service = await startService({ env: { SIMULATOR_URL: `http://127.0.0.1:${port}` } });
-  customer = await service.customer();
+  ringing = await startRingingCalls();
+  ({ service } = ringing);
 });
-afterAll(async () => {
-  await service.close();
-  await simulator.close();
-});
+afterAll(() => ringing.close());
 
-const NEVER_ANSWERS = '+12025550102';
-const APOLOGY = /<Response><Say>.+<\/Say><Hangup\/><\/Response>/;
 const CASE_MS = 90_000;
 
 interface Call {
@@ -34,30 +23,12 @@ interface Call {
   sid: string;
 }
 
-async function carrierSids(): Promise<string[]> {
-  const response = await fetch(`${service.config.carriers.live.baseUrl}/simulator/calls`);
-  const { calls } = (await response.json()) as { calls: { sid: string }[] };
-  return calls.map(({ sid }) => sid);
-}
-
-async function placeRingingCall(): Promise<Call> {
-  const before = new Set(await carrierSids());
-  const answer = await service.place(customer.liveKey, {
-    to_phone_number: NEVER_ANSWERS,
-    agent_id: customer.agent._id,
-  });
-  const sid = await eventually(async () => (await carrierSids()).find((known) => !before.has(known)));
-  return { callId: String(answer.json['call_id']), sid };
-}
-
-const callOf = (callId: string) => service.database.calls.findById(callId).lean<CallDocument>();
-
 const status = ({ callId, sid }: Call, fields: Record<string, string>) =>
   service.carrierPost(`/carrier/calls/${callId}/status`, { CallSid: sid, ...fields });
 
 async function reportAnswer(call: Call): Promise<void> {
   await status(call, { CallStatus: 'in-progress', SequenceNumber: '1' });
-  await eventually(async () => (await callOf(call.callId))?.status === 'IN_PROGRESS');
+  await eventually(async () => (await ringing.callOf(call.callId))?.status === 'IN_PROGRESS');
 }
 
 /** Stores part of a conversation, as a media server does before its stream breaks. */
@@ -76,7 +47,7 @@ async function storeConversation({ callId, sid }: Call): Promise<void> {
 async function ended(call: Call): Promise<CallDocument> {
   await status(call, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '14' });
   return eventually(async () => {
-    const stored = await callOf(call.callId);
+    const stored = await ringing.callOf(call.callId);
     return stored !== null && stored.endTime !== undefined && stored;
   });
 }
@@ -120,7 +91,7 @@ describe.each(['temporal', 'mongo'] as const)('a call that loses its stream whil
     'continues if it is available again in time',
     async () => {
       const gated = await startGated();
-      const call = await placeRingingCall();
+      const call = await ringing.placeRingingCall();
       await reportAnswer(call);
       await storeConversation(call);
       gated[store].shut();
@@ -136,7 +107,7 @@ describe.each(['temporal', 'mongo'] as const)('a call that loses its stream whil
     'gets an apology otherwise and ends as media_failed, billed because the agent was heard',
     async () => {
       const gated = await startGated();
-      const call = await placeRingingCall();
+      const call = await ringing.placeRingingCall();
       await reportAnswer(call);
       await storeConversation(call);
       gated[store].shut();
@@ -160,7 +131,7 @@ describe('a call that is answered while MongoDB is unavailable', () => {
     'gets an apology and ends as media_failed at no cost',
     async () => {
       const gated = await startGated();
-      const call = await placeRingingCall();
+      const call = await ringing.placeRingingCall();
       gated.mongo.shut();
       expect((await gated.request(call, 'twiml')).text).toMatch(APOLOGY);
       await status(call, { CallStatus: 'in-progress', SequenceNumber: '1' });
@@ -173,7 +144,7 @@ describe('a call that is answered while MongoDB is unavailable', () => {
 
 describe('a signal that a call was given up', () => {
   it('is ignored if it names another carrier call', async () => {
-    const call = await placeRingingCall();
+    const call = await ringing.placeRingingCall();
     await reportAnswer(call);
     await storeConversation(call);
     const signal = { kind: 'given_up', at: Date.now(), carrierSid: sidOf('CA', 7), reason: 'media_failed' } as const;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { WebSocket } from 'ws';
+import { WebSocket, type ClientOptions } from 'ws';
 
 /** A message of the service to a browser. */
 export interface BrowserMessage {
@@ -18,9 +18,19 @@ export type BrowserLine = Awaited<ReturnType<typeof openBrowserLine>>;
  * Opens a call's WebSocket as a browser does, and sends the token.
  * @param p.origin the page's origin; by default none, as a client that is not a browser
  * @param p.isMute if true, marks are not answered
+ * @param p.isDeaf if true, pings are not answered, as if neither they nor any message had arrived
  */
-export async function openBrowserLine(p: { url: string; token?: string; origin?: string; isMute?: boolean }) {
-  const socket = new WebSocket(p.url, p.origin === undefined ? {} : { origin: p.origin });
+export async function openBrowserLine(p: {
+  url: string;
+  token?: string;
+  origin?: string;
+  isMute?: boolean;
+  isDeaf?: boolean;
+}) {
+  const { origin, isDeaf = false } = p;
+  // The types lack `autoPong`.
+  const options: ClientOptions & { autoPong: boolean } = { autoPong: !isDeaf, ...(origin !== undefined && { origin }) };
+  const socket = new WebSocket(p.url, options);
   const messages: BrowserMessage[] = [];
   const waiting = new Set<() => void>();
   let closeCode: number | undefined;
@@ -66,6 +76,7 @@ export async function openBrowserLine(p: { url: string; token?: string; origin?:
     messages,
     say,
     sayRaw: (data: string | Buffer, binary = false) => socket.send(data, { binary }),
+    pong: () => socket.pong(),
 
     /** Sends silence in real time, as a microphone does. */
     speak(): void {

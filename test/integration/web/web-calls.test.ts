@@ -1,20 +1,17 @@
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import { legIdOf } from '../../../src/telephony/web/leg.js';
+import { createWebLegs } from '../../../src/telephony/web/legs.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { eventually, type Customer } from '../../support/http/harness.js';
 import { createBrowser } from '../../support/http/portal-support';
 import { openBrowserLine } from './browser-line';
-import { startWebStack, type WebStack } from './web-stack';
+import { useWebStack, type WebStack } from './web-stack';
 
 jest.setTimeout(120_000);
 
 let stack: WebStack;
 let customer: Customer;
-beforeAll(async () => {
-  stack = await startWebStack();
-  customer = await stack.service.customer();
-}, 120_000);
-afterAll(() => stack.close());
+useWebStack((started) => ({ stack, customer } = started));
 
 const PRICE_PER_SECOND = 2_500;
 
@@ -141,6 +138,15 @@ describe('a call in the browser', () => {
     expect(JSON.stringify(await stack.leg(callId))).not.toContain('Ada');
   });
 
+  it('of a member without a name does not have the e-mail address instead', async () => {
+    const browser = createBrowser(stack.service);
+    await browser.signUp();
+    await stack.service.database.users.updateMany({}, { name: '' });
+    const { json } = await browser.post('/web_calls?mode=test', { instruction: 'Ask for the day.' });
+    const request = await stack.service.database.callRequests.findById(json['call_id']).lean();
+    expect(request?.fromPhoneNumber).toBe('web:member');
+  });
+
   it('sends a new token with the first message', async () => {
     const call = await stack.create(customer.liveKey);
     const line = await openBrowserLine(call);
@@ -171,11 +177,26 @@ describe('a call in the browser that loses its socket', () => {
     expect(ended.costMicros).toBe(ended.durationSeconds! * PRICE_PER_SECOND);
   });
 
-  it('ended at its last heartbeat if no other socket comes', async () => {
+  it('continues with its first token if the message with the next one was lost', async () => {
+    const call = await stack.create(customer.liveKey);
+    const lost = await openBrowserLine({ ...call, isDeaf: true });
+    await lost.ready();
+    lost.break();
+    const again = await openBrowserLine(call);
+    await again.ready();
+    await stack.tokenUsedUp(call.callId);
+    const late = await openBrowserLine(call);
+    expect(await late.closed()).toEqual({ reason: 'rejected', code: 1008 });
+    again.closeTab();
+    expect(await stack.ended(call.callId)).toMatchObject({ status: 'COMPLETED', endReason: 'caller_hangup' });
+  });
+
+  it('ended when it lost it if no other socket comes', async () => {
     const call = await stack.talk(customer.liveKey);
     await stack.say(call.callId, call.line);
+    const before = await createWebLegs(stack.service.database).now();
     call.line.break();
-    await eventually(async () => (await stack.leg(call.callId)).streamNumber === 0);
+    await eventually(async () => (await stack.leg(call.callId)).seenAt.getTime() >= before);
     await stack.age(call.callId, ['startedAt'], 10_000);
     await stack.age(call.callId, ['startedAt', 'seenAt', 'createdAt'], 31_000);
     const { startedAt, seenAt } = await stack.leg(call.callId);

@@ -8,7 +8,7 @@ import { legIdOf } from '../../../src/telephony/web/leg.js';
 import { createWebLegs, type WebLegs } from '../../../src/telephony/web/legs.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { watchLegs } from '../../../src/voice/web/leg-watch.js';
-import { describeCodec, itChecksCallIds } from '../../support/carrier-contract';
+import { describeCodec, itChecksCallIds } from '../../support/carrier-contract/api-cases';
 import { eventually } from '../../support/http/harness.js';
 import { openTestDatabase } from '../../support/store/test-database';
 

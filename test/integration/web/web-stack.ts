@@ -6,7 +6,7 @@ import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { legIdOf } from '../../../src/telephony/web/leg.js';
 import type { WebLegDocument } from '../../../src/telephony/web/leg-model.js';
 import { createEngines } from '../../../src/voice/engines/engines.js';
-import { eventually, startService, type ServiceResponse } from '../../support/http/harness.js';
+import { eventually, startService, type Customer, type ServiceResponse } from '../../support/http/harness.js';
 import { createScriptedEngine } from '../voice/support/scripted-engine';
 import { openBrowserLine, type BrowserLine } from './browser-line';
 
@@ -17,6 +17,19 @@ export interface WebCall {
 }
 
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
+
+/** Starts one stack, with a customer, for all tests of a file. */
+export function useWebStack(
+  onStart: (started: { stack: WebStack; customer: Customer }) => void,
+  options: Parameters<typeof startWebStack>[0] = {},
+): void {
+  let stack: WebStack | undefined;
+  beforeAll(async () => {
+    stack = await startWebStack(options);
+    onStart({ stack, customer: await stack.service.customer() });
+  }, 120_000);
+  afterAll(() => stack?.close());
+}
 
 /** Starts the API, a worker and two media servers, with an engine that the test controls. */
 export async function startWebStack(options: { env?: Record<string, string>; worker?: false } = {}) {
@@ -116,6 +129,14 @@ export async function startWebStack(options: { env?: Record<string, string>; wor
 
     async leg(callId: string): Promise<WebLegDocument> {
       return (await database.webLegs.findById(legIdOf(callId)).lean<WebLegDocument>())!;
+    },
+
+    /** Waits until the service knows that the browser has its next token, so that the one before is used up. */
+    async tokenUsedUp(callId: string): Promise<void> {
+      await eventually(async () => {
+        const { startedAt, previousTokenHash } = await this.leg(callId);
+        return startedAt !== undefined && previousTokenHash === undefined;
+      });
     },
 
     /** Moves the times of a leg to the past, so that the test need not wait. */

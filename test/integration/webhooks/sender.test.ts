@@ -6,6 +6,8 @@ import { parseConfig } from '../../../src/platform/config/config.js';
 import { createIndexes } from '../../../src/platform/mongo/connection.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
+import { createWebhookAttempts } from '../../../src/webhooks/attempts.js';
+import { createWebhookDeliveries } from '../../../src/webhooks/deliveries.js';
 import type { WebhookAttemptDocument } from '../../../src/webhooks/model.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { createEndedCall } from './support/ended-call.js';
@@ -67,6 +69,43 @@ describe('a completion webhook', () => {
     expect(row).toMatchObject({ number: 1, outcome: 'delivered', httpStatus: 200, responseBody: 'ok' });
     expect(row?.durationMs).toBeGreaterThanOrEqual(0);
     expect(row?.error).toBeUndefined();
+  });
+
+  it('keeps no headers and no response if the call is erased while the attempt is in progress', async () => {
+    const callId = await endedCall();
+    answer = (response) => {
+      void (async () => {
+        await createWebhookDeliveries(database).erase(callId, new Date());
+        await createWebhookAttempts(database).erase(callId);
+        response.writeHead(200, { server: 'acme' }).end('They spoke.');
+      })();
+    };
+    await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
+    const [row] = await rowsOf(callId);
+    expect(row).toMatchObject({ outcome: 'delivered', httpStatus: 200 });
+    expect(row).not.toHaveProperty('responseBody');
+    expect(row).not.toHaveProperty('requestHeaders');
+    expect(row).not.toHaveProperty('responseHeaders');
+  });
+
+  it('is stored with the headers of request and response, without what may be a secret', async () => {
+    answer = (response) =>
+      response.writeHead(200, { server: 'acme', 'set-cookie': ['a=1', 'b=2'], 'x-long': 'x'.repeat(400) }).end('ok');
+    const callId = await endedCall();
+    await sender().attempt(callId);
+    const [row] = await rowsOf(callId);
+    const sent = Object.fromEntries((row?.requestHeaders ?? []).map(({ name, value }) => [name, value]));
+    expect(sent).toMatchObject({ 'content-type': 'application/json', 'webhook-id': `evt_${callId}_completed` });
+    expect(receiver.received[0]?.headers).toMatchObject(sent);
+    expect(row).not.toHaveProperty('responseHeadersLeftOut');
+    expect(row?.responseHeaders).toEqual(
+      expect.arrayContaining([
+        { name: 'server', value: 'acme' },
+        { name: 'set-cookie', value: '[not stored]' },
+        { name: 'x-long', value: 'x'.repeat(256) },
+      ]),
+    );
+    expect(JSON.stringify(row)).not.toMatch(/a=1|b=2/);
   });
 
   it('has its event, time and sender in headers', async () => {

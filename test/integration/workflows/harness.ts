@@ -17,6 +17,7 @@ import { SEARCH_ATTRIBUTES } from '../../../src/platform/temporal/search-attribu
 import type { ReconnectDecision } from '../../../src/kernel/resumption.js';
 import type { CallInput, CallResult } from '../../../src/kernel/call-signals.js';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
+import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { createIndexes } from '../../../src/platform/mongo/connection.js';
 import { openDatabase, type Database } from '../../../src/database.js';
@@ -160,7 +161,10 @@ export interface TestCall {
    * Requests the next stream, as the API does when the carrier reports the end of a stream. `after` is the number of
    * the stream that ended.
    */
-  reconnect(after: number, facts?: { startedAt?: number; agentAudioPlayed?: boolean }): Promise<ReconnectDecision>;
+  reconnect(
+    after: number,
+    facts?: { startedAt?: number; agentAudioPlayed?: boolean; neverStarted?: true; planned?: true },
+  ): Promise<ReconnectDecision>;
   end(
     status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled',
     more?: { durationSeconds?: number; sipCode?: number },
@@ -187,10 +191,20 @@ export async function placeCall(
     microsPerSecond?: number;
     /** The id of an existing account, if the call must not get a new one. */
     accountId?: string;
+    /** True if the carrier gets no instructions for the answered call, because no API process runs. */
+    uninstructed?: true;
   } = {},
 ) {
   const { database, environment, gateway } = harness;
-  const { seconds = 36_000, webhookUrl, concurrentCalls, dailySpendCapMicros, accountId, ...more } = options;
+  const {
+    seconds = 36_000,
+    webhookUrl,
+    concurrentCalls,
+    dailySpendCapMicros,
+    accountId,
+    uninstructed,
+    ...more
+  } = options;
   const { microsPerSecond, ...input } = more;
   const accounts = createAccounts(database);
   const account = await accounts.create({
@@ -249,12 +263,20 @@ export async function placeCall(
   const now = () => environment.currentTimeMs();
   let sequence = 0;
   const requestId = () => `${callId}:${sequence++}`;
+  /** When a call is answered, the carrier asks the API for instructions, which records that it got some. */
+  async function recordInstruction(): Promise<void> {
+    if (direction === 'inbound' || uninstructed) return;
+    const bindings = createCarrierBindings(database);
+    await bindings.bind(callId, SID, harness.carrier, { direction });
+    await bindings.recordInstruction(callId, SID);
+  }
   const call: TestCall = {
     callId,
     accountId: account._id,
     now,
     sleep: (ms) => environment.sleep(ms),
     answer: async () => {
+      await recordInstruction();
       await gateway.signalCarrier(callId, { carrierSid: SID, kind: 'answered', at: await now() }, requestId());
     },
     startStream: async () => {
@@ -294,6 +316,7 @@ export async function placeCall(
         Date.now() + 50_000,
       ),
     end: async (status, more = {}) => {
+      if (status === 'completed') await recordInstruction();
       const signal = { carrierSid: SID, kind: 'ended' as const, at: await now(), status, ...more };
       await gateway.signalCarrier(callId, signal, requestId());
     },

@@ -48,6 +48,9 @@ export async function startReconciling(options: { runtime?: RuntimeOptions; work
       sid,
       money: ledgerAccountId(accountId, 'live'),
       async reportAnswer(): Promise<void> {
+        // The carrier also asks the API for instructions, which records that it got some.
+        await bindings.bind(callId, sid, carrier, { direction: 'outbound' });
+        await bindings.recordInstruction(callId, sid);
         await gateway.signalCarrier(
           callId,
           { carrierSid: sid, kind: 'answered', at: Date.now() },

@@ -9,7 +9,12 @@ beforeAll(async () => {
   harness = await startHarness();
 }, 120_000);
 afterAll(() => harness.stop());
-afterEach(() => recordHistory(harness, { 'continues, is billed once and sends one webhook': 'reconnected' }));
+afterEach(() =>
+  recordHistory(harness, {
+    'continues, is billed once and sends one webhook': 'reconnected',
+    'continues as often as media servers stop, apart from lost streams': 'planned-resumes',
+  }),
+);
 
 async function eventsOf(callId: string): Promise<string[]> {
   const { events } = await harness.environment.client.workflow.getHandle(callId).fetchHistory();
@@ -31,6 +36,19 @@ describe('a call that lost its stream', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0, billedMicros: 25_000 });
     expect(receiver.bodies).toHaveLength(1);
     await receiver.close();
+  });
+
+  it('continues as often as media servers stop, apart from lost streams', async () => {
+    const { call } = await placeCall(harness);
+    await call.answer();
+    await call.startStream();
+    for (let after = 0; after < 5; after++) {
+      expect(await call.reconnect(after, { planned: true })).toEqual({ decision: 'stream', resumption: after + 1 });
+    }
+    expect(await call.reconnect(5)).toEqual({ decision: 'stream', resumption: 6 });
+    await call.endStream('agent_hangup');
+    await call.end('completed', { durationSeconds: 9 });
+    expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup', billedSeconds: 9 });
   });
 
   it('gets the same response to a repeated request, and no stream after the third', async () => {

@@ -5,6 +5,7 @@ export function createTestAdapter(url: string) {
   return createTwilioCarrier({
     account: {
       kind: 'simulator',
+      isSimulated: true,
       carrierAccountId: `AC${'0'.repeat(32)}`,
       authToken: '1'.repeat(32),
       baseUrl: new URL(url).origin,
