@@ -1,35 +1,21 @@
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { createPorts } from '../../src/dev/processes/free-port.js';
-import { startService, type Service } from '../support/http/harness.js';
-import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
+import type { Page } from 'playwright-core';
+import { BROWSER, expectAccessiblePage, signUp, SAVED } from '../support/portal-page.js';
+import { startPortal, type PortalService } from '../support/portal-service.js';
 import { environmentWith } from '../support/settings-matrix.js';
 
 jest.setTimeout(180_000);
 
 (BROWSER === undefined ? describe.skip : describe)('the settings of a conversation in the portal', () => {
-  const ports = createPorts(process.env);
-  let service: Service;
-  let browser: Browser;
+  let portal: PortalService;
+  let service: PortalService['service'];
   let page: Page;
-  let base = '';
-  const faults: string[] = [];
 
   beforeAll(async () => {
-    const port = await ports.take();
-    base = `http://127.0.0.1:${port}`;
-    const env = { ...environmentWith('deepgram-flux'), PUBLIC_BASE_URL: base, API_PORT: String(port) };
-    service = await startService({ worker: false, env });
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
-    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => faults.push(error.message));
+    portal = await startPortal({ env: environmentWith('deepgram-flux') });
+    ({ service, page } = portal);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.close();
-    await ports.release();
-  });
-  afterEach(() => expect(faults).toEqual([]));
+  afterAll(() => portal?.close());
+  afterEach(() => expect(portal.faults).toEqual([]));
 
   const expectAccessible = (name: string) => expectAccessiblePage(page, name);
 
@@ -37,16 +23,12 @@ jest.setTimeout(180_000);
   const stored = () => service.database.agents.findOne().lean();
   const save = async () => {
     await page.click('button:has-text("Save")');
-    await page.waitForSelector('text=Saved.');
+    await page.waitForSelector(SAVED);
   };
 
   it('are collapsed, and entered for a new agent; a section with a rejected one opens', async () => {
-    await page.goto(`${base}/portal/sign-up`);
-    const person = { email: 'ada@example.com', account_name: 'Acme', name: 'Ada', password: 'correct horse battery' };
-    for (const [name, value] of Object.entries(person)) await page.fill(`[name=${name}]`, value);
-    await page.click('button[type=submit]');
-    await page.waitForSelector('nav[aria-label=Pages]');
-    await page.goto(`${base}/portal/agents/new`);
+    await signUp(page, portal.url);
+    await page.goto(`${portal.url}/agents/new`);
     await page.fill('[name=name]', 'Front desk');
     await page.fill('[name=instruction]', 'Greet the caller.');
     await page.selectOption('[name=engine]', 'pipeline');
@@ -81,6 +63,21 @@ jest.setTimeout(180_000);
       resumeAfterNoise: false,
     });
     expect(await stored()).not.toHaveProperty('model');
+  });
+
+  it('are saved with a warning beside the button if the provider cannot be asked about a voice', async () => {
+    const warning = '.notice:has-text("Voice id: The provider could not be asked about it (failed request).")';
+    await page.reload();
+    await page.click(section('Speech'));
+    await page.fill('[name=voice_id]', 'someVoice');
+    await save();
+    await page.waitForSelector(warning);
+    expect(await stored()).toMatchObject({ voiceId: 'someVoice' });
+    await expectAccessible('conversation-warning');
+    await page.fill('[name=voice_id]', '');
+    await save();
+    await page.waitForSelector(warning, { state: 'detached' });
+    expect(await stored()).not.toHaveProperty('voiceId');
   });
 
   it('are shown as they are stored, and removed when they are emptied', async () => {

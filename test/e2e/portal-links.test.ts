@@ -1,46 +1,30 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { createPorts } from '../../src/dev/processes/free-port.js';
-import { eventually, startService, type Service } from '../support/http/harness.js';
+import type { Page } from 'playwright-core';
+import { eventually } from '../support/http/harness.js';
 import { startMailServer } from '../support/mail-server.js';
-import { BROWSER } from '../support/portal-page.js';
+import { ADA, BROWSER, sendForm } from '../support/portal-page.js';
+import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
 
 const SHOTS = process.env['PORTAL_SCREENSHOTS'];
-const EMAIL = 'ada@example.com';
-const PASSWORD = 'correct horse battery';
 
 (BROWSER === undefined ? describe.skip : describe)('the portal with verified e-mail addresses', () => {
-  const ports = createPorts(process.env);
   let mail: Awaited<ReturnType<typeof startMailServer>>;
-  let service: Service;
-  let browser: Browser;
+  let portal: PortalService;
   let page: Page;
-  let base = '';
   const requested: string[] = [];
-  const faults: string[] = [];
 
   beforeAll(async () => {
     mail = await startMailServer();
-    const port = await ports.take();
-    base = `http://127.0.0.1:${port}`;
-    service = await startService({
-      worker: false,
-      env: { ...mail.env, PUBLIC_BASE_URL: base, API_PORT: String(port) },
-    });
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
-    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => faults.push(error.message));
+    portal = await startPortal({ env: mail.env });
+    page = portal.page;
     page.on('request', (request) => requested.push(`${request.url()} ${request.headers()['referer'] ?? ''}`));
   });
   afterAll(async () => {
-    await browser?.close();
-    await service?.close();
+    await portal?.close();
     await mail?.close();
-    await ports.release();
   });
 
   async function expectAccessible(name: string): Promise<void> {
@@ -51,7 +35,7 @@ const PASSWORD = 'correct horse battery';
   }
 
   async function linkIn(count: number): Promise<string> {
-    const { text } = await eventually(async () => mail.to(EMAIL)[count - 1]);
+    const { text } = await eventually(async () => mail.to(ADA.email)[count - 1]);
     return /http\S+#token=[\w-]{43}/.exec(text)?.[0] ?? '';
   }
 
@@ -60,7 +44,7 @@ const PASSWORD = 'correct horse battery';
    * password and rejects a wrong one.
    */
   async function expectPasswordAsked(link: string): Promise<void> {
-    const elsewhere = await (await browser.newContext({ viewport: { width: 375, height: 800 } })).newPage();
+    const elsewhere = await (await portal.browser.newContext({ viewport: { width: 375, height: 800 } })).newPage();
     elsewhere.setDefaultTimeout(30_000);
     await elsewhere.goto(link);
     await elsewhere.fill('[name=password]', 'wrong horse battery');
@@ -73,16 +57,8 @@ const PASSWORD = 'correct horse battery';
   }
 
   it('asks a new member to check their e-mail, and reminds them until the address is verified', async () => {
-    await page.goto(`${base}/portal/sign-up`);
-    for (const [name, value] of Object.entries({
-      account_name: 'Acme',
-      name: 'Ada',
-      email: EMAIL,
-      password: PASSWORD,
-    })) {
-      await page.fill(`[name=${name}]`, value);
-    }
-    await page.click('button[type=submit]');
+    await page.goto(`${portal.url}/sign-up`);
+    await sendForm(page, ADA);
     await page.waitForSelector('h1:has-text("Check your e-mail")');
     await expectAccessible('check-email');
     await page.click('text=Continue');
@@ -95,7 +71,7 @@ const PASSWORD = 'correct horse battery';
     await page.goto(await linkIn(2));
     await page.waitForSelector('button:has-text("Verify")');
     expect(await page.locator('[name=password]').count()).toBe(0);
-    expect(page.url()).toBe(`${base}/portal/verify-email`);
+    expect(page.url()).toBe(`${portal.url}/verify-email`);
     await expectAccessible('verify-email');
     await page.click('button:has-text("Verify")');
     await page.waitForSelector('h1:has-text("E-mail verified")');
@@ -112,7 +88,7 @@ const PASSWORD = 'correct horse battery';
     await expectAccessible('log-in');
     await page.click('text=Forgot password?');
     await page.waitForSelector('h1:has-text("Forgot password?")');
-    await page.fill('[name=email]', EMAIL);
+    await page.fill('[name=email]', ADA.email);
     await expectAccessible('forgot-password');
     await page.click('button[type=submit]');
     await page.waitForSelector('h1:has-text("Check your e-mail")');
@@ -127,14 +103,12 @@ const PASSWORD = 'correct horse battery';
     await page.waitForSelector('h1:has-text("Password changed")');
     await expectAccessible('password-changed');
     await page.click('a:has-text("Log in")');
-    await page.fill('[name=email]', EMAIL);
-    await page.fill('[name=password]', 'another horse battery');
-    await page.click('button[type=submit]');
+    await sendForm(page, { email: ADA.email, password: 'another horse battery' });
     await page.waitForSelector('nav[aria-label=Pages]');
   });
 
   it('keeps tokens of links out of requested URLs and referrers, and has no script errors', () => {
     expect(requested.filter((line) => line.includes('token='))).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(portal.faults).toEqual([]);
   });
 });

@@ -1,49 +1,25 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { createPorts } from '../../src/dev/processes/free-port.js';
-import { startService, type Service } from '../support/http/harness.js';
-import { BROWSER } from '../support/portal-page.js';
+import type { Page } from 'playwright-core';
+import { ADA, BROWSER, newContext, newPage, sendForm, signUp } from '../support/portal-page.js';
+import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
 
 const SHOTS = process.env['PORTAL_SCREENSHOTS'];
-const PASSWORD = 'correct horse battery';
 const MEMBER = 'grace@example.com';
 
 (BROWSER === undefined ? describe.skip : describe)('the members of an account in the portal', () => {
-  const ports = createPorts(process.env);
-  let service: Service;
-  let browser: Browser;
+  let portal: PortalService;
   let page: Page;
-  let base = '';
 
   beforeAll(async () => {
-    const port = await ports.take();
-    base = `http://127.0.0.1:${port}`;
-    service = await startService({ worker: false, env: { PUBLIC_BASE_URL: base, API_PORT: String(port) } });
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
-    page = await newPage();
-    await fillIn(page, '/sign-up', { account_name: 'Acme', name: 'Ada', email: 'ada@example.com', password: PASSWORD });
-    await page.waitForSelector('nav[aria-label=Pages]');
+    portal = await startPortal();
+    page = portal.page;
+    await signUp(page, portal.url);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.close();
-    await ports.release();
-  });
-
-  async function newPage(): Promise<Page> {
-    const opened = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
-    opened.setDefaultTimeout(30_000);
-    return opened;
-  }
-
-  async function fillIn(on: Page, path: string, values: Record<string, string>): Promise<void> {
-    await on.goto(`${base}/portal${path}`);
-    for (const [name, value] of Object.entries(values)) await on.fill(`[name=${name}]`, value);
-    await on.click('button[type=submit]');
-  }
+  afterAll(() => portal?.close());
+  afterEach(() => expect(portal.faults).toEqual([]));
 
   async function expectDialog(title: string): Promise<void> {
     await page.waitForSelector(`dialog[open]:has-text("${title}")`);
@@ -55,14 +31,15 @@ const MEMBER = 'grace@example.com';
   const roleOf = () => page.inputValue(`[aria-label="Role of ${MEMBER}"]`);
 
   it('are invited with a link that the owner sends', async () => {
-    await page.goto(`${base}/portal/settings`);
+    await page.goto(`${portal.url}/settings`);
     await page.fill('[name=email]', MEMBER);
     await page.selectOption('[name=role]', 'owner');
     await page.click('button:has-text("Send invitation")');
     const link = (await page.textContent('.notice pre')) ?? '';
     expect(link).toMatch(/accept-invitation#token=/);
-    const elsewhere = await newPage();
-    await fillIn(elsewhere, link.slice(`${base}/portal`.length), { name: 'Grace', password: PASSWORD });
+    const elsewhere = await newPage(await newContext(portal.browser), portal.faults);
+    await elsewhere.goto(link);
+    await sendForm(elsewhere, { name: 'Grace', password: ADA.password });
     await elsewhere.waitForSelector('nav[aria-label=Pages]');
     await elsewhere.context().close();
     await page.reload();

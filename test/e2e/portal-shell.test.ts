@@ -1,57 +1,40 @@
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { createCallProjection } from '../../src/calls/projection.js';
-import { createPorts } from '../../src/dev/processes/free-port.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
-import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
+import { eventually, type Customer } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
-import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
+import { ADA, BROWSER, expectAccessiblePage, signUp, SAVED } from '../support/portal-page.js';
+import { startPortal, type PortalService } from '../support/portal-service.js';
 import { newCallId } from '../support/store/test-database.js';
 
 jest.setTimeout(180_000);
 
-const PASSWORD = 'correct horse battery';
 const TYPED = 'Greet the caller and ask for the order number.';
 
 (BROWSER === undefined ? describe.skip : describe)('the frame of the portal', () => {
-  const ports = createPorts(process.env);
-  let service: Service;
-  let browser: Browser;
+  let portal: PortalService;
+  let service: PortalService['service'];
   let context: BrowserContext;
   let page: Page;
   let base = '';
   let customer: Customer;
-  const faults: string[] = [];
 
   beforeAll(async () => {
-    const port = await ports.take();
-    base = `http://127.0.0.1:${port}`;
-    const links = {
+    const env = {
       PAYMENT_URL: 'https://pay.example.com/callwright',
       OPERATOR_CONTACT_URL: 'mailto:help@example.com',
     };
-    service = await startService({ worker: false, env: { PUBLIC_BASE_URL: base, API_PORT: String(port), ...links } });
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
-    context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    page.on('pageerror', (error) => faults.push(error.message));
-    await page.goto(`${base}/portal/sign-up`);
-    const person = { email: 'ada@example.com', account_name: 'Acme', name: 'Ada', password: PASSWORD };
-    for (const [name, value] of Object.entries(person)) await page.fill(`[name=${name}]`, value);
-    await page.click('button[type=submit]');
-    await page.waitForSelector('nav[aria-label=Pages]');
+    portal = await startPortal({ env, timeoutMs: 15_000 });
+    ({ service, context, page, base } = portal);
+    await signUp(page, portal.url);
     const account = await service.database.accounts.findOne().lean();
     if (account === null) throw new Error('The sign-up stored no account.');
     const agent = await newAgent(account._id, 'live');
     customer = { account, agent, liveKey: '', testKey: '' };
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.close();
-    await ports.release();
-  });
-  afterEach(() => expect(faults).toEqual([]));
+  afterAll(() => portal?.close());
+  afterEach(() => expect(portal.faults).toEqual([]));
 
   const at = (path: string) => page.goto(`${base}/portal${path}`);
   const pathOf = () => new URL(page.url()).pathname.replace(/^\/portal/, '');
@@ -116,7 +99,7 @@ const TYPED = 'Greet the caller and ask for the order number.';
         expect(opened.headers()['cache-control']).toBe('no-store');
         const other = mode === 'live' ? 'test' : 'live';
         expect((await context.request.get(`${url}?mode=${other}`)).status()).toBe(404);
-        const anonymous = await browser.newContext();
+        const anonymous = await portal.browser.newContext();
         expect((await anonymous.request.get(url)).status()).toBe(401);
         await anonymous.close();
       }
@@ -187,14 +170,14 @@ const TYPED = 'Greet the caller and ask for the order number.';
       await page.waitForSelector('dialog [role=alert]');
       await expectAccessiblePage(page, 'log-in-again');
       await page.keyboard.press('Escape');
-      await page.fill('dialog [name=password]', PASSWORD);
+      await page.fill('dialog [name=password]', ADA.password);
       await page.click('dialog button[type=submit]');
       await page.waitForSelector('text=Place test call');
       expect(pathOf()).toMatch(/^\/test\/agents\/agent_/);
       expect(await page.inputValue('[name=instruction]')).toBe(TYPED);
       await page.fill('[name=instruction]', `${TYPED} Be brief.`);
       await page.click('button:has-text("Save")');
-      await page.waitForSelector('text=Saved.');
+      await page.waitForSelector(SAVED);
       // Saved input can be left without a question.
       await page.click('nav[aria-label=Pages] a:has-text("Keys")');
       await page.waitForSelector('h1:has-text("API keys")');

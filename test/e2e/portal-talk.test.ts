@@ -1,84 +1,71 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import type { Delivery } from '../../src/dev/webhook-inbox.js';
-import { createSynthesizer } from '../../src/voice/audio/flite.js';
-import { decodeMulaw } from '../../src/voice/audio/mulaw.js';
-import { pcmBytes, wavHeader } from '../../src/voice/audio/wav.js';
 import { LINE_BROKE } from '../../src/voice/engines/offline/phrases.js';
+import { measureLoudspeaker, quiet, replaceMicrophone, sayInto } from '../support/browser-audio.js';
 import { mediaProcessOf, waitFor } from '../support/carried-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
-import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
-import { silence } from '../support/spoken.js';
+import {
+  ADA,
+  BROWSER,
+  expectAccessiblePage,
+  launchBrowser,
+  newContext,
+  newPage,
+  sendForm,
+  signUp,
+} from '../support/portal-page.js';
 
 jest.setTimeout(300_000);
 
-/** Words for the browser's microphone, which hears them again and again, with silence before and after. */
-const ANSWER = 'Yes.';
-const SILENCE_MS = { before: 15_000, after: 4_000 };
+/** The output parameters, as the demo agent's. */
+const FIELDS = [
+  ['appointment_confirmed', 'yes-no'],
+  ['confirmation_code', 'text'],
+  ['preferred_time', 'choices', 'morning|afternoon|evening'],
+] as const;
 
-/** Writes a recording for Chromium's fake microphone. */
-async function writeMicrophone(folder: string): Promise<string> {
-  const synthesizer = createSynthesizer();
-  const spoken = await synthesizer.speak(ANSWER, 'rms');
-  await synthesizer.close();
-  const pcm = decodeMulaw(Buffer.concat([silence(SILENCE_MS.before), spoken, silence(SILENCE_MS.after)]));
-  const data = pcmBytes(pcm);
-  const path = join(folder, 'microphone.wav');
-  await writeFile(path, Buffer.concat([wavHeader({ sampleRate: 8_000, channels: 1, dataBytes: data.length }), data]));
-  return path;
-}
+/** The questions of the offline engine, and the answers of the simulated person of scenario 11. */
+const TALK = [
+  ['appointment confirmed', 'Yes.'],
+  ['confirmation code', 'Four one five two.'],
+  ['Is that right', 'Yes, that is right.'],
+  ['preferred time', 'Afternoon.'],
+] as const;
 
 (BROWSER === undefined ? describe.skip : describe)('a talk in the browser', () => {
   let stack: Launched;
   let runtime: Runtime;
   let database: Database;
   let browser: Browser;
-  let folder: string;
   let agentUrl = '';
   const faults: string[] = [];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'callwright-talk-'));
     stack = await launch({ env: { LOG_LEVEL: 'info' } });
     runtime = await stack.runtime();
     database = await openDatabase(runtime.mongodb_uri);
-    const microphone = await writeMicrophone(folder);
-    browser = await chromium.launch({
-      executablePath: BROWSER ?? '',
-      args: ['--no-sandbox', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${microphone}`],
-    });
+    browser = await launchBrowser(['--use-fake-device-for-media-stream']);
   });
   afterAll(async () => {
     await browser?.close();
     await database?.close();
     await stack?.destroy();
-    await rm(folder, { recursive: true, force: true });
   });
   afterEach(() => expect(faults).toEqual([]));
 
-  async function newPage(permissions: string[]): Promise<Page> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, permissions });
-    const page = await context.newPage();
-    page.setDefaultTimeout(60_000);
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => {
-      const isExpected = /^(Failed to load resource|WebSocket connection)/.test(message.text());
-      if (message.type() === 'error' && !isExpected) faults.push(message.text());
-    });
-    return page;
-  }
+  const open = async (permissions: string[]) => newPage(await newContext(browser, { permissions }), faults, 60_000);
 
-  async function signUp(page: Page): Promise<void> {
-    await page.goto(`${runtime.portal_url}/sign-up`);
-    const person = { email: 'ada@example.com', account_name: 'Acme', name: 'Ada', password: 'correct horse battery' };
-    for (const [name, value] of Object.entries(person)) await page.fill(`[name=${name}]`, value);
-    await page.click('button[type=submit]');
-    await page.waitForSelector('nav[aria-label=Pages]');
-  }
+  const playedAt = (page: Page) => page.evaluate<number>(`document.querySelector('audio').currentTime`);
+
+  /** Whether the newest words are in view, in their list and in the window. */
+  const isNewestSeen = (page: Page) =>
+    page.evaluate<boolean>(`(() => {
+      const list = document.querySelector('.talk').getBoundingClientRect();
+      const { top, bottom } = document.querySelector('.talk').lastElementChild.getBoundingClientRect();
+      return top >= list.top && bottom <= list.bottom + 2 && bottom <= innerHeight;
+    })()`);
 
   const latestCall = () => database.calls.findOne({ toPhoneNumber: 'web' }).sort({ createdAt: -1 }).lean();
 
@@ -90,32 +77,53 @@ async function writeMicrophone(folder: string): Promise<string> {
     });
   }
 
-  it('is heard, answered and finished, although its media process is killed', async () => {
-    const page = await newPage(['microphone']);
-    await signUp(page);
+  it('is heard, answered and finished, although an operator kills its media process', async () => {
+    const page = await open(['microphone']);
+    await replaceMicrophone(page.context());
+    await measureLoudspeaker(page.context());
+    await signUp(page, runtime.portal_url);
     await page.goto(`${runtime.portal_url}/test/agents/new`);
     await page.fill('[name=name]', 'Front desk');
     await page.fill('[name=instruction]', 'Hello from Acme. Ask whether the appointment suits.');
+    await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
+    for (const [index, [name, kind, choices]] of FIELDS.entries()) {
+      await page.click('text=Add field');
+      await page.fill(`[aria-label="Name of field ${index + 1}"]`, name);
+      await page.selectOption(`[aria-label="Type of field ${index + 1}"]`, kind);
+      if (choices !== undefined) await page.fill(`[aria-label="Choices of field ${index + 1}"]`, choices);
+    }
     await page.click('button:has-text("Create agent")');
     await page.waitForURL(/agents\/agent_/);
     agentUrl = page.url();
-    await database.agents.updateOne(
-      { name: 'Front desk' },
-      { $set: { outputParameters: '{"appointment_suits":false}', webhookUrl: runtime.webhook_inbox_url } },
-    );
+    await database.users.updateMany({ email: ADA.email }, { $set: { operator: true } });
+    await database.unverifiedUsers.updateMany({ email: ADA.email }, { $set: { operator: true } });
     await page.reload();
+    await page.fill('[name=instruction]', 'Hello from the change. Ask whether the appointment suits.');
+    await page.waitForSelector('.save-bar:has-text("Unsaved changes")');
     await page.click('button:has-text("Start talking")');
     await page.waitForSelector('[role=status]:has-text("Connected.")');
-    await page.waitForSelector('.talk .agent:has-text("Hello from Acme")');
+    // The list has said words as buttons. A process that is killed before the greeting is said makes the next one greet.
+    await page.waitForSelector('.talk button.agent:has-text("Hello from the change")');
     const { _id: callId } = await waitFor('the call', latestCall);
     await expectAccessiblePage(page, 'talk');
 
-    process.kill(await mediaProcessOf(stack, callId), 'SIGKILL');
+    const victim = await mediaProcessOf(stack, callId);
+    const { media } = (await stack.runtime()).pids;
+    await page.click('button:has-text("Kill this process")');
+    const { pids } = await stack.runtime((now) => !now.pids.media.includes(victim));
+    expect(pids.media).toEqual(expect.arrayContaining(media.filter((pid) => pid !== victim)));
+    expect(await database.auditEntries.countDocuments({ action: 'killMediaProcess', target: callId })).toBe(1);
     await page.waitForSelector('[role=status]:has-text("The connection was lost")');
     await page.waitForSelector('[role=status]:has-text("Connected.")');
     await page.waitForSelector(`.talk .agent:has-text("${LINE_BROKE.slice(0, 20)}")`);
-    await page.waitForSelector('.talk .caller:has-text("yes")', { timeout: 120_000 });
+    for (const [question, answer] of TALK) {
+      await page.locator('.talk .agent').last().filter({ hasText: question }).waitFor();
+      await quiet(page);
+      await sayInto(page, answer);
+    }
     await page.waitForSelector('[role=status]:has-text("The call has ended.")', { timeout: 120_000 });
+    expect(await page.locator('.talk button').count()).toBeGreaterThan(7);
+    await waitFor('the newest words in view', async () => ((await isNewestSeen(page)) ? true : undefined));
 
     const deliveries = await endedCall(callId);
     expect(deliveries).toHaveLength(1);
@@ -126,19 +134,67 @@ async function writeMicrophone(folder: string): Promise<string> {
       to_phone_number: 'web',
     });
     const result = await database.conversationResults.findById(callId).lean();
-    expect(JSON.parse(result?.outputParameters ?? '')).toEqual({ appointment_suits: true });
+    expect(JSON.parse(result?.outputParameters ?? '')).toEqual({
+      appointment_confirmed: true,
+      confirmation_code: '4152',
+      preferred_time: 'afternoon',
+    });
+    await page.waitForSelector('section[aria-label="Extracted data"]:has-text("4152")');
+    await page.click('button:has-text("Discard")');
+    await page.click('dialog[open] button:has-text("Discard changes")');
+    expect(await page.inputValue('[name=instruction]')).toContain('Hello from Acme');
+    expect(await page.isVisible('text=Unsaved changes')).toBe(false);
+    expect((await database.agents.findOne({ name: 'Front desk' }).lean())?.instruction).toContain('Hello from Acme');
     await page.click('a:has-text("View call")');
-    await page.waitForSelector('audio');
+    await page.waitForSelector('[role=slider]');
+    await page.locator('.talk .caller').last().click();
+    await waitFor('the recording at the last answer', async () => ((await playedAt(page)) > 10 ? true : undefined));
+    await page.waitForSelector('section[aria-label=Webhook] :text("delivered")');
+    await page.goto(agentUrl);
+    await page.click('button:has-text("Duplicate")');
+    await page.waitForSelector('h1:has-text("Front desk (copy)")');
     await page.context().close();
   });
 
-  it('continues by typing without a microphone, and ends when the page is closed', async () => {
-    const page = await newPage([]);
+  it('tries a draft and an agent by typing without a microphone, and ends when the page is closed', async () => {
+    const page = await open([]);
     await page.goto(`${runtime.portal_url}/log-in`);
-    await page.fill('[name=email]', 'ada@example.com');
-    await page.fill('[name=password]', 'correct horse battery');
-    await page.click('button[type=submit]');
+    await sendForm(page, { email: ADA.email, password: ADA.password });
     await page.waitForSelector('nav[aria-label=Pages]');
+    await page.goto(`${runtime.portal_url}/test/agents/new`);
+    await page.click('button:has-text("Hear this voice")');
+    await page.waitForSelector('[role=status]:has-text("Speaking")');
+    await page.waitForSelector('button:has-text("Hear this voice")');
+    const preview = await waitFor('the preview', latestCall);
+    const heard = await waitFor('its end', async () => {
+      const call = await database.calls.findById(preview._id).lean();
+      return call?.durationSeconds === undefined ? undefined : call;
+    });
+    expect(heard).toMatchObject({ status: 'COMPLETED', endReason: 'caller_hangup' });
+    expect(heard.durationSeconds).toBeLessThan(20);
+    await page.click('button:has-text("Start talking")');
+    await page.waitForSelector('[name=instruction][aria-invalid=true]');
+    await page.waitForSelector('text=correct the marked fields');
+    await page.fill('[name=instruction]', 'Hello from the draft.');
+    await page.click('button:has-text("Start talking")');
+    await page.waitForSelector('.talk .agent:has-text("Hello from the draft")');
+    expect(await database.agents.countDocuments({ instruction: 'Hello from the draft.' })).toBe(0);
+    const connected = () => page.isVisible('[role=status]:has-text("Connected.")');
+    await page.fill('[name=name]', 'Draft desk');
+    await page.click('button:has-text("Create agent")');
+    await page.waitForURL(/agents\/agent_/);
+    await page.waitForSelector('h1:has-text("Draft desk")');
+    expect(await connected()).toBe(true);
+    await page.fill('[name=instruction]', 'Hello from the saved draft.');
+    await page.fill('[name=name]', 'Saved desk');
+    await page.click('button:text-is("Save")');
+    await page.waitForSelector('h1:has-text("Saved desk")');
+    expect(await connected()).toBe(true);
+    await page.fill('[aria-label="Your words"]', 'Still here');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.talk .caller:has-text("Still here")');
+    expect(await database.agents.countDocuments({ instruction: 'Hello from the saved draft.' })).toBe(1);
+    await page.click('button:has-text("Hang up")');
     await page.goto(agentUrl);
     await page.click('button:has-text("Start talking")');
     await page.waitForSelector('text=may not use the microphone');

@@ -1,35 +1,22 @@
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { createPorts } from '../../src/dev/processes/free-port.js';
+import type { Page } from 'playwright-core';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../src/agents/tool-headers.js';
-import { startService, type Service } from '../support/http/harness.js';
-import { BROWSER, expectAccessiblePage } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage, signUp, SAVED } from '../support/portal-page.js';
+import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
 
 (BROWSER === undefined ? describe.skip : describe)('the secret headers of a tool in the portal', () => {
-  const ports = createPorts(process.env);
-  let service: Service;
-  let browser: Browser;
+  let portal: PortalService;
+  let service: PortalService['service'];
   let page: Page;
-  let base = '';
-  const faults: string[] = [];
 
   beforeAll(async () => {
-    const port = await ports.take();
-    base = `http://127.0.0.1:${port}`;
-    service = await startService({ worker: false, env: { PUBLIC_BASE_URL: base, API_PORT: String(port) } });
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
-    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => faults.push(error.message));
+    portal = await startPortal();
+    ({ service, page } = portal);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.close();
-    await ports.release();
-  });
-  afterEach(() => expect(faults).toEqual([]));
+  afterAll(() => portal?.close());
+  afterEach(() => expect(portal.faults).toEqual([]));
 
   const expectAccessible = (name: string) => expectAccessiblePage(page, name);
 
@@ -43,22 +30,12 @@ jest.setTimeout(180_000);
 
   const save = async () => {
     await page.click('button:has-text("Save")');
-    await page.waitForSelector('text=Saved.');
+    await page.waitForSelector(SAVED);
   };
 
   it('are added to a new tool, also with Enter, and later shown without their values', async () => {
-    await page.goto(`${base}/portal/sign-up`);
-    for (const [name, value] of [
-      ['email', 'ada@example.com'],
-      ['account_name', 'Acme'],
-      ['name', 'Ada'],
-      ['password', 'correct horse battery'],
-    ]) {
-      await page.fill(`[name=${name}]`, value ?? '');
-    }
-    await page.click('button[type=submit]');
-    await page.waitForSelector('nav[aria-label=Pages]');
-    await page.goto(`${base}/portal/agents/new`);
+    await signUp(page, portal.url);
+    await page.goto(`${portal.url}/agents/new`);
     await page.fill('[name=name]', 'Orders');
     await page.fill('[name=instruction]', 'Hello, this is about your order.');
     await page.click('text=Add tool');
@@ -76,7 +53,7 @@ jest.setTimeout(180_000);
     await page.fill('[name="header X-Shop"]', '7');
     await page.click('button:has-text("Create agent")');
     await page.waitForURL(/agents\/agent_/);
-    await page.click('summary:has-text("look_up")');
+    // The page stays when the agent is created, and with it the expanded tool.
     await page.waitForSelector('.template-row:has-text("Authorization is set")');
     await expectAccessible('tool-headers-set');
     expect(await page.content()).not.toContain('Bearer one');

@@ -1,11 +1,11 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { join } from 'node:path';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import { eventually } from '../support/http/harness.js';
 import { failTwentyEvents } from '../support/failed-events.js';
 import { launch, type Launched } from '../support/dev-stack.js';
-import { BROWSER } from '../support/portal-page.js';
+import { BROWSER, launchBrowser, newContext, newPage, SAVED } from '../support/portal-page.js';
 
 jest.setTimeout(300_000);
 
@@ -28,17 +28,9 @@ describeWithBrowser('the portal in a real browser', () => {
   beforeAll(async () => {
     stack = await launch({ env: { LOG_LEVEL: 'warn' } });
     runtime = await stack.runtime();
-    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
-    context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    page = await context.newPage();
-    page.setDefaultTimeout(30_000);
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => {
-      // Collects console errors, which include violations of the Content Security Policy. Responses with an error
-      // status also appear as console errors; the tests expect some, so they are left out.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-        faults.push(message.text());
-    });
+    browser = await launchBrowser();
+    context = await newContext(browser);
+    page = await newPage(context, faults);
   });
   afterAll(async () => {
     await browser?.close();
@@ -190,7 +182,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.fill('[name="tools.0.name"]', 'find_slot');
     await page.selectOption('[name="tools.0.method"]', 'POST');
     await page.click('button:has-text("Save")');
-    await page.waitForSelector('text=Saved.');
+    await page.waitForSelector(SAVED);
     await page.reload();
     await page.click('summary:has-text("find_slot")');
     expect(await page.inputValue('[name="tools.0.method"]')).toBe('POST');
@@ -247,7 +239,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await live('[aria-label="Extracted data"] dd');
     await live('.talk button:has-text("response in")');
     await page.waitForSelector('.badge:has-text("completed")', WITHIN);
-    await page.waitForSelector('audio', WITHIN);
+    await page.waitForSelector('audio', { ...WITHIN, state: 'attached' });
     await page.waitForSelector('text=Cost by window');
     await page.waitForSelector('.talk button');
     expect(await page.locator('.interim').count()).toBe(0);
