@@ -11,21 +11,26 @@ import tearDown from './support/global-teardown.js';
 interface Group {
   name: string;
   projects: readonly string[];
+  /** Processes of jest. */
+  workers: number;
   priority: number;
 }
 
-const WORKERS_PER_GROUP = 2;
-
 /**
- * Lanes run in parallel; the groups of a lane run one after the other. Tests of real-time calls mostly wait, so two
- * workers for them leave most of a CPU core free. These tests fail if they have to wait for the core, so all other groups
- * have a lower priority. The second lane ends earlier, and then takes a part of the real-time tests.
+ * Lanes run in parallel; the groups of a lane run one after the other. All tests mostly wait (docs/adr/0039), so there are
+ * more workers than CPU cores. Tests of real-time calls fail if they have to wait for a core, so all other groups have a
+ * lower priority. The second lane ends earlier, and then takes a part of the real-time tests.
  */
 const LANES: readonly (readonly Group[])[] = [
-  [{ name: 'realtime', projects: ['realtime'], priority: constants.priority.PRIORITY_NORMAL }],
+  [{ name: 'realtime', projects: ['realtime'], workers: 3, priority: constants.priority.PRIORITY_NORMAL }],
   [
-    { name: 'rest', projects: ['unit', 'servers', 'e2e'], priority: constants.priority.PRIORITY_BELOW_NORMAL },
-    { name: 'realtime-e2e', projects: ['realtime-e2e'], priority: constants.priority.PRIORITY_NORMAL },
+    {
+      name: 'rest',
+      projects: ['unit', 'servers', 'e2e'],
+      workers: 3,
+      priority: constants.priority.PRIORITY_BELOW_NORMAL,
+    },
+    { name: 'realtime-e2e', projects: ['realtime-e2e'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
   ],
 ];
 
@@ -85,7 +90,7 @@ async function runLane(lane: readonly Group[], options: RunOptions): Promise<num
 }
 
 async function run(group: Group, { pathOf, args, interrupted }: RunOptions): Promise<number> {
-  const workers = `--maxWorkers=${WORKERS_PER_GROUP}`;
+  const workers = `--maxWorkers=${group.workers}`;
   const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...group.projects, workers];
   const sequencer = `--testSequencer=${require.resolve('./support/jest/long-files-first.cjs')}`;
   const child = spawn(

@@ -11,6 +11,8 @@ export interface CallFacts {
   /** For each call, how many of its windows its caller knows to be granted. */
   knownWindows: Map<string, number>;
   billedSeconds: Map<string, number>;
+  /** The calls whose operations know an epoch of the account that was read before the call was stored. */
+  withKnownEpoch: Set<string>;
 }
 
 /** Returns the price of the call to which an operation belongs. */

@@ -37,10 +37,13 @@ export function createInvariants(
     return (name, key, operation) =>
       execute(name, key, () => {
         const result = operation();
-        if (name === UPDATE && result === true) {
-          if (applied.has(key)) violated(`${key} is applied twice`);
-          applied.add(key);
-          checkHold(key);
+        // An update that reads returns the markers if it was applied, and null otherwise.
+        if (name === UPDATE && result !== false && result !== null) {
+          for (const each of key.split(' ')) {
+            if (applied.has(each)) violated(`${each} is applied twice`);
+            applied.add(each);
+            checkHold(each);
+          }
         }
         return result;
       });

@@ -1,6 +1,6 @@
 import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
 import type { AccountUpdate, LedgerSession } from '../../src/billing/ledger/storage.js';
-import type { LedgerEntryDocument, LedgerMarker } from '../../src/billing/ledger/model.js';
+import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from '../../src/billing/ledger/model.js';
 import type { UpdateChange } from '../support/store/memory-ledger-storage.js';
 import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
 import {
@@ -38,6 +38,33 @@ export const MUTANTS: Record<string, Mutant> = {
     },
   },
   'the journal is read before the epoch': { caughtBy: /is applied twice/, session: journalFirst },
+  'an update without a read has no epoch in its filter': {
+    caughtBy: /is applied twice/,
+    session: withoutEarlyEpoch,
+    update: onDecision((update, account) =>
+      update.epoch === ANY_EPOCH
+        ? { ...update, epoch: account.epoch, marker: { ...update.marker, epoch: account.epoch } }
+        : update,
+    ),
+  },
+  'the journal is skipped with a later epoch': { caughtBy: /is applied twice/, session: skippedJournal },
+  'a settlement without a read does not check the first window': {
+    caughtBy: /is settled for|stay held|a figure is negative/,
+    update: onDecision((update) => {
+      const { expected: _, ...unchecked } = update;
+      return unchecked;
+    }),
+  },
+  'a settlement without a read does not check the second window': {
+    caughtBy: /is applied twice|stay held/,
+    update: onDecision((update, account) => {
+      if (update.also && update.also.key in account.markers && update.epoch === account.epoch) {
+        delete account.markers[update.also.key];
+        account.markerCount--;
+      }
+      return update;
+    }),
+  },
   'a sweep writes no rows': {
     caughtBy: /has no row/,
     session: () => ({ findEntryKeys: async (keys) => new Set(keys) }),
@@ -108,8 +135,30 @@ export const MUTANTS: Record<string, Mutant> = {
   'a correction removes seconds at the default rate': { caughtBy: /is corrected to/, session: correctionAtDefault },
 };
 
-function onDecision(change: (update: Decision) => AccountUpdate): UpdateChange {
-  return (update) => (update.kind === 'decide' ? change(update) : update);
+function onDecision(change: (update: Decision, account: LedgerAccountDocument) => AccountUpdate): UpdateChange {
+  return (update, account) => (update.kind === 'decide' ? change(update, account) : update);
+}
+
+const ANY_EPOCH = -1;
+
+/** Takes the epoch out of every update before which nothing was read. */
+function withoutEarlyEpoch(session: LedgerSession): Partial<LedgerSession> {
+  let hasRead = false;
+  const change = (update: AccountUpdate) => (hasRead ? update : { ...update, epoch: ANY_EPOCH });
+  return {
+    findAccount(id, keys) {
+      hasRead = true;
+      return session.findAccount(id, keys);
+    },
+    updateAccount: (update) => session.updateAccount(change(update)),
+    updateAndRead: (update, keys) => session.updateAndRead(change(update), keys),
+  };
+}
+
+/** Looks for no entry of an operation whose call knows any epoch, although the account may have a later one. */
+function skippedJournal(session: LedgerSession, { withKnownEpoch }: CallFacts): Partial<LedgerSession> {
+  const isSkipped = (key: string) => /^[HS]/.test(key) && withKnownEpoch.has(key.slice(1).replace(/~\d+$/, ''));
+  return { findEntry: async (key) => (isSkipped(key) ? null : session.findEntry(key)) };
 }
 
 /**

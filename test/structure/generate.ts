@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CARRIER_APIS_LIST, CARRIER_LIST, carrierApisList, carrierList } from './carrier-lists.js';
 import { composeFile, configurationPage, exampleEnvironment } from './configuration.js';
 import { errorsPage } from './errors-page.js';
 import { lintConfig } from './lint-config.js';
+import { PROVIDER_LIST, providerList } from './provider-list.js';
 import { ROOT } from './sources.js';
 
 /** The generated files, each with the function that returns its text. */
@@ -12,6 +14,9 @@ export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   '.env.example': exampleEnvironment,
   'docker-compose.yml': composeFile,
+  [CARRIER_APIS_LIST]: carrierApisList,
+  [CARRIER_LIST]: carrierList,
+  [PROVIDER_LIST]: providerList,
 };
 
 if (require.main === module) {

@@ -12,7 +12,7 @@ const RULES = {
   'typescript/await-thenable': 'error',
   'typescript/no-explicit-any': 'error',
   'typescript/consistent-type-imports': 'error',
-  'import/no-cycle': 'error',
+  'import/no-cycle': ['error', { ignoreTypes: false }],
   'no-console': 'error',
   eqeqeq: 'error',
   'max-lines': ['error', { max: 400 }],

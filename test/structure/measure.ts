@@ -1,19 +1,17 @@
 import { posix } from 'node:path';
-import { LIMITS, NARROWER, OWN_WORDS, PARTS, PURE, PURE_PACKAGES } from './rules.js';
+import { LIMITS, LOADED, NARROWER, OWN_WORDS, PARTS, PURE, PURE_PACKAGES } from './rules.js';
 import { parse, type SourceFile } from './sources.js';
 
-/**
- * Returns every violation of the rules in the sources, each as one line.
- * @param browserApp files that are checked only for exported names that others export, too
- */
-export function faultsOf(sources: readonly SourceFile[], browserApp: readonly SourceFile[] = []): string[] {
+/** Returns every violation of the rules in the sources, each as one line. */
+export function faultsOf(sources: readonly SourceFile[]): string[] {
   return [
     ...sources.flatMap(importFaults),
+    ...loadFaults(sources),
     ...cyclesOf(sources).map((cycle) => `import cycle: ${cycle.join(' -> ')}`),
     ...sources.flatMap(sizeFaults),
     ...sources.flatMap(wordFaults),
     ...folderFaults(sources),
-    ...nameFaults([...sources, ...browserApp]),
+    ...nameFaults(sources),
   ];
 }
 
@@ -30,8 +28,9 @@ function importFaults({ path, imports }: SourceFile): string[] {
   const faults: string[] = [];
   const rank = rankOf(path);
   if (rank < 0) faults.push(`${path} belongs to no part of the table`);
-  for (const { target, relative, typeOnly } of imports) {
+  for (const { target, relative, typeOnly, isMissing } of imports) {
     const fault = `${path} imports ${target}`;
+    if (isMissing) faults.push(`${fault}, which is no file`);
     // Workflows may import the types of their activities.
     const isProxyType = path.startsWith('workflows/') && typeOnly && target.startsWith('activities/');
     if (relative && rankOf(target) > rank && !isProxyType) faults.push(`${fault}, which comes after it`);
@@ -44,6 +43,24 @@ function importFaults({ path, imports }: SourceFile): string[] {
     }
   }
   return faults;
+}
+
+/** Finds packages that a part loads, directly or by files that it imports, although it may not. */
+function loadFaults(sources: readonly SourceFile[]): string[] {
+  const files = new Map(sources.map((source) => [source.path, source]));
+  return LOADED.flatMap(({ from, packages, why }) => {
+    const faults: string[] = [];
+    const waysOf = new Map(sources.filter(({ path }) => from.test(path)).map(({ path }) => [path, [path]]));
+    // The map grows in the loop, which also visits what is added.
+    for (const [path, way] of waysOf) {
+      for (const { target, relative, typeOnly } of files.get(path)?.imports ?? []) {
+        if (typeOnly) continue;
+        if (!relative && !packages.test(target)) faults.push(`${[...way, target].join(' loads ')}. ${why}`);
+        if (relative && files.has(target) && !waysOf.has(target)) waysOf.set(target, [...way, target]);
+      }
+    }
+    return faults;
+  });
 }
 
 function wordFaults({ path, text }: SourceFile): string[] {

@@ -54,6 +54,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/billing\/statements\/(csv|statement)\.ts$/,
   /^src\/telephony\/twilio\/(forms|identifiers)\.ts$/,
   /^src\/telephony\/simulator\/(call-progress|media\/stream-progress|instructions\/(source|twiml|verbs))\.ts$/,
+  /^src\/voice\/audio\/(mulaw|resample)\.ts$/,
   /^src\/voice\/session\/reducer\//,
   /^src\/webhooks\/completion\.ts$/,
   /^src\/telephony\/pacing\/dial-queue\.ts$/,
@@ -71,9 +72,28 @@ export const NARROWER: readonly { from: RegExp; only: RegExp; why: string }[] = 
   },
   { from: /^src\/sdk\//, only: /^src\/sdk\//, why: 'The SDK runs anywhere: it imports pure files.' },
   {
+    from: /^src\/portal\/app\//,
+    only: /^src\/(portal\/app|sdk)\//,
+    why: 'The browser app imports the SDK, pure files and types.',
+  },
+  {
     from: /^src\/cli\/customer\//,
     only: /^src\/(cli|sdk|dev\/runtime-file|dev\/processes|platform\/(egress\/signature|http\/server\/))/,
     why: 'Customers’ commands reach the service over HTTP: they import the SDK and pure files.',
+  },
+];
+
+/** Parts that may load only these packages, be it directly or by other files. Imports of types load nothing. */
+export const LOADED: readonly { from: RegExp; packages: RegExp; why: string }[] = [
+  {
+    from: /^workflows\//,
+    packages: /^@temporalio\/(workflow|common)$/,
+    why: 'Workflow code is deterministic: it loads no other package and no module of Node.js.',
+  },
+  {
+    from: /^src\/portal\/app\//,
+    packages: /^(preact|preact-iso|preact\/hooks|lucide-static\/icons\/[a-z0-9-]+\.svg)$/,
+    why: 'The browser app gets types and tables of constraints, but no validator.',
   },
 ];
 
@@ -87,6 +107,11 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
       /CallSid|[Aa]ccountSid|StreamSid|DialCallStatus|SipResponseCode|SequenceNumber|ForwardedFrom|[Tt]wi[Mm][Ll]|[Xx]-[Tt]wilio/,
     at: /^src\/telephony\/(twilio|simulator)\//,
     why: 'Only src/telephony/<carrier>/ knows a carrier’s fields: say it in the words of the port.',
+  },
+  {
+    words: /'twilio'|kind [!=]== 'simulator'/,
+    at: /^src\/(telephony\/(twilio|simulator)|platform\/config\/carriers)\//,
+    why: 'Ask for what a carrier can do or whether it is simulated, not for its name.',
   },
   {
     words: /streamSid/,

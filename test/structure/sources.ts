@@ -1,11 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import { parseSync, type Module } from '@swc/core';
 
 export const ROOT = join(__dirname, '../..');
 const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
-/** The folder of the browser app, which is compiled separately, with its own tsconfig.json. */
-const APP = 'src/portal/app';
 
 export interface SourceFile {
   /** The path from the repository's root, with forward slashes. */
@@ -19,19 +17,13 @@ export interface Import {
   target: string;
   relative: boolean;
   typeOnly: boolean;
+  /** Present if no file has the path of a relative import. */
+  isMissing?: true;
 }
 
-/** Reads the source files of the service, without tests and without the browser app. */
+/** Reads the source files of the service and of the browser app, without tests. */
 export function readSources(): SourceFile[] {
-  return readFiles(FOLDERS.flatMap((folder) => filesIn(folder)).filter((path) => !path.startsWith(APP)));
-}
-
-/** Reads the source files of the browser app. */
-export function readBrowserApp(): SourceFile[] {
-  return readFiles(filesIn(APP));
-}
-
-function readFiles(paths: readonly string[]): SourceFile[] {
+  const paths = FOLDERS.flatMap((folder) => filesIn(folder));
   const known = new Set(paths);
   return paths.map((path) => {
     const text = readFileSync(join(ROOT, path), 'utf8');
@@ -39,10 +31,25 @@ function readFiles(paths: readonly string[]): SourceFile[] {
   });
 }
 
+/**
+ * Returns the file of a relative import, and undefined if there is none. The service writes the ending `.js`, the browser
+ * app writes no ending.
+ */
+export function fileOf(path: string, specifier: string, known: ReadonlySet<string>): string | undefined {
+  const target = posix.join(posix.dirname(path), specifier);
+  const base = target.replace(/\.js$/, '');
+  const source = [`${base}.ts`, `${base}.tsx`, `${base}/index.ts`].find((each) => known.has(each));
+  return source ?? (existsSync(join(ROOT, target)) ? target : undefined);
+}
+
 /** @returns the syntax tree of the source, to which a semicolon in front was added */
 export function parse(source: SourceFile): Module {
   // Removes a hashbang line, because it is not a statement.
-  return parseSync(`;${source.text.replace(/^#!/, '//')}`, { syntax: 'typescript', target: 'es2022' });
+  return parseSync(`;${source.text.replace(/^#!/, '//')}`, {
+    syntax: 'typescript',
+    tsx: source.path.endsWith('.tsx'),
+    target: 'es2022',
+  });
 }
 
 function filesIn(folder: string): string[] {
@@ -64,7 +71,9 @@ function importsOf(path: string, text: string, known: ReadonlySet<string>): Impo
       .filter(Boolean);
     const typeOnly = type !== undefined || (listed !== undefined && listed.every((name) => name.startsWith('type ')));
     if (!specifier.startsWith('.')) return { target: specifier, relative: false, typeOnly };
-    const target = posix.join(dirname(path), specifier).replace(/\.js$/, '.ts');
-    return { target: known.has(target) ? target : target.replace(/\.ts$/, '.tsx'), relative: true, typeOnly };
+    const target = fileOf(path, specifier, known);
+    return target === undefined
+      ? { target: posix.join(posix.dirname(path), specifier), relative: true, typeOnly, isMissing: true }
+      : { target, relative: true, typeOnly };
   });
 }

@@ -16,10 +16,10 @@ export async function startCarriedService(
 ) {
   const free = createPorts(process.env);
   const ports = { api: await free.take(), media: await free.take(), carrier: await free.take() };
-  const double = await startSimulatedTwilio(ports, settings.carrier);
+  const carrier = await startSimulatedTwilio(ports, settings.carrier);
   const log: Record<string, unknown>[] = [];
   const service = await startService({
-    env: { API_PORT: String(ports.api), LOG_LEVEL: 'warn', ...double.env, ...settings.service },
+    env: { API_PORT: String(ports.api), LOG_LEVEL: 'warn', ...carrier.env, ...settings.service },
     onLog: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
   });
   const { database } = service;
@@ -69,7 +69,7 @@ export async function startCarriedService(
 
     async close(): Promise<void> {
       await service.close();
-      await double.close();
+      await carrier.close();
       await free.release();
     },
   };

@@ -232,7 +232,11 @@ export async function openStage(
         llm: { stream: ({ messages, mayCallTools, signal }) => answerOf(messages, mayCallTools, signal) },
         tts: { open: (_options, events) => openVoice(events) },
       }),
-      turnTaking: createTurnTaking({ isVoice: (pcm) => Math.abs(pcm[0] ?? 0) > 1_000, free: () => undefined }),
+      turnTaking: createTurnTaking({
+        isVoice: (pcm) => Math.abs(pcm[0] ?? 0) > 1_000,
+        setThreshold: () => undefined,
+        free: () => undefined,
+      }),
       prepared: {
         warm: () => Promise.resolve(),
         prepare: () => undefined,

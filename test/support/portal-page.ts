@@ -1,12 +1,57 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 
 /** The browser of the tests: CHROMIUM_PATH, else one that is installed; undefined if there is none. */
 export const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
   (path) => path !== '' && existsSync(path),
 );
+
+/** The form says that it was saved. The Studio also says "Nothing is saved.", so a part of the text is not enough. */
+export const SAVED = '[role=status]:text-is("Saved.")';
+
+/** The first member of the portal tests. */
+export const ADA = { email: 'ada@example.com', account_name: 'Acme', name: 'Ada', password: 'correct horse battery' };
+
+/** Starts the browser of the tests. @param args further options of Chromium */
+export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox', ...args] });
+}
+
+/** Opens its own browser window, as wide as that of a desktop. */
+export function newContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  return browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+}
+
+/**
+ * Opens a page, whose waits end after a time.
+ * @param faults receives uncaught errors and errors of the console, such as violations of the Content Security Policy,
+ *   but not failed requests, which tests provoke
+ */
+export async function newPage(context: BrowserContext, faults: string[], timeoutMs = 30_000): Promise<Page> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(timeoutMs);
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => {
+    const isExpected = /^(Failed to load resource|WebSocket connection)/.test(message.text());
+    if (message.type() === 'error' && !isExpected) faults.push(message.text());
+  });
+  return page;
+}
+
+/** Fills in the fields of a form and sends it. */
+export async function sendForm(page: Page, values: Record<string, string>): Promise<void> {
+  for (const [name, value] of Object.entries(values)) await page.fill(`[name=${name}]`, value);
+  await page.click('button[type=submit]');
+}
+
+/** Creates an account, and waits for the portal. @param portalUrl such as `http://127.0.0.1:20000/portal` */
+export async function signUp(page: Page, portalUrl: string): Promise<void> {
+  await page.goto(`${portalUrl}/sign-up`);
+  await sendForm(page, ADA);
+  await page.waitForSelector('nav[aria-label=Pages]');
+}
 
 /**
  * Asserts that the page has no accessibility violation and no horizontal scrolling, on a phone and on a desktop. With

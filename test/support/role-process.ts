@@ -6,7 +6,10 @@ import { join } from 'node:path';
 /**
  * Starts a role in a separate process, as the launcher does, so that the work of the test does not slow the role down.
  */
-export async function startRole(role: 'api' | 'media' | 'worker', env: Record<string, string | undefined>) {
+export async function startRole(
+  role: 'api' | 'media' | 'worker' | 'simulator',
+  env: Record<string, string | undefined>,
+) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -17,6 +20,12 @@ export async function startRole(role: 'api' | 'media' | 'worker', env: Record<st
   return {
     pid: child.pid,
     isRunning: () => child.exitCode === null,
+    /** Ends the role as an orchestrator does. */
+    async stop(): Promise<{ code: number | null; signal: string | null }> {
+      child.kill('SIGTERM');
+      const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+      return { code, signal };
+    },
     async kill(): Promise<void> {
       if (child.exitCode !== null) return;
       child.kill('SIGKILL');

@@ -28,6 +28,7 @@ export async function openSelfHosted() {
   const transcriptions = await openFakeTranscriptions();
   const chat = await openFakeChat();
   // The models of a self-hosted server are not OpenAI's.
+  transcriptions.installed = ['whisper-small'];
   chat.rejects = () => undefined;
   chat.lists.key = '';
   const recognizer = createGrammarStt();

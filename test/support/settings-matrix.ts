@@ -1,19 +1,27 @@
 import type { ConversationSettings } from '../../src/kernel/conversation/conversation-settings.js';
 import {
-  PIPELINE_PROVIDERS,
-  SETTINGS_SUPPORT,
+  PIPELINE_STAGES,
+  UNSUPPORTED,
   type PipelineStage,
   type SettingName,
-  type SettingProvider,
-  type StageProviders,
+  type SettingProtocol,
+  type StageProtocols,
   type Support,
 } from '../../src/kernel/conversation/settings-support.js';
 import type { EngineName } from '../../src/kernel/conversation/engines.js';
+import {
+  LLM_PROVIDERS,
+  PIPELINE_PROTOCOLS,
+  SETTINGS_SUPPORT,
+  STT_PROVIDERS,
+  TTS_PROVIDERS,
+  type ProviderEntry,
+} from '../../src/platform/config/engine-providers.js';
 import { CONVERSATION_FIELDS } from '../../src/agents/fields/conversation-fields.js';
 import { EVERY_SETTING } from './conversation-settings.js';
 
-/** The column `pipeline` has the settings that no stage decides. */
-export type MatrixColumn = SettingProvider | 'pipeline';
+/** An engine, or a protocol of the pipeline. The column `pipeline` has the settings that no stage decides. */
+export type MatrixColumn = string;
 
 /** One setting on one provider. */
 export interface MatrixCell {
@@ -32,8 +40,6 @@ export interface MatrixCell {
   /** The setting alone, with this value. */
   settings: ConversationSettings;
 }
-
-const STAGES = Object.keys(PIPELINE_PROVIDERS) as PipelineStage[];
 
 /** All cells of the matrix of settings and providers, from the table of the service. */
 export const SETTINGS_MATRIX: readonly MatrixCell[] = Object.entries(CONVERSATION_FIELDS).flatMap(
@@ -55,10 +61,8 @@ export const SETTINGS_MATRIX: readonly MatrixCell[] = Object.entries(CONVERSATIO
       cell('openai-realtime', 'openai-realtime', engines['openai-realtime']),
       cell('offline-demo', 'offline-demo', engines['offline-demo']),
       ...('stage' in pipeline
-        ? Object.entries(pipeline).flatMap(([provider, support]) =>
-            typeof support === 'string'
-              ? []
-              : [cell(provider as MatrixColumn, 'pipeline', support as Support, pipeline.stage)],
+        ? PIPELINE_PROTOCOLS[pipeline.stage].map(({ name: protocol, supports }) =>
+            cell(protocol, 'pipeline', supports[stored] ?? UNSUPPORTED, pipeline.stage),
           )
         : [cell('pipeline', 'pipeline', pipeline)]),
     ];
@@ -70,36 +74,46 @@ export function matrixCells(done: Support['done']): MatrixCell[] {
   return SETTINGS_MATRIX.filter(({ support }) => support.done === done);
 }
 
-/** A pipeline that uses the provider of a column, and the first providers of the other stages. */
-export function pipelineWith(column: MatrixColumn): StageProviders {
-  const choose = (stage: PipelineStage) =>
-    PIPELINE_PROVIDERS[stage].find((name) => name === column) ?? PIPELINE_PROVIDERS[stage][0];
-  return Object.fromEntries(STAGES.map((stage) => [stage, choose(stage)])) as StageProviders;
+/** A pipeline that uses the protocol of a column, and the first protocols of the other stages. */
+export function pipelineWith(column: MatrixColumn): StageProtocols {
+  const choose = (stage: PipelineStage): SettingProtocol => {
+    const [first, ...more] = PIPELINE_PROTOCOLS[stage];
+    const chosen = more.find(({ name }) => name === column) ?? first;
+    if (chosen === undefined) throw new Error(`${stage} has no protocols`);
+    return chosen;
+  };
+  return Object.fromEntries(PIPELINE_STAGES.map((stage) => [stage, choose(stage)])) as Record<
+    PipelineStage,
+    SettingProtocol
+  >;
 }
 
-/** The environment variables that configure all engines, the pipeline with the provider of a column. */
+/** The environment variables that configure all engines, the pipeline with the protocol of a column. */
 export function environmentWith(column: MatrixColumn): Record<string, string> {
-  const { stt, llm, tts } = pipelineWith(column);
+  const used = pipelineWith(column);
   return {
     OPENAI_API_KEY: 'test-key',
     OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
-    ...(stt === 'openai-transcription'
-      ? { STT_PROVIDER: 'openai', STT_API_KEY: 'test-key', STT_BASE_URL: 'http://127.0.0.1:9/v1' }
-      : {
-          DEEPGRAM_API_KEY: 'test-key',
-          STT_BASE_URL: 'ws://127.0.0.1:9',
-          STT_MODEL: stt === 'deepgram-flux' ? 'flux-general-en' : 'nova-3',
-        }),
-    LLM_PROVIDER: llm === 'openai-chat' ? 'openai' : llm,
-    LLM_API_KEY: 'test-key',
-    LLM_BASE_URL: 'http://127.0.0.1:9/v1',
-    ...(tts === 'elevenlabs'
-      ? { ELEVENLABS_API_KEY: 'test-key', TTS_BASE_URL: 'ws://127.0.0.1:9', TTS_VOICES: 'amber=someVoice' }
-      : {
-          TTS_PROVIDER: 'openai',
-          TTS_API_KEY: 'test-key',
-          TTS_BASE_URL: 'http://127.0.0.1:9/v1',
-          TTS_MODEL: 'some-model',
-        }),
+    ...variablesOf('stt', used.stt, STT_PROVIDERS),
+    ...variablesOf('llm', used.llm, LLM_PROVIDERS),
+    ...variablesOf('tts', used.tts, TTS_PROVIDERS),
+    TTS_VOICES: 'amber=someVoice',
+  };
+}
+
+function variablesOf(
+  stage: PipelineStage,
+  used: SettingProtocol,
+  providers: Record<string, ProviderEntry>,
+): Record<string, string> {
+  const found = Object.entries(providers).find(([, { protocols }]) => protocols.some(({ name }) => name === used.name));
+  if (found === undefined) throw new Error(`no provider has the protocol ${used.name}`);
+  const [provider, { key, baseUrl, model }] = found;
+  const name = stage.toUpperCase();
+  return {
+    [`${name}_PROVIDER`]: provider,
+    [key]: 'test-key',
+    [`${name}_BASE_URL`]: baseUrl.startsWith('wss:') ? 'ws://127.0.0.1:9' : 'http://127.0.0.1:9/v1',
+    [`${name}_MODEL`]: used.name === 'deepgram-flux' ? 'flux-general-en' : (model ?? 'some-model'),
   };
 }

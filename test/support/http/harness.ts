@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { sign, type SignedParams } from '../../../src/telephony/twilio/signature.js';
-import { createCarriers, type CarrierFactory } from '../../../src/telephony/carriers.js';
+import { createCarriers } from '../../../src/telephony/carriers.js';
+import type { CarrierFactory } from '../../../src/telephony/port.js';
 import { parseConfig, type Config } from '../../../src/platform/config/config.js';
 import { ledgerAccountId, type Mode } from '../../../src/kernel/ids.js';
 import type { ConnectionLimits } from '../../../src/platform/http/connection-limits.js';
@@ -58,6 +59,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  * @param options.passwords replaces password hashing, for tests of requests that wait for hashes
  * @param options.mailDelayMs the delay of e-mails with password resets: by default none
  * @param options.onLog receives each log line; LOG_LEVEL is `silent` by default
+ * @param options.uriOptions options of the connection string, beginning with a question mark
  */
 export async function startService(
   options: {
@@ -70,6 +72,7 @@ export async function startService(
     passwords?: Passwords;
     mailDelayMs?: () => number;
     onLog?: (line: string) => void;
+    uriOptions?: string;
   } = {},
 ) {
   const { minDeadlineMs = 10_000, onLog, passwords, mailDelayMs = () => 0 } = options;
@@ -81,7 +84,7 @@ export async function startService(
     PUBLIC_BASE_URL,
     STREAM_URL,
     API_PORT: '0',
-    MONGODB_URI: `${process.env.TEST_MONGODB_URI}/http_${id}`,
+    MONGODB_URI: `${process.env.TEST_MONGODB_URI}/http_${id}${options.uriOptions ?? ''}`,
     TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
     TEMPORAL_TASK_QUEUE: `http-${id}`,
     SIMULATOR_URL: CLOSED_PORT,

@@ -1,6 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AccountUpdate, LedgerSession, LedgerStorage } from '../../../src/billing/ledger/storage.js';
-import type { LedgerAccountDocument, LedgerEntryDocument } from '../../../src/billing/ledger/model.js';
+import type {
+  AccountUpdate,
+  ExpectedMarker,
+  LedgerSession,
+  LedgerStorage,
+} from '../../../src/billing/ledger/storage.js';
+import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from '../../../src/billing/ledger/model.js';
 
 /** Decides when an operation on the storage runs, and runs it. */
 export type Execute = <T>(name: string, key: string, operation: () => T) => Promise<T>;
@@ -40,6 +45,10 @@ export function sessionOn(
       execute('insertEntry', entry._id, () => {
         if (!entries.has(entry._id)) entries.set(entry._id, { ...entry });
       }),
+    // Each entry is a separate step, because a server that fails may have inserted some of them.
+    async insertEntries(missing) {
+      for (const entry of missing) await this.insertEntry(entry);
+    },
     listAccounts: () => execute('listAccounts', '', () => [...accounts.keys()].toSorted()),
     insertAccount: (account) =>
       execute('insertAccount', account._id, () => {
@@ -49,6 +58,12 @@ export function sessionOn(
       execute(`updateAccount ${update.kind}`, keyOf(update), () => {
         const account = accounts.get(update.ledgerAccountId);
         return account !== undefined && applyTo(account, change(update, account));
+      }),
+    updateAndRead: (update, keys) =>
+      execute(`updateAccount ${update.kind}`, keyOf(update), () => {
+        const account = accounts.get(update.ledgerAccountId);
+        if (account === undefined || !applyTo(account, change(update, account))) return null;
+        return copyOf(account, keys)?.markers ?? null;
       }),
     setFreeze: (id, freeze) =>
       execute('setFreeze', id, () => {
@@ -70,8 +85,10 @@ export function sessionOn(
   };
 }
 
+/** The keys of the operations that an update decides, separated by spaces. */
 function keyOf(update: AccountUpdate): string {
-  return update.kind === 'decide' ? update.key : `epoch ${update.epoch}`;
+  if (update.kind === 'sweep') return `epoch ${update.epoch}`;
+  return update.also === undefined ? update.key : `${update.key} ${update.also.key}`;
 }
 
 function copy<T extends object>(document: T | undefined): T | null {
@@ -98,7 +115,11 @@ function applyTo(account: LedgerAccountDocument, update: AccountUpdate): boolean
     account.epoch++;
     return true;
   }
-  if (update.key in account.markers || account.markerCount >= update.maxMarkers) return false;
+  const { also, expected } = update;
+  const added = 1 + Number(also !== undefined);
+  if (update.key in account.markers || account.markerCount + added > update.maxMarkers) return false;
+  if (also && also.key in account.markers) return false;
+  if (expected && !isAsExpected(account.markers[expected.key], expected)) return false;
   const { frozen, ...ranges } = update.guard;
   if (frozen !== undefined && frozen !== (account.frozen !== undefined)) return false;
   for (const [name, { atLeast = -Infinity, below = Infinity }] of Object.entries(ranges)) {
@@ -107,6 +128,16 @@ function applyTo(account: LedgerAccountDocument, update: AccountUpdate): boolean
   }
   for (const [name, change] of Object.entries(update.increments)) account[name as keyof typeof ranges] += change;
   account.markers[update.key] = { ...update.marker };
-  account.markerCount++;
+  if (also) account.markers[also.key] = { ...also.marker };
+  account.markerCount += added;
   return true;
+}
+
+function isAsExpected(marker: LedgerMarker | undefined, expected: ExpectedMarker): boolean {
+  return (
+    marker?.amountMicros === expected.amountMicros &&
+    marker.microsPerSecond === expected.microsPerSecond &&
+    marker.spendDay === expected.spendDay &&
+    (expected.last ? marker.last === true : marker.last === undefined)
+  );
 }

@@ -1,16 +1,36 @@
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
+import type { EndReason } from '../../../src/kernel/call-state.js';
 import { UnsafeCarrierRequest } from '../../../src/telephony/errors.js';
 import type { CallInstruction } from '../../../src/telephony/callbacks.js';
-import type { CarrierFactory } from '../../../src/telephony/carriers.js';
-import type { CarrierApi, CarrierCall, DialOutcome } from '../../../src/telephony/port.js';
+import type { CarrierApi, CarrierCall, CarrierFactory, DialOutcome } from '../../../src/telephony/port.js';
 import { createTestCodec, UUID } from './codec';
 import { TEST_CONTRACT } from './routes';
 
 const TIMEOUT_MS = 5_000;
 
+const ACCOUNT = 'Ask the carrier about the account.';
+/** The outcomes of requests to dial that the carrier rejects, by its error codes. */
+const REJECTIONS: Readonly<Record<string, DialOutcome>> = {
+  bad_token: rejectionOf('bad_token', 'internal_error', 'The carrier did not accept the token.', ACCOUNT),
+  caller_not_allowed: rejectionOf(
+    'caller_not_allowed',
+    'internal_error',
+    'The carrier does not allow calls from this number.',
+    ACCOUNT,
+  ),
+  bad_number: rejectionOf('bad_number', 'invalid_number', 'There is no such number.'),
+  slow_down: { outcome: 'throttled' },
+  all_lines_busy: {
+    outcome: 'throttled',
+    afterMs: 2_000,
+    rejection: { code: 'all_lines_busy', reason: 'All lines of the account are busy.', remedy: 'Buy more lines.' },
+  },
+};
+
 /** A call as this carrier's API returns it. */
 export interface TestCall {
   id: string;
+  direction: 'in' | 'out';
   from: string;
   to: string;
   state: 'queued' | 'ringing' | 'talking' | 'over';
@@ -89,7 +109,11 @@ function actionsOf(
   }
 }
 
-function createTestApi({ account, publicBaseUrl }: Parameters<CarrierFactory>[0]): CarrierApi {
+function rejectionOf(code: string, endReason: EndReason, reason: string, remedy?: string): DialOutcome {
+  return { outcome: 'refused', endReason, rejection: { code, reason, ...(remedy === undefined ? {} : { remedy }) } };
+}
+
+function createTestApi({ account, publicBaseUrl, timeoutMs }: Parameters<CarrierFactory>[0]): CarrierApi {
   const isCallId = (text: string) => UUID.test(text);
 
   async function ask(method: string, path: string, body?: object): Promise<Response> {
@@ -97,16 +121,18 @@ function createTestApi({ account, publicBaseUrl }: Parameters<CarrierFactory>[0]
       method,
       headers: { authorization: `Bearer ${account.authToken}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs ?? TIMEOUT_MS),
     });
   }
 
   async function dial(body: object): Promise<DialOutcome> {
     try {
       const answer = await ask('POST', '', body);
-      if (answer.status === 429) return { outcome: 'throttled' };
       if (answer.status >= 500) return { outcome: 'ambiguous' };
-      if (!answer.ok) return { outcome: 'refused', endReason: 'carrier_failed' };
+      if (!answer.ok) {
+        const { error } = (await answer.json()) as { error: string };
+        return REJECTIONS[error] ?? { outcome: 'refused', endReason: 'carrier_failed' };
+      }
       const { id } = (await answer.json()) as { id: string };
       return isCallId(id) ? { outcome: 'accepted', carrierSid: id } : { outcome: 'ambiguous' };
     } catch (error) {
@@ -169,7 +195,7 @@ function toCarrierCall(call: TestCall): CarrierCall {
   const status = state === 'over' ? outcome : state === 'talking' ? 'in-progress' : state;
   return {
     carrierSid,
-    direction: 'outbound',
+    direction: call.direction === 'in' ? 'inbound' : 'outbound',
     to: call.to,
     status,
     createdAt,

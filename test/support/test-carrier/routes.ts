@@ -20,8 +20,9 @@ const Notice = z.object({
   listener: z.enum(['person', 'machine']).optional(),
   other_side: z.enum(['answered', 'absent']).optional(),
   from: z.string().optional(),
-  to: z.string().optional(),
+  forwarded_by: z.string().optional(),
   agent_id: z.string().optional(),
+  to: z.string().optional(),
 });
 export type Notice = z.infer<typeof Notice>;
 
@@ -38,15 +39,31 @@ const request = {
 } as const;
 const ofCall = { ...request, params: z.object({ call_id: z.string() }) };
 
-const testCarrierRoutes = {
+const inbound = { receiveTestCall: defineRoute({ ...request, path: '/carriers/test/calls' }) };
+const callbacks = {
   answerTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/answer' }),
   continueTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/next' }),
   reportTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/events' }),
-  receiveTestCall: defineRoute({ ...request, path: '/carriers/test/calls' }),
+  reportReceivedTestCall: defineRoute({ ...request, path: '/carriers/test/events' }),
 };
+
+/** This carrier's part of the API. */
+const TEST_API = {
+  inbound,
+  callbacks,
+  securitySchemes: {
+    testCarrierSignature: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Test-Signature',
+      description: 'An Ed25519 signature over URL and body.',
+    },
+  },
+} as const;
 
 /** The routes of this carrier, which receive its callbacks in JSON. */
 export const TEST_CONTRACT: CarrierContract = {
+  api: TEST_API,
   createRoutes(deps) {
     const { events, instructions } = deps;
     const gate = createCallbackGate(deps);
@@ -57,54 +74,68 @@ export const TEST_CONTRACT: CarrierContract = {
       return { mode, carrier, notice, ref: { mode, carrier, carrierSid: notice.call } };
     }
 
-    return bindRoutes(testCarrierRoutes, {
-      async answerTestCall({ ctx, params }) {
-        const { ref, carrier } = await verified(ctx);
-        return sent(
-          carrier.render(await instructions.answerOutboundCall(params.call_id, ref, gate.responseContext(ctx))),
-        );
-      },
+    return bindRoutes(
+      { ...inbound, ...callbacks },
+      {
+        async answerTestCall({ ctx, params }) {
+          const { ref, carrier } = await verified(ctx);
+          return sent(
+            carrier.render(await instructions.answerOutboundCall(params.call_id, ref, gate.responseContext(ctx))),
+          );
+        },
 
-      async continueTestCall({ ctx, params }) {
-        const { ref, carrier, notice } = await verified(ctx);
-        const { other_side: otherSide } = notice;
-        const ended = {
-          streamNumber: Number(ctx.query['stream'] ?? 0),
-          ...(otherSide === undefined ? {} : { transferConnected: otherSide === 'answered' }),
-        };
-        const context = gate.lostStreamContext(ctx);
-        return sent(carrier.render(await instructions.continueAfterStream(params.call_id, ref, ended, context)));
-      },
-
-      async reportTestCall({ ctx, params: { call_id: callId } }) {
-        const { ref, notice } = await verified(ctx);
-        if (notice.listener !== undefined) {
-          const who = notice.listener === 'person' ? ('human' as const) : ('voicemail' as const);
-          return gate.acknowledge(ctx, events.recordAnsweredBy(callId, ref, who));
-        }
-        if (notice.other_side === 'answered') return gate.acknowledge(ctx, events.recordTransferAnswer(callId, ref));
-        return gate.acknowledge(ctx, events.handleStatus(callId, ref, reportOf(notice)));
-      },
-
-      async receiveTestCall({ ctx }) {
-        let admitted: VerifiedRequest | undefined;
-        const identifySender = async () => {
-          admitted = await gate.admit(ctx);
-          return { mode: admitted.mode };
-        };
-        const decide = async (forwarder: Forwarder, deadline: number) => {
-          const { mode, carrier, request: told } = admitted as VerifiedRequest;
-          const { call: carrierSid, from = '', to = '', agent_id: agentId } = noticeOf(told.body);
-          const errorMessages = {
-            notOwnCall: 'The call is not yours.',
-            belongsToAnotherCall: 'The call is another one.',
+        async continueTestCall({ ctx, params }) {
+          const { ref, carrier, notice } = await verified(ctx);
+          const { other_side: otherSide } = notice;
+          const ended = {
+            streamNumber: Number(ctx.query['stream'] ?? 0),
+            ...(otherSide === undefined ? {} : { transferConnected: otherSide === 'answered' }),
           };
-          const call = { mode, carrier, carrierSid, forwarder, from, to, agentId, errorMessages };
-          return carrier.render(await instructions.receiveCall(call, deadline));
-        };
-        return sent(await gate.decideInboundCall(ctx, { identifySender, decide }));
+          const context = gate.lostStreamContext(ctx);
+          return sent(carrier.render(await instructions.continueAfterStream(params.call_id, ref, ended, context)));
+        },
+
+        async reportTestCall({ ctx, params: { call_id: callId } }) {
+          const { ref, notice } = await verified(ctx);
+          if (notice.listener !== undefined) {
+            const who = notice.listener === 'person' ? ('human' as const) : ('voicemail' as const);
+            return gate.acknowledge(ctx, events.recordAnsweredBy(callId, ref, who));
+          }
+          if (notice.other_side === 'answered') return gate.acknowledge(ctx, events.recordTransferAnswer(callId, ref));
+          return gate.acknowledge(ctx, events.handleStatus(callId, ref, reportOf(notice)));
+        },
+
+        async reportReceivedTestCall({ ctx }) {
+          const { ref, notice } = await verified(ctx);
+          return gate.acknowledge(ctx, events.handleStatusBySid(ref, reportOf(notice)));
+        },
+
+        async receiveTestCall({ ctx }) {
+          let admitted: VerifiedRequest | undefined;
+          const identifySender = async () => {
+            admitted = await gate.admit(ctx);
+            return { mode: admitted.mode };
+          };
+          const decide = async (forwarder: Forwarder, deadline: number) => {
+            const { mode, carrier, request: told } = admitted as VerifiedRequest;
+            const {
+              call: carrierSid,
+              from = '',
+              to = '',
+              forwarded_by: forwardedFrom,
+              agent_id: agentId,
+            } = noticeOf(told.body);
+            const errorMessages = {
+              notOwnCall: 'The call is not yours.',
+              belongsToAnotherCall: 'The call is another one.',
+            };
+            const call = { mode, carrier, carrierSid, forwarder, from, to, forwardedFrom, agentId, errorMessages };
+            return carrier.render(await instructions.receiveCall(call, deadline));
+          };
+          return sent(await gate.decideInboundCall(ctx, { identifySender, decide }));
+        },
       },
-    });
+    );
   },
 };
 
