@@ -49,7 +49,7 @@ export function HomePage() {
             <KeyFigures balance={balance} usage={usage} />
             <div class="columns">
               <div>
-                <TalkCard agent={agent} />
+                <TalkCard agent={agent} isMain={steps.taken === undefined} />
                 <ApiExample agentId={agent?.agent_id} />
               </div>
               {agent === undefined ? null : <TestCall agentId={agent.agent_id} />}

@@ -84,6 +84,8 @@ export function UsagePage() {
 function Figures({ usage }: { usage: UsageResponse }) {
   const { to } = usePortal();
   const rows = rowsOf(usage.data);
+  // The chart runs from the oldest day to the newest; the table lists the newest first, as the list of calls does.
+  const listed = usage.group_by === 'day' ? [...rows].reverse() : rows;
   return (
     <>
       <section class="card" aria-label="Cost">
@@ -95,7 +97,7 @@ function Figures({ usage }: { usage: UsageResponse }) {
         head={[usage.group_by === 'day' ? 'Day (UTC)' : 'Agent', 'Calls', 'Duration', 'Cost']}
         numeric={['Calls', 'Duration', 'Cost']}
       >
-        {rows.map((row) => (
+        {listed.map((row) => (
           <tr key={row.key}>
             <td class="wide breakable">
               {row.key.startsWith('agent_') ? <a href={to(`/agents/${row.key}`)}>{row.name}</a> : row.name}

@@ -2,9 +2,16 @@ import type { Agent } from '../../../../agents/schemas.js';
 import { usePortal } from '../../session';
 import { Icon } from '../icon';
 
+interface TalkCardProps {
+  agent: Agent | undefined;
+  /** Whether its button is the page's main one; the first steps have one of their own. */
+  isMain: boolean;
+}
+
 /** Leads to the Studio, where the member talks with an agent, or to the form of the first agent. */
-export function TalkCard({ agent }: { agent: Agent | undefined }) {
+export function TalkCard({ agent, isMain }: TalkCardProps) {
   const { to } = usePortal();
+  const leading = isMain ? 'button button-main' : 'button';
   if (agent === undefined) {
     return (
       <section class="card lead" aria-label="First agent">
@@ -13,7 +20,7 @@ export function TalkCard({ agent }: { agent: Agent | undefined }) {
           An agent conducts your calls. You write its instruction and choose its voice, and can talk with it in the
           browser at once.
         </p>
-        <a class="button button-main" href={to('/agents/new')}>
+        <a class={leading} href={to('/agents/new')}>
           <Icon name="plus" /> Create agent
         </a>
       </section>
@@ -27,7 +34,7 @@ export function TalkCard({ agent }: { agent: Agent | undefined }) {
         before you save.
       </p>
       <div class="actions">
-        <a class="button button-main" href={to(`/agents/${agent.agent_id}#talk`)}>
+        <a class={leading} href={to(`/agents/${agent.agent_id}#talk`)}>
           <Icon name="microphone" /> Open in Studio
         </a>
         <a class="button" href={to('/agents/new')}>
