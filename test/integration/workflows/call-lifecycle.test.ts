@@ -388,10 +388,7 @@ describe('a rejected call', () => {
     ['because its reservation did not begin in time is given up by its record, and not dialed', true, 0],
   ])('%s', async (_name, isDecidedByRecord, answerWithinMs) => {
     const decideBy = (await harness.environment.currentTimeMs()) + 60_000;
-    const { answer, call } = await placeCall(harness, {
-      answerWithinMs,
-      ...(isDecidedByRecord ? { decideBy } : {}),
-    });
+    const { answer, call } = await placeCall(harness, { answerWithinMs, ...(isDecidedByRecord ? { decideBy } : {}) });
     expect(answer).toEqual({ outcome: 'expired' });
     await call.result();
     expect(await call.stored()).not.toMatchObject({ accountId: call.accountId });

@@ -1,11 +1,4 @@
-import {
-  INSTRUCTION,
-  PHONE_NUMBER,
-  placeCall,
-  startHarness,
-  startReceiver,
-  type Harness,
-} from './harness.js';
+import { INSTRUCTION, PHONE_NUMBER, placeCall, startHarness, startReceiver, type Harness } from './harness.js';
 import { historyOf } from './history-of.js';
 
 let harness: Harness;
