@@ -65,7 +65,9 @@ describe('a carrier that sends no frames while the caller is silent', () => {
       await eventually(async () => (await turnsOf(call)).length === 1 && !line.isPlaying(), 30_000);
       line.say(speech);
       await eventually(async () => (await turnsOf(call)).length >= 3, 20_000);
-      expect((await turnsOf(call)).map(({ speaker }) => speaker)).toEqual(['agent', 'caller', 'agent']);
+      // The prompt after the silence may already follow.
+      const speakers = (await turnsOf(call)).map(({ speaker }) => speaker);
+      expect(speakers.slice(0, 3)).toEqual(['agent', 'caller', 'agent']);
       expect(await line.closed).toBe(1_000);
       await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 20_000);
       expect(await media.results.find(call.callId)).toMatchObject({ engine: name, endReason: 'silence' });
