@@ -9,7 +9,7 @@ import { hostnameOf, isLoopbackHost } from '../platform/config/addresses.js';
 import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
 import { createMailer, type MailerDeps } from '../platform/mail/mailer.js';
-import { newRequestId } from '../platform/http/request-id.js';
+import { createRequestIds } from '../platform/http/request-id.js';
 import { createHttpServer } from '../platform/http/server/http-server.js';
 import { SECURITY_HEADERS } from '../platform/http/security.js';
 
@@ -185,6 +185,7 @@ function clientErrorOf(error: NodeJS.ErrnoException): {
 
 /** Creates the function that builds the responses to requests that reach no handler. */
 function createBareErrors(errorDocs: string) {
+  const newRequestId = createRequestIds();
   return (error: ServiceError) => {
     const requestId = newRequestId();
     const body = JSON.stringify(errorObject(error, { requestId, errorDocs }));

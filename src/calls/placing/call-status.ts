@@ -2,7 +2,7 @@ import type { CallResponse, CallResponseStatus } from './contract.js';
 import type { CallStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
-import type { BriefCall, CallKey, CallQueries, WholeCall } from '../call-queries.js';
+import type { BriefCall, CallKey, CallQueries, ShownStatus, WholeCall } from '../call-queries.js';
 import type { RawDocument } from '../../platform/mongo/raw-document.js';
 import type { Principal } from '../../identity/access/principal.js';
 
@@ -21,6 +21,11 @@ const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
  */
 export function findCall(queries: CallQueries, principal: Principal, callId: unknown): Promise<BriefCall> {
   return find(principal, callId, (key) => queries.find(key));
+}
+
+/** Finds a call as `findCall` does, but only what `callResponse` needs. */
+export function findStatus(queries: CallQueries, principal: Principal, callId: unknown): Promise<ShownStatus> {
+  return find(principal, callId, (key) => queries.findStatus(key));
 }
 
 /** Finds a call as `findCall` does, with its transcription. */
@@ -43,12 +48,12 @@ async function find<T>(
   return found;
 }
 
-export function callResponse(call: BriefCall): CallResponse {
+export function callResponse(call: ShownStatus): CallResponse {
   const status = responseStatus(call.status);
   return { success: true, call_id: call._id, status, message: statusMessage(call, status) };
 }
 
-function statusMessage(call: BriefCall, status: CallResponseStatus): string {
+function statusMessage(call: ShownStatus, status: CallResponseStatus): string {
   if (status === 'IDLE' && call.waitingFor === 'dial_slot') return 'The call is waiting for a dial slot.';
   return MESSAGES[status];
 }

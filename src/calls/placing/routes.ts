@@ -19,7 +19,7 @@ import { readJsonBody, rejectPrototypeKeys } from '../../platform/http/json-body
 import { withReferences } from '../../platform/http/contract/errors.js';
 import { respond, type JsonResponse } from '../../platform/http/routing/response.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
-import { callResponse, findCall } from './call-status.js';
+import { callResponse, findStatus } from './call-status.js';
 import { findUnknownFields, warningsHeader } from './unknown-fields.js';
 import { isErrorResponse, placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
 
@@ -36,7 +36,7 @@ const GET_USES = 'Give call_id to read the status of a call, or to_phone_number 
 /** Handlers of POST and GET /outbound_call. */
 export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typeof placingRoutes> {
   async function statusOf(ctx: ApiContext, principal: Principal, callId: unknown): Promise<CallResponse> {
-    return callResponse(await withDeadline(deadlineOf(ctx), findCall(deps.queries, principal, callId)));
+    return callResponse(await withDeadline(deadlineOf(ctx), findStatus(deps.queries, principal, callId)));
   }
 
   async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {

@@ -1,11 +1,25 @@
+import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Logger } from '../telemetry/logger.js';
 import type { ApiContext } from './context.js';
 
 const USABLE_ID = /^[\w.:-]{1,128}$/;
 
-export function newRequestId(): string {
-  return `req_${ulid()}`;
+/** Random bytes drawn at once; an id needs 16. By default, `ulid` draws each byte by itself, 4 % of the time of a short read. */
+const DRAWN_BYTES = 2_048;
+
+/** Creates a function that returns a new request id each time. */
+export function createRequestIds(): () => string {
+  const bytes = new Uint8Array(DRAWN_BYTES);
+  let next = DRAWN_BYTES;
+  const fraction = () => {
+    if (next === DRAWN_BYTES) {
+      randomFillSync(bytes);
+      next = 0;
+    }
+    return (bytes[next++] ?? 0) / 256;
+  };
+  return () => `req_${ulid(undefined, fraction)}`;
 }
 
 /**
@@ -14,6 +28,7 @@ export function newRequestId(): string {
  * @param p.minDeadlineMs see RequestState
  */
 export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs: number }) {
+  const newRequestId = createRequestIds();
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
     const given = ctx.get('X-Request-Id');
     ctx.state.requestId = USABLE_ID.test(given) ? given : newRequestId();
