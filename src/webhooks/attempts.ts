@@ -1,6 +1,7 @@
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { WebhooksDatabase } from './database.js';
-import type { WebhookAttemptDocument } from './model.js';
+import { findAllRaw, type RawDocument } from '../platform/mongo/raw-document.js';
+import type { AttemptStep, WebhookAttemptDocument } from './model.js';
 
 export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
 
@@ -20,13 +21,20 @@ export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
 /** Headers are left out where several attempts are shown with other data, because they are large. */
 const WITHOUT_HEADERS = { requestHeaders: 0, responseHeaders: 0 } as const;
 
+const STEP_FIELDS: Record<keyof AttemptStep, 1> = { number: 1, redelivery: 1, startedAt: 1, finishedAt: 1, outcome: 1 };
+
 /** Stores one row per attempt before the request is sent. Attempts are counted only by these rows. */
 export function createWebhookAttempts(database: WebhooksDatabase) {
   const attempts = database.webhookAttempts;
   return {
-    /** Lists all attempts of a call's deliveries, in order. */
-    list(callId: string): Promise<WebhookAttemptDocument[]> {
-      return attempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
+    /** Lists all attempts of a call's deliveries, in order. With headers and bodies, they may have 2 MB. */
+    listWhole(callId: string): Promise<RawDocument<WebhookAttemptDocument[]>> {
+      return findAllRaw(attempts, { callId }, { number: 1 });
+    },
+
+    /** Lists what decides the next attempt of a call's deliveries, in order. */
+    steps(callId: string): Promise<AttemptStep[]> {
+      return attempts.find({ callId }, STEP_FIELDS).sort({ number: 1 }).lean<AttemptStep[]>().exec();
     },
 
     /**

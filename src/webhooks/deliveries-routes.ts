@@ -2,7 +2,8 @@ import type { deliveryRoutes } from './contract.js';
 import type { FailingWebhook, WebhookDelivery } from './schemas.js';
 import { ServiceError } from '../kernel/errors.js';
 import { completionEventId } from '../kernel/ids.js';
-import type { WebhookAttemptDocument } from './model.js';
+import { joinDocuments } from '../platform/mongo/raw-document.js';
+import type { AttemptStep, WebhookAttemptDocument } from './model.js';
 import type { WebhookAttempts } from './attempts.js';
 import type { DeliveryHead, WebhookDeliveries } from './deliveries.js';
 import type { FailingEndpoint, WebhookFailures } from './failures.js';
@@ -67,13 +68,13 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       const owner = { accountId: principal.account._id, mode: principal.mode };
       const createSignal = () => abortSignalOf(ctx, listDeadlineOf(ctx));
       const deadline = largeDocuments.readDeadlineOf(ctx, principal);
-      const document = await withDeadline(
-        deadline,
-        largeDocuments.read(principal, createSignal, () => deliveries.findWhole(callId, owner)),
-      );
-      if (document === null) throw noDelivery();
-      const rows = await withDeadline(deadline, attempts.list(callId));
-      return largeDocuments.convert(principal, createSignal, document, (delivery) => ({
+      const read = async () => {
+        const delivery = await deliveries.findWhole(callId, owner);
+        return delivery && joinDocuments(delivery, await attempts.listWhole(callId));
+      };
+      const found = await withDeadline(deadline, largeDocuments.read(principal, createSignal, read));
+      if (found === null) throw noDelivery();
+      return largeDocuments.convert(principal, createSignal, found, ([delivery, rows]) => ({
         ...deliveryView(delivery, rows.length),
         body: delivery.body,
         attempt_log: rows.map(attemptDetailView),
@@ -92,7 +93,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       if (delivery.erasedAt)
         throw new ServiceError('CONFLICT', 'The data of this call was erased, so its webhook cannot be redelivered.');
       const { redeliveries: known = 0 } = delivery;
-      const rows = await withDeadline(deadlineOf(ctx), attempts.list(callId));
+      const rows = await withDeadline(deadlineOf(ctx), attempts.steps(callId));
       const latest = nextDeliveryStep(rows, known, Date.now()).step;
       const isOver = latest === 'delivered' || latest === 'exhausted' || isAbandoned(delivery, rows);
       if (!isOver && known === 0) {
@@ -116,7 +117,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
 }
 
 /** Whether the delivery was abandoned: the last attempt was longer ago than any retry delay. */
-function isAbandoned({ createdAt }: DeliveryHead, rows: readonly WebhookAttemptDocument[]): boolean {
+function isAbandoned({ createdAt }: DeliveryHead, rows: readonly AttemptStep[]): boolean {
   const last = rows.at(-1);
   const latest = last?.finishedAt ?? last?.startedAt ?? createdAt;
   return last !== undefined && Date.now() - latest.getTime() > ABANDONED_AFTER_MS;

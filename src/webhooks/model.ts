@@ -62,6 +62,12 @@ export interface WebhookAttemptDocument {
   durationMs?: number;
 }
 
+/** The part of an attempt that decides the next one. */
+export type AttemptStep = Pick<
+  WebhookAttemptDocument,
+  'number' | 'redelivery' | 'startedAt' | 'finishedAt' | 'outcome'
+>;
+
 export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
   {
     _id: String,

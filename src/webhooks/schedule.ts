@@ -1,4 +1,4 @@
-import type { WebhookAttemptDocument } from './model.js';
+import type { AttemptStep } from './model.js';
 import { ATTEMPT_TIMEOUT_MS } from './client.js';
 
 /** Delay after each failed attempt but the last, in ms. */
@@ -31,11 +31,7 @@ export type DeliveryStep = NextStep & { nth?: number };
  * @param redelivery 0: the first delivery; n: the n-th redelivery
  * @param now ms since the epoch
  */
-export function nextDeliveryStep(
-  rows: readonly WebhookAttemptDocument[],
-  redelivery: number,
-  now: number,
-): DeliveryStep {
+export function nextDeliveryStep(rows: readonly AttemptStep[], redelivery: number, now: number): DeliveryStep {
   const own = rows.filter((row) => (row.redelivery ?? 0) === redelivery);
   const highest = rows.at(-1)?.number ?? 0;
   // Attempt numbers continue across deliveries, but each delivery has up to four attempts.
@@ -54,7 +50,7 @@ export function nextDeliveryStep(
  * @param attempts attempts of one delivery, in order
  * @param now ms since the epoch
  */
-export function nextStep(attempts: readonly WebhookAttemptDocument[], now: number): NextStep {
+export function nextStep(attempts: readonly AttemptStep[], now: number): NextStep {
   if (attempts.some(({ outcome }) => outcome === 'delivered')) return { step: 'delivered' };
   const last = attempts.at(-1);
   if (last === undefined) return { step: 'send', number: 1 };

@@ -74,7 +74,7 @@ export function createWebhookSender(deps: {
       // Read the keys before claiming the attempt. If reading fails, no attempt is used up or sent unsigned.
       const keys = await (isNew ? secrets.recentKeys(delivery.accountId) : secrets.keys(delivery.accountId));
       for (;;) {
-        const rows = isNew ? [] : await attempts.list(callId);
+        const rows = isNew ? [] : await attempts.steps(callId);
         isNew = false;
         const next = nextDeliveryStep(rows, redelivery, Date.now());
         switch (next.step) {

@@ -3,7 +3,7 @@ import { notifyWorkflowId } from './round.js';
 import type { CallRequests } from '../call-requests.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
 import type { CallsDatabase } from '../database.js';
-import type { WebhookAttemptDocument } from '../../webhooks/model.js';
+import type { AttemptStep } from '../../webhooks/model.js';
 import type { CallProjection } from '../projection.js';
 import { createWebhookAttempts } from '../../webhooks/attempts.js';
 import { MAX_ATTEMPTS, nextDeliveryStep } from '../../webhooks/schedule.js';
@@ -37,7 +37,7 @@ export function createUnfinishedWebhooks({ database, projection, requests, resul
       const [request, call, rows] = await Promise.all([
         requests.find(callId),
         projection.find(callId),
-        attempts.list(callId),
+        attempts.steps(callId),
       ]);
       // A call that the API gave up has a tombstone instead of a read model. It has no account and causes no webhook.
       if (request?.webhookUrl === undefined || !call?.accountId || isFinished(rows))
@@ -55,7 +55,7 @@ export function createUnfinishedWebhooks({ database, projection, requests, resul
 }
 
 /** Whether the first delivery is finished. Reconciliation does not look at redeliveries that clients requested. */
-function isFinished(rows: readonly WebhookAttemptDocument[]): boolean {
+function isFinished(rows: readonly AttemptStep[]): boolean {
   const { step } = nextDeliveryStep(rows, 0, Date.now());
   return step === 'delivered' || step === 'exhausted';
 }

@@ -41,7 +41,7 @@ describe('a redelivery', () => {
     await recordRun(harness, workflowId, 'redeliver-second-attempt');
     expect(receiver.bodies).toHaveLength(3);
     expect(new Set(receiver.bodies).size).toBe(1);
-    const attempts = await createWebhookAttempts(harness.database).list(callId);
+    const attempts = await createWebhookAttempts(harness.database).steps(callId);
     expect(attempts.map(({ redelivery: of = 0, outcome }) => `${of} ${String(outcome)}`)).toEqual([
       '0 delivered',
       '1 failed',

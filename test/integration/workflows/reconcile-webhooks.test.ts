@@ -23,7 +23,7 @@ async function terminatedInDelivery(statuses: number[], attempts: number) {
   const call = await stack.ringingCall({ webhookUrl: receiver.url });
   await call.reportAnswer();
   await call.hangUp(7);
-  const rows = () => createWebhookAttempts(stack.database).list(call.callId);
+  const rows = () => createWebhookAttempts(stack.database).steps(call.callId);
   const outcomes = async () => (await rows()).map(({ number, outcome }) => `${number} ${String(outcome)}`);
   await until(async () => (await rows()).filter(({ outcome }) => outcome === 'failed').length === attempts);
   const before = await call.stored();
