@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openBrowserLine } from '../integration/web/browser-line';
+import { maskedFrame, openRaw } from '../integration/web/raw-socket';
 import { useWebStack, type WebStack } from '../integration/web/web-stack';
 import type { Customer } from '../support/http/harness.js';
 
@@ -19,25 +19,9 @@ let stack: WebStack;
 let customer: Customer;
 useWebStack((started) => ({ stack, customer } = started));
 
-/** Masked frames without a payload. */
-function framesOf(opcode: number, count: number): Buffer {
-  return Buffer.concat(Array.from({ length: count }, () => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0])));
-}
-
-/** Opens a WebSocket by hand, because the ws library answers a close, and a hostile client does not. */
-async function openRaw(url: string): Promise<Socket> {
-  const { hostname, port, pathname } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  socket.on('error', () => undefined);
-  const key = randomBytes(16).toString('base64');
-  socket.write(
-    `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
-  );
-  await new Promise<void>((resolve) => socket.once('data', () => resolve()));
-  socket.resume();
-  return socket;
-}
+/** Frames without a payload. */
+const framesOf = (opcode: number, count: number) =>
+  Buffer.concat(Array.from({ length: count }, () => maskedFrame(opcode)));
 
 const endOf = (socket: Socket) => new Promise<'ended'>((resolve) => socket.once('close', () => resolve('ended')));
 

@@ -75,6 +75,11 @@ export function createStreamSlots(limits: StreamLimits) {
       socket.once('close', () => all.delete(socket));
       return true;
     },
+    /** Frees the slots of a socket that gets no stream, although its client may keep it open for a while. */
+    release(socket: SlotSocket): void {
+      all.delete(socket);
+      test.delete(socket);
+    },
     /** Applies the limits for the call's mode and account. @returns false if a limit is reached */
     assign: (socket: SlotSocket, { mode, accountId }: StreamOwner) => mode === 'live' || assignTest(socket, accountId),
   };

@@ -24,7 +24,7 @@ import type { createCallAdmission } from '../media/admission.js';
 import type { createLiveStreams } from '../media/live-streams.js';
 import { rejectUpgrade } from '../media/media-http-server.js';
 import { limitFrames } from '../media/socket-limits.js';
-import type { StreamOwner } from '../media/stream-slots.js';
+import type { createStreamSlots, StreamOwner } from '../media/stream-slots.js';
 import { watchLegs } from './leg-watch.js';
 import { isAllowedOrigin } from './origins.js';
 
@@ -72,7 +72,7 @@ export interface BrowserSocketDeps {
   sockets: WebSocketServer;
   streams: ReturnType<typeof createLiveStreams>;
   admitCall: ReturnType<typeof createCallAdmission>;
-  slots: { acquire(socket: Duplex): boolean; assign(socket: Duplex, owner: StreamOwner): boolean };
+  slots: Pick<ReturnType<typeof createStreamSlots>, 'acquire' | 'assign' | 'release'>;
   /** Stops counting the socket as unverified. */
   markVerified: (socket: Duplex) => void;
   /** Whether the media server is shutting down. */
@@ -109,7 +109,10 @@ export function createBrowserSockets(deps: BrowserSocketDeps) {
     const admitted = await tokensUsed.admitOnce(hashOfToken(token), async () =>
       slots.acquire(raw) ? admit(callId, token, (owner) => slots.assign(raw, owner)) : BUSY,
     );
-    if ('word' in admitted) return reject(socket, admitted);
+    if ('word' in admitted) {
+      slots.release(raw);
+      return reject(socket, admitted);
+    }
     deps.markVerified(raw);
     const { leg, socketId, admission } = admitted;
     if (leg.streamNumber === 0) void watch.reportStart(leg);

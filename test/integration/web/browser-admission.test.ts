@@ -8,6 +8,7 @@ import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { legIdOf } from '../../../src/telephony/web/leg.js';
 import { createWebLegs } from '../../../src/telephony/web/legs.js';
 import { createLegTokens, hashOfToken } from '../../../src/telephony/web/tokens.js';
+import { createStreamSlots } from '../../../src/voice/media/stream-slots.js';
 import { createBrowserSockets, type BrowserSocketDeps } from '../../../src/voice/web/browser-sockets.js';
 import { openTestDatabase } from '../../support/store/test-database';
 import { openBrowserLine } from './browser-line';
@@ -23,11 +24,18 @@ let onAdmit: () => void = () => undefined;
 
 beforeAll(async () => {
   database = await openTestDatabase('browser_admission');
+  const slots = createStreamSlots({ all: 10, test: 10 });
   const deps = {
     config: { publicBaseUrl: 'http://127.0.0.1', production: false, apiKeyPepper: PEPPER, calls: {} },
     database,
     sockets: new WebSocketServer({ noServer: true }),
-    slots: { acquire: () => ++counts.slots > 0, assign: () => true },
+    slots: {
+      ...slots,
+      acquire(socket: Parameters<typeof slots.acquire>[0]) {
+        counts.slots += 1;
+        return slots.acquire(socket);
+      },
+    },
     markVerified: () => void (counts.verified += 1),
     isClosing: () => isClosing,
     async admitCall() {
