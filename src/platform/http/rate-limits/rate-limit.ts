@@ -89,19 +89,22 @@ export function createRateLimiter(database: PlatformDatabase) {
 
   return {
     /**
-     * Counts a request against several limits, and sets the RateLimit headers.
+     * Counts a request against several limits, the sender's own one first, and sets the RateLimit headers. A request that
+     * one limit rejects does not count towards the next ones, so that a sender above its own limit takes nothing from others.
      * @returns undefined if the process could count it in memory; otherwise a promise to wait for
      * @throws ServiceError RATE_LIMIT_EXCEEDED
      */
     count(ctx: ApiContext, counted: readonly Counted[]): Promise<void> | undefined {
-      const outcomes = counted.map(({ key, requestsPerMinute }) => limiter.consume(key, requestsPerMinute));
-      const applyAll = (settled: readonly LimitOutcome[]) => {
-        for (const [index, outcome] of settled.entries()) apply(ctx, counted[index] as Counted, outcome);
-      };
-      if (outcomes.some((outcome) => outcome instanceof Promise)) {
-        return Promise.all(outcomes.map(async (outcome) => outcome)).then(applyAll);
+      for (const [index, each] of counted.entries()) {
+        const outcome = limiter.consume(each.key, each.requestsPerMinute);
+        if (outcome instanceof Promise) {
+          return outcome.then((settled) => {
+            apply(ctx, each, settled);
+            return this.count(ctx, counted.slice(index + 1));
+          });
+        }
+        apply(ctx, each, outcome);
       }
-      applyAll(outcomes as LimitOutcome[]);
       return undefined;
     },
   };

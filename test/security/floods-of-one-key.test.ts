@@ -1,0 +1,48 @@
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+
+let service: Service;
+let customer: Customer;
+
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  customer = await service.customer();
+}, 60_000);
+afterAll(() => service?.close());
+
+const newKey = async (name: string) =>
+  (await service.apiKeys.create({ accountId: customer.account._id, mode: 'live', name })).secret;
+
+describe('a flood of requests with one key', () => {
+  it('leaves the other keys of its account their requests', async () => {
+    const [flooding, other] = [await newKey('flooding'), await newKey('other')];
+    const account = { requestsPerMinute: 40 };
+    await service.accounts.setLimits(customer.account._id, account);
+    // The keys of an account together have five times the limit of one key.
+    const statuses = [];
+    for (let n = 0; n < 6 * account.requestsPerMinute; n++) {
+      statuses.push((await service.request('/account', { key: flooding })).status);
+    }
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(account.requestsPerMinute);
+    expect((await service.request('/account', { key: other })).status).toBe(200);
+    await service.accounts.setLimits(customer.account._id, { requestsPerMinute: 10_000 });
+  }, 60_000);
+});
+
+describe('renaming a key to the name it has', () => {
+  it('makes no process read its keys again', async () => {
+    const { key } = await service.apiKeys.create({ accountId: customer.account._id, mode: 'live', name: 'the same' });
+    const change = jest.spyOn(service.database.credentials, 'change');
+    const rename = (name: string) =>
+      service.request(`/api_keys/${key.keyId}`, {
+        method: 'PATCH',
+        key: customer.liveKey,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name }),
+      });
+    expect(await rename('the same')).toMatchObject({ status: 200, json: { name: 'the same' } });
+    expect(change).not.toHaveBeenCalled();
+    expect(await rename('another')).toMatchObject({ status: 200, json: { name: 'another' } });
+    expect(change).toHaveBeenCalledTimes(1);
+    change.mockRestore();
+  });
+});
