@@ -8,7 +8,7 @@ import { voiceFault } from '../kernel/conversation/voices.js';
 import type { AgentDocument } from './model.js';
 
 /** The configuration that determines which agents are usable. */
-export type AgentPolicy = Pick<Config, 'engines' | 'carriers' | 'webhooks' | 'encryptionKeys'>;
+export type AgentPolicy = Pick<Config, 'production' | 'engines' | 'carriers' | 'webhooks' | 'encryptionKeys'>;
 
 type Spoken = Pick<AgentDocument, 'voice' | 'language'> & { engine?: string | undefined };
 
@@ -33,7 +33,7 @@ export function assertVoiceFits(agent: Spoken, policy?: AgentPolicy): void {
  */
 export function assertEngineAllowed(
   engine: string | undefined,
-  policy: Pick<AgentPolicy, 'engines' | 'carriers'>,
+  policy: Pick<AgentPolicy, 'production' | 'engines' | 'carriers'>,
 ): void {
   const offered = offeredEngineNames(policy);
   if (engine === undefined || offered.some((name) => name === engine)) return;

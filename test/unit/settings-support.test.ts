@@ -142,11 +142,16 @@ describe('a setting', () => {
       assertSettingsSupported(
         { engine, model },
         {
+          production: false,
           engines: { ...config.engines, ...(agentModels && { agentModels }) },
           carriers: real as typeof config.carriers,
         },
       );
     expect(() => assertSettingsSupported({ engine: 'pipeline', model: 'gpt-6' }, config)).not.toThrow();
+    // The prices of engines are the same for all models, and in production they limit what test calls cost.
+    expect(() =>
+      assertSettingsSupported({ engine: 'pipeline', model: 'gpt-6' }, { ...config, production: true }),
+    ).toThrow('AGENT_MODELS');
     expect(save('pipeline', 'gpt-6-luna')).not.toThrow();
     expect(save('pipeline', 'gpt-6')).toThrow(
       'model: this service allows only gpt-6-luna with pipeline (see AGENT_MODELS).',

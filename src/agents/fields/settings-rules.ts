@@ -31,7 +31,7 @@ export function conversationSettingsOf(stored: { [F in SettingName]?: unknown })
  */
 export function assertSettingsSupported(
   agent: Configured,
-  policy: Pick<Config, 'engines' | 'carriers'> | undefined,
+  policy: Pick<Config, 'production' | 'engines' | 'carriers'> | undefined,
   present?: Configured,
 ): void {
   const engine = engineOf(agent, policy);
@@ -91,7 +91,7 @@ function rejectFaults(faults: readonly SettingFault[]): void {
 function modelFaults(
   { model }: ConversationSettings,
   engine: EngineName,
-  policy: Pick<Config, 'engines' | 'carriers'>,
+  policy: Pick<Config, 'production' | 'engines' | 'carriers'>,
 ): SettingFault[] {
   const allowed = engine === 'offline-demo' || model === undefined ? 'any' : allowedModels(policy, engine);
   if (allowed === 'any' || allowed.some((each) => each === model)) return [];

@@ -142,7 +142,7 @@ export const engineVariables = {
     .meta({
       description:
         'models that agents may name in `model` besides those configured here: a comma-separated list, or `any`. `ENGINE_PRICES` are the same for all models, so list only models that these prices cover',
-      shown: '`any` with the simulated carrier, else none',
+      shown: '`any` with the simulated carrier outside production, else none',
     }),
   ...fallbackVariables,
   OPENAI_REALTIME_TIMEOUT_MS: z.coerce.number().int().min(500).max(30_000).optional().meta({

@@ -6,6 +6,7 @@ import type { EngineVariables } from './engine-variables.js';
 import { list, pipelineSettings, reasoningOf, textPairOf } from './pipeline-settings.js';
 
 interface EngineConfig {
+  production: boolean;
   engines: ReturnType<typeof engineSettings>;
   carriers: { live: { kind: string; isSimulated: boolean } };
 }
@@ -139,11 +140,11 @@ export function offeredEngineNames(config: EngineConfig): EngineName[] {
 }
 
 /**
- * Returns the models that an agent of an engine may name, or `any`. On a real carrier models cost the operator money,
- * and `ENGINE_PRICES` know only the configured ones, so others must be allowed.
+ * Returns the models that an agent of an engine may name, or `any`. Models cost the operator money, and `ENGINE_PRICES`
+ * know only the configured ones, so others must be allowed in production and on a real carrier.
  */
-export function allowedModels({ engines, carriers }: EngineConfig, engine: EngineName): 'any' | string[] {
-  const byDefault = carriers.live.isSimulated ? 'any' : [];
+export function allowedModels({ engines, carriers, production }: EngineConfig, engine: EngineName): 'any' | string[] {
+  const byDefault = carriers.live.isSimulated && !production ? 'any' : [];
   const allowed = engines.agentModels ?? byDefault;
   if (allowed === 'any') return allowed;
   const own = engine === 'pipeline' ? engines.pipeline?.llm.model : engines.openaiRealtime?.model;
