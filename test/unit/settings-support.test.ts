@@ -135,7 +135,7 @@ describe('a setting', () => {
     assertSettingsSupported({ temperature: 1, engine: 'steam-organ' }, config);
   });
 
-  it('model may be any on the simulated carrier; on a real one it must be configured or allowed', () => {
+  it('model may be any on the simulated carrier in development; otherwise it must be configured or allowed', () => {
     const config = configWith('openai-realtime');
     const real = { ...config.carriers, live: { ...config.carriers.live, isSimulated: false } };
     const save = (engine: string, model: string, agentModels?: 'any' | string[]) => () =>

@@ -36,6 +36,8 @@ const START_MS = 2_000;
 const MAX_FRAMES = 20;
 /** Time limit for the decision about a call that lost its socket. */
 const DECIDE_MS = 12_000;
+/** How long a token whose sender was told to come again is rejected without a look at the call, in ms. */
+const BUSY_MS = 500;
 /** Maximum rejected tokens that a process stores. */
 const MAX_REJECTIONS = 10_000;
 /** Close codes by which a browser ends the call: 1001 when its page closes. */
@@ -204,8 +206,9 @@ function createUsedTokens() {
       const known = rejections.get(tokenHash) ?? (pending.has(tokenHash) ? BUSY : undefined);
       if (known !== undefined) return known;
       pending.add(tokenHash);
+      let result: Admitted | Rejection | undefined;
       try {
-        const result = await admit();
+        result = await admit();
         if ('word' in result && result !== BUSY) {
           rejections.set(tokenHash, result);
           const [oldest] = rejections.keys();
@@ -213,7 +216,8 @@ function createUsedTokens() {
         }
         return result;
       } finally {
-        pending.delete(tokenHash);
+        if (result === BUSY) setTimeout(() => pending.delete(tokenHash), BUSY_MS).unref();
+        else pending.delete(tokenHash);
       }
     },
   };

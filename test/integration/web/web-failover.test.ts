@@ -58,8 +58,12 @@ describe('a call in the browser whose media process and worker are killed', () =
     await Promise.all([media.kill(), worker.kill()]);
     await line.closed();
     const own = service.startWorker();
-    const again = await openBrowserLine({ url: stack.urlAt(callId, stack.mediaPort), token: line.reconnectToken() });
-    await again.ready();
+    // While the worker starts, the service may ask the browser to come again.
+    const again = await eventually(async () => {
+      const next = await openBrowserLine({ url: stack.urlAt(callId, stack.mediaPort), token: line.reconnectToken() });
+      const isReady = await Promise.race([next.ready().then(() => true), next.closed().then(() => false)]);
+      return isReady && next;
+    });
     again.speak();
     // The engine gets what was said before, and says a bridging sentence.
     const { call: continued } = await stack.scripted(callId);
