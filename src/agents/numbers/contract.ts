@@ -30,21 +30,6 @@ export const numberRoutes = {
     success: ratedJsonResponse('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
     errors: [],
   }),
-  listNumbersOfAgent: defineRoute({
-    method: 'get',
-    path: '/agents/{agent_id}/numbers',
-    tag: 'Phone numbers',
-    summary: 'List the phone numbers of an agent',
-    description:
-      'Returns the numbers that the agent is assigned to, oldest first. A live key cannot name a test agent.',
-    auth: 'keyOrSession',
-    load: 'list',
-    params: z.object({
-      agent_id: z.string().meta({ description: 'Agent identifier.', examples: [NUMBER_EXAMPLE.agent_id] }),
-    }),
-    success: ratedJsonResponse('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
-    errors: ['AGENT_NOT_FOUND'],
-  }),
   addPhoneNumber: defineRoute({
     method: 'post',
     path: '/phone_numbers',

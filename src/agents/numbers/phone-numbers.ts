@@ -55,15 +55,6 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return phoneNumbers.find({ accountId }).sort({ createdAt: 1, _id: 1 }).lean<PhoneNumberDocument[]>().exec();
     },
 
-    /** Lists the numbers that the agent is assigned to, oldest first. */
-    listOfAgent(accountId: string, agentId: string): Promise<PhoneNumberDocument[]> {
-      return phoneNumbers
-        .find({ accountId, agentId })
-        .sort({ createdAt: 1, _id: 1 })
-        .lean<PhoneNumberDocument[]>()
-        .exec();
-    },
-
     /**
      * Removes a number from its account.
      * @throws ServiceError NOT_FOUND; CONFLICT while a live agent uses the number as its caller id. Test agents do not

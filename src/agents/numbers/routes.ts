@@ -3,7 +3,6 @@ import type { PhoneNumber } from '../../identity/accounts/schemas.js';
 import type { numberRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { PhoneNumberDocument } from './model.js';
-import { agentNotFound, type Agents } from '../agents.js';
 import { NUMBER_TAKEN, type PhoneNumbers } from './phone-numbers.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Accounts } from '../../identity/accounts/accounts.js';
@@ -15,7 +14,6 @@ import { wholeList } from '../../platform/http/lists.js';
 export interface PhoneNumberHandlersDeps {
   config: Config;
   accounts: Accounts;
-  agents: Agents;
   phoneNumbers: PhoneNumbers;
 }
 
@@ -23,7 +21,7 @@ export interface PhoneNumberHandlersDeps {
  * Creates the handlers for the phone numbers of the requesting account. Numbers of other accounts respond as not found.
  */
 export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteHandlers<typeof numberRoutes> {
-  const { config, accounts, agents, phoneNumbers } = deps;
+  const { config, accounts, phoneNumbers } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account }: Principal, number: string): Promise<PhoneNumberDocument> {
@@ -49,14 +47,6 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
   return {
     async listPhoneNumbers({ ctx, principal: { account } }) {
       const both = Promise.all([phoneNumbers.list(account._id), accounts.current(account)]);
-      const [numbers, current] = await withDeadline(deadlineOf(ctx), both);
-      return wholeList(numbers.map((number) => numberView(number, current)));
-    },
-
-    async listNumbersOfAgent({ ctx, principal: { account, mode }, params: { agent_id: agentId } }) {
-      const owned = { accountId: account._id, mode, agentId };
-      if (!(await withDeadline(deadlineOf(ctx), agents.findOf(owned)))) throw agentNotFound();
-      const both = Promise.all([phoneNumbers.listOfAgent(account._id, agentId), accounts.current(account)]);
       const [numbers, current] = await withDeadline(deadlineOf(ctx), both);
       return wholeList(numbers.map((number) => numberView(number, current)));
     },

@@ -77,7 +77,7 @@ const GROUPS: readonly [rule: Rule, operations: string][] = [
   [
     { access: 'keyOrMember', isRead: true, roles: EVERYBODY },
     'listCalls readCall watchCall readTranscript readTrace readWaveform readRecording listWebhookDeliveries ' +
-      'readWebhookDelivery listFailingWebhooks readWebhookSigning listAgents readAgent listNumbersOfAgent listPhoneNumbers readPhoneNumber readAccount ' +
+      'readWebhookDelivery listFailingWebhooks readWebhookSigning listAgents readAgent listPhoneNumbers readPhoneNumber readAccount ' +
       'listVoices listLanguages readBalance readLedger readUsage',
   ],
   [{ access: 'keyOrMember', isRead: true, roles: DEVELOPERS }, 'listApiKeys readAuditLog'],
