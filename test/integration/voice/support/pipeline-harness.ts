@@ -8,6 +8,7 @@ import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeResponses } from '../fakes/responses';
 import { openFakeTranscriptions } from '../fakes/transcriptions';
+import { openFakeTone } from '../fakes/tone';
 import { openFakeElevenLabs } from '../fakes/elevenlabs';
 import { openFakeOpenAiSpeech } from '../fakes/voices';
 import { openEngineLine, type EngineLine } from './engine-line';
@@ -23,7 +24,7 @@ export interface PipelineOptions {
   sttProvider?: 'deepgram' | 'openai';
   /** `openai-responses`: the fake `responses` replies; otherwise the fake `chat`. */
   llmProvider?: 'openai' | 'openai-responses';
-  voiceProvider?: 'elevenlabs' | 'openai';
+  voiceProvider?: 'elevenlabs' | 'openai' | 'tone';
   silence?: Partial<SilenceTimeouts>;
   timeouts?: PipelineTimeouts;
   prices?: Record<string, number>;
@@ -41,7 +42,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
   transcriptions.key = 'stt-key';
   const chat = await openFakeChat();
   const responses = await openFakeResponses(chat);
-  const tts = await (provider === 'elevenlabs' ? openFakeElevenLabs() : openFakeOpenAiSpeech());
+  const tts = await { elevenlabs: openFakeElevenLabs, openai: openFakeOpenAiSpeech, tone: openFakeTone }[provider]();
   const callers = createSynthesizer();
   chat.answers.set(GREETED_BY, { says: GREETING });
   chat.answers.set('[The line is back. Continue.]', { says: 'Sorry, the line broke for a moment.' });
