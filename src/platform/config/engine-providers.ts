@@ -195,16 +195,6 @@ export const TTS_PROVIDERS = {
     // `SpeechCreateParams`: 0.25 to 4, more than the field
     protocols: [{ name: 'openai-speech', supports: { voiceId: SENT, speechSpeed: SENT } }],
   },
-  tone: {
-    about: 'for a server that returns a tone in place of speech',
-    key: 'TONE_API_KEY',
-    keyIsOptional: true,
-    baseUrl: 'https://tone.example',
-    model: 'tone',
-    defaultVoice: 'a4',
-    voices: {},
-    protocols: [{ name: 'tone', supports: {} }],
-  },
 } as const satisfies Record<string, TtsEntry>;
 
 export type SttProviderName = keyof typeof STT_PROVIDERS;

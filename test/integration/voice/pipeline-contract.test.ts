@@ -36,9 +36,6 @@ describeEngineContract('the pipeline engine', (options) => contractHarness(optio
 describeEngineContract('the pipeline engine with all providers by OpenAI’s HTTP protocols', (options) =>
   contractHarness(options, { sttProvider: 'openai', llmProvider: 'openai-responses', voiceProvider: 'openai' }),
 );
-describeEngineContract('the pipeline engine with TTS by a server of tones', (options) =>
-  contractHarness(options, { voiceProvider: 'tone' }),
-);
 const AGENT_ONLY = 'only the model and the voice take part, which are those of the first run';
 const NOT_HEARD = 'no audio of the caller is transcribed for it';
 // Nothing in the protocol of Flux prevents a test. These are left out because STT has no part in what they check.

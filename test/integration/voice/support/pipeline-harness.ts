@@ -8,7 +8,6 @@ import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeResponses } from '../fakes/responses';
 import { openFakeTranscriptions } from '../fakes/transcriptions';
-import { openFakeTone } from '../fakes/tone';
 import { openFakeElevenLabs } from '../fakes/elevenlabs';
 import { openFakeOpenAiSpeech } from '../fakes/voices';
 import { openEngineLine, type EngineLine } from './engine-line';
@@ -24,7 +23,7 @@ export interface PipelineOptions {
   sttProvider?: 'deepgram' | 'openai';
   /** `openai-responses`: the fake `responses` replies; otherwise the fake `chat`. */
   llmProvider?: 'openai' | 'openai-responses';
-  voiceProvider?: 'elevenlabs' | 'openai' | 'tone';
+  voiceProvider?: 'elevenlabs' | 'openai';
   silence?: Partial<SilenceTimeouts>;
   timeouts?: PipelineTimeouts;
   prices?: Record<string, number>;
@@ -42,7 +41,7 @@ export async function openPipeline(options: PipelineOptions = {}) {
   transcriptions.key = 'stt-key';
   const chat = await openFakeChat();
   const responses = await openFakeResponses(chat);
-  const tts = await { elevenlabs: openFakeElevenLabs, openai: openFakeOpenAiSpeech, tone: openFakeTone }[provider]();
+  const tts = await (provider === 'elevenlabs' ? openFakeElevenLabs() : openFakeOpenAiSpeech());
   const callers = createSynthesizer();
   chat.answers.set(GREETED_BY, { says: GREETING });
   chat.answers.set('[The line is back. Continue.]', { says: 'Sorry, the line broke for a moment.' });

@@ -5,7 +5,6 @@ import { openAiChat } from '../llm/chat-completions.js';
 import { openAiResponses } from '../llm/openai-responses.js';
 import { elevenLabs } from '../tts/elevenlabs/index.js';
 import { openAiSpeech } from '../tts/openai-speech.js';
-import { tone } from '../tts/tone.js';
 
 /** The providers of the `pipeline` engine. Made by `npm run structure` from the descriptions that their files export. */
 export const PIPELINE_PROVIDERS: ProviderList = {
@@ -20,6 +19,5 @@ export const PIPELINE_PROVIDERS: ProviderList = {
   tts: {
     [elevenLabs.name]: elevenLabs,
     [openAiSpeech.name]: openAiSpeech,
-    [tone.name]: tone,
   },
 };
