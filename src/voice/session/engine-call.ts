@@ -10,6 +10,7 @@ import { toolDefinitions } from '../tools/definitions.js';
  */
 export function buildEngineCall(request: StreamedCall, isTransferable: boolean): EngineCall {
   const { agent, accountId, mode } = request;
+  const agentName = agent.spokenName ?? agent.name;
   return {
     callId: request._id,
     requestOwner: { accountId, callId: request._id, mode },
@@ -19,7 +20,7 @@ export function buildEngineCall(request: StreamedCall, isTransferable: boolean):
     inputParameters: objectIn(request.inputParameters),
     outputTemplate: scalarsOf(objectIn(agent.outputParameters ?? '{}')),
     direction: request.direction,
-    ...(agent.name === undefined ? {} : { agentName: agent.name }),
+    ...(agentName === undefined ? {} : { agentName }),
     disclosesAi: agent.aiDisclosure ?? true,
     voicemail: {
       action: agent.voicemailAction ?? 'hang_up',
