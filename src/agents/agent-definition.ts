@@ -21,22 +21,6 @@ export const AGENT_FIELDS = {
     form: { label: 'Name' },
     option: { name: 'name', value: '<name>', about: 'descriptive name' },
   },
-  spoken_name: {
-    kind: 'label',
-    max: 100,
-    stored: 'spokenName',
-    presence: 'optional',
-    inCall: true,
-    about: 'Name by which the agent introduces itself. Default: name.',
-    examples: ['Ada'],
-    form: { label: 'Spoken name', hint: 'The agent introduces itself by this name. Empty: by the name above.' },
-    option: {
-      name: 'spoken-name',
-      value: '<name>',
-      about: 'name by which it introduces itself (default: its name)',
-      clear: 'spoken-name',
-    },
-  },
   instruction: {
     kind: 'text',
     max: 32_768,

@@ -10,7 +10,6 @@ import { toolDefinitions } from '../tools/definitions.js';
  */
 export function buildEngineCall(request: StreamedCall, isTransferable: boolean): EngineCall {
   const { agent, accountId, mode } = request;
-  const agentName = agent.spokenName ?? agent.name;
   return {
     callId: request._id,
     requestOwner: { accountId, callId: request._id, mode },
@@ -20,7 +19,7 @@ export function buildEngineCall(request: StreamedCall, isTransferable: boolean):
     inputParameters: objectIn(request.inputParameters),
     outputTemplate: scalarsOf(objectIn(agent.outputParameters ?? '{}')),
     direction: request.direction,
-    ...(agentName === undefined ? {} : { agentName }),
+    ...(agent.name === undefined ? {} : { agentName: agent.name }),
     disclosesAi: agent.aiDisclosure ?? true,
     voicemail: {
       action: agent.voicemailAction ?? 'hang_up',

@@ -15,7 +15,6 @@ afterAll(() => service.close());
 
 const FIELDS = {
   name: 'Front desk',
-  spoken_name: 'Ada',
   instruction: 'Greet the caller <script>alert(1)</script>.',
   voice: 'amber',
   language: 'en-US',

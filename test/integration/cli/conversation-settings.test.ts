@@ -46,13 +46,6 @@ describe('the settings of a conversation on the command line', () => {
     }
   });
 
-  it('have the spoken name of the agent beside them', async () => {
-    const created = await json(...CREATE, '--spoken-name', 'Ada');
-    expect(created).toMatchObject({ spoken_name: 'Ada' });
-    const changed = await json('agents', 'update', String(created['agent_id']), '--clear', 'spoken-name');
-    expect(changed).not.toHaveProperty('spoken_name');
-  });
-
   it.each([
     ['--pronunciation', 'Nginx', /^error: --pronunciation must be like Nginx="engine X", not Nginx/],
     ['--temperature', 'hot', /The value must be a number like 0\.7\./],

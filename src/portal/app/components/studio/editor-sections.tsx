@@ -80,7 +80,6 @@ function Instruction({ form }: SectionProps) {
   return (
     <Section id="instruction" title="Instruction">
       <AgentField name="name" form={form} />
-      <AgentField name="spoken_name" form={form} />
       <AgentField
         name="instruction"
         form={form}
