@@ -12,10 +12,7 @@ const responseTo = async (port: number, path: string, host: string) => {
 describe('a web site that points its own host name at a developer’s machine', () => {
   let service: Service;
   beforeAll(async () => {
-    service = await startService({
-      worker: false,
-      env: { NODE_ENV: 'development', DEVELOPMENT_HOSTS: 'desk.example, nas' },
-    });
+    service = await startService({ worker: false, env: { NODE_ENV: 'development' } });
   });
   afterAll(() => service.close());
 
@@ -47,8 +44,6 @@ describe('a web site that points its own host name at a developer’s machine', 
     '[::1]:8080',
     'calls.test',
     'stream.test:443',
-    'desk.example:8080',
-    'nas',
   ])('does not affect the service’s own names: %s', async (host) => {
     expect(await responseTo(service.port, '/portal/sign-up-options', host)).toMatch(/^HTTP\/1\.1 200 /);
   });
@@ -70,13 +65,6 @@ describe('a web site that points its own host name at a developer’s machine', 
     const compose = { API_HOST: '0.0.0.0', PUBLIC_BASE_URL: 'http://api:8080', STREAM_URL: 'ws://media:8081/stream' };
     expect(parseConfig(compose).api.hosts).toEqual(['api', 'media']);
     expect(parseConfig({ ...compose, ALLOW_INSECURE_DEVELOPMENT: 'true' }).api.hosts).toBeUndefined();
-  });
-
-  it('cannot add its name by a setting that is not a list of hostnames', () => {
-    for (const DEVELOPMENT_HOSTS of ['http://desk.example', 'desk.example/x', '*.example', 'a@b']) {
-      expect(() => parseConfig({ DEVELOPMENT_HOSTS })).toThrow('DEVELOPMENT_HOSTS: must be a comma-separated list');
-    }
-    expect(parseConfig({ NODE_ENV: 'test', DEVELOPMENT_HOSTS: 'desk.example' }).api.hosts).toBeUndefined();
   });
 
   it('is not checked for services behind a proxy, which checks host names', () => {

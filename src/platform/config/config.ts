@@ -59,7 +59,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       host: values.API_HOST,
       port: values.API_PORT,
       trustProxy: values.TRUST_PROXY,
-      hosts: acceptedHosts(values)?.concat(itemsOf(values.DEVELOPMENT_HOSTS)),
+      hosts: acceptedHosts(values),
     },
     /** How long a process still serves after SIGTERM, so that load balancers notice that it is not ready. */
     drainDelayMs: 1_000 * (values.DRAIN_DELAY_SECONDS ?? (production ? 5 : 0)),

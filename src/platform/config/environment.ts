@@ -39,14 +39,6 @@ export const environment = z.object({
     .describe(
       'lets development run with `CARRIER=twilio`, `PAYMENT_WEBHOOK_SECRET` or a public `https` `PUBLIC_BASE_URL`, such as that of a tunnel. Sign-up, private addresses and published secrets stay open. With an `API_HOST` that is not loopback, requests with any Host header are answered',
     ),
-  DEVELOPMENT_HOSTS: z
-    .string()
-    .refine(
-      (text) => itemsOf(text).every((host) => /^[a-z0-9.-]{1,253}$/.test(host)),
-      'must be a comma-separated list of hostnames, like desk.example',
-    )
-    .default('')
-    .describe('further hostnames to which a service in development responds, such as `desk.example`'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
