@@ -30,8 +30,6 @@ import { createCarrierCalls } from '../src/calls/steps/carrier-calls.js';
 import { createConversationFacts } from '../src/calls/steps/conversation-fields.js';
 import { createDialSlots } from '../src/calls/steps/dial-slots.js';
 import { createHoldExtensions } from '../src/calls/steps/hold-extension.js';
-import { createLiveWordsRemoval } from '../src/calls/steps/live-words.js';
-import { createLiveWords } from '../src/voice/live-words/live-words.js';
 import { createRecordingRetention } from '../src/calls/recording-retention.js';
 import { withFailures } from './failures.js';
 import { createExtensionActivities } from './extension.js';
@@ -89,7 +87,6 @@ export function createActivities(deps: ActivityDeps) {
     ...createCallSettlement({ ...stores, dialGate }),
     ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate }),
     ...createConversationFacts(stores),
-    ...createLiveWordsRemoval({ liveWords: createLiveWords(database) }),
     ...erasure,
     // These need Temporal: the number of the attempt, heartbeats, metrics.
     ...createExtensionActivities(createHoldExtensions({ ...stores, config, carrierOfCall })),

@@ -31,12 +31,6 @@ export async function runRecordedStep<Step extends RecordedStep>(
   }
 }
 
-/** Deletes interim words. Tried once: if that fails, the index of the collection deletes them a minute later. */
-export const { removeLiveWords } = proxyLocalActivities<Pick<Activities, 'removeLiveWords'>>({
-  scheduleToCloseTimeout: '2s',
-  retry: { maximumAttempts: 1 },
-});
-
 /** The reservation as a local activity without retries. If it fails or times out, the call may be abandoned. */
 export function reserveWithin(timeoutMs: number): Activities['reserveCall'] {
   return proxyLocalActivities<Pick<Activities, 'reserveCall'>>({

@@ -6,7 +6,6 @@ import { waitForDialSlot } from './dial-slot.js';
 import { dial } from './dial.js';
 import { waitForEnd } from './ending.js';
 import { receiveEvents } from './events.js';
-import { clearLiveWords } from './live-words.js';
 import { notifyCustomer } from './notification.js';
 import { abandon, reserve } from './reservation.js';
 import { waitForAnswer } from './ring.js';
@@ -44,6 +43,5 @@ async function runCall(call: CallRun): Promise<void> {
   await holdWindows(call);
   await waitForEnd(call);
   await settleEndedCall(call);
-  await clearLiveWords(call);
   await notifyCustomer(call);
 }
