@@ -1,4 +1,5 @@
 import type { Agent } from '../../agents/schemas.js';
+import type { Mode } from './api';
 import { usePortal } from './session';
 import type { ListPage } from './types';
 import { useData } from './use-data';
@@ -20,4 +21,14 @@ export function useAgents() {
     }
     return found;
   });
+}
+
+/** Returns the agents with those of the mode first, because test mode also offers those of live calls. */
+export function ownAgentsFirst(agents: readonly Agent[], mode: Mode): Agent[] {
+  return [...agents.filter((agent) => agent.mode === mode), ...agents.filter((agent) => agent.mode !== mode)];
+}
+
+/** Returns the name of an agent as an option, with its mode where agents of both modes are offered. */
+export function nameWithMode(agent: Agent, mode: Mode): string {
+  return mode === 'test' ? `${agent.name} (${agent.mode})` : agent.name;
 }

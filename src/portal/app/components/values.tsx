@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Mode } from '../api';
 import { localTime, utcTime } from '../format';
 import { labelOf } from '../labels';
+import { usePortal } from '../session';
 import { Icon } from './icon';
 
 /** Shows a time in the viewer's time zone, and in UTC on hover. */
@@ -29,9 +31,11 @@ export function Status({ of: status }: { of: string }) {
   return <span class={`badge badge-${TONE[status] ?? 'quiet'}`}>{labelOf(status)}</span>;
 }
 
-/** Marks test agents, which live calls cannot use. */
-export function TestBadge({ of: agent }: { of: { mode: 'live' | 'test' } }) {
-  return agent.mode === 'test' ? <span class="badge badge-test">Test</span> : null;
+/** Marks agents in test mode, which offers those of both modes: live calls use the live ones only. */
+export function ModeBadge({ of: agent }: { of: { mode: Mode } }) {
+  const { mode } = usePortal();
+  if (agent.mode === 'test') return <span class="badge badge-test">Test</span>;
+  return mode === 'test' ? <span class="badge badge-good">Live</span> : null;
 }
 
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {

@@ -17,7 +17,7 @@ import { formErrorOf, talkRequestOf } from '../components/studio/draft';
 import { EditorSections, type Choices } from '../components/studio/editor-sections';
 import { SaveBar, SaveWarnings } from '../components/studio/save-bar';
 import { Icon } from '../components/icon';
-import { TestBadge } from '../components/values';
+import { ModeBadge } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { NotInThisMode } from '../shell/old-link';
@@ -164,6 +164,9 @@ function Editor(p: { agent: Agent | undefined; choices: Choices } & ReturnType<t
       {agent === undefined && mode === 'test' ? (
         <p class="quiet">You are in test mode, so this becomes a test agent. Live calls cannot use it.</p>
       ) : null}
+      {agent?.mode === 'live' && mode === 'test' ? (
+        <p class="notice">Live calls use this agent: saving changes them.</p>
+      ) : null}
       <Failure>{form.failure}</Failure>
       <EditorSections key={round} form={form} choices={choices} />
       <SaveWarnings of={p.warnings} />
@@ -184,7 +187,7 @@ function Editor(p: { agent: Agent | undefined; choices: Choices } & ReturnType<t
 function Actions({ agent }: { agent: Agent }) {
   return (
     <>
-      <TestBadge of={agent} />
+      <ModeBadge of={agent} />
       <Duplicate agent={agent} />
       {agent.mode === 'test' ? <CopyToLive agent={agent} /> : null}
       <Archive agent={agent} />

@@ -2,7 +2,7 @@ import type { Agent } from '../../../agents/schemas.js';
 import { Empty, Loaded } from '../components/feedback';
 import { Icon } from '../components/icon';
 import { Pager, Table } from '../components/pager';
-import { TestBadge, Time } from '../components/values';
+import { ModeBadge, Time } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { useList } from '../use-list';
@@ -37,7 +37,7 @@ export function AgentsPage() {
               {list.data.map((agent) => (
                 <tr key={agent.agent_id}>
                   <td class="wide breakable">
-                    <a href={to(`/agents/${agent.agent_id}`)}>{agent.name}</a> <TestBadge of={agent} />
+                    <a href={to(`/agents/${agent.agent_id}`)}>{agent.name}</a> <ModeBadge of={agent} />
                   </td>
                   <td class="minor">{agent.voice}</td>
                   <td class="minor">{agent.language}</td>

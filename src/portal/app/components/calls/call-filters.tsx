@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { CALL_STATUSES } from '../../../../kernel/call-state.js';
-import { useAgents } from '../../use-agents';
+import { usePortal } from '../../session';
+import { nameWithMode, useAgents } from '../../use-agents';
 import { TextField } from '../fields';
 import { ANY, anyOf, FilterSelect, PeriodFields } from '../filters';
 
@@ -52,11 +53,12 @@ function SearchField({ filters: { search }, onChange }: Props) {
 
 /** Selects an agent by its name. */
 function AgentSelect({ filters, onChange }: Props) {
+  const { mode } = usePortal();
   const agents = useAgents();
   const id = filters.agent_id;
   const named = (agents.data ?? []).map((agent) => ({
     value: agent.agent_id,
-    label: agent.mode === 'test' ? `${agent.name} (test)` : agent.name,
+    label: nameWithMode(agent, mode),
   }));
   // An archived or temporary agent is not in the list.
   const other = id === '' || named.some(({ value }) => value === id) ? [] : [{ value: id, label: id }];

@@ -1,9 +1,10 @@
 import { useLocation } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CallSummary } from '../../../../calls/views/schemas.js';
+import { labelOf } from '../../labels';
 import { usePortal } from '../../session';
 import type { ListPage } from '../../types';
-import { useAgents } from '../../use-agents';
+import { ownAgentsFirst, useAgents } from '../../use-agents';
 import { useData } from '../../use-data';
 import { pageInOtherMode, PAGES } from '../pages';
 import { otherMode, pathIn } from '../paths';
@@ -15,7 +16,7 @@ const SEARCH_AFTER_MS = 200;
 
 /** Returns the results for a text: pages and commands at once, agents and calls when they are loaded. */
 export function useEntries(text: string, on: DialogProps): { groups: Group[]; isLoading: boolean } {
-  const { to } = usePortal();
+  const { mode, to } = usePortal();
   const agents = useAgents();
   const calls = useCalls(text.trim());
   const open = (path: string) => () => on.onOpen(to(path));
@@ -25,13 +26,15 @@ export function useEntries(text: string, on: DialogProps): { groups: Group[]; is
     name,
     run: open(path),
   }));
-  const found = agentsFound(agents.data ?? [], text).map(({ agent_id: id, name, mode }): Entry => ({
-    id,
-    icon: 'agents',
-    name,
-    ...(mode === 'test' ? { detail: 'Test' } : {}),
-    run: open(`/agents/${id}`),
-  }));
+  const found = agentsFound(ownAgentsFirst(agents.data ?? [], mode), text).map(
+    ({ agent_id: id, name, mode: made }): Entry => ({
+      id,
+      icon: 'agents',
+      name,
+      ...(mode === 'test' ? { detail: labelOf(made) } : {}),
+      run: open(`/agents/${id}`),
+    }),
+  );
   const ofCalls = calls.shown.map((call): Entry => ({
     id: call.call_id,
     icon: 'calls',
