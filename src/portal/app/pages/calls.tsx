@@ -1,6 +1,4 @@
 import { useLocation } from 'preact-iso';
-import { useEffect } from 'preact/hooks';
-import { isFinalStatus } from '../../../kernel/call-state.js';
 import type { CallSummary } from '../../../calls/views/schemas.js';
 import { CALL_FILTERS, CallFilterFields } from '../components/calls/call-filters';
 import { CallsTable } from '../components/calls/calls-table';
@@ -11,9 +9,7 @@ import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { useFilters } from '../use-filters';
 import { useList } from '../use-list';
-
-/** Polling interval while a call on the page is in progress. */
-const LIVE_EVERY_MS = 3_000;
+import { useLiveReload } from '../use-live-reload';
 
 export function CallsPage() {
   const { mode } = usePortal();
@@ -23,12 +19,7 @@ export function CallsPage() {
   const given = Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, value || undefined]));
   const { list: calls, cursor } = useList<CallSummary>(`${mode} ${url}`, '/calls', given);
   const isFiltered = Object.values(filters).some((value) => value !== '');
-  const isLive = calls.data?.data.some(({ status }) => !isFinalStatus(status)) ?? false;
-  useEffect(() => {
-    if (!isLive) return undefined;
-    const timer = setInterval(calls.reload, LIVE_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isLive, calls.reload]);
+  useLiveReload(calls.data?.data, calls.reload);
 
   return (
     <PageLayout
