@@ -118,7 +118,7 @@ function Studio(p: StudioProps) {
             return ofForm !== undefined;
           }}
         />
-        {agent === undefined ? null : <TestCall agentId={agent.agent_id} />}
+        {agent === undefined ? null : <TestCall agents={[agent]} />}
       </div>
     </div>
   );

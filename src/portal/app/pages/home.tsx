@@ -1,4 +1,3 @@
-import type { Agent } from '../../../agents/schemas.js';
 import type { BalanceResponse, UsageResponse } from '../../../billing/statements/schemas.js';
 import type { CallSummary } from '../../../calls/views/schemas.js';
 import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
@@ -15,10 +14,11 @@ import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { EmptyBalance } from '../shell/empty-balance';
 import type { ListPage } from '../types';
+import { ownAgentsFirst, useAgents } from '../use-agents';
 import { useData } from '../use-data';
+import { useLiveReload, useReloadOnReturn } from '../use-live-reload';
 
 interface Start {
-  agent: Agent | undefined;
   balance: BalanceResponse;
   calls: CallSummary[];
   /** Of the last 30 days. */
@@ -27,32 +27,41 @@ interface Start {
 
 export function HomePage() {
   const { api, mode } = usePortal();
+  const agents = useAgents();
   const start = useData<Start>(mode, async (signal) => {
-    const [agents, balance, calls, usage] = await Promise.all([
-      api.get<ListPage<Agent>>('/agents', { limit: 1 }, signal),
+    const [balance, calls, usage] = await Promise.all([
       api.get<BalanceResponse>('/balance', {}, signal),
       api.get<ListPage<CallSummary>>('/calls', { limit: 5 }, signal),
       api.get<UsageResponse>('/usage', { group_by: 'day' }, signal),
     ]);
-    return { agent: agents.data[0], balance, calls: calls.data, usage: usage.total };
+    return { balance, calls: calls.data, usage: usage.total };
   });
   const steps = useFirstSteps();
+  const reloadAll = () => {
+    start.reload();
+    steps.reload();
+  };
+  useLiveReload(start.data?.calls, start.reload, reloadAll);
+  useReloadOnReturn(reloadAll);
+  const [agent, ...others] = ownAgentsFirst(agents.data ?? [], mode);
 
   return (
     <PageLayout title="Home" actions={steps.isHidden ? <ShowSteps onShow={steps.show} /> : null}>
       <FailingWebhooksNotice />
-      <Loaded of={steps.isLoading ? { state: 'loading', reload: start.reload } : start}>
-        {({ agent, balance, calls, usage }) => (
+      <Loaded of={firstUnready(agents, steps.isLoading) ?? start}>
+        {({ balance, calls, usage }) => (
           <>
             <EmptyBalance balance={balance} />
-            {steps.taken === undefined ? null : <FirstSteps taken={steps.taken} onHide={steps.hide} />}
+            {steps.taken === undefined ? null : (
+              <FirstSteps taken={steps.taken} onHide={steps.hide} onClose={steps.close} />
+            )}
             <KeyFigures balance={balance} usage={usage} />
             <div class="columns">
               <div>
-                <TalkCard agent={agent} isMain={steps.taken === undefined} />
+                <TalkCard agent={agent} isMain={!steps.isOpen} />
                 <ApiExample agentId={agent?.agent_id} />
               </div>
-              {agent === undefined ? null : <TestCall agentId={agent.agent_id} />}
+              {agent === undefined ? null : <TestCall agents={[agent, ...others]} onPlaced={start.reload} />}
             </div>
             <RecentCalls calls={calls} />
           </>
@@ -62,13 +71,20 @@ export function HomePage() {
   );
 }
 
+/** The state of the data that the page waits for before it shows the rest; undefined when it is there. */
+function firstUnready(agents: ReturnType<typeof useAgents>, areStepsLoading: boolean) {
+  if (agents.state === 'failed') return { state: 'failed' as const, error: agents.error, reload: agents.reload };
+  if (!areStepsLoading && agents.state === 'ready') return undefined;
+  return { state: 'loading' as const, reload: agents.reload };
+}
+
 function KeyFigures({ balance, usage }: Pick<Start, 'balance' | 'usage'>) {
   const { mode } = usePortal();
   const figures = [
     [mode === 'test' ? 'Test balance' : 'Balance', formatDollars(balance.available)],
-    ['Calls in 30 days', usage.calls.toLocaleString()],
-    ['Their length', durationInWords(usage.seconds)],
-    ['Their cost', formatDollars(usage.cost)],
+    ['Billed calls, last 30 days', usage.calls.toLocaleString()],
+    ['Billed time, last 30 days', durationInWords(usage.seconds)],
+    ['Cost, last 30 days', formatDollars(usage.cost)],
   ];
   return (
     <dl class="card figures" aria-label="Balance and usage">

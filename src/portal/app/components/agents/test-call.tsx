@@ -1,34 +1,42 @@
 import { useState } from 'preact/hooks';
+import type { Agent } from '../../../../agents/schemas.js';
 import type { Call } from '../../../../calls/views/schemas.js';
 import type { Mode } from '../../api';
 import { duration, formatDollars } from '../../format';
 import { endReasonLabel } from '../../labels';
 import { usePortal } from '../../session';
 import { isFinalStatus } from '../../../../kernel/call-state.js';
+import { nameWithMode } from '../../use-agents';
 import { useCall } from '../../use-call';
 import { useForm } from '../../use-form';
 import { Failure } from '../feedback';
-import { SubmitButton, TextField } from '../fields';
+import { SelectField, SubmitButton, TextField } from '../fields';
 import { Icon } from '../icon';
 import { Status } from '../values';
 
 /** Numbers of the simulated carrier that are useful for tests. */
 const SCRIPTS = [
-  ['+12025550111', 'answers the questions of the demo agent'],
+  ['+12025550111', 'answers “Yes”, “Four one five two”, “Yes, that is right” and “Afternoon”'],
   ['+12025550100', 'talks, says goodbye and hangs up'],
   ['+12025550101', 'is busy'],
   ['+12025550105', 'is a voicemail'],
 ] as const;
 
-/** Places a call and shows its progress as it happens. */
-export function TestCall({ agentId }: { agentId: string }) {
+/**
+ * Places a call and shows its progress as it happens.
+ * @param p.agents the agents to choose from, the first one being chosen at first
+ */
+export function TestCall(p: { agents: readonly [Agent, ...Agent[]]; onPlaced?: () => void }) {
   const { api, mode, session } = usePortal();
+  const [chosenId, setChosenId] = useState<string>();
+  const agent = p.agents.find(({ agent_id: id }) => id === chosenId) ?? p.agents[0];
   const [callId, setCallId] = useState<string>();
   const form = useForm(
     { to_phone_number: '+12025550111' },
     async (values) => {
-      const call = await api.post<Call>('/calls', { ...values, agent_id: agentId });
+      const call = await api.post<Call>('/calls', { ...values, agent_id: agent.agent_id });
       setCallId(call.call_id);
+      p.onPlaced?.();
     },
     { isGuarded: false },
   );
@@ -38,6 +46,7 @@ export function TestCall({ agentId }: { agentId: string }) {
       <h2>{mode === 'test' ? 'Test call' : 'Call'}</h2>
       <form onSubmit={(event) => void form.submit(event)} noValidate>
         <Failure>{form.failure}</Failure>
+        <CallingAgent agent={agent} agents={p.agents} onChange={setChosenId} />
         <TextField
           label="Number to call"
           type="tel"
@@ -62,6 +71,27 @@ export function TestCall({ agentId }: { agentId: string }) {
       </form>
       {callId === undefined ? null : <Progress key={callId} callId={callId} />}
     </section>
+  );
+}
+
+/** Names the agent that calls, as a choice if there are several. */
+function CallingAgent(p: { agent: Agent; agents: readonly Agent[]; onChange: (agentId: string) => void }) {
+  const { mode } = usePortal();
+  if (p.agents.length === 1) {
+    return (
+      <p>
+        <strong class="breakable">{p.agent.name}</strong> calls this number.
+      </p>
+    );
+  }
+  return (
+    <SelectField
+      label="Agent"
+      name="calling_agent"
+      value={p.agent.agent_id}
+      options={p.agents.map((each) => ({ value: each.agent_id, label: nameWithMode(each, mode) }))}
+      onChange={p.onChange}
+    />
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { usePortal } from '../../session';
 import { pathIn } from '../../shell/paths';
+import { SmallButton } from '../buttons';
 import { Icon } from '../icon';
 import { STEPS, type Step } from './use-first-steps';
 
@@ -30,8 +31,8 @@ const TEXTS: Readonly<Record<Step, StepTexts>> = {
     title: 'Receive a webhook',
     text: (
       <>
-        Set the webhook URL of an agent and place a call. When it ends, your server receives the outcome. To try it on
-        your machine, run <code>npx callwright webhooks listen</code>.
+        Set the webhook URL of an agent and place a call. When the call ends, your server receives the outcome. To try
+        it on your machine, run <code>npx callwright webhooks listen</code>.
       </>
     ),
     action: 'Open webhooks',
@@ -45,16 +46,18 @@ const TEXTS: Readonly<Record<Step, StepTexts>> = {
   },
   live: {
     title: 'Go live',
-    text: 'Copy the agent to live mode with the button on its page, create a live key, and place a call with it. Live calls are billed by the second.',
+    text: 'Copy the agent to live mode with the button on its page, create a live key, and place a call with it. Live calls need a balance in live mode and are billed by the second.',
     action: 'Switch to live mode',
     path: pathIn('live', ''),
   },
 };
 
 /** The steps from the sign-up to the first live call. The first one that is left is explained. */
-export function FirstSteps({ taken, onHide }: { taken: readonly Step[]; onHide: () => void }) {
+export function FirstSteps(p: { taken: readonly Step[]; onHide: () => void; onClose: () => void }) {
   const { session } = usePortal();
+  const { taken, onHide } = p;
   const next = STEPS.find((step) => !taken.includes(step));
+  if (next === undefined) return <AllDone onClose={p.onClose} />;
   return (
     <section class="card" aria-label="First steps">
       <div class="card-head">
@@ -72,6 +75,18 @@ export function FirstSteps({ taken, onHide }: { taken: readonly Step[]; onHide: 
       <button type="button" class="button button-small" onClick={onHide}>
         Hide first steps
       </button>
+    </section>
+  );
+}
+
+function AllDone({ onClose }: { onClose: () => void }) {
+  return (
+    <section class="notice notice-good" aria-label="First steps" role="status">
+      <p>
+        <strong>All done.</strong> You have taken all first steps, up to a live call. The{' '}
+        <a href="/docs">API reference</a> lists what else your application can do.
+      </p>
+      <SmallButton onClick={onClose}>Close</SmallButton>
     </section>
   );
 }

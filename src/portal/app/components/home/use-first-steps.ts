@@ -16,6 +16,11 @@ function storedChoice(accountId: string): Choice {
   return account === accountId && (choice === 'done' || choice === 'hidden') ? choice : undefined;
 }
 
+function storeChoice(choice: Choice, accountId: string): void {
+  if (choice === undefined) localStorage.removeItem(STORED_AS);
+  else localStorage.setItem(STORED_AS, `${choice} ${accountId}`);
+}
+
 /** Finds out which first steps the account has taken, from its calls, agents, webhooks and keys. */
 export function useFirstSteps() {
   const { api, session } = usePortal();
@@ -28,21 +33,25 @@ export function useFirstSteps() {
 
   function choose(next: Choice): void {
     setChoice(next);
-    if (next === undefined) localStorage.removeItem(STORED_AS);
-    else localStorage.setItem(STORED_AS, `${next} ${accountId}`);
+    storeChoice(next, accountId);
   }
 
   const taken = useData(`first-steps ${isShown}`, async (signal) => {
     if (!isShown) return undefined;
     const steps = await stepsTaken(api, signal);
-    if (steps.length === STEPS.length) choose('done');
+    // The page that finds this out says so. Later visits do not show the steps.
+    if (steps.length === STEPS.length) storeChoice('done', accountId);
     return steps;
   });
   return {
     taken: isShown ? taken.data : undefined,
     isLoading: isShown && wasShown && taken.state === 'loading',
     isHidden: session?.member.role !== 'viewer' && choice === 'hidden',
+    /** Whether a step is left to take, and shown. */
+    isOpen: isShown && taken.data !== undefined && taken.data.length < STEPS.length,
+    reload: taken.reload,
     hide: () => choose('hidden'),
+    close: () => choose('done'),
     show: () => choose(undefined),
   };
 }
