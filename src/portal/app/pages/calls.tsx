@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso';
 import type { CallSummary } from '../../../calls/views/schemas.js';
 import { CALL_FILTERS, CallFilterFields } from '../components/calls/call-filters';
 import { CallsTable } from '../components/calls/calls-table';
+import { PlaceCallLink } from '../components/calls/place-call-link';
 import { Empty, Loaded } from '../components/feedback';
 import { Icon } from '../components/icon';
 import { Pager } from '../components/pager';
@@ -64,17 +65,8 @@ function NoneFound({ onClear }: { onClear: () => void }) {
 }
 
 function NoneYet() {
-  const { mode, to } = usePortal();
   return (
-    <Empty
-      icon="calls"
-      title="No calls yet"
-      actions={
-        <a class="button button-main" href={to('')}>
-          {mode === 'test' ? 'Place a test call' : 'Place a call'}
-        </a>
-      }
-    >
+    <Empty icon="calls" title="No calls yet" actions={<PlaceCallLink class="button button-main" />}>
       Each call appears here while it happens: its words, its cost, the data it collected and the webhook with its
       result. Your application places calls with <code>POST /outbound_call</code>.
     </Empty>

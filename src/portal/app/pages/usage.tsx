@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso';
 import type { UsageResponse } from '../../../billing/statements/schemas.js';
 import type { BalanceResponse } from '../../../billing/statements/schemas.js';
 import { queryText } from '../api';
+import { PlaceCallLink } from '../components/calls/place-call-link';
 import { Empty, Loaded } from '../components/feedback';
 import { FilterSelect, PeriodFields } from '../components/filters';
 import { Table } from '../components/pager';
@@ -21,7 +22,7 @@ const GROUPS = [
 ];
 
 export function UsagePage() {
-  const { api, mode, to } = usePortal();
+  const { api, mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ group_by: 'day', from: '', to: '' });
   const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageResponse>('/usage', filters, signal));
@@ -71,7 +72,7 @@ export function UsagePage() {
         empty={
           <Empty icon="usage" title="No calls were billed in this period">
             Calls are billed by the second, and each day with calls becomes a column here. Without dates, the last 30
-            days are shown. <a href={to('')}>Place a call</a>
+            days are shown. <PlaceCallLink />
           </Empty>
         }
       >
