@@ -1,4 +1,5 @@
 import { useRoute } from 'preact-iso';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Call, ConversationSoFar } from '../../../calls/views/schemas.js';
 import { isFinalStatus } from '../../../kernel/call-state.js';
 import { CallActions } from '../components/call/actions';
@@ -96,13 +97,18 @@ function Sections({ call, live, reload }: SectionsProps) {
 
 /** Money, webhook and everything that happened. */
 function EngineRoom({ call, reload }: Pick<SectionsProps, 'call' | 'reload'>) {
+  const webhook = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // The browser looks for the target of the link before the call is loaded.
+    if (location.hash === '#webhook') webhook.current?.scrollIntoView();
+  }, [call.call_id]);
   return (
     <>
       <section class="card" aria-label="Cost">
         <h2>Cost by window</h2>
         <CostWindows windows={call.cost_windows} />
       </section>
-      <section class="card" aria-label="Webhook">
+      <section class="card" aria-label="Webhook" id="webhook" ref={webhook}>
         <h2>Webhook</h2>
         <WebhookAttemptsTable
           callId={call.call_id}

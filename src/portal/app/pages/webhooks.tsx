@@ -1,20 +1,23 @@
 import { useLocation } from 'preact-iso';
+import type { CallSummary } from '../../../calls/views/schemas.js';
 import type { WebhookDelivery } from '../../../webhooks/schemas.js';
 import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
 import { Empty, Loaded } from '../components/feedback';
 import { anyOf, FilterSelect } from '../components/filters';
 import { Pager, Table } from '../components/pager';
 import { Signing } from '../components/webhooks/signing';
+import { useCallsOf } from '../components/webhooks/use-calls-of';
 import { Status, Time } from '../components/values';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
+import { callTexts } from '../shell/commands/palette-entries';
 import { useFilters } from '../use-filters';
 import { useList } from '../use-list';
 
 const STATES = anyOf(['pending', 'delivered', 'failed']);
 
 export function WebhooksPage() {
-  const { mode, to } = usePortal();
+  const { mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ state: '' });
   const { list: deliveries, cursor } = useList<WebhookDelivery>(`${mode} ${url}`, '/webhook_deliveries', filters);
@@ -32,36 +35,48 @@ export function WebhooksPage() {
       >
         {(list) => (
           <>
-            <Table
-              label="Webhook deliveries"
-              head={['Event', 'Status', 'Attempts', 'URL', 'Last attempt']}
-              numeric={['Attempts']}
-              minor={['URL', 'Last attempt']}
-            >
-              {list.data.map((delivery) => (
-                <tr key={delivery.call_id}>
-                  <td>
-                    <a href={to(`/calls/${delivery.call_id}`)}>
-                      <Time at={delivery.created_at} />
-                    </a>
-                  </td>
-                  <td>
-                    <Status of={delivery.state} />
-                  </td>
-                  <td class="number">{delivery.attempts}</td>
-                  <td class="wide breakable minor">{delivery.url || '–'}</td>
-                  <td class="minor">
-                    <Time at={delivery.last_attempt_at} />
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <Deliveries deliveries={list.data} />
             <Pager of={list} cursor={cursor} />
           </>
         )}
       </Loaded>
     </PageLayout>
   );
+}
+
+function Deliveries({ deliveries }: { deliveries: readonly WebhookDelivery[] }) {
+  const { to } = usePortal();
+  const calls = useCallsOf(deliveries);
+  return (
+    <Table
+      label="Webhook deliveries"
+      head={['Call', 'Status', 'Attempts', 'URL', 'Last attempt']}
+      numeric={['Attempts']}
+      minor={['URL', 'Last attempt']}
+    >
+      {deliveries.map((delivery) => (
+        <tr key={delivery.call_id}>
+          <td class="wide breakable">
+            <a href={to(`/calls/${delivery.call_id}#webhook`)}>
+              <CallName id={delivery.call_id} call={calls.get(delivery.call_id)} />
+            </a>
+          </td>
+          <td>
+            <Status of={delivery.state} />
+          </td>
+          <td class="number">{delivery.attempts}</td>
+          <td class="wide breakable minor">{delivery.url || '–'}</td>
+          <td class="minor">
+            <Time at={delivery.last_attempt_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function CallName({ id, call }: { id: string; call: CallSummary | undefined }) {
+  return call === undefined ? <code>{id}</code> : <>{callTexts(call).name}</>;
 }
 
 function NoDeliveries({ state, onShowAll }: { state: string; onShowAll: () => void }) {
