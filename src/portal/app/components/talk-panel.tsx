@@ -79,7 +79,7 @@ function Introduction({ engine }: { engine: string }) {
     <>
       <p>
         Talk with the agent as it is in the form now. Nothing is saved.{' '}
-        {mode === 'test' ? 'In test mode this costs nothing.' : 'In live mode the call is billed.'} You see:
+        {mode === 'test' ? 'In test mode this costs test money only.' : 'In live mode the call is billed.'} You see:
       </p>
       <ul class="talk-shows">
         {SHOWN.map(([icon, text]) => (

@@ -42,7 +42,7 @@ export function VoicePreview({ form }: { form: ReturnType<typeof useForm<AgentFo
       </div>
       <p class="hint">
         A call of a few seconds that says one sentence.{' '}
-        {mode === 'test' ? 'In test mode this costs nothing.' : 'In live mode it is billed as a received call.'}
+        {mode === 'test' ? 'In test mode it costs test money only.' : 'In live mode it is billed as a received call.'}
       </p>
     </div>
   );
