@@ -102,8 +102,11 @@ const DAY_MS = 86_400_000;
     await at('');
     await page.waitForSelector('.step.taken:has-text("Get a key")');
     await expectAccessible('home');
-    // The last step is a live call. Then nothing is left to show.
+    // The last step is a live call. The page says once that nothing is left.
     await managementOf(portal.service).endedCall(customer);
+    await page.reload();
+    await page.waitForSelector('[aria-label="First steps"]:has-text("All done.")');
+    await expectAccessible('all-done');
     await page.reload();
     await page.waitForSelector('[aria-label="Recent calls"]');
     expect(await page.locator('[aria-label="First steps"]').count()).toBe(0);

@@ -1,4 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createCallProjection } from '../../src/calls/projection.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
@@ -54,6 +55,15 @@ const TYPED = 'Greet the caller and ask for the order number.';
     writer.write(Buffer.alloc(16_000, 1));
     await writer.close();
     return callId;
+  }
+
+  async function useUpBalance(): Promise<void> {
+    const ledger = createLedger(service.database);
+    const ledgerAccountId = managementOf(service).moneyOf(customer);
+    const callId = newCallId();
+    await ledger.topUp({ ledgerAccountId, paymentId: 'first', amountMicros: 150_000 });
+    await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 60, microsPerSecond: 2_500 });
+    await ledger.settle({ ledgerAccountId, callId, billedSeconds: 60 });
   }
 
   describe('addresses', () => {
@@ -112,6 +122,10 @@ const TYPED = 'Greet the caller and ask for the order number.';
     const icon = await context.request.get(`${base}${await page.getAttribute('link[rel=icon]', 'href')}`);
     expect([icon.status(), icon.headers()['content-type']]).toEqual([200, expect.stringContaining('image/svg+xml')]);
     expect(await page.evaluate<number>(`document.querySelector('.brand img').naturalWidth`)).toBeGreaterThan(0);
+    await page.waitForSelector('text=There is no money for live calls yet');
+    await page.waitForSelector('text=Add money to place the first one.');
+    await useUpBalance();
+    await page.reload();
     await page.waitForSelector('text=The balance is used up');
     expect(await page.getAttribute('a:has-text("Add money")', 'href')).toBe(
       `https://pay.example.com/callwright?client_reference_id=${customer.account._id}`,

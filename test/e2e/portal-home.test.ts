@@ -1,0 +1,121 @@
+import type { Browser, Page } from 'playwright-core';
+import { createAgents } from '../../src/agents/agents.js';
+import { openDatabase, type Database } from '../../src/database.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
+import { launch, type Launched } from '../support/dev-stack.js';
+import { BROWSER, expectAccessiblePage, launchBrowser, newContext, newPage, signUp } from '../support/portal-page.js';
+
+jest.setTimeout(300_000);
+
+/** Talks, says goodbye and hangs up. */
+const CALLEE = '+12025550100';
+const OF_TEST = 'Test desk';
+const OF_LIVE = 'Live desk';
+
+(BROWSER === undefined ? describe.skip : describe)('the home page', () => {
+  let stack: Launched;
+  let runtime: Runtime;
+  let database: Database;
+  let browser: Browser;
+  let page: Page;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    stack = await launch({ env: { LOG_LEVEL: 'warn' } });
+    runtime = await stack.runtime();
+    database = await openDatabase(runtime.mongodb_uri);
+    browser = await launchBrowser();
+    page = await newPage(await newContext(browser), faults, 60_000);
+    await signUp(page, runtime.portal_url);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await database?.close();
+    await stack?.destroy();
+  });
+  afterEach(() => expect(faults).toEqual([]));
+
+  const at = (path: string) => page.goto(`${runtime.portal_url}/test${path}`);
+
+  /** Stores an agent of each mode, that of live calls being the newest. */
+  async function storeAgents(): Promise<void> {
+    const account = await database.accounts.findOne({ name: 'Acme' }).lean();
+    const about = {
+      accountId: account?._id ?? '',
+      instruction: 'This is about your appointment.',
+      voice: 'amber',
+      language: 'en-US',
+      webhookUrl: runtime.webhook_inbox_url,
+    };
+    const agents = createAgents(database);
+    await agents.create({ ...about, mode: 'test', name: OF_TEST });
+    await agents.create({ ...about, mode: 'live', name: OF_LIVE });
+  }
+
+  it('is not where an account without an agent is sent to place a call', async () => {
+    for (const path of ['/calls', '/usage']) {
+      await at(path);
+      await page.click('.empty a:has-text("Create an agent to place a call")');
+      await page.waitForSelector('h1:has-text("Create agent")');
+      expect(new URL(page.url()).pathname).toBe('/portal/test/agents/new');
+    }
+  });
+
+  it('offers the agents of live calls in test mode, marked, after those of test calls', async () => {
+    await storeAgents();
+    await at('/agents');
+    await page.waitForSelector(`tr:has-text("${OF_TEST}") .badge:text-is("Test")`);
+    await page.waitForSelector(`tr:has-text("${OF_LIVE}") .badge:text-is("Live")`);
+    await page.click(`a:has-text("${OF_LIVE}")`);
+    await page.waitForSelector('.actions .badge:text-is("Live")');
+    await page.waitForSelector('text=Live calls use this agent: saving changes them.');
+    await page.waitForSelector(`[aria-label="Test call"] :text("${OF_LIVE} calls this number")`);
+    await expectAccessiblePage(page, 'agent-of-other-mode');
+    await at('');
+    await page.waitForSelector(`[aria-label="Talk with an agent"]:has-text("${OF_TEST}")`);
+    const options = page.locator('[name=calling_agent] option');
+    expect(await options.allTextContents()).toEqual([`${OF_TEST} (test)`, `${OF_LIVE} (live)`]);
+    await expectAccessiblePage(page, 'home-with-agents');
+  });
+
+  it('shows the calls that are placed on it, and what they cost, while they happen', async () => {
+    const figures = () => page.locator('[aria-label="Balance and usage"] dd').allTextContents();
+    expect(await figures()).toEqual(['$1,000.00', '0', '0 s', '$0.00']);
+    await page.selectOption('[name=calling_agent]', { label: `${OF_LIVE} (live)` });
+    await page.fill('[name=to_phone_number]', CALLEE);
+    await page.click('button:has-text("Place test call")');
+    const row = `[aria-label="Recent calls"] tbody tr:has-text("${OF_LIVE}")`;
+    await page.waitForSelector(`${row} .badge:text-matches("^(idle|ringing|in progress)$", "i")`);
+    await page.waitForSelector(`${row} .badge:text-is("Completed")`);
+    await page.waitForSelector('.step.taken:has-text("Hear an agent")');
+    await page.waitForSelector('[aria-label="Balance and usage"] dd:text-is("1")');
+    const [balance, , length, cost] = await figures();
+    expect(balance).toMatch(/^\$999\.9/);
+    expect(length).toMatch(/[1-9]\d* s$/);
+    expect(cost).toMatch(/^\$0\.0*[1-9]/);
+  });
+
+  it('shows calls that were placed elsewhere when the user returns to it', async () => {
+    const page2 = await page.context().newPage();
+    await page2.goto(`${runtime.portal_url}/test`);
+    await page2.fill('[name=to_phone_number]', '+12025550101');
+    await page2.click('button:has-text("Place test call")');
+    await page2.waitForSelector('[aria-label="Recent calls"] .badge:text-is("Failed")');
+    await page2.close();
+    await page.evaluate(`dispatchEvent(new Event('focus'))`);
+    await page.waitForSelector('[aria-label="Recent calls"] .badge:text-is("Failed")');
+    expect(await page.locator('[aria-label="Recent calls"] tbody tr').count()).toBe(2);
+  });
+
+  it('is left for a webhook, which is listed by its call and leads to its attempts', async () => {
+    await at('/webhooks');
+    await page.click(`[aria-label="Webhook deliveries"] a:has-text("Call to ${CALLEE} · ${OF_LIVE}")`);
+    await page.waitForSelector('[aria-label="Webhook attempts"]');
+    const isInView = `(() => {
+      const { top } = document.querySelector('#webhook').getBoundingClientRect();
+      return top >= 0 && top < innerHeight;
+    })()`;
+    await page.waitForFunction(isInView);
+    expect(new URL(page.url()).hash).toBe('#webhook');
+  });
+});
