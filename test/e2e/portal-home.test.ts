@@ -61,6 +61,29 @@ const OF_LIVE = 'Live desk';
     }
   });
 
+  it('leads to a form that says what the offline demo makes of its text', async () => {
+    await at('/agents/new');
+    await page.waitForSelector('label:has-text("Name (required)")');
+    expect(await page.getAttribute('[name=instruction]', 'placeholder')).toContain('your appointment tomorrow');
+    const askNothing = '[aria-label=Talk] :text("Add a field under Data to hear it ask.")';
+    await page.waitForSelector(askNothing);
+    await page.click('text=Add field');
+    await page.fill('[aria-label="Name of field 1"]', 'day');
+    await page.waitForSelector(askNothing, { state: 'detached' });
+    const hint = page.locator('.notice:has-text("says “You are…”")');
+    await page.fill('[name=instruction]', 'Ask the caller for a day.');
+    expect(await hint.count()).toBe(0);
+    await page.fill('[name=instruction]', 'You are a friendly receptionist.');
+    await hint.waitFor();
+    await expectAccessiblePage(page, 'first-sentence');
+    await hint.locator('button:text-is("First message")').click();
+    await page.waitForSelector('[name=first_message]:focus');
+    await page.keyboard.type('Hello.');
+    await hint.waitFor({ state: 'detached' });
+    await page.click('button:has-text("Discard")');
+    await page.click('button:has-text("Discard changes")');
+  });
+
   it('offers the agents of live calls in test mode, marked, after those of test calls', async () => {
     await storeAgents();
     await at('/agents');

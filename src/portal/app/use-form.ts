@@ -109,9 +109,13 @@ function messagesOf(error: unknown, isField: (name: string) => boolean) {
   return { own, others };
 }
 
-/** Moves the focus to the first field with an error, and opens the sections that hide it. */
+/** Moves the focus to the first field with an error. */
 function focusFirstError(): void {
-  const field = document.querySelector<HTMLElement>('[aria-invalid="true"]');
+  focusField(document.querySelector<HTMLElement>('[aria-invalid="true"]'));
+}
+
+/** Moves the focus to a field, and opens the sections that hide it. */
+export function focusField(field: HTMLElement | null): void {
   for (let section = field?.closest('details'); section; section = section.parentElement?.closest('details')) {
     section.open = true;
   }

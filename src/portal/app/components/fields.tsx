@@ -5,18 +5,34 @@ interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   error?: string | undefined;
-  children: (attributes: { id: string; 'aria-invalid'?: 'true'; 'aria-describedby'?: string }) => ComponentChildren;
+  required?: boolean | undefined;
+  children: (attributes: {
+    id: string;
+    required?: true;
+    'aria-invalid'?: 'true';
+    'aria-describedby'?: string;
+  }) => ComponentChildren;
 }
 
 /** Renders a label, a control, a hint and the server's error message. */
-export function Field({ label, hint, error, children }: FieldProps) {
+export function Field({ label, hint, error, required, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean);
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id}>
+        {label}
+        {/* Screen readers know it from the attribute of the control. */}
+        {required === true ? (
+          <span class="quiet" aria-hidden="true">
+            {' '}
+            (required)
+          </span>
+        ) : null}
+      </label>
       {children({
         id,
+        ...(required === true ? { required } : {}),
         ...(error === undefined ? {} : { 'aria-invalid': 'true' as const }),
         ...(described.length === 0 ? {} : { 'aria-describedby': described.join(' ') }),
       })}
@@ -40,6 +56,7 @@ interface ControlProps<T> {
   value: T;
   error?: string | undefined;
   hint?: ComponentChildren;
+  required?: boolean | undefined;
   onChange: (value: T) => void;
 }
 
@@ -54,7 +71,7 @@ export function TextField(
   },
 ) {
   return (
-    <Field label={p.label} hint={p.hint} error={p.error}>
+    <Field label={p.label} hint={p.hint} error={p.error} required={p.required}>
       {(attributes) => (
         <input
           {...attributes}
@@ -80,15 +97,16 @@ export function NewPasswordField({ hint = '', ...field }: ControlProps<string> &
   return <TextField type="password" autocomplete="new-password" hint={`${rule} ${hint}`.trim()} {...field} />;
 }
 
-export function TextArea(p: ControlProps<string> & { rows?: number; monospace?: boolean }) {
+export function TextArea(p: ControlProps<string> & { rows?: number; monospace?: boolean; placeholder?: string }) {
   return (
-    <Field label={p.label} hint={p.hint} error={p.error}>
+    <Field label={p.label} hint={p.hint} error={p.error} required={p.required}>
       {(attributes) => (
         <textarea
           {...attributes}
           name={p.name}
           rows={p.rows ?? 6}
           class={p.monospace ? 'mono' : ''}
+          placeholder={p.placeholder ?? ''}
           value={p.value}
           onInput={(event) => p.onChange(event.currentTarget.value)}
         />

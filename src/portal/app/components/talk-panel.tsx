@@ -31,6 +31,8 @@ const MICROPHONE_HINTS: Record<Microphone, string | undefined> = {
 export function TalkPanel(p: {
   /** The engine that would conduct the call. */
   engine: string;
+  /** Whether the agent collects no data. */
+  asksNothing: boolean;
   request: () => TalkRequest;
   onStart: () => void;
   onRejected: (error: Error) => boolean;
@@ -58,6 +60,11 @@ export function TalkPanel(p: {
         )}
         {state === undefined ? <Introduction engine={p.engine} /> : null}
         <Controls talk={talk} onStart={() => void start()} />
+        {p.engine === 'offline-demo' && p.asksNothing ? (
+          <p class="hint">
+            Add a field under <a href="#data">Data</a> to hear it ask.
+          </p>
+        ) : null}
         {state?.phase === 'talking' ? <TypedWords onSay={talk.say} /> : null}
       </section>
       {talk.callId === undefined ? null : <BrowserCall key={talk.callId} callId={talk.callId} />}

@@ -101,15 +101,17 @@ function Studio(p: StudioProps) {
   const { agent, choices } = p;
   const { mode } = usePortal();
   const { form, saved, warnings } = useAgentForm(p);
+  const engine = engineOf(form.values.engine, choices.defaultEngine, mode);
   return (
     <div class="studio">
       <a class="button studio-jump" href="#talk">
         Talk with this agent
       </a>
-      <Editor agent={agent} choices={choices} form={form} saved={saved} warnings={warnings} />
+      <Editor agent={agent} choices={choices} engine={engine} form={form} saved={saved} warnings={warnings} />
       <div class="beside">
         <TalkPanel
-          engine={engineOf(form.values.engine, choices.defaultEngine, mode)}
+          engine={engine}
+          asksNothing={form.values.output_parameters === ''}
           request={() => talkRequestOf(form.values, agent, form.isChanged)}
           onStart={form.clearErrors}
           onRejected={(error) => {
@@ -154,8 +156,8 @@ function useAgentForm({ agent, choices, onSaved }: StudioProps) {
   return { form, saved, warnings };
 }
 
-function Editor(p: { agent: Agent | undefined; choices: Choices } & ReturnType<typeof useAgentForm>) {
-  const { agent, choices, form } = p;
+function Editor(p: { agent: Agent | undefined; choices: Choices; engine: string } & ReturnType<typeof useAgentForm>) {
+  const { agent, choices, engine, form } = p;
   const { mode } = usePortal();
   /** Some fields keep what was typed, so discarding shows new ones. */
   const [round, setRound] = useState(0);
@@ -168,7 +170,7 @@ function Editor(p: { agent: Agent | undefined; choices: Choices } & ReturnType<t
         <p class="notice">Live calls use this agent: saving changes them.</p>
       ) : null}
       <Failure>{form.failure}</Failure>
-      <EditorSections key={round} form={form} choices={choices} />
+      <EditorSections key={round} form={form} choices={choices} engine={engine} />
       <SaveWarnings of={p.warnings} />
       <SaveBar
         action={agent === undefined ? 'Create agent' : 'Save'}

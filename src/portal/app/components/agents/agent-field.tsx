@@ -25,12 +25,13 @@ export function AgentField(p: {
   if (definition.kind === 'yesNo') {
     return <CheckField label={label} hint={hint} name={name} value={value === true} error={error} onChange={change} />;
   }
-  const text = { label, hint, name, value: String(value), error, onChange: change };
+  const required = definition.presence === 'given';
+  const text = { label, hint, name, value: String(value), error, required, onChange: change };
   switch (definition.kind) {
     case 'text':
     case 'phoneNumbers':
     case 'terms':
-      return <TextArea {...text} rows={p.rows ?? 3} />;
+      return <TextArea {...text} rows={p.rows ?? 3} placeholder={p.placeholder ?? ''} />;
     case 'seconds':
       return <TextField {...text} type="number" min={definition.min} max={definition.max} />;
     case 'number':

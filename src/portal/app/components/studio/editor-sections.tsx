@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { LanguageList, VoiceList } from '../../../../agents/voices/contract.js';
 import type { PhoneNumber } from '../../../../identity/accounts/schemas.js';
-import type { useForm } from '../../use-form';
+import { focusField, type useForm } from '../../use-form';
 import { AgentField } from '../agents/agent-field';
 import type { AgentForm } from '../agents/agent-form';
 import { TemplateBuilder } from '../agents/template-builder';
@@ -21,6 +21,8 @@ export interface Choices {
 interface SectionProps {
   form: ReturnType<typeof useForm<AgentForm>>;
   choices: Choices;
+  /** The engine that would conduct a call with the agent as it is in the form. */
+  engine: string;
 }
 
 const SECTIONS = [
@@ -76,7 +78,11 @@ function Section(p: { id: string; title: string; hint?: string; children: Compon
   );
 }
 
-function Instruction({ form }: SectionProps) {
+/** An example of an instruction. Its first sentence can be said to the caller. */
+const EXAMPLE =
+  'This is the practice of Doctor Chen, about your appointment tomorrow at ten. Ask whether the person will come. If not, ask for a better day. Be brief and polite, then say goodbye.';
+
+function Instruction({ form, engine }: SectionProps) {
   return (
     <Section id="instruction" title="Instruction">
       <AgentField name="name" form={form} />
@@ -84,6 +90,7 @@ function Instruction({ form }: SectionProps) {
         name="instruction"
         form={form}
         rows={9}
+        placeholder={EXAMPLE}
         hint={
           <>
             Describe what the agent does, and how. The call opens with the first sentence. <code>{'{{name}}'}</code>{' '}
@@ -91,7 +98,24 @@ function Instruction({ form }: SectionProps) {
           </>
         }
       />
+      {engine === 'offline-demo' ? <FirstSentenceHint form={form} /> : null}
     </Section>
+  );
+}
+
+/** Explains how to open the call with other words, if the first sentence is one about the agent and not for the caller. */
+function FirstSentenceHint({ form }: Pick<SectionProps, 'form'>) {
+  const { instruction, first_message: firstMessage } = form.values;
+  if (!/^\s*you are\b/i.test(instruction) || firstMessage.trim() !== '') return null;
+  const focusFirstMessage = () => focusField(document.querySelector<HTMLElement>('[name=first_message]'));
+  return (
+    <p class="notice" role="status">
+      The offline demo says the first sentence to the caller, so it says “You are…”. Enter better words as{' '}
+      <button type="button" class="button button-link" onClick={focusFirstMessage}>
+        First message
+      </button>
+      .
+    </p>
   );
 }
 
