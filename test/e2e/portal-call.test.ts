@@ -86,6 +86,9 @@ const LONG_FIELD = 'notes_of_the_receptionist_about_the_health_insurance_of_the_
       responseHeadersLeftOut: 3,
       responseBody: '{"message":"down for maintenance"}',
     });
+    const at = new Date();
+    const refused = { startedAt: at, finishedAt: at, outcome: 'failed' as const, error: 'connection_refused' };
+    await database.webhookAttempts.create({ _id: `${callId}:2`, callId, number: 2, ...refused });
   }
 
   async function expectAccessible(name: string, colorScheme: 'light' | 'dark' = 'light'): Promise<void> {
@@ -204,6 +207,9 @@ const LONG_FIELD = 'notes_of_the_receptionist_about_the_health_insurance_of_the_
     await page.click('summary:has-text("Raw events of the carrier")');
     expect(await page.textContent('[aria-label="Events of the carrier"] tbody')).toContain('in-progress');
     expect(await page.textContent('[aria-label="Cost by window"] tbody')).toMatch(/1 min.*\$0\.15.*\$0\.15/);
+    await page.waitForSelector('[aria-label="Webhook attempts"] td:text-is("Connection refused")');
+    await page.click('[aria-label="Request and response of attempt 2"]');
+    await page.waitForSelector('.exchange :text-is("Connection refused")');
     await page.click('[aria-label="Request and response of attempt 1"]');
     await page.waitForSelector('.exchange');
     const shown = (await page.textContent('.exchange')) ?? '';

@@ -5,6 +5,13 @@ import { timelineOf, type TimelineRecords } from '../../src/calls/views/timeline
 const AT = new Date('2026-11-23T10:00:00Z');
 
 describe('the timeline of a call', () => {
+  it('has one label for why the call and its audio ended, and keeps free text', () => {
+    expect(detailLabel('end_reason', 'agent_hangup')).toEqual(['End reason', 'Agent hung up']);
+    expect(detailLabel('reason', 'agent_hangup')).toEqual(['Reason', 'Agent hung up']);
+    expect(detailLabel('reason', 'carrier_stop')).toEqual(['Reason', 'Carrier stop']);
+    expect(detailLabel('reason', 'the provider timed out')).toEqual(['Reason', 'the provider timed out']);
+  });
+
   it('says in plain words which provider failed, how, and in which request', () => {
     const records = {
       call: { _id: 'call_1', createdAt: AT, updatedAt: AT, changes: [] },

@@ -68,6 +68,9 @@ export function detailLabel(name: string, value: unknown): [label: string, text:
   if (name === 'seconds') return ['For', durationInWords(Number(value))];
   if (name === 'window') return ['Window', String(Number(value) + 1)];
   if (name === 'end_reason') return ['End reason', endReasonLabel(value as EndReason)];
+  // The end of the audio has the same reason as that of the call, so it has the same label.
+  if (name === 'reason' && Object.hasOwn(END_REASON_LABELS, String(value)))
+    return ['Reason', endReasonLabel(value as EndReason)];
   if (name.endsWith('_seconds')) return [labelOf(name.slice(0, -'_seconds'.length)), durationInWords(Number(value))];
   if (name.endsWith('_at')) return [labelOf(name), localClock(String(value))];
   if (name.endsWith('_micros')) return [labelOf(name), formatDollars(Number(value) / 1e6)];

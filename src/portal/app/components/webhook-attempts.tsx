@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { WebhookAttempt } from '../../../webhooks/schemas.js';
+import { labelOf } from '../labels';
 import { usePortal } from '../session';
 import { AttemptDetails } from './call/attempt-details';
 import { Failure } from './feedback';
@@ -62,7 +63,7 @@ function AttemptRow(p: { attempt: WebhookAttempt; isOpen: boolean; onToggle: () 
         <Status of={attempt.outcome ?? 'pending'} />
         {attempt.redelivery === 0 ? '' : <span class="quiet"> redelivery {attempt.redelivery}</span>}
       </td>
-      <td>{attempt.http_status ?? attempt.error ?? '–'}</td>
+      <td>{attempt.http_status ?? (attempt.error === undefined ? '–' : labelOf(attempt.error))}</td>
       <td class="number">{attempt.duration_ms === undefined ? '–' : `${Math.round(attempt.duration_ms)} ms`}</td>
       <td class="number">
         <button

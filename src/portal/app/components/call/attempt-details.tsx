@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { WebhookAttemptDetail, WebhookDeliveryDetail } from '../../../../webhooks/schemas.js';
+import { labelOf } from '../../labels';
 import { usePortal } from '../../session';
 import { useData } from '../../use-data';
 import { Loaded } from '../feedback';
@@ -36,14 +37,17 @@ function Exchange({ url, body, attempt }: { url: string; body: string; attempt: 
       </div>
       <div>
         <h3>Response</h3>
-        <p class="mono">
-          {attempt.http_status === undefined ? (attempt.error ?? 'None yet.') : `HTTP ${attempt.http_status}`}
-        </p>
+        <p class="mono">{responseOf(attempt)}</p>
         <Headers of={attempt.response_headers} what="response" leftOut={attempt.response_headers_left_out} />
         <Body text={attempt.response_body ?? ''} label="First KiB of the response" none="No body." />
       </div>
     </div>
   );
+}
+
+function responseOf({ http_status: status, error }: WebhookAttemptDetail): string {
+  if (status !== undefined) return `HTTP ${status}`;
+  return error === undefined ? 'None yet.' : labelOf(error);
 }
 
 interface HeadersProps {
