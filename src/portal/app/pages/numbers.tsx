@@ -13,6 +13,8 @@ import { useAction } from '../use-action';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
+const INBOUND_AGENT = 'Inbound agent of the account';
+
 export function NumbersPage() {
   const { api, mode } = usePortal();
   const data = useData(mode, async (signal) => {
@@ -34,7 +36,8 @@ export function NumbersPage() {
           <>
             <section class="card" aria-label="Inbound agent">
               <AgentChoice
-                label="Agent for calls to numbers without their own agent"
+                label={INBOUND_AGENT}
+                hint="Answers calls to numbers without an agent of their own."
                 value={account.inbound_agent_id}
                 none="No agent"
                 agents={agents}
@@ -80,7 +83,7 @@ function NumbersTable(p: {
               label={`Agent of ${number.phone_number}`}
               hidden
               value={number.agent_id}
-              none="Inbound agent of the account"
+              none={INBOUND_AGENT}
               agents={p.agents}
               onChange={(agentId) => p.onAssign(number, agentId)}
             />
@@ -101,6 +104,7 @@ function NumbersTable(p: {
 
 function AgentChoice(p: {
   label: string;
+  hint?: string;
   hidden?: boolean;
   value: string | undefined;
   none: string;
@@ -126,6 +130,7 @@ function AgentChoice(p: {
     <label class="field">
       <strong>{p.label}</strong>
       {select}
+      {p.hint === undefined ? null : <span class="hint">{p.hint}</span>}
     </label>
   );
 }
