@@ -113,7 +113,7 @@ const FIELDS = [
     const { _id: callId } = await waitFor('the call', () => of.calls.findOne({ toPhoneNumber: 'web' }).lean());
     const victim = await mediaProcessOf(stack as Launched, callId);
     p.beforeKill?.();
-    await page.click('button:has-text("Kill this process")');
+    await page.click('button:has-text("Kill the media process")');
     await stack?.runtime((now) => !now.pids.media.includes(victim));
     await page.waitForSelector(`.talk .agent:has-text("${p.bridge}")`);
     expect(await page.isVisible('[role=status]:has-text("Connected.")')).toBe(true);

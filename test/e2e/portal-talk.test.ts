@@ -109,7 +109,7 @@ const TALK = [
 
     const victim = await mediaProcessOf(stack, callId);
     const { media } = (await stack.runtime()).pids;
-    await page.click('button:has-text("Kill this process")');
+    await page.click('button:has-text("Kill the media process")');
     const { pids } = await stack.runtime((now) => !now.pids.media.includes(victim));
     expect(pids.media).toEqual(expect.arrayContaining(media.filter((pid) => pid !== victim)));
     expect(await database.auditEntries.countDocuments({ action: 'killMediaProcess', target: callId })).toBe(1);

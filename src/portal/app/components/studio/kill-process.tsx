@@ -28,7 +28,7 @@ export function KillProcess({ call }: { call: Call }) {
         title="For operators in development: ends the process that carries the audio of this call with SIGKILL."
         onClick={() => void act(api.post(`/portal/calls/${call.call_id}/kill_media_process`))}
       >
-        <Icon name="zap" /> Kill this process
+        <Icon name="zap" /> Kill the media process (the call survives)
       </button>{' '}
       <span class="quiet" role="status">
         {isKilled ? 'Killed. Another process takes over the call.' : ''}
