@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { createAgents } from '../../src/agents/agents.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
+import type { Mode } from '../../src/kernel/ids.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 import { BROWSER, expectAccessiblePage, launchBrowser, newContext, newPage, signUp } from '../support/portal-page.js';
 
@@ -11,6 +12,7 @@ jest.setTimeout(300_000);
 const CALLEE = '+12025550100';
 const OF_TEST = 'Test desk';
 const OF_LIVE = 'Live desk';
+const OLDEST = 'Oldest desk';
 
 (BROWSER === undefined ? describe.skip : describe)('the home page', () => {
   let stack: Launched;
@@ -37,8 +39,7 @@ const OF_LIVE = 'Live desk';
 
   const at = (path: string) => page.goto(`${runtime.portal_url}/test${path}`);
 
-  /** Stores an agent of each mode, that of live calls being the newest. */
-  async function storeAgents(): Promise<void> {
+  async function storeAgent(mode: Mode, name: string): Promise<void> {
     const account = await database.accounts.findOne({ name: 'Acme' }).lean();
     const about = {
       accountId: account?._id ?? '',
@@ -47,9 +48,7 @@ const OF_LIVE = 'Live desk';
       language: 'en-US',
       webhookUrl: runtime.webhook_inbox_url,
     };
-    const agents = createAgents(database);
-    await agents.create({ ...about, mode: 'test', name: OF_TEST });
-    await agents.create({ ...about, mode: 'live', name: OF_LIVE });
+    await createAgents(database).create({ ...about, mode, name });
   }
 
   it('is not where an account without an agent is sent to place a call', async () => {
@@ -85,7 +84,11 @@ const OF_LIVE = 'Live desk';
   });
 
   it('offers the agents of live calls in test mode, marked, after those of test calls', async () => {
-    await storeAgents();
+    await storeAgent('live', OLDEST);
+    await at('');
+    await page.waitForSelector(`[aria-label="Talk with an agent"]:has-text("${OLDEST}") .badge:text-is("Live")`);
+    await storeAgent('test', OF_TEST);
+    await storeAgent('live', OF_LIVE);
     await at('/agents');
     await page.waitForSelector(`tr:has-text("${OF_TEST}") .badge:text-is("Test")`);
     await page.waitForSelector(`tr:has-text("${OF_LIVE}") .badge:text-is("Live")`);
@@ -97,7 +100,7 @@ const OF_LIVE = 'Live desk';
     await at('');
     await page.waitForSelector(`[aria-label="Talk with an agent"]:has-text("${OF_TEST}")`);
     const options = page.locator('[name=calling_agent] option');
-    expect(await options.allTextContents()).toEqual([`${OF_TEST} (test)`, `${OF_LIVE} (live)`]);
+    expect(await options.allTextContents()).toEqual([`${OF_TEST} (test)`, `${OF_LIVE} (live)`, `${OLDEST} (live)`]);
     await expectAccessiblePage(page, 'home-with-agents');
   });
 

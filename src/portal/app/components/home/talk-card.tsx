@@ -1,6 +1,7 @@
 import type { Agent } from '../../../../agents/schemas.js';
 import { usePortal } from '../../session';
 import { Icon } from '../icon';
+import { ModeBadge } from '../values';
 
 interface TalkCardProps {
   agent: Agent | undefined;
@@ -10,7 +11,7 @@ interface TalkCardProps {
 
 /** Leads to the Studio, where the member talks with an agent, or to the form of the first agent. */
 export function TalkCard({ agent, isMain }: TalkCardProps) {
-  const { to } = usePortal();
+  const { mode, to } = usePortal();
   const leading = isMain ? 'button button-main' : 'button';
   if (agent === undefined) {
     return (
@@ -30,8 +31,8 @@ export function TalkCard({ agent, isMain }: TalkCardProps) {
     <section class="card lead" aria-label="Talk with an agent">
       <h2>Talk with an agent</h2>
       <p>
-        Hear <strong class="breakable">{agent.name}</strong> in this browser, change its instruction, and hear it again
-        before you save.
+        Hear <strong class="breakable">{agent.name}</strong> {agent.mode === mode ? null : <ModeBadge of={agent} />} in
+        this browser, change its instruction, and hear it again before you save.
       </p>
       <div class="actions">
         <a class={leading} href={to(`/agents/${agent.agent_id}#talk`)}>
