@@ -7,10 +7,9 @@ export function ExtractedData({ json, none }: { json: string | undefined; none: 
       {entries.map(([name, value]) => (
         <>
           <dt>
-            {name.split('_').map((part, index) => (
+            {partsOf(name).map((part, index) => (
               <>
-                {index === 0 ? '' : '_'}
-                <wbr />
+                {index === 0 ? null : <wbr />}
                 {part}
               </>
             ))}
@@ -20,6 +19,11 @@ export function ExtractedData({ json, none }: { json: string | undefined; none: 
       ))}
     </dl>
   );
+}
+
+/** Splits a name where a line may end: after an underscore, and before a capital letter. */
+function partsOf(name: string): string[] {
+  return name.split(/(?<=_)|(?=[A-Z])/);
 }
 
 function entriesOf(json: string | undefined): [string, unknown][] {
