@@ -24,8 +24,8 @@ export interface ColumnChartProps {
   isSeries: boolean;
   /** The axis reaches at least this value; 1 if absent. */
   least?: number;
-  /** Formats a value of the axis. */
-  format: (value: number) => string;
+  /** Formats a value of the axis. All values of an axis have the same unit, so it also receives the largest one. */
+  format: (value: number, most: number) => string;
   /** Returns the tooltip of a column. */
   tip: (key: string) => ComponentChildren;
   /** A `link` leads to another page, and a `button` acts on this one. */

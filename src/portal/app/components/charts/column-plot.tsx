@@ -8,7 +8,7 @@ const TOP = 12;
 const RIGHT = 14;
 const BOTTOM = 40;
 const PLOT = HEIGHT - TOP - BOTTOM;
-const MAX_STEP = 90;
+const MAX_THICKNESS = 40;
 /** Width of a character of a label. */
 const CHARACTER = 6.3;
 
@@ -24,7 +24,7 @@ export function ColumnPlot(p: ColumnChartProps & { shown: readonly ChartColumn[]
   }, [columns[0]?.key]);
   const values = valuesOf(p);
   const scale = PLOT / (values.at(-1) ?? 1);
-  const step = Math.min(MAX_STEP, (width - LEFT - RIGHT) / Math.max(1, columns.length));
+  const step = (width - LEFT - RIGHT) / Math.max(1, columns.length);
   const labels = labelsOf(columns, step, p.isSeries);
   const pointed = active === undefined ? undefined : columns[active];
 
@@ -112,9 +112,10 @@ function Axis(p: {
   values: readonly number[];
   scale: number;
   width: number;
-  format: (value: number) => string;
+  format: ColumnChartProps['format'];
   title: string;
 }) {
+  const most = p.values.at(-1) ?? 0;
   return (
     <g aria-hidden="true">
       {p.values.map((value) => {
@@ -123,7 +124,7 @@ function Axis(p: {
           <g key={value}>
             <line x1={LEFT} x2={p.width} y1={y} y2={y} />
             <text x={LEFT - 8} y={y + 4} class="chart-value">
-              {p.format(value)}
+              {p.format(value, most)}
             </text>
           </g>
         );
@@ -137,7 +138,7 @@ function Axis(p: {
 
 function Column(p: { column: ChartColumn; label: string; scale: number; step: number }) {
   const { scale, step } = p;
-  const thickness = Math.min(step * 0.62, 34);
+  const thickness = Math.min(step * 0.62, MAX_THICKNESS);
   return (
     <>
       <rect class="chart-hit" x={0} y={0} width={step} height={HEIGHT - 16} />

@@ -1,6 +1,6 @@
 import { duration as clock } from '../../../format';
 import { ColumnChart } from '../../charts/column-chart';
-import { milliseconds, type Column, type Stage } from './latency-shape';
+import { axisTime, milliseconds, type Column, type Stage } from './latency-shape';
 
 interface ChartProps {
   columns: readonly Column[];
@@ -19,7 +19,7 @@ export function LatencyChart({ columns, nameOf, onOpen }: ChartProps) {
       axis="Number of the response"
       minWidth={30}
       isSeries={true}
-      format={milliseconds}
+      format={axisTime}
       role="button"
       columns={columns.map((column) => ({
         key: String(column.number),

@@ -40,3 +40,15 @@ export function quantile(values: readonly number[], share: number): number | und
 export function milliseconds(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(2)} s`;
 }
+
+/** Formats milliseconds with one decimal of a second, and short times, which would become `0.0 s`, as milliseconds. */
+export function roundedTime(ms: number): string {
+  return ms < 100 ? milliseconds(ms) : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** Formats a value of a time axis in the unit of its largest value: `500 ms`, or `0.5 s` if the axis ends at `1.5 s`. */
+export function axisTime(ms: number, most: number): string {
+  if (most < 1_000) return `${ms} ms`;
+  // From 3 s on, the steps of an axis are whole seconds.
+  return `${(ms / 1_000).toFixed(most < 3_000 ? 1 : 0)} s`;
+}
