@@ -5,6 +5,7 @@ import type { Player } from './player';
 import { usePlayerValue } from './use-player';
 import { turnAt } from './waveform-shape';
 import { duration } from '../../format';
+import { roundedTime } from './latency/latency-shape';
 import { speakerLabel } from '../../labels';
 
 /**
@@ -18,6 +19,7 @@ export function Turns(p: {
   player: Player;
 }) {
   const { call, turns, interim, player } = p;
+  const isLive = !isFinalStatus(call.status);
   const list = useRef<HTMLDivElement>(null);
   const select = useMemo(
     () => (state: ReturnType<Player['read']>) =>
@@ -28,7 +30,7 @@ export function Turns(p: {
   useFollowing(list, {
     current,
     words: [...turns, ...interim].map(({ text }) => text.length).join(' '),
-    isLive: !isFinalStatus(call.status),
+    isLive,
   });
 
   const rows = useMemo(
@@ -42,19 +44,22 @@ export function Turns(p: {
           {...(index === current ? { 'aria-current': 'true' as const } : {})}
           onClick={() => player.playFrom(turn.start_ms / 1_000)}
         >
-          <small>
-            {speakerLabel(turn.speaker, call.call_direction)} · {duration(turn.start_ms / 1_000)}
-            {turn.latency_ms === undefined ? '' : ` · response in ${(turn.latency_ms / 1_000).toFixed(1)} s`}
-          </small>
+          <small>{headingOf(turn, call)}</small>
           {turn.text}
         </button>
       )),
     [turns, current, call.has_recording],
   );
 
-  if (turns.length === 0 && interim.length === 0) return <NoWords isOver={isFinalStatus(call.status)} />;
+  if (turns.length === 0 && interim.length === 0) return <NoWords isOver={!isLive} />;
   return (
-    <div class="talk" ref={list} role="region" aria-label="Transcript" tabIndex={0}>
+    <div
+      class={`talk ${isLive ? 'talk-live' : ''}`}
+      ref={list}
+      role="region"
+      aria-label="Transcript"
+      {...(isLive ? { tabIndex: 0 } : {})}
+    >
       {rows}
       {interim.map(({ speaker, text }) => (
         <p key={speaker} class={`interim ${speaker}`}>
@@ -64,6 +69,12 @@ export function Turns(p: {
       ))}
     </div>
   );
+}
+
+/** Names the speaker and the time of a turn, and how long the other person waited for it. */
+function headingOf(turn: Transcript['turns'][number], { call_direction: direction }: Call): string {
+  const wait = turn.latency_ms === undefined ? '' : ` · response in ${roundedTime(turn.latency_ms)}`;
+  return `${speakerLabel(turn.speaker, direction)} · ${duration(turn.start_ms / 1_000)}${wait}`;
 }
 
 function NoWords({ isOver }: { isOver: boolean }) {
@@ -76,12 +87,26 @@ function NoWords({ isOver }: { isOver: boolean }) {
   );
 }
 
-/** Distance in pixels from the end of a list within which it follows what is added. */
+/** Distance in pixels from the end of the words within which the page follows what is added. */
 const NEAR_END = 80;
+
+/** Returns the element that scrolls the list: the list itself, or a panel around it; undefined if the page does. */
+function scrollerOf(list: HTMLElement | null): HTMLElement | undefined {
+  for (let element = list; element !== null && element !== document.body; element = element.parentElement) {
+    if (getComputedStyle(element).overflowY === 'auto') return element;
+  }
+  return undefined;
+}
+
+/** Returns how far the end of the list is below the visible part of what scrolls it. */
+function hiddenBelow(list: HTMLElement, scroller: HTMLElement): number {
+  if (list === scroller) return list.scrollHeight - list.scrollTop - list.clientHeight;
+  return list.getBoundingClientRect().bottom - Math.min(innerHeight, scroller.getBoundingClientRect().bottom);
+}
 
 /**
  * Keeps the turn that is heard in view, and during a call the newest words, unless the reader has scrolled up. Moves the
- * list only, not the page.
+ * list, or the panel around it, and not the page.
  * @param p.words changes with every word that is added
  */
 function useFollowing(
@@ -91,25 +116,26 @@ function useFollowing(
   const follows = useRef(p.isLive);
   const lastTop = useRef(0);
   useEffect(() => {
-    const element = list.current;
-    const turn = element?.querySelector<HTMLElement>('.current');
-    if (element === null || turn === null || turn === undefined) return;
-    const top = turn.offsetTop - element.offsetTop;
-    const isSeen = top >= element.scrollTop && top + turn.offsetHeight <= element.scrollTop + element.clientHeight;
-    if (!isSeen) element.scrollTop = top - element.clientHeight / 4;
+    const scroller = scrollerOf(list.current);
+    const turn = list.current?.querySelector<HTMLElement>('.current');
+    if (scroller === undefined || turn === null || turn === undefined) return;
+    const [seen, place] = [scroller.getBoundingClientRect(), turn.getBoundingClientRect()];
+    const isSeen = place.top >= seen.top && place.bottom <= seen.bottom;
+    if (!isSeen) scroller.scrollTop += place.top - seen.top - scroller.clientHeight / 4;
   }, [p.current]);
   useEffect(() => {
     const element = list.current;
-    if (element === null) return undefined;
-    if (follows.current) element.scrollTop = element.scrollHeight;
+    const scroller = scrollerOf(element);
+    if (element === null || scroller === undefined) return undefined;
+    if (follows.current) scroller.scrollTop += Math.max(0, hiddenBelow(element, scroller));
     // More words may have come between a movement and its event, so only a movement up ends the following.
     const note = () => {
-      const { scrollTop, scrollHeight, clientHeight } = element;
-      if (scrollHeight - scrollTop - clientHeight < NEAR_END) follows.current = true;
+      const { scrollTop } = scroller;
+      if (hiddenBelow(element, scroller) < NEAR_END) follows.current = true;
       else if (scrollTop < lastTop.current) follows.current = false;
       lastTop.current = scrollTop;
     };
-    element.addEventListener('scroll', note, { passive: true });
-    return () => element.removeEventListener('scroll', note);
+    scroller.addEventListener('scroll', note, { passive: true });
+    return () => scroller.removeEventListener('scroll', note);
   }, [p.words]);
 }

@@ -15,7 +15,7 @@ import { useLiveTrace } from './live-trace';
 
 /** Shows a call in the browser while it happens: words, values, cost, response times and tools. */
 export function BrowserCall({ callId }: { callId: string }) {
-  const { api, mode } = usePortal();
+  const { api, mode, to } = usePortal();
   const { conversation, ...call } = useCall(api, mode, callId);
   if (call.state === 'failed') return <Failure>{call.error.message}</Failure>;
   if (call.data === undefined) return null;
@@ -23,7 +23,12 @@ export function BrowserCall({ callId }: { callId: string }) {
   return (
     <>
       <section class="card" aria-label="Conversation">
-        <h2>Conversation</h2>
+        <div class="card-head">
+          <h2>Conversation</h2>
+          <a class="button button-small" href={to(`/calls/${callId}`)}>
+            View call
+          </a>
+        </div>
         <Facts call={call.data} />
         <KillProcess call={call.data} />
         <Conversation call={call.data} live={conversation} />
@@ -40,7 +45,6 @@ export function BrowserCall({ callId }: { callId: string }) {
 }
 
 function Facts({ call }: { call: Call }) {
-  const { to } = usePortal();
   const { duration_seconds, cost } = call;
   return (
     <div class="live-facts">
@@ -52,9 +56,6 @@ function Facts({ call }: { call: Call }) {
           `${duration(duration_seconds)}${cost === undefined ? '' : ` · ${formatDollars(cost)}`}`
         )}
       </span>
-      <a class="button button-small" href={to(`/calls/${call.call_id}`)}>
-        View call
-      </a>
     </div>
   );
 }
