@@ -46,7 +46,7 @@ function OutputFieldRow(p: {
   const { of: field, index } = p;
   const number = index + 1;
   return (
-    <div class="template-row">
+    <div class="template-row output-field">
       <input
         name={index === 0 ? 'output_parameters' : `output_parameters_${index}`}
         aria-label={`Name of field ${number}`}
@@ -67,6 +67,7 @@ function OutputFieldRow(p: {
       </select>
       {field.kind === 'choices' ? (
         <input
+          class="long"
           aria-label={`Choices of field ${number}`}
           placeholder="small|medium|large"
           value={field.choices}
