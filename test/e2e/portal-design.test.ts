@@ -155,6 +155,24 @@ const DAY_MS = 86_400_000;
     await page.waitForSelector('.palette', { state: 'detached' });
   });
 
+  it('shows the rows of a table as cards on a phone, with the title of each value', async () => {
+    await page.setViewportSize({ width: 375, height: 900 });
+    await at('/keys');
+    await page.waitForSelector('.cards tbody tr');
+    const measured = await page.evaluate(`(() => {
+      const expires = document.querySelector('.cards tbody tr td:nth-child(5)');
+      const { scrollWidth, clientWidth } = document.querySelector('.cards-wrap');
+      return {
+        height: Math.sign(expires.offsetHeight),
+        title: getComputedStyle(expires, '::before').content,
+        hiddenWidth: scrollWidth - clientWidth,
+      };
+    })()`);
+    expect(measured).toEqual({ height: 1, title: expect.stringContaining('"Expires"'), hiddenWidth: 0 });
+    expect(await page.getByRole('cell', { name: 'backend', exact: true }).count()).toBe(1);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
   it('has shortcuts, which are listed, do nothing in fields, and can be turned off', async () => {
     await at('/agents');
     await page.waitForSelector('table');

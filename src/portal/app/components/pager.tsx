@@ -39,6 +39,7 @@ export function Table({
   head,
   numeric = [],
   minor = [],
+  cards = false,
   children,
 }: {
   label: string;
@@ -47,20 +48,27 @@ export function Table({
   numeric?: readonly string[];
   /** Titles of the columns that a phone has no room for. Their cells have the class `minor`. */
   minor?: readonly string[];
+  /**
+   * Whether a phone shows each row as a card, with the titles before the values. The roles of rows and cells keep it a table
+   * for screen readers.
+   */
+  cards?: boolean;
   children: ComponentChildren;
 }) {
+  const wrap = `table-wrap ${cards ? 'cards-wrap' : ''}`;
   return (
-    <div class="table-wrap" tabIndex={0} role="region" aria-label={label}>
-      <table>
-        <thead>
-          <tr>
+    <div class={wrap} tabIndex={0} role="region" aria-label={label}>
+      <table {...(cards ? { class: 'cards', role: 'table', style: titlesOf(head) } : {})}>
+        <thead role="rowgroup">
+          <tr role="row">
             {head.map((title) =>
               // A column of buttons has no title, and screen readers would announce an empty heading.
               title === '' ? (
-                <td key={title} />
+                <td key={title} role="cell" />
               ) : (
                 <th
                   scope="col"
+                  role="columnheader"
                   key={title}
                   class={`${numeric.includes(title) ? 'number' : ''} ${minor.includes(title) ? 'minor' : ''}`}
                 >
@@ -70,8 +78,13 @@ export function Table({
             )}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody role="rowgroup">{children}</tbody>
       </table>
     </div>
   );
+}
+
+/** Returns the titles of columns as the properties `--title-1` and so on, which the style sheet writes before values. */
+function titlesOf(head: readonly string[]): Record<string, string> {
+  return Object.fromEntries(head.map((title, index) => [`--title-${index + 1}`, JSON.stringify(title)]));
 }

@@ -31,7 +31,12 @@ export function WebhookAttemptsTable(p: AttemptsProps) {
   }
   return (
     <>
-      <Table label="Webhook attempts" head={['Sent', 'Outcome', 'Response', 'Duration', '']} numeric={['Duration']}>
+      <Table
+        label="Webhook attempts"
+        head={['Sent', 'Outcome', 'Response', 'Duration', '']}
+        numeric={['Duration']}
+        cards
+      >
         {p.attempts.map((attempt) => (
           <AttemptRow
             key={`${attempt.redelivery} ${attempt.number}`}
@@ -55,17 +60,19 @@ export function WebhookAttemptsTable(p: AttemptsProps) {
 function AttemptRow(p: { attempt: WebhookAttempt; isOpen: boolean; onToggle: () => void }) {
   const { attempt } = p;
   return (
-    <tr>
-      <td>
+    <tr role="row">
+      <td role="cell">
         <Time at={attempt.started_at} />
       </td>
-      <td>
+      <td role="cell">
         <Status of={attempt.outcome ?? 'pending'} />
         {attempt.redelivery === 0 ? '' : <span class="quiet"> redelivery {attempt.redelivery}</span>}
       </td>
-      <td>{attempt.http_status ?? (attempt.error === undefined ? '–' : labelOf(attempt.error))}</td>
-      <td class="number">{attempt.duration_ms === undefined ? '–' : `${Math.round(attempt.duration_ms)} ms`}</td>
-      <td class="number">
+      <td role="cell">{attempt.http_status ?? (attempt.error === undefined ? '–' : labelOf(attempt.error))}</td>
+      <td role="cell" class="number">
+        {attempt.duration_ms === undefined ? '–' : `${Math.round(attempt.duration_ms)} ms`}
+      </td>
+      <td role="cell" class="number">
         <button
           type="button"
           class="button button-small"

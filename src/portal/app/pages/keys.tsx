@@ -35,11 +35,7 @@ export function KeysPage() {
         }
       >
         {(list) => (
-          <Table
-            label="API keys"
-            head={['Name', 'Key', 'Status', 'Last used', 'Expires', '']}
-            minor={['Status', 'Last used', 'Expires']}
-          >
+          <Table label="API keys" head={['Name', 'Key', 'Status', 'Last used', 'Expires', '']} cards>
             {list.data.map((key) => (
               <KeyRow key={key.key_id} of={key} onRevoke={() => setRevoking(key)} />
             ))}
@@ -61,23 +57,25 @@ export function KeysPage() {
 
 function KeyRow({ of: key, onRevoke }: { of: ApiKey; onRevoke: () => void }) {
   return (
-    <tr>
-      <td class="wide breakable">{key.name}</td>
-      <td>
+    <tr role="row">
+      <td role="cell" class="wide breakable">
+        {key.name}
+      </td>
+      <td role="cell">
         <code>
           {key.prefix}…{key.last_four}
         </code>
       </td>
-      <td class="minor">
+      <td role="cell">
         <Status of={key.state} />
       </td>
-      <td class="minor">
+      <td role="cell">
         <Time at={key.last_used_at} />
       </td>
-      <td class="minor">
+      <td role="cell">
         <Time at={key.expires_at} />
       </td>
-      <td class="number">
+      <td role="cell" class="number">
         {key.state === 'active' ? (
           <SmallButton label={`Revoke ${key.name}`} onClick={onRevoke}>
             Revoke
@@ -102,7 +100,7 @@ function NewKey({ onCreated }: { onCreated: () => void }) {
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h2>Create {mode} key</h2>
       <Failure>{form.failure}</Failure>
-      {secret === undefined ? null : <Secret value={secret} what="Your API key." />}
+      {secret === undefined ? null : <Secret value={secret} what="Your API key" />}
       <div class="field-pair">
         <TextField label="Name" hint="The use of the key, like “backend”." {...form.field('name')} />
         <TextField

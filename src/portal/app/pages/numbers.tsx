@@ -74,11 +74,11 @@ function NumbersTable(p: {
   onRemove: (number: PhoneNumber) => void;
 }) {
   return (
-    <Table label="Phone numbers" head={['Number', 'Agent', 'Added', '']} minor={['Added']}>
+    <Table label="Phone numbers" head={['Number', 'Agent', 'Added', '']} cards>
       {p.numbers.map((number) => (
-        <tr key={number.phone_number}>
-          <td>{number.phone_number}</td>
-          <td>
+        <tr role="row" key={number.phone_number}>
+          <td role="cell">{number.phone_number}</td>
+          <td role="cell">
             <AgentChoice
               label={`Agent of ${number.phone_number}`}
               hidden
@@ -88,10 +88,10 @@ function NumbersTable(p: {
               onChange={(agentId) => p.onAssign(number, agentId)}
             />
           </td>
-          <td class="minor">
+          <td role="cell">
             <Time at={number.created_at} />
           </td>
-          <td class="number">
+          <td role="cell" class="number">
             <SmallButton label={`Remove ${number.phone_number}`} onClick={() => p.onRemove(number)}>
               Remove
             </SmallButton>

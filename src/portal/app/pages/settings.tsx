@@ -153,17 +153,17 @@ function AuditLog() {
       >
         {(list) => (
           <>
-            <Table label="Audit log entries" head={['Time', 'Actor', 'Action', 'Target']}>
+            <Table label="Audit log entries" head={['Time', 'Actor', 'Action', 'Target']} cards>
               {list.data.map((entry) => (
-                <tr key={entry.id}>
-                  <td>
+                <tr role="row" key={entry.id}>
+                  <td role="cell">
                     <Time at={entry.at} />
                   </td>
-                  <td>
+                  <td role="cell">
                     {entry.actor.name} <span class="quiet">{entry.actor.kind}</span>
                   </td>
-                  <td>{labelOf(entry.action)}</td>
-                  <td>
+                  <td role="cell">{labelOf(entry.action)}</td>
+                  <td role="cell">
                     <code>{entry.target ?? ''}</code>
                   </td>
                 </tr>

@@ -52,21 +52,25 @@ function Deliveries({ deliveries }: { deliveries: readonly WebhookDelivery[] }) 
       label="Webhook deliveries"
       head={['Call', 'Status', 'Attempts', 'URL', 'Last attempt']}
       numeric={['Attempts']}
-      minor={['URL', 'Last attempt']}
+      cards
     >
       {deliveries.map((delivery) => (
-        <tr key={delivery.call_id}>
-          <td class="wide breakable">
+        <tr role="row" key={delivery.call_id}>
+          <td role="cell" class="wide breakable">
             <a href={to(`/calls/${delivery.call_id}#webhook`)}>
               <CallName id={delivery.call_id} call={calls.get(delivery.call_id)} />
             </a>
           </td>
-          <td>
+          <td role="cell">
             <Status of={delivery.state} />
           </td>
-          <td class="number">{delivery.attempts}</td>
-          <td class="wide breakable minor">{delivery.url || '–'}</td>
-          <td class="minor">
+          <td role="cell" class="number">
+            {delivery.attempts}
+          </td>
+          <td role="cell" class="wide breakable">
+            {delivery.url || '–'}
+          </td>
+          <td role="cell">
             <Time at={delivery.last_attempt_at} />
           </td>
         </tr>

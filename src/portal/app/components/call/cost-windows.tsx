@@ -12,19 +12,26 @@ export function CostWindows({ windows }: { windows: Call['cost_windows'] }) {
       label="Cost by window"
       head={['Window', 'Held at', 'Held', 'Amount held', 'Billed', 'Cost']}
       numeric={['Held', 'Amount held', 'Billed', 'Cost']}
+      cards
     >
       {windows.map((window) => (
-        <tr key={window.window}>
-          <td>{window.window + 1}</td>
-          <td>
+        <tr role="row" key={window.window}>
+          <td role="cell">{window.window + 1}</td>
+          <td role="cell">
             <Time at={window.at} />
           </td>
-          <td class="number">
+          <td role="cell" class="number">
             {window.refusal === undefined ? durationInWords(window.held_seconds) : labelOf(window.refusal)}
           </td>
-          <td class="number">{window.refusal === undefined ? dollars(window.held_micros) : '–'}</td>
-          <td class="number">{window.billed_seconds === undefined ? '–' : durationInWords(window.billed_seconds)}</td>
-          <td class="number">{window.billed_micros === undefined ? '–' : dollars(window.billed_micros)}</td>
+          <td role="cell" class="number">
+            {window.refusal === undefined ? dollars(window.held_micros) : '–'}
+          </td>
+          <td role="cell" class="number">
+            {window.billed_seconds === undefined ? '–' : durationInWords(window.billed_seconds)}
+          </td>
+          <td role="cell" class="number">
+            {window.billed_micros === undefined ? '–' : dollars(window.billed_micros)}
+          </td>
         </tr>
       ))}
     </Table>
