@@ -56,13 +56,11 @@ export function HomePage() {
               <FirstSteps taken={steps.taken} onHide={steps.hide} onClose={steps.close} />
             )}
             <KeyFigures balance={balance} usage={usage} />
-            <div class="columns">
-              <div>
-                <TalkCard agent={agent} isMain={!steps.isOpen} />
-                <ApiExample agentId={agent?.agent_id} />
-              </div>
+            <div class="columns columns-even">
+              <TalkCard agent={agent} isMain={!steps.isOpen} />
               {agent === undefined ? null : <TestCall agents={[agent, ...others]} onPlaced={start.reload} />}
             </div>
+            <ApiExample agentId={agent?.agent_id} />
             <RecentCalls calls={calls} />
           </>
         )}
