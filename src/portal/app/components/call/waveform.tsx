@@ -44,22 +44,26 @@ export function SeekableWaveform({ player, waveform, speakers, marks }: Waveform
     [waveform, width, duration],
   );
   return (
-    <div class="waveform" ref={frame}>
-      <span class="waveform-speaker">{speakers[0]}</span>
-      <span class="waveform-speaker waveform-agent">{speakers[1]}</span>
-      <SeekBar player={player} duration={duration}>
-        {pictures}
-        {marks.map(({ at, text }, index) => (
-          <i key={index} class="waveform-mark" title={text} style={{ left: share(at, duration) }} />
-        ))}
-        <Playhead player={player} duration={duration} />
-      </SeekBar>
-      <div class="waveform-axis" aria-hidden="true">
-        {timeTicks(duration, width).map((seconds) => (
-          <span key={seconds} style={{ left: share(seconds, duration) }}>
-            {clock(seconds)}
-          </span>
-        ))}
+    <div class="waveform">
+      <div class="waveform-speakers">
+        <span>{speakers[0]}</span>
+        <span>{speakers[1]}</span>
+      </div>
+      <div ref={frame}>
+        <SeekBar player={player} duration={duration}>
+          {pictures}
+          {marks.map(({ at, text }, index) => (
+            <i key={index} class="waveform-mark" title={text} style={{ left: share(at, duration) }} />
+          ))}
+          <Playhead player={player} duration={duration} />
+        </SeekBar>
+        <div class="waveform-axis" aria-hidden="true">
+          {timeTicks(duration, width).map((seconds) => (
+            <span key={seconds} style={{ left: share(seconds, duration) }}>
+              {clock(seconds)}
+            </span>
+          ))}
+        </div>
       </div>
     </div>
   );
