@@ -134,6 +134,25 @@ const LONG_FIELD = 'notes_of_the_receptionist_about_the_health_insurance_of_the_
     await expectAccessible('console');
   });
 
+  it('shows all turns, names that begin beside their values, and speakers outside of their tracks', async () => {
+    const measured = await page.evaluate(`(() => {
+      const list = document.querySelector('.talk');
+      const boxOf = (selector) => document.querySelector(selector).getBoundingClientRect();
+      return {
+        turns: list.querySelectorAll('button').length,
+        hiddenHeight: list.scrollHeight - list.clientHeight,
+        namesBeginWith: [...document.querySelectorAll('[aria-label="Extracted data"] dt')].map((dt) => dt.firstChild.nodeName),
+        overlap: Math.max(0, boxOf('.waveform-speakers').right - boxOf('.waveform-slider').left),
+      };
+    })()`);
+    expect(measured).toEqual({
+      turns: turns.length,
+      hiddenHeight: 0,
+      namesBeginWith: ['#text', '#text'],
+      overlap: 0,
+    });
+  });
+
   it('seeks by click and keys, and shows the turn that is heard', async () => {
     const slider = page.locator('[role=slider]');
     await slider.focus();

@@ -42,32 +42,29 @@ export function CallFigures({ call }: { call: Call }) {
   );
 }
 
+/** Facts that are often long. */
+const WIDE = ['Agent', 'External ID', 'Providers'];
+
 /** The facts of a call: who, when, and by what. */
 export function Facts({ call }: { call: Call }) {
   const { to } = usePortal();
   const agent =
-    call.agent_name === undefined ? (
-      'Temporary agent'
-    ) : (
-      <a class="one-line" href={to(`/agents/${call.agent_id}`)} title={call.agent_name}>
-        {call.agent_name}
-      </a>
-    );
+    call.agent_name === undefined ? 'Temporary agent' : <a href={to(`/agents/${call.agent_id}`)}>{call.agent_name}</a>;
   const facts: [name: string, value: ComponentChildren][] = [
     ['Direction', labelOf(call.call_direction)],
+    ['Engine', call.engine ?? '–'],
     ['From', call.from_phone_number || '–'],
     ['To', call.to_phone_number || '–'],
     ['Agent', agent],
     ['Created', <Time at={call.created_at} />],
     ['Answered', <Time at={call.start_time} />],
-    ['Engine', call.engine ?? '–'],
   ];
   if (call.external_call_id !== '') facts.push(['External ID', call.external_call_id]);
   if (call.served_by !== undefined) facts.push(['Providers', call.served_by.map(providerLabel).join(', ')]);
   return (
     <dl class="fact-grid">
       {facts.map(([name, value]) => (
-        <div key={name} class={name === 'Agent' ? 'fact-wide' : ''}>
+        <div key={name} class={WIDE.includes(name) ? 'fact-wide' : ''}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
