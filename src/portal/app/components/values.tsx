@@ -75,10 +75,8 @@ export function Code({ text, label }: { text: string; label: string }) {
 export function Secret({ value, what }: { value: string; what: string }) {
   return (
     <div class="notice notice-good" role="status">
-      <p>
-        <strong>{what}</strong> It is shown only once. Store it in a safe place.
-      </p>
       <Code text={value} label={what} />
+      <p>It is shown only once. Store it in a safe place.</p>
     </div>
   );
 }

@@ -50,7 +50,14 @@ export function AgentEditorPage() {
   return (
     <PageLayout
       title={agent.data?.name ?? (id === 'new' ? 'Create agent' : 'Agent')}
-      actions={agent.data === undefined ? null : <Actions agent={agent.data} />}
+      actions={
+        <>
+          <a class="button button-main studio-jump" href="#talk">
+            Talk with this agent
+          </a>
+          {agent.data === undefined ? null : <Actions agent={agent.data} />}
+        </>
+      }
     >
       {agent.data?.webhook_url === undefined ? null : (
         <FailingWebhooksNotice only={webhookEndpoint(agent.data.webhook_url)} />
@@ -104,9 +111,6 @@ function Studio(p: StudioProps) {
   const engine = engineOf(form.values.engine, choices.defaultEngine, mode);
   return (
     <div class="studio">
-      <a class="button studio-jump" href="#talk">
-        Talk with this agent
-      </a>
       <Editor agent={agent} choices={choices} engine={engine} form={form} saved={saved} warnings={warnings} />
       <div class="beside">
         <TalkPanel

@@ -25,7 +25,7 @@ export function Invite({ onInvited }: { onInvited: () => void }) {
       {token === undefined ? null : (
         <Secret
           value={`${location.origin}/portal/accept-invitation#token=${token}`}
-          what="Send this link to the person you invite."
+          what="Link for the person you invite"
         />
       )}
       <div class="columns">

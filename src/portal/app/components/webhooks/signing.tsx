@@ -15,7 +15,7 @@ export function Signing() {
     <section class="card" aria-label="Webhook signing">
       <h2>Webhook signing</h2>
       <Failure>{failure}</Failure>
-      {secret === undefined ? null : <Secret value={secret} what="Your signing secret." />}
+      {secret === undefined ? null : <Secret value={secret} what="Your signing secret" />}
       <Loaded of={signing}>
         {({ enabled, secrets }) => (
           <>

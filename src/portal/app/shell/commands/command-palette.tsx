@@ -59,7 +59,7 @@ export function CommandPalette(on: DialogProps) {
           autocomplete="off"
           spellcheck={false}
           maxLength={MAX_LENGTH}
-          placeholder="Page, agent, phone number or words of a call"
+          placeholder="Page, agent, number or words of a call"
           value={text}
           onInput={({ currentTarget }) => search(currentTarget.value)}
           onKeyDown={onKeyDown}
