@@ -24,7 +24,7 @@ const PAGE = `<!DOCTYPE html>
     <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
   </head>
   <body>
-    <main id="interface"></main>
+    <div id="interface"></div>
     <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script src="/docs/start.js"></script>
@@ -32,7 +32,14 @@ const PAGE = `<!DOCTYPE html>
 </html>
 `;
 
-const START_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, validatorUrl: null });\n`;
+/** Draws the page in the theme that was chosen in the portal, else in that of the system. */
+const START_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, validatorUrl: null });
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const chosen = localStorage.getItem('callwright-theme');
+const apply = () => document.documentElement.classList.toggle('dark-mode', chosen ? chosen === 'dark' : dark.matches);
+dark.addEventListener('change', apply);
+apply();
+`;
 
 const FILE_TYPES = {
   'start.js': 'text/javascript',

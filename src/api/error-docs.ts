@@ -20,6 +20,7 @@ export function errorDocsPage(): string {
     <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
   </head>
   <body>
+    <nav aria-label="Pages"><a href="/portal">Portal</a> <a href="/docs">API reference</a></nav>
     <main>
       <h1>Errors</h1>
       <p>Every error is a JSON object with a <code>message</code> for people and an <code>error_code</code> for
@@ -37,7 +38,8 @@ ${entriesOf(FAULTS).map(sectionOf).join('\n')}
 
 /** Style sheet of the page. */
 export const ERROR_DOCS_STYLE = `:root { color-scheme: light dark; }
-main { margin: 2rem auto; max-width: 44rem; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+nav, main { margin: 2rem auto; max-width: 44rem; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+nav { display: flex; gap: 1rem; }
 h3 { margin-bottom: 0; font-family: ui-monospace, monospace; }
 h3:target { background: Mark; color: MarkText; }
 h3 a { color: inherit; text-decoration: none; }

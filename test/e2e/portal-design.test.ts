@@ -10,6 +10,8 @@ jest.setTimeout(180_000);
 
 const NAME = 'Appointments of the practice Doctor Hildegard von Bingen-Württemberg, Stuttgart-Degerloch';
 const DAY_MS = 86_400_000;
+/** The script of the API reference is large. */
+const SLOW = { timeout: 60_000 };
 
 (BROWSER === undefined ? describe.skip : describe)('finding one’s way in the portal', () => {
   let portal: PortalService;
@@ -225,6 +227,18 @@ const DAY_MS = 86_400_000;
     await columns.first().waitFor();
     expect(await columns.first().getAttribute('aria-label')).toContain(NAME);
     await expectAccessible('usage-by-agent');
+  });
+
+  it('shows the API reference in the chosen theme, and leads back from the list of errors', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.goto(`${portal.base}/docs/errors`);
+    await page.click('nav >> text=API reference');
+    await page.waitForSelector('html.dark-mode #interface .swagger-ui', SLOW);
+    await page.evaluate(`localStorage.setItem('callwright-theme', 'light')`);
+    await page.reload();
+    await page.waitForSelector('html:not(.dark-mode) #interface .swagger-ui', SLOW);
+    await page.evaluate(`localStorage.removeItem('callwright-theme')`);
+    await page.emulateMedia({ colorScheme: 'light' });
   });
 
   it('keeps the navigation in view while a long page scrolls', async () => {
