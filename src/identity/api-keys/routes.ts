@@ -75,14 +75,16 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const before = await find(ctx, principal, keyId);
       const asking = expiresAt === undefined ? undefined : await askingKey(ctx, principal);
       assertExpiryAllowed(asking, expiresAt ?? undefined);
-      // Every change makes all processes read their keys again, so only real changes are made. An expiry is set even if it is
-      // the same: the request may repeat one that not all processes have noticed.
+      // Every change makes all processes read their keys again. An expiry is set even if it is the same: the request may repeat
+      // one that not all processes have noticed.
       const isSame = expiresAt === undefined && (name === undefined || name === before.name);
       if (isSame) return respond(keyView(before), { unchanged: true });
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
       const updating = apiKeys.update(keyId, changes, asking && before);
       const updated = recheckAfter(ctx, updating, (made) => apiKeys.restore(before, made));
-      return respond(keyView(await withDeadline(deadlineOf(ctx), updated)), {});
+      const key = await withDeadline(deadlineOf(ctx), updated);
+      const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
+      return respond(keyView(key), { unchanged });
     },
 
     async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
