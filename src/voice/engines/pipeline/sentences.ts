@@ -2,8 +2,10 @@ import { wholeCharacters } from '../../session/speech-limits.js';
 
 /** Text is cut at this length, whether its sentence ends or not. */
 const MAX_CHARACTERS = 240;
-/** The end of a sentence. Matches only at the start of a run of full stops, so that a long run takes linear time. */
-const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
+/** A run of full stops with the quotes and brackets after it, or another end of a sentence. Matches each run once, as a whole. */
+const END = /[.!?…]+["'”’)\]]*|[。！？\n]/g;
+/** Begins a run of full stops, which ends a sentence only if a space follows. */
+const FULL_STOP = /^[.!?…]/;
 /** Abbreviations whose full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
 
@@ -16,6 +18,7 @@ export function createSentenceSplitter() {
     let from = 0;
     for (const match of rest.matchAll(END)) {
       const end = match.index + match[0].length;
+      if (FULL_STOP.test(match[0]) && !/\s/.test(rest.charAt(end))) continue;
       const sentence = rest.slice(from, end);
       if (ABBREVIATION.test(sentence)) continue;
       const [parts, last] = cut(sentence);
