@@ -34,8 +34,8 @@ async function openStubborn({ url, token }: WebCall): Promise<string | undefined
   return rejection;
 }
 
-it('browsers that are told to come again, and stay, take no streams from calls of others', async () => {
-  // Test calls of one account may have half of the places that are left, so the second one is told to come again.
+it('browsers that get no stream, and stay, take no streams from calls of others', async () => {
+  // Test calls of one account may have half of the slots that are left, so the second one must come again.
   const first = await openBrowserLine(await stack.create(customer.testKey));
   await first.ready();
   const second = await stack.create(customer.testKey);

@@ -36,7 +36,7 @@ const START_MS = 2_000;
 const MAX_FRAMES = 20;
 /** Time limit for the decision about a call that lost its socket. */
 const DECIDE_MS = 12_000;
-/** How long a token whose sender was told to come again is rejected without a look at the call, in ms. */
+/** How long a token is rejected without a look at the call after its call got no stream, in ms. */
 const BUSY_MS = 500;
 /** Maximum rejected tokens that a process stores. */
 const MAX_REJECTIONS = 10_000;

@@ -37,7 +37,7 @@ export function NumbersPage() {
             <section class="card" aria-label="Inbound agent">
               <AgentChoice
                 label={INBOUND_AGENT}
-                hint="Answers calls to numbers without an agent of their own."
+                hint="Answers calls to numbers that have no agent."
                 value={account.inbound_agent_id}
                 none="No agent"
                 agents={agents}

@@ -5,7 +5,7 @@ import { ModeBadge } from '../values';
 
 interface TalkCardProps {
   agent: Agent | undefined;
-  /** Whether its button is the page's main one; the first steps have one of their own. */
+  /** Whether its button is the page's main one, which it is not beside the first steps. */
   isMain: boolean;
 }
 
