@@ -47,8 +47,8 @@ export function createCallQueries(database: CallsDatabase) {
 
   return {
     /**
-     * Reads the status of a call. Clients ask for it again and again, so this bypasses mongoose, whose queries take longer
-     * than the rest of the read.
+     * Reads the status of a call. Clients ask for it again and again, so this bypasses mongoose, whose queries took a tenth of
+     * the API's time for such a request.
      */
     findStatus({ callId, ...owner }: CallKey): Promise<ShownStatus | null> {
       return calls.findOne<ShownStatus>({ _id: callId, ...owner }, { projection: { status: 1, waitingFor: 1 } });
