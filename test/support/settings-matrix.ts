@@ -16,7 +16,7 @@ import {
   STT_PROVIDERS,
   TTS_PROVIDERS,
   type ProviderEntry,
-} from '../../src/platform/config/engine-providers.js';
+} from '../../src/platform/config/engines/engine-providers.js';
 import { CONVERSATION_FIELDS } from '../../src/agents/fields/conversation-fields.js';
 import { EVERY_SETTING } from './conversation-settings.js';
 

@@ -8,8 +8,8 @@ import { faultsOfSettings, splitSettings } from '../../src/agents/fields/support
 import type { SettingName } from '../../src/kernel/conversation/settings-support.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { ROOT } from '../structure/sources.js';
-import { PIPELINE_PROTOCOLS, SETTINGS_SUPPORT } from '../../src/platform/config/engine-providers.js';
-import { stageProtocolsOf } from '../../src/platform/config/pipeline-settings.js';
+import { PIPELINE_PROTOCOLS, SETTINGS_SUPPORT } from '../../src/platform/config/engines/engine-providers.js';
+import { stageProtocolsOf } from '../../src/platform/config/engines/pipeline-settings.js';
 import {
   environmentWith,
   pipelineWith,

@@ -10,7 +10,7 @@ import type { FieldDefinition } from './field-definition.js';
 
 /**
  * The fields of an agent that are the settings of its conversation, all of them optional. Their stored names are those
- * of `ConversationSettings`. Which engine supports which field: `src/platform/config/engine-providers.ts`.
+ * of `ConversationSettings`. Which engine supports which field: `src/platform/config/engines/engine-providers.ts`.
  */
 export const CONVERSATION_FIELDS = {
   model: {

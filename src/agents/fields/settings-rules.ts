@@ -4,7 +4,7 @@ import { ENGINE_NAMES, type EngineName } from '../../kernel/conversation/engines
 import { ServiceError } from '../../kernel/errors.js';
 import type { SettingFault, SettingName } from '../../kernel/conversation/settings-support.js';
 import { allowedModels, type Config } from '../../platform/config/config.js';
-import { stageProtocolsOf } from '../../platform/config/pipeline-settings.js';
+import { stageProtocolsOf } from '../../platform/config/engines/pipeline-settings.js';
 import { CONVERSATION_FIELDS } from './conversation-fields.js';
 import type { CheckProviderIds, ProviderIds, Warn } from './provider-ids.js';
 import { faultsOfSettings } from './supported-settings.js';

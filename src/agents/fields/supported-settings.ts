@@ -8,7 +8,7 @@ import {
   type Support,
 } from '../../kernel/conversation/settings-support.js';
 import { byteCount } from '../../kernel/text.js';
-import { PIPELINE_PROTOCOLS, SETTINGS_SUPPORT } from '../../platform/config/engine-providers.js';
+import { PIPELINE_PROTOCOLS, SETTINGS_SUPPORT } from '../../platform/config/engines/engine-providers.js';
 
 /** An engine with the protocols of the pipeline, which decide only for the engine `pipeline`. */
 export interface SettingEngine {

@@ -3,7 +3,7 @@ import { testCarrierAccount } from './carriers/simulator.js';
 import { acceptedHosts, developmentFaults } from './development.js';
 import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
-import { assertEngineSettings, configuredEngineNames, engineSettings } from './engines.js';
+import { assertEngineSettings, configuredEngineNames, engineSettings } from './engines/engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
 import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
@@ -16,12 +16,12 @@ export {
   configuredVoices,
   engineConfigOf,
   offeredEngineNames,
-} from './engines.js';
+} from './engines/engines.js';
 export { TEST_FROM_NUMBER } from './carriers/simulator.js';
 export type { CarrierAccount, CarrierApiKey } from './carriers/account.js';
 export type { CarrierName } from './carriers/carriers.js';
-export type { OpenAiRealtimeSettings } from './engines.js';
-export type { PipelineSettings } from './pipeline-settings.js';
+export type { OpenAiRealtimeSettings } from './engines/engines.js';
+export type { PipelineSettings } from './engines/pipeline-settings.js';
 
 export type Config = ReturnType<typeof settingsOf>;
 

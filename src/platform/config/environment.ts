@@ -1,21 +1,20 @@
 import { urlFrom } from '../../kernel/text.js';
 import { z } from 'zod';
 import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
+import { accountVariables } from './account-variables.js';
 import { carrierVariables } from './carriers/carriers.js';
-import { nameserverList, portList, publicLink } from './customer-urls.js';
+import { nameserverList, portList } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
-import { engineVariables } from './engine-variables.js';
+import { engineVariables } from './engines/engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
+import { recordingVariables } from './recording-variables.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
-/** A week of audio in one day. */
-const MAX_TEST_RECORDING_MINUTES = 10_000;
 /** More calls need more than one core. */
 const MAX_MEDIA_CALLS = 4_000;
-const MAX_DOWNLOAD_GB = 100_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /**
@@ -231,99 +230,8 @@ export const environment = z.object({
     .describe(
       'origins of other sites whose pages may connect to [calls in the browser](web-calls.md), such as `https://app.example.com`. The portal of this service always may',
     ),
-  RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off` records no call', production: 'on' }),
-  SESSION_LOG: z.enum(['on', 'off']).default('off').meta({
-    description:
-      '`on` [stores the events of each conversation](engines.md#recorded-sessions) with its call, to look into incidents; they contain what was said',
-  }),
-  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0).meta({
-    description: 'days after which a recording and the tool calls of a trace are deleted; `0` keeps them forever',
-    production: '90',
-  }),
-  TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(7).meta({
-    description:
-      'days after which those of a test call are deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',
-    production: '7',
-  }),
-  TEST_RECORDING_MINUTES_PER_DAY: z
-    .union(
-      [z.literal('none'), z.coerce.number().int().min(0).max(MAX_TEST_RECORDING_MINUTES)],
-      'must be a whole number from 0 to 10,000, or none',
-    )
-    .default(60)
-    .meta({
-      description:
-        'minutes of recordings that an account’s test calls may have in a UTC day, or `none`; a minute takes 0.96 MB. Further test calls are not recorded',
-      production: '60',
-    }),
-  RECORDING_DOWNLOAD_GB_PER_DAY: z
-    .union(
-      [z.literal('none'), z.coerce.number().int().min(1).max(MAX_DOWNLOAD_GB)],
-      'must be a whole number from 1 to 100,000, or none',
-    )
-    .default(5)
-    .meta({
-      description:
-        'gigabytes of recordings that an account may download in test mode, and in live mode, in a UTC day, or `none`; a minute has 1.92 MB. Live mode has 0.25 GB more for each USD that the account was ever billed',
-      production: '5',
-    }),
-  PAYMENT_WEBHOOK_SECRET: z
-    .string()
-    .min(16)
-    .optional()
-    .meta({
-      description:
-        'signing secret of the payment provider’s webhook, which [credits top-ups](operating-money.md#top-ups); in production 32 characters or more. Without it top-ups are made on the command line',
-      secret: { least: 32, remedy: "set the payment provider's, or one created with openssl rand -hex 32" },
-      production: '',
-    }),
-  PAYMENT_URL: publicLink(['https:']).optional().meta({
-    description:
-      'page on which customers [add money](operating-money.md#top-ups), such as a payment link of your provider; the portal leads there when a balance is used up, and adds the account as `client_reference_id`',
-    production: '',
-  }),
-  OPERATOR_CONTACT_URL: publicLink(['https:', 'mailto:']).optional().meta({
-    description:
-      'web page or `mailto:` address at which customers reach you; the portal shows it when a balance is used up',
-    production: '',
-  }),
-  SELF_SERVICE_NUMBERS: flag.optional().meta({
-    description: 'whether accounts may add and remove phone numbers themselves',
-    shown: '`true`, in production `false`',
-    production: '',
-  }),
-  SIGN_UP: z.enum(['off', 'invite', 'open']).optional().meta({
-    description:
-      'who can join the portal: `open` lets anybody open an account (in production it needs `SMTP_URL`), `invite` requires an invitation by a member or operator, `off` leaves it to `callwright admin members`',
-    shown: '`open`, in production `invite`',
-    production: 'invite',
-  }),
-  SMTP_URL: z
-    .string()
-    .refine(
-      isSmtpUrl,
-      'must begin with smtp:// or smtps://, like smtps://user:password@smtp.example.com (user and password are optional)',
-    )
-    .optional()
-    .meta({
-      description:
-        'mail server, such as `smtps://user:password@smtp.example.com`. It turns on e-mail verification in development, too',
-      shown: 'none: no e-mail',
-      secret: 'password',
-      production: '',
-    }),
-  MAIL_FROM: z
-    .string()
-    .max(320)
-    .regex(
-      /^(?:[^<>@"\p{Cc}]{1,100}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u,
-      'must be an address like Callwright <no-reply@example.com>',
-    )
-    .optional()
-    .meta({
-      description: 'sender of e-mail, such as `Callwright <no-reply@example.com>`; required by `SMTP_URL`',
-      production: '',
-    }),
+  ...recordingVariables,
+  ...accountVariables,
   ...liveLimitVariables,
   RATE_DECK_FILE: z.string().optional().meta({
     description:
@@ -353,13 +261,6 @@ export const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 
 /** The parsed environment variables. */
 export type Environment = z.output<typeof environment>;
-
-function isSmtpUrl(text: string): boolean {
-  const given = urlFrom(text);
-  if (given === undefined) return false;
-  const { protocol, hostname } = given;
-  return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '';
-}
 
 /** Splits a comma-separated list, trims its items and drops empty ones. */
 export function itemsOf(text: string): string[] {

@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import type { AgentWarning, CheckProviderIds, ProviderIds, Warn } from '../../../agents/fields/provider-ids.js';
 import type { SettingFault } from '../../../kernel/conversation/settings-support.js';
 import type { Config } from '../../../platform/config/config.js';
-import type { PipelineSettings } from '../../../platform/config/pipeline-settings.js';
+import type { PipelineSettings } from '../../../platform/config/engines/pipeline-settings.js';
 import { REALTIME_VOICES } from '../voices.js';
 import { PIPELINE_PROVIDERS } from '../pipeline/providers/list.js';
 import { createAsk, type Ask } from '../start-checks/ask.js';

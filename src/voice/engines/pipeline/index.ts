@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
-import type { PipelineSettings, PipelineTimeouts } from '../../../platform/config/pipeline-settings.js';
+import type { PipelineSettings, PipelineTimeouts } from '../../../platform/config/engines/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { settingsFor, unitOf, type PipelineProviders, type Providers } from '../chain/pipeline-chains.js';
 import type { Provider } from '../chain/provider-chain.js';

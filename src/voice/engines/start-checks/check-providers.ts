@@ -1,8 +1,8 @@
 import { Agent } from 'undici';
 import type { Config } from '../../../platform/config/config.js';
-import type { OpenAiRealtimeSettings } from '../../../platform/config/engines.js';
-import { entryOf } from '../../../platform/config/engine-providers.js';
-import type { PipelineSettings } from '../../../platform/config/pipeline-settings.js';
+import type { OpenAiRealtimeSettings } from '../../../platform/config/engines/engines.js';
+import { entryOf } from '../../../platform/config/engines/engine-providers.js';
+import type { PipelineSettings } from '../../../platform/config/engines/pipeline-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { PipelineStage } from '../../../kernel/conversation/settings-support.js';
 import type { VariableNames } from '../pipeline/providers/description.js';

@@ -1,4 +1,4 @@
-import type { PipelineSettings } from '../../../../src/platform/config/pipeline-settings.js';
+import type { PipelineSettings } from '../../../../src/platform/config/engines/pipeline-settings.js';
 import { createProviderHealth } from '../../../../src/voice/engines/chain/provider-health.js';
 import { createPipelineEngine } from '../../../../src/voice/engines/pipeline/index.js';
 import { createSynthesizer } from '../../../../src/voice/audio/flite.js';

@@ -1,5 +1,5 @@
 import { createSynthesizer } from '../../../../src/voice/audio/flite.js';
-import type { PipelineSettings } from '../../../../src/platform/config/pipeline-settings.js';
+import type { PipelineSettings } from '../../../../src/platform/config/engines/pipeline-settings.js';
 import { createPipelineEngine, type PipelineTimeouts } from '../../../../src/voice/engines/pipeline/index.js';
 import type { EngineCall, ToolResult, ToolCall } from '../../../../src/voice/engines/port.js';
 import type { SilenceTimeouts } from '../../../../src/voice/session/silence-timeouts.js';

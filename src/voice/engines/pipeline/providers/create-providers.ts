@@ -1,4 +1,4 @@
-import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
+import type { PipelineSettings } from '../../../../platform/config/engines/pipeline-settings.js';
 import type { ChatModel, SpeechToText, TextToSpeech } from '../ports.js';
 import type { LlmDeps, ProviderDeps, SttDeps } from './description.js';
 import { PIPELINE_PROVIDERS } from './list.js';

@@ -3,8 +3,8 @@ import type {
   LlmProviderName,
   SttProviderName,
   TtsProviderName,
-} from '../../../../platform/config/engine-providers.js';
-import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
+} from '../../../../platform/config/engines/engine-providers.js';
+import type { PipelineSettings } from '../../../../platform/config/engines/pipeline-settings.js';
 import type { VoiceActivityDetector } from '../../../audio/voice-activity.js';
 import type { Ask, Asking } from '../../start-checks/ask.js';
 import type { Lookup, ProviderFinding, SettingNames } from '../../start-checks/finding.js';

@@ -1,5 +1,5 @@
-import { TTS_PROVIDERS } from '../../../../platform/config/engine-providers.js';
-import type { PipelineSettings } from '../../../../platform/config/pipeline-settings.js';
+import { TTS_PROVIDERS } from '../../../../platform/config/engines/engine-providers.js';
+import type { PipelineSettings } from '../../../../platform/config/engines/pipeline-settings.js';
 import type { Asking } from '../../start-checks/ask.js';
 import { unchecked, type ProviderFinding, type SettingNames } from '../../start-checks/finding.js';
 import { checkOpenAiModel } from '../../start-checks/openai.js';

@@ -1,4 +1,4 @@
-import { protocolOf } from '../../../../../platform/config/engine-providers.js';
+import { protocolOf } from '../../../../../platform/config/engines/engine-providers.js';
 import { httpUrlOf } from '../../../start-checks/ask.js';
 import type { SpeechToText } from '../../ports.js';
 import type { SttProvider } from '../../providers/description.js';

@@ -1,4 +1,4 @@
-import type { EngineName } from '../../kernel/conversation/engines.js';
+import type { EngineName } from '../../../kernel/conversation/engines.js';
 import {
   SENT,
   SESSION,
@@ -7,7 +7,7 @@ import {
   type SettingName,
   type SettingProtocol,
   type Support,
-} from '../../kernel/conversation/settings-support.js';
+} from '../../../kernel/conversation/settings-support.js';
 
 interface SupportOfSetting extends Record<Exclude<EngineName, 'pipeline'>, Support> {
   /** The same for all providers, or decided by the entry of the provider of one stage. */

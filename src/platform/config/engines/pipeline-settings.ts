@@ -1,6 +1,6 @@
-import type { StageProtocols } from '../../kernel/conversation/settings-support.js';
-import { omitUndefined } from '../../kernel/omit-undefined.js';
-import { withoutTrailing } from '../../kernel/text.js';
+import type { StageProtocols } from '../../../kernel/conversation/settings-support.js';
+import { omitUndefined } from '../../../kernel/omit-undefined.js';
+import { withoutTrailing } from '../../../kernel/text.js';
 import type { EngineVariables } from './engine-variables.js';
 import { FALLBACK_NUMBERS, type FallbackNumber } from './fallback-variables.js';
 import {

@@ -1,7 +1,7 @@
-import type { EngineName } from '../../kernel/conversation/engines.js';
-import type { Mode } from '../../kernel/ids.js';
-import { withoutTrailing } from '../../kernel/text.js';
-import { voiceFault, VOICES, type Voice } from '../../kernel/conversation/voices.js';
+import type { EngineName } from '../../../kernel/conversation/engines.js';
+import type { Mode } from '../../../kernel/ids.js';
+import { withoutTrailing } from '../../../kernel/text.js';
+import { voiceFault, VOICES, type Voice } from '../../../kernel/conversation/voices.js';
 import type { EngineVariables } from './engine-variables.js';
 import { list, pipelineSettings, reasoningOf, textPairOf } from './pipeline-settings.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENGINE_NAMES } from '../../kernel/conversation/engines.js';
+import { ENGINE_NAMES } from '../../../kernel/conversation/engines.js';
 import { fallbackVariables, REASONING_EFFORT, VOICE_IDS } from './fallback-variables.js';
 import {
   keysOf,
@@ -170,7 +170,7 @@ function keyVariables<P extends Entries>(choice: string, what: string, providers
     const own = all.filter(([, entry]) => entry.key === key);
     const only = own.length === all.length ? '' : ` with ${own.map(([name]) => `\`${choice}=${name}\``).join(' or ')}`;
     const note = own.every(([, { keyIsOptional }]) => keyIsOptional)
-      ? '; not needed for another server than OpenAI’s'
+      ? `; not needed if \`${choice.replace('PROVIDER', 'BASE_URL')}\` is a server that asks for none`
       : '';
     const description = `key of ${what}${only}${note}`;
     return [key, z.string().min(1).optional().meta({ description, secret: 'given' })];
