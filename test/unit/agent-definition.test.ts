@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { AGENT_FIELD_LIST, AGENT_FIELDS, toPublic, toStored } from '../../src/agents/agent-definition.js';
+import { CONVERSATION_FIELDS } from '../../src/agents/fields/conversation-fields.js';
 import { checkAgentChanges, checkAgentFields } from '../../src/agents/agent-fields.js';
 import { agentSchema } from '../../src/agents/model.js';
 import { Agent, AgentChangesBody, NewAgentBody } from '../../src/agents/schemas.js';
@@ -33,13 +34,14 @@ describe('the field definitions of an agent', () => {
   });
 
   it('have a control in the portal’s editor for every field', () => {
-    const [page, sections] = ['components/studio/editor-sections', 'components/conversation-sections'].map((file) =>
-      readFileSync(join(ROOT, `src/portal/app/${file}.tsx`), 'utf8'),
+    const [editor = '', sections = ''] = ['studio/editor-sections', 'conversation-sections'].map((file) =>
+      readFileSync(join(ROOT, `src/portal/app/components/${file}.tsx`), 'utf8'),
     );
-    const editor = `${page}${sections}`;
     const controls = Array.from(editor.matchAll(/<AgentField\s+name="(\w+)"/g), ([, name = '']) => name);
-    expect([...controls, 'output_parameters', 'pronunciations', 'tools'].toSorted()).toEqual(NAMES.toSorted());
-    expect(editor).toMatch(/<ConversationSections[^]*<TemplateBuilder[^]*<ToolsEditor[^]*<PronunciationsEditor/);
+    const settings = Object.keys(CONVERSATION_FIELDS);
+    expect([...controls, ...settings, 'output_parameters', 'tools'].toSorted()).toEqual(NAMES.toSorted());
+    expect(editor).toMatch(/<ConversationSections[^]*<TemplateBuilder[^]*<ToolsEditor/);
+    expect(sections).toMatch(/<PronunciationsEditor[^]*<AgentField key=\{name\} name=\{name\}/);
   });
 
   it('map public names to stored names and back', () => {

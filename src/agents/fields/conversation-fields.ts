@@ -4,15 +4,50 @@ import {
   FIRST_SPEAKERS,
   NOISE_REDUCTIONS,
   REASONING_EFFORTS,
-  type ConversationSettings,
 } from '../../kernel/conversation/conversation-settings.js';
-import type { FieldDefinition } from './field-definition.js';
+import type { SettingDefinition } from './field-definition.js';
 
 /**
  * The fields of an agent that are the settings of its conversation, all of them optional. Their stored names are those
- * of `ConversationSettings`. Which engine supports which field: `src/platform/config/engines/engine-providers.ts`.
+ * of `ConversationSettings`. The portal's editor shows each section in this order. Which engine supports which field: `src/platform/config/engines/engine-providers.ts`.
  */
 export const CONVERSATION_FIELDS = {
+  first_speaker: {
+    kind: 'choice',
+    of: FIRST_SPEAKERS,
+    stored: 'firstSpeaker',
+    presence: 'optional',
+    inCall: true,
+    about: 'The party that speaks first: the agent, or the caller while the agent waits. Default: agent.',
+    form: { section: 'conversation', label: 'First speaker' },
+    option: {
+      name: 'first-speaker',
+      value: '<who>',
+      about: 'the party that speaks first (default: agent)',
+      clear: 'first-speaker',
+    },
+  },
+  first_message: {
+    kind: 'text',
+    max: 1_000,
+    stored: 'firstMessage',
+    presence: 'optional',
+    inCall: true,
+    about:
+      'First words of the agent, said exactly; {{name}} inserts an input parameter. Default: the agent finds its own words.',
+    examples: ['Hello {{customer}}, this is the automated assistant of Example Inc.'],
+    form: {
+      section: 'conversation',
+      label: 'First message',
+      hint: 'Said exactly like this. {{name}} inserts an input parameter.',
+    },
+    option: {
+      name: 'first-message',
+      value: '<text>',
+      about: 'the agent’s first words, said exactly',
+      clear: 'first-message',
+    },
+  },
   model: {
     kind: 'providerId',
     of: 'model',
@@ -22,7 +57,11 @@ export const CONVERSATION_FIELDS = {
     about:
       'Language model of the pipeline engine, or speech-to-speech model of openai-realtime, as its provider names it. Default: the service’s.',
     examples: ['gpt-6-luna'],
-    form: { label: 'Model', hint: 'As the provider of the engine names it. Empty: the service’s model.' },
+    form: {
+      section: 'conversation',
+      label: 'Model',
+      hint: 'As the provider of the engine names it. Empty: the service’s model.',
+    },
     option: { name: 'model', value: '<model>', about: 'language model, as its provider names it', clear: 'model' },
   },
   temperature: {
@@ -34,7 +73,7 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'How much the model’s replies vary. Models that reason may not accept it. Default: the provider’s.',
     examples: [0.7],
-    form: { label: 'Temperature', hint: '0 to 2. A higher value makes replies vary more.' },
+    form: { section: 'conversation', label: 'Temperature', hint: '0 to 2. A higher value makes replies vary more.' },
     option: { name: 'temperature', value: '<number>', about: '0 to 2: how much replies vary', clear: 'temperature' },
   },
   reasoning_effort: {
@@ -45,7 +84,7 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about:
       'How long a model that reasons may think before it answers; the caller waits for it. Default: the service’s (LLM_REASONING_EFFORT).',
-    form: { label: 'Reasoning effort', hint: 'The caller waits while the model reasons.' },
+    form: { section: 'conversation', label: 'Reasoning effort', hint: 'The caller waits while the model reasons.' },
     option: {
       name: 'reasoning-effort',
       value: '<effort>',
@@ -61,7 +100,11 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'The engine’s own id of a voice, which speaks instead of voice. Default: the one that is closest to voice.',
     examples: ['coral'],
-    form: { label: 'Voice id', hint: 'A voice by the id of the provider that speaks, instead of the voice above.' },
+    form: {
+      section: 'speech',
+      label: 'Voice id',
+      hint: 'A voice by the id of the provider that speaks, instead of the voice above.',
+    },
     option: {
       name: 'voice-id',
       value: '<id>',
@@ -78,8 +121,45 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'How fast the agent speaks: 1 is usual, 0.8 slower. Some providers have a smaller range. Default: 1.',
     examples: [1.1],
-    form: { label: 'Speed of speech', hint: '1 is usual, 0.8 slower, 1.2 faster.' },
+    form: { section: 'speech', label: 'Speed of speech', hint: '1 is usual, 0.8 slower, 1.2 faster.' },
     option: { name: 'speech-speed', value: '<factor>', about: '0.5 to 2; 1 is the usual speed', clear: 'speech-speed' },
+  },
+  background_sound: {
+    kind: 'choice',
+    of: BACKGROUND_SOUNDS,
+    stored: 'backgroundSound',
+    presence: 'optional',
+    inCall: true,
+    about:
+      'Quiet sound behind the agent’s voice and in its pauses: a room, or an office with murmur and typing. Default: off.',
+    form: {
+      section: 'speech',
+      label: 'Background sound',
+      hint: 'Quiet, behind the voice and in its pauses. Not in the recording.',
+    },
+    option: {
+      name: 'background-sound',
+      value: '<sound>',
+      about: 'quiet sound behind the voice (default: off)',
+      clear: 'background-sound',
+    },
+  },
+  pronunciations: {
+    kind: 'pronunciations',
+    max: 25,
+    maxCharacters: 100,
+    stored: 'pronunciations',
+    presence: 'optional',
+    inCall: true,
+    about: 'How the agent speaks words and abbreviations.',
+    examples: [[{ text: 'Nginx', spoken: 'engine X' }]],
+    form: { section: 'speech', label: 'Pronunciations', hint: 'How the agent speaks a word or an abbreviation.' },
+    option: {
+      name: 'pronunciation',
+      value: '<text=spoken...>',
+      about: 'how words are spoken, like Nginx="engine X"; replaces the list',
+      clear: 'pronunciations',
+    },
   },
   keyterms: {
     kind: 'terms',
@@ -90,12 +170,57 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'Names and terms that speech to text should recognize.',
     examples: [['Callwright', 'Dr. Nguyen']],
-    form: { label: 'Names and terms to recognize', hint: 'One per line, such as names of products and people.' },
+    form: {
+      section: 'listening',
+      label: 'Names and terms to recognize',
+      hint: 'One per line, such as names of products and people.',
+    },
     option: {
       name: 'keyterm',
       value: '<term...>',
       about: 'names and terms to recognize; replaces the list',
       clear: 'keyterms',
+    },
+  },
+  noise_reduction: {
+    kind: 'choice',
+    of: NOISE_REDUCTIONS,
+    stored: 'noiseReduction',
+    presence: 'optional',
+    inCall: true,
+    about: 'Noise reduction for the caller’s audio: near_field for a handset or headset, far_field for hands-free use.',
+    form: {
+      section: 'listening',
+      label: 'Noise reduction',
+      hint: 'Near field: a handset or headset. Far field: hands-free.',
+    },
+    option: {
+      name: 'noise-reduction',
+      value: '<kind>',
+      about: 'noise reduction for the caller’s audio',
+      clear: 'noise-reduction',
+    },
+  },
+  vad_threshold: {
+    kind: 'number',
+    min: 0,
+    max: 1,
+    stored: 'vadThreshold',
+    presence: 'optional',
+    inCall: true,
+    about:
+      'How certain voice activity detection must be that it hears speech. The pipeline engine has four steps, and is at the strictest, 0.75 and more, by default.',
+    examples: [0.6],
+    form: {
+      section: 'listening',
+      label: 'Threshold of voice detection',
+      hint: '0 to 1. Raise it where lines are noisy, lower it for quiet voices.',
+    },
+    option: {
+      name: 'vad-threshold',
+      value: '<number>',
+      about: '0 to 1: certainty that a sound is speech',
+      clear: 'vad-threshold',
     },
   },
   end_of_turn_silence_ms: {
@@ -109,6 +234,7 @@ export const CONVERSATION_FIELDS = {
     about: 'Silence that ends the caller’s turn, in milliseconds. Default: the service’s.',
     examples: [700],
     form: {
+      section: 'listening',
       label: 'Silence that ends the caller’s turn, in ms',
       hint: '200 to 3000. A short silence interrupts slow speakers.',
     },
@@ -126,7 +252,7 @@ export const CONVERSATION_FIELDS = {
     presence: 'optional',
     inCall: true,
     about: 'How soon a provider that detects the end of the caller’s turn by meaning ends it. Default: the service’s.',
-    form: { label: 'Eagerness to answer', hint: 'Low waits longer for the caller to continue.' },
+    form: { section: 'listening', label: 'Eagerness to answer', hint: 'Low waits longer for the caller to continue.' },
     option: {
       name: 'end-of-turn-eagerness',
       value: '<level>',
@@ -143,33 +269,16 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'How certain Deepgram Flux must be that the caller’s turn has ended. Default: the service’s.',
     examples: [0.7],
-    form: { label: 'Confidence that the caller’s turn has ended', hint: '0.5 to 0.9. Higher waits longer.' },
+    form: {
+      section: 'listening',
+      label: 'Confidence that the caller’s turn has ended',
+      hint: '0.5 to 0.9. Higher waits longer.',
+    },
     option: {
       name: 'end-of-turn-confidence',
       value: '<number>',
       about: '0.5 to 0.9: certainty that ends the caller’s turn',
       clear: 'end-of-turn-confidence',
-    },
-  },
-  vad_threshold: {
-    kind: 'number',
-    min: 0,
-    max: 1,
-    stored: 'vadThreshold',
-    presence: 'optional',
-    inCall: true,
-    about:
-      'How certain voice activity detection must be that it hears speech. The pipeline engine has four steps, and is at the strictest, 0.75 and more, by default.',
-    examples: [0.6],
-    form: {
-      label: 'Threshold of voice detection',
-      hint: '0 to 1. Raise it where lines are noisy, lower it for quiet voices.',
-    },
-    option: {
-      name: 'vad-threshold',
-      value: '<number>',
-      about: '0 to 1: certainty that a sound is speech',
-      clear: 'vad-threshold',
     },
   },
   interruption_min_ms: {
@@ -182,7 +291,7 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'How long the caller must speak to interrupt the agent, in milliseconds. Default: the service’s.',
     examples: [400],
-    form: { label: 'Speech that interrupts the agent, in ms', hint: '0 to 2000.' },
+    form: { section: 'listening', label: 'Speech that interrupts the agent, in ms', hint: '0 to 2000.' },
     option: {
       name: 'interruption-min',
       value: '<ms>',
@@ -200,7 +309,11 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'How many words the caller must say to interrupt the agent. Default: 0, any speech.',
     examples: [2],
-    form: { label: 'Words that interrupt the agent', hint: '0 to 10. With 2, “yes” and “mhm” do not interrupt.' },
+    form: {
+      section: 'listening',
+      label: 'Words that interrupt the agent',
+      hint: '0 to 10. With 2, “yes” and “mhm” do not interrupt.',
+    },
     option: {
       name: 'interruption-min-words',
       value: '<number>',
@@ -216,6 +329,7 @@ export const CONVERSATION_FIELDS = {
     inCall: true,
     about: 'Whether the agent continues its sentence if what interrupted it was noise. Default: true.',
     form: {
+      section: 'listening',
       label: 'Continue after noise',
       hint: 'The agent continues its sentence if what interrupted it was not speech.',
     },
@@ -226,84 +340,4 @@ export const CONVERSATION_FIELDS = {
       clear: 'resume-after-noise',
     },
   },
-  noise_reduction: {
-    kind: 'choice',
-    of: NOISE_REDUCTIONS,
-    stored: 'noiseReduction',
-    presence: 'optional',
-    inCall: true,
-    about: 'Noise reduction for the caller’s audio: near_field for a handset or headset, far_field for hands-free use.',
-    form: { label: 'Noise reduction', hint: 'Near field: a handset or headset. Far field: hands-free.' },
-    option: {
-      name: 'noise-reduction',
-      value: '<kind>',
-      about: 'noise reduction for the caller’s audio',
-      clear: 'noise-reduction',
-    },
-  },
-  background_sound: {
-    kind: 'choice',
-    of: BACKGROUND_SOUNDS,
-    stored: 'backgroundSound',
-    presence: 'optional',
-    inCall: true,
-    about:
-      'Quiet sound behind the agent’s voice and in its pauses: a room, or an office with murmur and typing. Default: off.',
-    form: { label: 'Background sound', hint: 'Quiet, behind the voice and in its pauses. Not in the recording.' },
-    option: {
-      name: 'background-sound',
-      value: '<sound>',
-      about: 'quiet sound behind the voice (default: off)',
-      clear: 'background-sound',
-    },
-  },
-  first_speaker: {
-    kind: 'choice',
-    of: FIRST_SPEAKERS,
-    stored: 'firstSpeaker',
-    presence: 'optional',
-    inCall: true,
-    about: 'The party that speaks first: the agent, or the caller while the agent waits. Default: agent.',
-    form: { label: 'First speaker' },
-    option: {
-      name: 'first-speaker',
-      value: '<who>',
-      about: 'the party that speaks first (default: agent)',
-      clear: 'first-speaker',
-    },
-  },
-  first_message: {
-    kind: 'text',
-    max: 1_000,
-    stored: 'firstMessage',
-    presence: 'optional',
-    inCall: true,
-    about:
-      'First words of the agent, said exactly; {{name}} inserts an input parameter. Default: the agent finds its own words.',
-    examples: ['Hello {{customer}}, this is the automated assistant of Example Inc.'],
-    form: { label: 'First message', hint: 'Said exactly like this. {{name}} inserts an input parameter.' },
-    option: {
-      name: 'first-message',
-      value: '<text>',
-      about: 'the agent’s first words, said exactly',
-      clear: 'first-message',
-    },
-  },
-  pronunciations: {
-    kind: 'pronunciations',
-    max: 25,
-    maxCharacters: 100,
-    stored: 'pronunciations',
-    presence: 'optional',
-    inCall: true,
-    about: 'How the agent speaks words and abbreviations.',
-    examples: [[{ text: 'Nginx', spoken: 'engine X' }]],
-    form: { label: 'Pronunciations', hint: 'How the agent speaks a word or an abbreviation.' },
-    option: {
-      name: 'pronunciation',
-      value: '<text=spoken...>',
-      about: 'how words are spoken, like Nginx="engine X"; replaces the list',
-      clear: 'pronunciations',
-    },
-  },
-} as const satisfies Record<string, FieldDefinition & { stored: keyof ConversationSettings; presence: 'optional' }>;
+} as const satisfies Record<string, SettingDefinition>;

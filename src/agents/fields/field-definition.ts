@@ -1,3 +1,5 @@
+import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
+
 /**
  * The kind of value of a field. `field-rules.ts` validates each kind, `model.ts` stores it. `absentMeans` is the
  * effective value of an unset field.
@@ -41,4 +43,14 @@ export type FieldDefinition = FieldKind & {
   /** Label and hint in the portal's editor. */
   form: { label: string; hint?: string };
   option: CommandOption;
+};
+
+/** The groups that the portal's editor shows the settings of a conversation in. */
+export type SettingsSection = 'conversation' | 'speech' | 'listening';
+
+/** A field that is a setting of the conversation. */
+export type SettingDefinition = FieldDefinition & {
+  stored: keyof ConversationSettings;
+  presence: 'optional';
+  form: { section: SettingsSection };
 };
