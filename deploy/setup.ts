@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
+import { mongo } from 'mongoose';
 import { scheduleReconciliation } from '../src/calls/reconciliation/schedule.js';
 import { parseConfig, type Config } from '../src/platform/config/config.js';
 import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js';
-import { createIndexes, requireReplicaSet } from '../src/platform/mongo/connection.js';
+import { requireReplicaSet, StandaloneServerError } from '../src/platform/mongo/connection.js';
 import { openDatabase } from '../src/database.js';
+import { prepareDatabase } from '../src/prepare-database.js';
 
 /** Temporal's enum value for Keyword, the type of all our search attributes. */
 const KEYWORD = 2;
@@ -17,18 +19,19 @@ const RETRY_MS = 2_000;
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
-  await until('MongoDB', () => buildIndexes(config));
+  await until('MongoDB', () => prepareMongodb(config));
   await until('Temporal', async () => {
     await registerSearchAttributes(config);
     await scheduleReconciliation(config);
   });
 }
 
-async function buildIndexes(config: Config): Promise<void> {
-  const database = await openDatabase(config.mongodbUri);
+async function prepareMongodb(config: Config): Promise<void> {
+  // Building an index of a large collection takes long.
+  const database = await openDatabase(config.mongodbUri, { responseTimeoutMs: 0 });
   try {
     requireReplicaSet(config, database);
-    await createIndexes(database);
+    for (const name of await prepareDatabase(database)) process.stdout.write(`Migrated: ${name}.\n`);
   } finally {
     await database.close();
   }
@@ -57,9 +60,37 @@ async function registerSearchAttributes({ temporal }: Config): Promise<void> {
   }
 }
 
+/** Error labels and names of a MongoDB server that is starting, electing a primary, or away for a moment. */
+const PASSING_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
+const PASSING_CODES: ReadonlySet<unknown> = new Set([
+  'NotYetInitialized',
+  'NotWritablePrimary',
+  'NotPrimaryNoSecondaryOk',
+  'NotPrimaryOrSecondary',
+  'PrimarySteppedDown',
+  'InterruptedAtShutdown',
+  'InterruptedDueToReplStateChange',
+  'ShutdownInProgress',
+  'HostUnreachable',
+  'HostNotFound',
+  'NetworkTimeout',
+  'SocketException',
+]);
+
+/** PERMISSION_DENIED and UNAUTHENTICATED of gRPC. */
+const GRPC_REFUSALS: ReadonlySet<number> = new Set([7, 16]);
+
+/** Whether waiting does not help: wrong credentials, missing rights, values that are not unique, or a wrong server. */
+function isPermanent(error: unknown): boolean {
+  if (error instanceof StandaloneServerError || error instanceof mongo.MongoParseError) return true;
+  if (isGrpcServiceError(error)) return GRPC_REFUSALS.has(error.code);
+  if (!(error instanceof mongo.MongoServerError) || error instanceof mongo.MongoWriteConcernError) return false;
+  return !PASSING_LABELS.some((label) => error.hasErrorLabel(label)) && !PASSING_CODES.has(error.codeName);
+}
+
 /**
  * Repeats `attempt` until it succeeds, because servers start in any order.
- * @throws Error after 3 minutes
+ * @throws Error after 3 minutes, or at once if waiting does not help
  */
 async function until(server: string, attempt: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + SERVERS_WITHIN_MS;
@@ -70,7 +101,8 @@ async function until(server: string, attempt: () => Promise<void>): Promise<void
       return;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (Date.now() > deadline) throw new Error(`${server} could not be prepared: ${reason}`, { cause: error });
+      if (isPermanent(error) || Date.now() > deadline)
+        throw new Error(`${server} could not be prepared: ${reason}`, { cause: error });
       process.stdout.write(`Waiting for ${server}: ${reason}\n`);
       await sleep(RETRY_MS);
     }

@@ -1,6 +1,6 @@
 import { scheduleReconciliation } from '../calls/reconciliation/schedule.js';
 import { parseConfig, type Config } from '../platform/config/config.js';
-import { createIndexes } from '../platform/mongo/connection.js';
+import { prepareDatabase } from '../prepare-database.js';
 import { openDatabase, type Database } from '../database.js';
 import { withDeploymentTokens } from '../platform/secrets/deployment-tokens.js';
 import { lockDataFolder } from './data-folder.js';
@@ -120,7 +120,7 @@ async function compose(
 
   const database = await openDatabase(mongodb, { waitMs: DATABASE_WAIT_MS });
   undo.push(() => database.close());
-  await createIndexes(database);
+  await prepareDatabase(database);
   const config = await withDeploymentTokens(parseConfig(roleEnv), database);
   const demo = await prepareDemoAccount({ database, config, dataFolder, webhookUrl: inbox.url });
   await scheduleReconciliation(config);

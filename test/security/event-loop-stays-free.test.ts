@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
-import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createCallProjection } from '../../src/calls/projection.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';

@@ -1,6 +1,6 @@
 import { createCipheriv, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { parseConfig, type Config } from '../../src/platform/config/config.js';
-import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { resealSecrets } from '../../src/cli/admin/resealing.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';

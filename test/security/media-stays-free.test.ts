@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
-import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { dialIn, startEvent } from '../integration/voice/support/carrier-line.js';
 import { frame, OPCODE } from '../integration/voice/support/raw-socket.js';

@@ -1,4 +1,4 @@
-import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../src/platform/mongo/indexes.js';
 import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
 import { createBrowser, resetRateLimits, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';

@@ -26,6 +26,7 @@ export const PARTS: readonly Part[] = [
     about: 'the call: reducer, placing, steps, carrier callbacks, read model, actions, reconciliation',
   },
   { at: 'src/database.ts', about: 'the collections of all domains together' },
+  { at: 'src/prepare-database.ts', about: 'migrations and indexes of all domains' },
   { at: 'src/api', about: 'the HTTP role with the routes of all domains' },
   { at: 'src/sdk', about: 'the typed client' },
   { at: 'src/portal', about: 'the browser app' },

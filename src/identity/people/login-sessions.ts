@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IdentityDatabase } from '../database.js';
 import { createPeople } from './people.js';
-import type { LoginSessionDocument, UserDocument } from './model.js';
+import { SESSION_IDLE_SECONDS, type LoginSessionDocument, type UserDocument } from './model.js';
 
-const IDLE_MS = 12 * 3_600_000;
+const IDLE_MS = SESSION_IDLE_SECONDS * 1_000;
 const MAX_MS = 7 * 24 * 3_600_000;
 /** Maximum concurrent sessions of a person. When there are more, the oldest one ends. */
 const MAX_SESSIONS = 20;

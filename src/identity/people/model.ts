@@ -129,6 +129,9 @@ export const emailLinkSchema = new Schema<EmailLinkDocument>(
 emailLinkSchema.index({ subject: 1 });
 emailLinkSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
+/** A session that was not used for this long is over. */
+export const SESSION_IDLE_SECONDS = 12 * 3_600;
+
 export const loginSessionSchema = new Schema<LoginSessionDocument>(
   {
     _id: String,
@@ -140,6 +143,7 @@ export const loginSessionSchema = new Schema<LoginSessionDocument>(
   { collection: 'sessions', versionKey: false },
 );
 loginSessionSchema.index({ userId: 1 });
+loginSessionSchema.index({ lastSeenAt: 1 }, { expireAfterSeconds: SESSION_IDLE_SECONDS });
 
 export const invitationSchema = new Schema<InvitationDocument>(
   {

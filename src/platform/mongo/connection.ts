@@ -6,11 +6,21 @@ import { createControlReads } from './control-reads.js';
 export type MongoDatabase = Awaited<ReturnType<typeof openConnection>>;
 
 /** Default time to find a usable server, in ms. After that, connecting or the operation fails. */
-const OPERATION_TIMEOUT_MS = 4_000;
+const SERVER_SELECTION_TIMEOUT_MS = 4_000;
+/** Default time to wait for a free connection, in ms, after which the operation fails. */
+const QUEUE_TIMEOUT_MS = 4_000;
+/** Time to open one connection of the pool, in ms. */
+const CONNECT_TIMEOUT_MS = 4_000;
+/** Default time to wait for a response, in ms. After that, the connection is closed and the operation fails. */
+const RESPONSE_TIMEOUT_MS = 10_000;
+/** Time in which a majority must have a write, in ms: less than the response may take, so that the server reports it. */
+const MAJORITY_TIMEOUT_MS = 8_000;
 
 export interface ConnectionOptions {
   /** Time to find a server; 4 s by default. */
   waitMs?: number;
+  /** Time to wait for a response in ms, 10 s by default; 0: no limit. */
+  responseTimeoutMs?: number;
   /** Maximum connections; 20 by default. */
   poolSize?: number;
 }
@@ -19,12 +29,17 @@ export interface ConnectionOptions {
  * Opens a connection to a replica set, a standalone server or the embedded one. Asks the server which of these it is,
  * because the URI may not say so. A replica set uses majority reads and writes; the others have no sessions and no
  * retryable writes.
- * @throws MongooseServerSelectionError if no server answers within `waitMs`
+ * @throws MongooseServerSelectionError if no server answers within `waitMs`; Error if a replica set is not initiated yet
  */
 export async function openConnection(uri: string, options: ConnectionOptions = {}) {
   let connection = await connect(uri, options, false);
   // `isMaster` is the old name of `hello`; every server supports it.
-  const replicated = isReplicated(await connection.db?.admin().command({ isMaster: 1 }));
+  const hello = await connection.db?.admin().command({ isMaster: 1 });
+  const replicated = isReplicated(hello);
+  if (hello?.isreplicaset === true) {
+    await connection.close();
+    throw new Error('The replica set of MONGODB_URI is not initiated yet.');
+  }
   if (replicated) {
     // Read and write concerns cannot change once a client exists.
     await connection.close();
@@ -37,6 +52,11 @@ export async function openConnection(uri: string, options: ConnectionOptions = {
   return { connection, replicated, control, close };
 }
 
+/** Thrown where a replica set is required and the server is not a member of one. */
+export class StandaloneServerError extends Error {
+  override readonly name = 'StandaloneServerError';
+}
+
 /** @throws when the database does not respond */
 export async function pingMongodb({ connection }: Pick<MongoDatabase, 'connection'>): Promise<void> {
   await connection.getClient().db().command({ ping: 1 });
@@ -44,14 +64,14 @@ export async function pingMongodb({ connection }: Pick<MongoDatabase, 'connectio
 
 /**
  * Requires a replica set in production: the database stores money, and a single server may lose acknowledged writes.
- * @throws Error in production if it is not a replica set and ALLOW_STANDALONE_MONGODB is not set
+ * @throws StandaloneServerError in production if it is not a replica set and ALLOW_STANDALONE_MONGODB is not set
  */
 export function requireReplicaSet(
   config: Pick<Config, 'production' | 'standaloneMongodbAllowed'>,
   { replicated }: Pick<MongoDatabase, 'replicated'>,
 ): void {
   if (!config.production || replicated || config.standaloneMongodbAllowed) return;
-  throw new Error(
+  throw new StandaloneServerError(
     'MONGODB_URI must name a replica set in production, because a single server may lose acknowledged writes; set ' +
       'ALLOW_STANDALONE_MONGODB=true to allow a single server.',
   );
@@ -66,8 +86,12 @@ export function isReplicated(hello: mongo.Document | undefined): boolean {
 
 async function connect(uri: string, options: ConnectionOptions, replicated: boolean): Promise<Connection> {
   const connection = mongoose.createConnection(uri, {
-    serverSelectionTimeoutMS: options.waitMs ?? OPERATION_TIMEOUT_MS,
-    socketTimeoutMS: 10_000,
+    serverSelectionTimeoutMS: options.waitMs ?? SERVER_SELECTION_TIMEOUT_MS,
+    // The driver's single deadline for an operation (timeoutMS) has had no effect since its version 7.8.
+    socketTimeoutMS: options.responseTimeoutMs ?? RESPONSE_TIMEOUT_MS,
+    waitQueueTimeoutMS: QUEUE_TIMEOUT_MS,
+    // A connection that is being opened occupies a place in the pool.
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
     maxPoolSize: options.poolSize ?? 20,
     autoIndex: false,
     autoCreate: false,
@@ -77,17 +101,19 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
   return connection.asPromise();
 }
 
+const MAJORITY = {
+  readConcernLevel: 'majority',
+  w: 'majority',
+  journal: true,
+  wtimeoutMS: MAJORITY_TIMEOUT_MS,
+} as const;
+
 function concernsOf(replicated: boolean) {
   return {
     retryWrites: replicated,
     retryReads: true,
-    ...(replicated ? { readConcernLevel: 'majority' as const, w: 'majority' as const, journal: true } : {}),
+    ...(replicated ? MAJORITY : {}),
   };
-}
-
-/** Builds all indexes; safe to repeat. The launcher or the deployment runs it once. */
-export async function createIndexes(database: MongoDatabase): Promise<void> {
-  for (const model of Object.values(database.connection.models)) await model.createIndexes();
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Connection } from 'mongoose';
 import type { MongoDatabase } from './connection.js';
 import { deploymentSecretSchema } from '../secrets/model.js';
+import { migrationSchema } from './migration-model.js';
 import { rateLimitSchema } from '../http/rate-limits/rate-limit-model.js';
 
 /** The connection and the platform's own collections. */
@@ -8,6 +9,7 @@ export type PlatformDatabase = MongoDatabase & ReturnType<typeof platformModels>
 
 export function platformModels(connection: Connection) {
   return {
+    migrations: connection.model('Migration', migrationSchema),
     deploymentSecrets: connection.model('DeploymentSecret', deploymentSecretSchema),
     rateLimits: connection.model('RateLimit', rateLimitSchema),
   };

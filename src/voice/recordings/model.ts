@@ -57,3 +57,13 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
 recordingFileSchema.index({ uploadDate: 1 });
 recordingFileSchema.index({ open: 1 }, { sparse: true });
 recordingFileSchema.index({ test: 1, uploadDate: 1 });
+// GridFS's own index, which other programs that read the files rely on.
+recordingFileSchema.index({ filename: 1, uploadDate: 1 });
+
+/** Declares the index of the chunks. They are read and written by the driver's collection. */
+export const recordingChunkSchema = new Schema<RecordingChunkDocument>(
+  { _id: String, files_id: String, n: Number, data: Buffer },
+  { collection: 'recordings.chunks', versionKey: false },
+);
+// GridFS's own, too, but not unique: `_id` contains both, and the collection can then be sharded by `_id`.
+recordingChunkSchema.index({ files_id: 1, n: 1 });

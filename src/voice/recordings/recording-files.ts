@@ -1,3 +1,4 @@
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import { setImmediate as nextEventLoopPass } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
@@ -15,7 +16,7 @@ export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
  */
 export function createRecordingFiles(database: VoiceDatabase) {
   const files = database.recordingFiles;
-  const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
+  const chunks = driverCollection<RecordingChunkDocument>(database, database.recordingChunks);
 
   return {
     files,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { openDatabase } from '../../../src/database.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { createTestCalls } from '../../integration/voice/support/test-calls.js';
 import type { CarrierFigures, CarrierOrder } from './carriers-process.js';
 import { keepToCores, startMeasured, type MeasuredProcess } from './measured-process.js';

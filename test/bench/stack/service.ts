@@ -7,7 +7,7 @@ import { createAccounts } from '../../../src/identity/accounts/accounts.js';
 import { createApiKeys } from '../../../src/identity/api-keys/api-keys.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { createHttpClient, startInbox } from './http.js';
 import { startRole, type NodeOptions } from './node-process.js';
 import type { BenchServers } from './servers.js';

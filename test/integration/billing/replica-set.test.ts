@@ -1,7 +1,7 @@
 import { createUsageAgents } from '../../../src/calls/wiring.js';
 import { randomUUID } from 'node:crypto';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import { createLeases } from '../../../src/billing/leases.js';
 import { createLedgerStorage } from '../../../src/billing/ledger/storage.js';
@@ -58,7 +58,8 @@ describe('on a server that reports a replica set', () => {
     expect(reads.length).toBeGreaterThan(3);
     expect(writes.length).toBeGreaterThan(3);
     for (const { command } of reads) expect(command['readConcern']).toMatchObject({ level: 'majority' });
-    for (const { command } of writes) expect(command['writeConcern']).toMatchObject({ w: 'majority', j: true });
+    for (const { command } of writes)
+      expect(command['writeConcern']).toMatchObject({ w: 'majority', j: true, wtimeout: 8_000 });
     // The driver can retry a write only if the write has a transaction number. A write to many documents cannot have
     // one.
     for (const { name, command } of writes) expect('txnNumber' in command).toBe(name !== 'delete');

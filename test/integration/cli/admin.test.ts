@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiKeys } from '../../../src/identity/api-keys/api-keys.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import { runAdmin } from './support/run-cli.js';
 import { PRODUCTION } from '../../support/production.js';

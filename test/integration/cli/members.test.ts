@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createEmailLinks } from '../../../src/identity/people/email-links.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import { createMembers } from '../../../src/identity/people/members.js';
 import { runAdmin } from './support/run-cli.js';

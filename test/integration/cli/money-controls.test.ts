@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import { createFindings } from '../../../src/calls/reconciliation/findings.js';
 import { createLeases } from '../../../src/billing/leases.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase } from '../../../src/database.js';
 import { probeTemporal } from '../../../src/dev/servers/temporal/start-temporal.js';
 import { startTimeSkippingEnvironment } from '../../support/time-skipping-environment';

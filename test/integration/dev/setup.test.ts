@@ -12,13 +12,13 @@ const database = `setup_${randomUUID()}`;
 const namespace = `setup-${randomUUID()}`;
 
 /** Runs the setup that `docker compose` runs before the roles. */
-function runSetup() {
+function runSetup(into = database) {
   return promisify(execFile)(process.execPath, ['--import', 'tsx', join(ROOT, 'deploy', 'setup.ts')], {
     cwd: ROOT,
     timeout: 50_000,
     env: {
       PATH: process.env['PATH'],
-      MONGODB_URI: `${process.env['TEST_MONGODB_URI']}/${database}`,
+      MONGODB_URI: `${process.env['TEST_MONGODB_URI']}/${into}`,
       TEMPORAL_ADDRESS: process.env['TEST_TEMPORAL_ADDRESS'],
       TEMPORAL_NAMESPACE: namespace,
     },
@@ -55,6 +55,24 @@ describe('deploy/setup', () => {
     } finally {
       await prepared.connection.dropDatabase();
       await prepared.close();
+    }
+  });
+
+  it('ends at once if waiting does not help', async () => {
+    const name = `setup_${randomUUID()}`;
+    const spoilt = await openDatabase(`${process.env['TEST_MONGODB_URI']}/${name}`);
+    try {
+      const attempts = ['a', 'b'].map((_id) => ({ _id, callId: 'call_1', number: 1, startedAt: new Date() }));
+      await spoilt.webhookAttempts.create(attempts);
+      const began = performance.now();
+      await expect(runSetup(name)).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^MongoDB could not be prepared: .*duplicate key/i) as string,
+      });
+      expect(performance.now() - began).toBeLessThan(30_000);
+    } finally {
+      await spoilt.connection.dropDatabase();
+      await spoilt.close();
     }
   });
 });

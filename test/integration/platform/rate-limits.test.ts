@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase, type Database } from '../../../src/database.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { createLeasedLimiter } from '../../../src/platform/http/rate-limits/leased-limiter.js';
 import { createLimitStore } from '../../../src/platform/http/rate-limits/limit-store.js';
 import { openTestDatabase } from '../../support/store/test-database.js';

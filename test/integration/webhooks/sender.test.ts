@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { version } from '../../../package.json';
 import { parseConfig } from '../../../src/platform/config/config.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
 import { createWebhookAttempts } from '../../../src/webhooks/attempts.js';

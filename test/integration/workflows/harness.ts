@@ -19,7 +19,7 @@ import type { CallInput, CallResult } from '../../../src/kernel/call-signals.js'
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import { createLedger, type Ledger } from '../../../src/billing/ledger/ledger.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';

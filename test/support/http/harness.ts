@@ -12,7 +12,7 @@ import { createApiServer } from '../../../src/api/server.js';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
 import { createAgents } from '../../../src/agents/agents.js';
 import { createApiKeys } from '../../../src/identity/api-keys/api-keys.js';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase } from '../../../src/database.js';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import type { AccountDocument } from '../../../src/identity/accounts/model.js';

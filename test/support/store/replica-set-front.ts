@@ -22,8 +22,8 @@ export type ReplicaSetFront = Awaited<ReturnType<typeof startReplicaSetFront>>;
 
 /**
  * A proxy that makes a single MongoDB server look like a replica set with one member. It forwards all messages and
- * records the commands. It adds to the responses what such a member sends: the name of the set, and the times for
- * causal consistency. Tests can check which commands the service sends to a replica set, but not what happens in a
+ * records the commands. It adds to the responses what such a member sends: the name of the set, the version of its
+ * source, and the times for causal consistency. Tests can check which commands the service sends to a replica set, but not what happens in a
  * failover.
  */
 export async function startReplicaSetFront(serverUri: string) {
@@ -69,6 +69,8 @@ export async function startReplicaSetFront(serverUri: string) {
       commands.push({ name, collection: String(command[name]), command, operationTime: now });
     }
     const signature = { hash: new mongo.BSON.Binary(Buffer.alloc(20)), keyId: mongo.BSON.Long.ZERO };
+    // Every real server reports the version of its source; the stand-in for MongoDB does not.
+    if (name === 'buildInfo') return { ...answer, gitVersion: 'none', ...(told ? {} : { operationTime: now }) };
     const times = told ? {} : { operationTime: now, $clusterTime: { clusterTime: now, signature } };
     if (answer['maxWireVersion'] === undefined) return { ...answer, ...times };
     const member = { setName: 'rs0', setVersion: 1, hosts: [address], primary: address, me: address };

@@ -12,6 +12,7 @@ export async function startStoreLink(serverUri: string) {
   const counts = new Map<string, number>();
   let isBroken = false;
   let brokenFor: string | undefined;
+  let isHeld = false;
 
   const link = createServer((client) => {
     if (isBroken) {
@@ -33,7 +34,7 @@ export async function startStoreLink(serverUri: string) {
       if (brokenFor !== undefined && bytes.includes(brokenFor)) client.destroy();
       else upstream.write(bytes);
     });
-    upstream.on('data', (bytes) => client.write(bytes));
+    upstream.on('data', (bytes) => isHeld || client.write(bytes));
   });
   await new Promise<void>((resolve) => link.listen(0, '127.0.0.1', resolve));
   const { port } = link.address() as AddressInfo;
@@ -46,7 +47,10 @@ export async function startStoreLink(serverUri: string) {
       isBroken = true;
       for (const socket of sockets) socket.destroy();
     },
+    /** Withholds all responses; those of this time are lost. */
+    hold: () => void (isHeld = true),
     repair(): void {
+      isHeld = false;
       isBroken = false;
       brokenFor = undefined;
     },

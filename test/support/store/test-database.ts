@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
-import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 
 /** Creates a new database on the test server and builds its indexes. */

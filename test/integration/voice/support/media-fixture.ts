@@ -11,7 +11,7 @@ import { createEngines } from '../../../../src/voice/engines/engines.js';
 import { createOfflineEngine } from '../../../../src/voice/engines/offline/index.js';
 import type { MediaSignal } from '../../../../src/kernel/call-signals.js';
 import { createCarrierBindings } from '../../../../src/telephony/carrier-bindings.js';
-import { createIndexes } from '../../../../src/platform/mongo/connection.js';
+import { createIndexes } from '../../../../src/platform/mongo/indexes.js';
 import { openDatabase } from '../../../../src/database.js';
 import { createRecordings } from '../../../../src/voice/recordings/recordings.js';
 import { createLogger } from '../../../../src/platform/telemetry/logger.js';
