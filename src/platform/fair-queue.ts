@@ -12,6 +12,8 @@ export interface SlotRequest {
 
 export interface FairQueueLimits {
   maxRunning: number;
+  /** Maximum of these of one widest group. Default: all. */
+  maxRunningPerGroup?: number;
   /** Maximum waiting requests. Default: unlimited. */
   maxWaiting?: number;
   /** Creates the error for a request that finds the queue full. */
@@ -38,16 +40,26 @@ type FairQueue = ReturnType<typeof createFairQueue>;
  */
 export function createFairQueue(limits: FairQueueLimits) {
   const { maxRunning, maxWaiting = Infinity, createFullError = () => new Error('The queue is full.') } = limits;
-  const { share = 'turns', now = () => performance.now() } = limits;
+  const { share = 'turns', now = () => performance.now(), maxRunningPerGroup = maxRunning } = limits;
   const waiting: WaitingRequest[] = [];
   const shares = share === 'time' ? createTimeShares(now) : createTurnShares();
+  /** Requests in progress, by their widest group. */
+  const runningOf = new Map<string, number>();
   let running = 0;
 
   const isFull = () => running >= maxRunning;
+  const mayBegin = ([widest = '']: readonly string[]) => !isFull() && (runningOf.get(widest) ?? 0) < maxRunningPerGroup;
 
   function begin(groups: readonly string[]): void {
     running += 1;
+    count(groups, 1);
     shares.admit(groups);
+  }
+
+  function count([widest = '']: readonly string[], change: 1 | -1): void {
+    const left = (runningOf.get(widest) ?? 0) + change;
+    if (left === 0) runningOf.delete(widest);
+    else runningOf.set(widest, left);
   }
 
   function wait(groups: readonly string[], signal: AbortSignal | undefined): Promise<void> {
@@ -73,21 +85,23 @@ export function createFairQueue(limits: FairQueueLimits) {
   }
 
   /**
-   * Takes a slot, which `leave` frees.
+   * Takes a slot, which `leave` with the same groups frees.
    * @returns undefined if a slot is free, otherwise a promise that resolves when the request is admitted
    * @throws the reason of `signal` if it is already aborted
    */
   function enter({ groups: names = [], signal }: SlotRequest): Promise<void> | undefined {
     signal?.throwIfAborted();
     const groups = nested(names);
-    if (isFull()) return wait(groups, signal);
+    if (!mayBegin(groups)) return wait(groups, signal);
     begin(groups);
     return undefined;
   }
 
-  function leave(): void {
+  function leave({ groups = [] }: Pick<SlotRequest, 'groups'>): void {
     running -= 1;
-    const [next] = selectByRank(waiting, (group) => -shares.of(group));
+    count(nested(groups), -1);
+    const admissible = waiting.filter((one) => mayBegin(one.groups));
+    const [next] = selectByRank(admissible, (group) => -shares.of(group));
     if (next === undefined) return;
     begin(next.groups);
     next.admit();
@@ -98,6 +112,8 @@ export function createFairQueue(limits: FairQueueLimits) {
     leave,
     /** Whether all slots are taken, so that the next request must wait. */
     isFull,
+    /** Whether a request of these groups can begin at once. */
+    isFree: ({ groups = [] }: Pick<SlotRequest, 'groups'> = {}) => mayBegin(nested(groups)),
     isIdle: () => running === 0,
 
     /**
@@ -112,7 +128,7 @@ export function createFairQueue(limits: FairQueueLimits) {
         return await work();
       } finally {
         shares.charge(nested(request.groups ?? []), now() - startedAt);
-        leave();
+        leave(request);
       }
     },
   };
@@ -131,16 +147,16 @@ export function createFairQueues(limits: FairQueueLimits) {
     return queue.enter(request);
   }
 
-  function leave(key: string): void {
+  function leave(key: string, request: Pick<SlotRequest, 'groups'>): void {
     const queue = queues.get(key);
-    queue?.leave();
+    queue?.leave(request);
     if (queue?.isIdle()) queues.delete(key);
   }
 
   return {
     enter,
     leave,
-    isFull: (key: string) => queues.get(key)?.isFull() ?? false,
+    isFree: (key: string, request: Pick<SlotRequest, 'groups'>) => queues.get(key)?.isFree(request) ?? true,
     /** Number of keys with work in progress. */
     size: () => queues.size,
 
@@ -151,7 +167,7 @@ export function createFairQueues(limits: FairQueueLimits) {
       try {
         return await work();
       } finally {
-        leave(key);
+        leave(key, request);
       }
     },
   };

@@ -86,7 +86,7 @@ describe('queued requests of an account', () => {
         res.end('x'.repeat(size));
       };
       turns
-        .run(ctx, 'export', { account: { _id: String(req.url) }, mode: 'live' }, work)
+        .run(ctx, 'export', { account: { _id: String(req.url) }, mode: 'live', sender: 'key' }, work)
         .catch(() => res.writeHead(429).end());
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -113,7 +113,7 @@ describe('a process', () => {
     let accounts = 0;
     const server = createServer((req, res) => {
       const [mode = '', account = `account ${accounts++}`] = String(req.url).slice(1).split('?');
-      const asker = { account: { _id: account }, mode: mode as Mode };
+      const asker = { account: { _id: account }, mode: mode as Mode, sender: 'key' };
       const work = async () => res.end(Buffer.alloc(64 * 1_024 * 1_024));
       turns
         .run({ res, state: {} } as unknown as ApiContext, 'recording', asker, work)

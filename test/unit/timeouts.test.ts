@@ -41,7 +41,7 @@ describe('after garbage collection', () => {
 
   it('a request that waits in the queue of its account is still rejected in time', async () => {
     const queues = createAccountQueues({ waitTimeoutMs: TIMEOUT_MS });
-    const account = { account: { _id: 'acc_1' }, mode: 'live' } as const;
+    const account = { account: { _id: 'acc_1' }, mode: 'live', sender: 'key' } as const;
     const running = [new EventEmitter(), new EventEmitter()];
     const forever = () => new Promise<void>((resolve) => running.forEach((res) => res.once('close', resolve)));
     for (const res of running) void queues.run(contextOf(res), 'export', account, forever);

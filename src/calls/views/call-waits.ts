@@ -61,7 +61,7 @@ export function createCallWaits({ queries }: { queries: CallQueries }) {
      * @returns function to call when the request stops waiting
      * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED
      */
-    enter: ({ account, mode }: Principal) => counts.enter(`${account._id} ${mode}`),
+    enter: ({ account, mode, sender }: Principal) => counts.enter(`${account._id} ${mode}`, sender),
 
     /**
      * Waits until the call satisfies `condition`. At the deadline, returns the call as last read.

@@ -35,7 +35,7 @@ export function createWatchCall(deps: {
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     await withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
     // Watchers are counted per mode, so that test keys do not use up the limit of live ones.
-    const release = watchers.enter(`${principal.account._id} ${principal.mode}`);
+    const release = watchers.enter(`${principal.account._id} ${principal.mode}`, principal.sender);
     const stream = new PassThrough();
     const closed = new AbortController();
     stream.once('close', () => {

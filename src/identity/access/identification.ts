@@ -117,7 +117,7 @@ export function createIdentification(deps: IdentificationDeps) {
       { key: `${account._id}:${key.mode}`, requestsPerMinute: ofAccount },
     ]);
     if (counting !== undefined) await withDeadline(deadlineOf(ctx), counting);
-    return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
+    return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name }, sender: counted };
   }
 
   async function keyOwnerOf(ctx: ApiContext, route: Route): Promise<Principal> {
@@ -148,7 +148,7 @@ export function createIdentification(deps: IdentificationDeps) {
       role: user.role,
       sessionId: session._id,
     } as const;
-    return { account, mode: 'test', actor, user, sessionEndsAt: expiresAt };
+    return { account, mode: 'test', actor, sender: user._id, user, sessionEndsAt: expiresAt };
   }
 
   async function byMember(ctx: ApiContext, route: Route): Promise<MemberPrincipal> {

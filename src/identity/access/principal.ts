@@ -10,6 +10,8 @@ export interface Principal {
   account: AccountDocument;
   mode: Mode;
   actor: Actor;
+  /** The member, or the first ancestor of the key: what shares the limits of its account with others. */
+  sender: string;
 }
 
 /** A principal that is a member with a session. */

@@ -33,7 +33,7 @@ export function createSenderQueue({ maxRunning }: { maxRunning: number }) {
         // If an earlier pause failed, the request has already lost its slot.
         if (!hasSlot) return pause();
         hasSlot = false;
-        queue.leave();
+        queue.leave({ groups });
         const result = await pause();
         await queue.enter({ groups });
         hasSlot = true;
@@ -43,7 +43,7 @@ export function createSenderQueue({ maxRunning }: { maxRunning: number }) {
         return await work();
       } finally {
         delete ctx.state.releaseSlotDuring;
-        if (hasSlot) queue.leave();
+        if (hasSlot) queue.leave({ groups });
       }
     },
   };

@@ -64,7 +64,7 @@ function followCall(p: Following): () => void {
   let settleReads = 0;
 
   function read(): void {
-    api.get<Call>(`/calls/${callId}`, {}, controller.signal).then(show, (error: unknown) => {
+    api.get<Call>(`/calls/${encodeURIComponent(callId)}`, {}, controller.signal).then(show, (error: unknown) => {
       if (!controller.signal.aborted) p.onFailure(error);
     });
   }
@@ -102,7 +102,7 @@ function followCall(p: Following): () => void {
 /** Opens the stream of a call's events. @param onEnd called when it has ended for good */
 function openEvents({ api, mode, callId, onConversation }: Following, onEnd: () => void): EventSource {
   // `EventSource` cannot send headers, so the query contains the mode.
-  const events = new EventSource(`/calls/${callId}/events?mode=${mode}`);
+  const events = new EventSource(`/calls/${encodeURIComponent(callId)}/events?mode=${mode}`);
   // The service ended the stream because the session may no longer watch the call. Reading the call again shows why.
   events.addEventListener('end', () => {
     events.close();

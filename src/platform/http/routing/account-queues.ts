@@ -8,7 +8,7 @@ import { createFairQueues } from '../../fair-queue.js';
 import { createProcessSlots } from './process-slots.js';
 
 interface Limit {
-  /** Maximum concurrent requests per account and mode in this process. */
+  /** Maximum concurrent requests of one sender in this process, per mode. Its account may have one more. */
   maxRunning: number;
   /** Maximum time for the client to read the response. Absent: the slot is freed as soon as the work is done. */
   readTimeoutMs?: number;
@@ -41,21 +41,26 @@ const LIMITS: Readonly<Record<RouteLoad, Limit>> = {
 const MAX_WAITING = 20;
 const WAIT_TIMEOUT_MS = 5_000;
 
-/** The account and mode of a request. */
+/** The account and mode of a request, and the key or member that sends it. */
 interface Requester {
   account: { _id: string };
   mode: Mode;
+  sender: string;
 }
 
 export type AccountQueues = ReturnType<typeof createAccountQueues>;
 
-/** Limits how many costly requests of an account run at once. A few more wait in a queue. */
+/**
+ * Limits how many costly requests of an account run at once. A few more wait in a queue. One sender cannot take all slots
+ * of its account, so a stolen key does not keep others from listing and revoking it.
+ */
 export function createAccountQueues({
   waitTimeoutMs = WAIT_TIMEOUT_MS,
   limits = LIMITS,
   now = Date.now,
 }: { waitTimeoutMs?: number; limits?: typeof LIMITS; now?: () => number } = {}) {
-  const queuesFor = ({ maxRunning, maxWaiting = MAX_WAITING }: Limit) => createFairQueues({ maxRunning, maxWaiting });
+  const queuesFor = ({ maxRunning, maxWaiting = MAX_WAITING }: Limit) =>
+    createFairQueues({ maxRunning: maxRunning + 1, maxRunningPerGroup: maxRunning, maxWaiting });
   const queues = {
     read: queuesFor(limits.read),
     change: queuesFor(limits.change),
@@ -66,11 +71,11 @@ export function createAccountQueues({
   };
   const processSlots = createProcessSlots(now);
 
-  async function enter(ctx: ApiContext, load: RouteLoad, key: string): Promise<void> {
+  async function enter(ctx: ApiContext, load: RouteLoad, key: string, groups: readonly string[]): Promise<void> {
     const queue = queues[load];
     try {
-      if (!queue.isFull(key)) await queue.enter(key, {});
-      else await queue.enter(key, { signal: abortSignalOf(ctx, Date.now() + waitTimeoutMs) });
+      if (queue.isFree(key, { groups })) await queue.enter(key, { groups });
+      else await queue.enter(key, { groups, signal: abortSignalOf(ctx, Date.now() + waitTimeoutMs) });
     } catch {
       throw tooManyRequests();
     }
@@ -88,8 +93,9 @@ export function createAccountQueues({
       const { res } = ctx;
       const { readTimeoutMs, idleTimeoutMs, maxInProcess } = limits[load];
       const key = `${requester.account._id} ${requester.mode}`;
-      const leave = () => queues[load].leave(key);
-      await enter(ctx, load, key);
+      const groups = [requester.sender];
+      const leave = () => queues[load].leave(key, { groups });
+      await enter(ctx, load, key, groups);
       const holder = { accountId: requester.account._id, mode: requester.mode, res };
       const releaseSlot =
         maxInProcess === undefined ? () => undefined : processSlots.acquire(holder, maxInProcess[requester.mode]);
