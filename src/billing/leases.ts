@@ -14,8 +14,8 @@ export interface Leases {
   acquire(p: { accountId: string; mode: Mode; callId: string; limit: number }): Promise<LeaseResult>;
   /** Releases the slot; idempotent. The call cannot acquire a slot afterwards, even if it had none before. */
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
-  /** Reads the slots of every account and mode. */
-  allSlots(): AsyncIterable<LeaseCount>;
+  /** Reads the slots of some accounts and modes, by the ids of their documents. */
+  slotsByIds(ids: readonly string[]): Promise<LeaseCount[]>;
   /** Counts the taken slots of one account and mode. */
   taken(p: { accountId: string; mode: Mode }): Promise<number>;
   /** Reads the slots of one account and mode; null if it never had a call. */
@@ -129,8 +129,8 @@ export function createLeases(
       await prune(id);
     },
 
-    async *allSlots(): AsyncIterable<LeaseCount> {
-      for await (const document of documents.find({})) yield slotsIn(document);
+    async slotsByIds(ids): Promise<LeaseCount[]> {
+      return (await documents.find({ _id: { $in: [...ids] } }).toArray()).map(slotsIn);
     },
 
     async taken(p: { accountId: string; mode: Mode }): Promise<number> {

@@ -139,10 +139,7 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
         return { ...balanceOf(account), epoch: account.epoch };
       }),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
-    accounts: async (accountId) => {
-      const ids = await storage.consistently((session) => session.listAccounts());
-      return accountId === undefined ? ids : ids.filter((id) => id.startsWith(`${accountId}~`));
-    },
+    accounts: (accountId) => storage.consistently((session) => session.listAccounts(accountId)),
     sweep: (id) => storage.consistently((session) => sweep(session, id)),
   };
 }

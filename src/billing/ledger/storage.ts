@@ -60,8 +60,8 @@ export interface LedgerSession {
   insertEntry(entry: LedgerEntryDocument): Promise<void>;
   /** Inserts those of the entries whose keys do not exist. Not atomic: if it fails, some may have been inserted. */
   insertEntries(entries: readonly LedgerEntryDocument[]): Promise<void>;
-  /** Lists the ids of all accounts, sorted. */
-  listAccounts(): Promise<string[]>;
+  /** Lists the ids of all ledger accounts, or of those of one customer account, sorted. */
+  listAccounts(accountId?: string): Promise<string[]>;
   /** Inserts the account unless it exists. */
   insertAccount(account: LedgerAccountDocument): Promise<void>;
   /** @returns whether the conditions held and the update was applied */
@@ -122,9 +122,12 @@ function sessionOn(database: BillingDatabase, session: ClientSession | undefined
     },
     insertEntry: (entry) => ifAbsent(() => entries.insertOne(entry, options)),
     insertEntries: (missing) => ifAbsent(() => entries.insertMany(missing, { ...options, ordered: false })),
-    listAccounts: () =>
+    listAccounts: (accountId) =>
       accounts
-        .find({}, { ...options, projection: { _id: 1 } })
+        .find(accountId === undefined ? {} : { _id: { $gte: `${accountId}~`, $lt: `${accountId}\u007F` } }, {
+          ...options,
+          projection: { _id: 1 },
+        })
         .sort({ _id: 1 })
         .map(({ _id }) => _id)
         .toArray(),

@@ -13,6 +13,8 @@ import { tryEach } from '../../platform/try-each.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './run-checks.js';
 
 const ACCOUNTS_AT_ONCE = 100;
+/** Documents of concurrency slots, one for each account and mode, that a round reads. The next round continues. */
+const LEASE_DOCUMENTS_PER_ROUND = 1_000;
 /** Maximum leases checked in one round. A larger number is sampled at random, so that each is checked eventually. */
 const LEASES_PER_ROUND = 1_000;
 const CONCURRENT_CHECKS = 8;
@@ -96,13 +98,16 @@ export function createReconciler(deps: ReconcilerDeps) {
 
     /**
      * Compares each account's count of concurrency slots with its leases, and releases the leases of calls whose
-     * workflow has ended or that last longer than any call may.
+     * workflow has ended or that last longer than any call may. A round covers up to 1,000 accounts and modes.
      */
     async releaseLeases(): Promise<{ released: number; found: number }> {
       const oldest = Date.now() - deps.graceSeconds * 1_000;
       const taken: TakenLease[] = [];
       let found = 0;
-      for await (const leaseCount of leases.allSlots()) {
+      const step = await walks.nextLeases(LEASE_DOCUMENTS_PER_ROUND);
+      const last = step.ids.at(-1);
+      if (last !== undefined) await step.advance(last);
+      for (const leaseCount of await leases.slotsByIds(step.ids)) {
         if (leaseCount.count !== leaseCount.taken.length) found += Number(await report(miscounted(leaseCount)));
         for (const lease of leaseCount.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
       }

@@ -1,4 +1,5 @@
 import { CALL_ID_PATTERN, ledgerAccountId } from '../../kernel/ids.js';
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
 import type { CallRequestDocument } from '../call-request-model.js';
@@ -29,8 +30,8 @@ export interface WalkStep {
   advance(): Promise<void>;
 }
 
-/** Ledger accounts found by a walk. `advance` moves the walk past one account. */
-interface AccountStep {
+/** Documents found by a walk. `advance` moves the walk past one of them. */
+interface IdStep {
   ids: string[];
   hasMore: boolean;
   advance(id: string): Promise<void>;
@@ -43,11 +44,12 @@ export type ReconciliationWalks = ReturnType<typeof createReconciliationWalks>;
  * continues where the last round stopped, so that a round is short however many records there are.
  */
 export function createReconciliationWalks(database: CallsDatabase) {
-  const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls, callRequests } = database;
+  const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, leases, calls, callRequests } = database;
 
   const readCursor = (walk: string) => cursors.findById(walk).lean<CursorDocument>().exec();
   const storeCursor = (walk: string, position: Omit<CursorDocument, '_id'>) =>
     cursors.updateOne({ _id: walk }, { $set: position }, { upsert: true });
+  const walkById = createWalkById(database, { readCursor, storeCursor });
 
   // Reads as few fields as possible, because a field that cannot be decoded would stop the walk.
   const entries = (filter: object, limit: number) =>
@@ -138,27 +140,41 @@ export function createReconciliationWalks(database: CallsDatabase) {
       };
     },
 
-    /** Returns the next ledger accounts by id. After the last account, the walk starts over. */
-    async nextAccounts(limit: number): Promise<AccountStep> {
-      const from = (await readCursor('accounts'))?.id ?? '';
-      const found = await ledgerAccounts
-        .find({ _id: { $gt: from } }, { _id: 1 })
-        .sort({ _id: 1 })
-        .limit(limit)
-        .lean<{ _id: string }[]>()
-        .exec();
-      const ids = found.map(({ _id }) => _id);
-      // The previous step ended exactly at the last account, so start over.
-      if (ids.length === 0 && from !== '') await storeCursor('accounts', { id: '' });
-      const hasMore = ids.length === limit;
-      return {
-        ids,
-        hasMore,
-        advance: async (id) => {
-          await storeCursor('accounts', { id: hasMore || id !== ids.at(-1) ? id : '' });
-        },
-      };
-    },
+    /** Returns the next ledger accounts. After the last one, the walk starts over. */
+    nextAccounts: (limit: number) => walkById('accounts', ledgerAccounts, limit),
+
+    /** Returns the ids of the next documents of concurrency slots. After the last one, the walk starts over. */
+    nextLeases: (limit: number) => walkById('leases', leases, limit),
+  };
+}
+
+/** Creates walks through documents by their ids. After the last document, a walk starts over. */
+function createWalkById(
+  database: CallsDatabase,
+  p: {
+    readCursor: (walk: string) => Promise<CursorDocument | null>;
+    storeCursor: (walk: string, position: { id: string }) => PromiseLike<unknown>;
+  },
+) {
+  const { readCursor, storeCursor } = p;
+  return async (walk: string, model: { collection: { collectionName: string } }, limit: number): Promise<IdStep> => {
+    const from = (await readCursor(walk))?.id ?? '';
+    const ids = await driverCollection<{ _id: string }>(database, model)
+      .find({ _id: { $gt: from } }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .map(({ _id }) => _id)
+      .toArray();
+    // The previous step ended exactly at the last document, so start over.
+    if (ids.length === 0 && from !== '') await storeCursor(walk, { id: '' });
+    const hasMore = ids.length === limit;
+    return {
+      ids,
+      hasMore,
+      advance: async (id) => {
+        await storeCursor(walk, { id: hasMore || id !== ids.at(-1) ? id : '' });
+      },
+    };
   };
 }
 

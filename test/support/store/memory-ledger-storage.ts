@@ -49,7 +49,10 @@ export function sessionOn(
     async insertEntries(missing) {
       for (const entry of missing) await this.insertEntry(entry);
     },
-    listAccounts: () => execute('listAccounts', '', () => [...accounts.keys()].toSorted()),
+    listAccounts: (accountId) =>
+      execute('listAccounts', '', () =>
+        [...accounts.keys()].filter((id) => accountId === undefined || id.startsWith(`${accountId}~`)).toSorted(),
+      ),
     insertAccount: (account) =>
       execute('insertAccount', account._id, () => {
         if (!accounts.has(account._id)) accounts.set(account._id, { ...account, markers: { ...account.markers } });
