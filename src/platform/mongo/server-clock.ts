@@ -1,6 +1,13 @@
+import { createHash } from 'node:crypto';
+import { driverCollection } from './driver-collection.js';
 import type { PlatformDatabase } from './platform-database.js';
+import { optimisticUpdate } from './optimistic-update.js';
+import type { ServerClockDocument } from './server-clock-model.js';
 
-/** Returns the database server's time, ms since the epoch. It is the only clock that all processes share. */
+/**
+ * Returns the database's time, ms since the epoch. It is the only clock that all processes share. It does not jump when
+ * another node of a replica set becomes the primary.
+ */
 export type ServerClock = () => Promise<number>;
 
 /** How long to compute the time from the last reading and the process's monotonic clock, before reading again. */
@@ -9,44 +16,95 @@ const READ_EVERY_MS = 60_000;
 /** Number of readings. The one with the shortest round trip is the most accurate. */
 const SAMPLES = 5;
 
-interface Reading {
+interface Sample {
   serverMs: number;
   /** Time of the reading on the process's monotonic clock, accurate to half the round trip. */
   ownMs: number;
   roundTripMs: number;
+  /** The node that responded; undefined unless it is a member of a replica set. */
+  node: string | undefined;
+}
+
+interface Reading extends Sample {
+  /** What to add to the node's clock. */
+  offsetMs: number;
 }
 
 /** Creates a clock. It rejects with the database's error if a reading is due and the database is unavailable. */
-export function createServerClock(database: PlatformDatabase): ServerClock {
+export function createServerClock(
+  database: PlatformDatabase,
+  { readEveryMs = READ_EVERY_MS }: { readEveryMs?: number } = {},
+): ServerClock {
   let reading: Promise<Reading> | undefined;
+  let last: Reading | undefined;
   let readAt = 0;
 
-  async function sample(): Promise<Reading> {
+  async function sample(): Promise<Sample> {
     const client = database.connection.getClient();
     const before = performance.now();
     // `isMaster` is the old name of `hello`; both real servers and the embedded one support it.
-    const { localTime } = await client.db(database.connection.name).command({ isMaster: 1 });
+    const { localTime, me } = await client.db(database.connection.name).command({ isMaster: 1 });
     const after = performance.now();
     if (!(localTime instanceof Date)) throw new Error('the database does not report its time');
-    return { serverMs: localTime.getTime(), ownMs: (before + after) / 2, roundTripMs: after - before };
+    const node = typeof me === 'string' ? me : undefined;
+    return { serverMs: localTime.getTime(), ownMs: (before + after) / 2, roundTripMs: after - before, node };
   }
 
   async function read(): Promise<Reading> {
     let best = await sample();
     for (let i = 1; i < SAMPLES; i++) {
       const next = await sample();
-      if (next.roundTripMs < best.roundTripMs) best = next;
+      if (next.node !== best.node || next.roundTripMs < best.roundTripMs) best = next;
     }
-    return best;
+    last = { ...best, offsetMs: await offsetOf(best) };
+    return last;
+  }
+
+  async function offsetOf({ node, serverMs, ownMs }: Sample): Promise<number> {
+    if (node === undefined) return 0;
+    if (node === last?.node) return last.offsetMs;
+    const expectedMs = last === undefined ? serverMs : timeAt(last, ownMs);
+    return agreeOnOffset(database, node, Math.round(expectedMs - serverMs));
   }
 
   return async () => {
-    if (reading === undefined || performance.now() - readAt > READ_EVERY_MS) {
+    if (reading === undefined || performance.now() - readAt > readEveryMs) {
       readAt = performance.now();
       reading = read();
       reading.catch(() => (reading = undefined));
     }
-    const { serverMs, ownMs } = await reading;
-    return Math.round(serverMs + performance.now() - ownMs);
+    return Math.round(timeAt(await reading, performance.now()));
   };
+}
+
+function timeAt({ serverMs, offsetMs, ownMs }: Reading, nowMs: number): number {
+  return serverMs + offsetMs + nowMs - ownMs;
+}
+
+/**
+ * Stores what to add to a node's clock, so that all processes add the same.
+ * @param ownMs what this process found
+ * @returns what the first process found that read this node's clock
+ */
+async function agreeOnOffset(database: PlatformDatabase, node: string, ownMs: number): Promise<number> {
+  const id = 'offsets';
+  const key = nodeKey(node);
+  const documents = driverCollection<ServerClockDocument>(database, database.serverClocks);
+  return optimisticUpdate<ServerClockDocument, number>(
+    documents,
+    id,
+    (found) => {
+      const known = found?.offsets[key];
+      if (known !== undefined) return { answer: known };
+      if (found === null) return { answer: ownMs, insert: { _id: id, offsets: { [key]: ownMs } } };
+      const path = `offsets.${key}`;
+      return { answer: ownMs, when: { [path]: { $exists: false } }, update: { $set: { [path]: ownMs } } };
+    },
+    { name: 'server_clock' },
+  );
+}
+
+/** A field name for a node, whose address contains dots. */
+function nodeKey(node: string): string {
+  return createHash('sha256').update(node).digest('hex').slice(0, 16);
 }

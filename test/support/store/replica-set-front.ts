@@ -32,6 +32,7 @@ export async function startReplicaSetFront(serverUri: string) {
   const sockets = new Set<Socket>();
   let time = 0;
   let address = '';
+  let primary: { me?: string; aheadMs: number } = { aheadMs: 0 };
 
   function accept(client: Socket): void {
     const upstream = connect(Number(server.port), server.hostname);
@@ -72,6 +73,10 @@ export async function startReplicaSetFront(serverUri: string) {
     // Every real server reports the version of its source; the stand-in for MongoDB does not.
     if (name === 'buildInfo') return { ...answer, gitVersion: 'none', ...(told ? {} : { operationTime: now }) };
     const times = told ? {} : { operationTime: now, $clusterTime: { clusterTime: now, signature } };
+    if (command?.['lsid'] && answer['localTime'] !== undefined) {
+      const localTime = new Date((answer['localTime'] as Date).getTime() + primary.aheadMs);
+      return { ...answer, setName: 'rs0', me: primary.me ?? address, localTime, ...times };
+    }
     if (answer['maxWireVersion'] === undefined) return { ...answer, ...times };
     const member = { setName: 'rs0', setVersion: 1, hosts: [address], primary: address, me: address };
     return { ...answer, ...member, secondary: false, logicalSessionTimeoutMinutes: 30, ...times };
@@ -88,6 +93,8 @@ export async function startReplicaSetFront(serverUri: string) {
      * the service.
      */
     commands,
+    /** Tells clients that ask for the time that another node answers, whose clock is ahead. The driver does not notice. */
+    moveTo: (me: string, aheadMs: number) => void (primary = { me, aheadMs }),
     async close(): Promise<void> {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => void front.close(() => resolve()));
