@@ -1,3 +1,4 @@
+import type { Connection } from 'mongoose';
 import { agentsModels } from './agents/database.js';
 import { billingModels } from './billing/database.js';
 import { callsModels, type CallsDatabase } from './calls/database.js';
@@ -18,14 +19,16 @@ export type Database = CallsDatabase;
  */
 export async function openDatabase(uri: string, options: ConnectionOptions = {}): Promise<Database> {
   const database = await openConnection(uri, options);
-  const { connection } = database;
-  const identity = identityModels(connection);
+  const models = modelsOn(database.connection);
+  return { ...database, ...models, credentials: createCachedCredentials(database, models.credentialEpochs) };
+}
+
+/** Creates the models of all collections on a connection. */
+export function modelsOn(connection: Connection) {
   return {
-    ...database,
     ...platformModels(connection),
     ...billingModels(connection),
-    ...identity,
-    credentials: createCachedCredentials(database, identity.credentialEpochs),
+    ...identityModels(connection),
     ...agentsModels(connection),
     ...telephonyModels(connection),
     ...webhooksModels(connection),

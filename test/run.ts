@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { ignoreEngineSettings } from './support/engine-environment.js';
+import { findUnservedQueries } from './support/query-shapes/check-shapes.js';
 import setUp from './support/global-setup.js';
 import tearDown from './support/global-teardown.js';
 
@@ -39,9 +40,10 @@ interface Report {
 }
 
 /**
- * Runs the test suite. All tests share servers, which are started once.
+ * Runs the test suite. All tests share servers, which are started once. Afterwards, compares the queries that the tests
+ * of the service have sent with the declared indexes.
  * @param args further arguments for jest, such as `--testPathPatterns leases`; `--reports=FOLDER` keeps jest's reports
- * @returns the exit code: 0 if every test passed, otherwise 1
+ * @returns the exit code: 0 if every test passed and every query has an index, otherwise 1
  * @throws if the run cannot be completed; the exit code is then 2
  */
 async function main(args: readonly string[]): Promise<number> {
@@ -50,6 +52,9 @@ async function main(args: readonly string[]): Promise<number> {
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'callwright-reports-')));
   const rest = args.filter((arg) => !arg.startsWith('--reports='));
   ignoreEngineSettings(process.env);
+  const queries = join(folder, 'query-shapes.jsonl');
+  await writeFile(queries, '');
+  process.env['TEST_QUERY_SHAPES'] = queries;
   // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort(signal));
@@ -65,7 +70,9 @@ async function main(args: readonly string[]): Promise<number> {
       reports.flatMap(({ testResults }) => testResults),
       Math.round((Date.now() - began) / 1_000),
     );
-    return failed > 0 ? 1 : 0;
+    const unserved = await findUnservedQueries(queries);
+    for (const query of unserved) process.stderr.write(`failed: no declared index serves the query "${query}"\n`);
+    return failed + unserved.length > 0 ? 1 : 0;
   } finally {
     await tearDown();
     if (kept === undefined) await rm(folder, { recursive: true, force: true });

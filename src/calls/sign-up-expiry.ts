@@ -131,7 +131,8 @@ export function createSignUpExpiry(deps: {
       const until = Date.now() + RUN_BUDGET_MS;
       await expire(now, until);
       const expired = await unverifiedUsers
-        .find({ expiredAt: { $ne: null } })
+        // A range, so that the index is used: most sign-ups have not expired.
+        .find({ expiredAt: { $gt: new Date(0) } })
         .sort({ removalTriedAt: 1, expiredAt: 1 })
         .limit(BATCH_SIZE)
         .lean<UserDocument[]>();

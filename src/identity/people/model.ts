@@ -115,6 +115,7 @@ export const unverifiedUserSchema = new Schema<UserDocument>(
 unverifiedUserSchema.index({ email: 1, passwordHash: 1 });
 unverifiedUserSchema.index({ createdAt: 1 });
 unverifiedUserSchema.index({ accountId: 1 });
+unverifiedUserSchema.index({ expiredAt: 1 }, { sparse: true });
 
 export const emailLinkSchema = new Schema<EmailLinkDocument>(
   {

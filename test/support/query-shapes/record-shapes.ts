@@ -1,0 +1,136 @@
+import { appendFileSync } from 'node:fs';
+import { relative, sep } from 'node:path';
+import mongoose, { type mongo } from 'mongoose';
+import { filterShape, type QueryShape } from './shape.js';
+
+/**
+ * Setup file of jest: writes the shapes of the queries that the service's code sends to the file of TEST_QUERY_SHAPES,
+ * one per line, each shape once. Queries of the tests themselves are left out: the file that asks is found on the stack.
+ */
+const file = process.env['TEST_QUERY_SHAPES'];
+const ROOT = process.cwd();
+const SERVICE = ['src', 'activities', 'workers', 'deploy'];
+
+/** Methods of models, and whether their first argument is an id. */
+const MODEL_METHODS = {
+  find: false,
+  findOne: false,
+  findById: true,
+  exists: false,
+  countDocuments: false,
+  updateOne: false,
+  updateMany: false,
+  deleteOne: false,
+  deleteMany: false,
+  findOneAndUpdate: false,
+  findOneAndDelete: false,
+  findByIdAndUpdate: true,
+  findByIdAndDelete: true,
+} as const;
+/** Methods of the driver's collections whose first argument is a filter. */
+const COLLECTION_METHODS = [
+  'find',
+  'findOne',
+  'countDocuments',
+  'updateOne',
+  'updateMany',
+  'deleteOne',
+  'deleteMany',
+  'findOneAndUpdate',
+  'findOneAndDelete',
+] as const;
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+function recordTo(path: string): void {
+  const seen = new Set<string>();
+  const origins = new WeakMap<object, string>();
+
+  function record(shape: QueryShape): void {
+    const line = JSON.stringify(shape);
+    if (seen.has(line)) return;
+    seen.add(line);
+    appendFileSync(path, `${line}\n`);
+  }
+
+  // A mongoose query may get its order later, so it is recorded when it is sent.
+  const { Model, Query } = mongoose as unknown as {
+    Model: Record<string, Method>;
+    Query: { prototype: { exec: Method } };
+  };
+  for (const name of [...Object.keys(MODEL_METHODS), 'distinct']) {
+    wrap(Model, name, (query) => {
+      const from = serviceFile();
+      if (from !== undefined && typeof query === 'object' && query !== null) origins.set(query, from);
+    });
+  }
+  const exec = Query.prototype.exec;
+  Query.prototype.exec = function (...args) {
+    const query = this as mongoose.Query<unknown, unknown>;
+    const from = origins.get(query);
+    const { op = '', _distinct: distinct } = query as { op?: string; _distinct?: string };
+    if (from !== undefined) {
+      const sort = Object.keys((query.getOptions().sort ?? {}) as object);
+      const filter = filterShape(query.getFilter() as Record<string, unknown>);
+      const collection = query.model.collection.collectionName;
+      record({ from, collection, command: op, filter, sort: distinct === undefined ? sort : [distinct] });
+    }
+    return exec.apply(this, args);
+  };
+
+  // Mongoose calls these methods, too, but not while a file of the service is on the stack.
+  const collections = mongoose.mongo.Collection.prototype as unknown as Record<string, Method>;
+  for (const name of COLLECTION_METHODS) {
+    wrap(collections, name, (result, self, [filter, options]) => {
+      const from = serviceFile();
+      if (from === undefined) return;
+      const { collectionName: collection } = self as mongo.Collection;
+      const shape = { from, collection, command: name, filter: filterShape((filter ?? {}) as Record<string, unknown>) };
+      const given = Object.keys(((options as { sort?: object } | undefined)?.sort ?? {}) as object);
+      if (name !== 'find') return record({ ...shape, sort: given });
+      // A cursor may get its order later.
+      const cursor = result as { sort: Method };
+      if (given.length > 0 || Object.keys(shape.filter.fields).length > 0) return record({ ...shape, sort: given });
+      let sort: string[] = [];
+      wrap(cursor as unknown as Record<string, Method>, 'sort', (_, __, [order]) => {
+        sort = Object.keys(order as object);
+      });
+      setImmediate(() => record({ ...shape, sort }));
+    });
+  }
+}
+
+/** Lets `after` see each call of a method, with its result. */
+function wrap(
+  owner: Record<string, Method>,
+  name: string,
+  after: (result: unknown, self: unknown, args: unknown[]) => void,
+): void {
+  const method = owner[name] as Method;
+  owner[name] = function (this: unknown, ...args) {
+    const result = method.apply(this, args);
+    after(result, this, args);
+    return result;
+  };
+}
+
+/** The first file on the stack that is neither a dependency nor this one, if it belongs to the service. */
+function serviceFile(): string | undefined {
+  const before = Object.getOwnPropertyDescriptors(Error);
+  // The call sites themselves: mapping them to the source, as jest does, would be slow.
+  Error.prepareStackTrace = (_, sites) => sites;
+  Error.stackTraceLimit = 25;
+  const sites = new Error().stack as unknown as NodeJS.CallSite[];
+  const { prepareStackTrace, stackTraceLimit } = before;
+  Object.defineProperty(Error, 'stackTraceLimit', stackTraceLimit);
+  if (prepareStackTrace === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace');
+  else Object.defineProperty(Error, 'prepareStackTrace', prepareStackTrace);
+  const own = sites
+    .map((site) => site.getFileName() ?? '')
+    .find((name) => name.startsWith(ROOT) && !name.includes('node_modules') && name !== __filename);
+  if (own === undefined) return undefined;
+  const path = relative(ROOT, own);
+  return SERVICE.includes(path.split(sep)[0] ?? '') ? path : undefined;
+}
+
+if (file !== undefined) recordTo(file);
