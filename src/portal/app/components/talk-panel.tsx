@@ -98,7 +98,8 @@ function Introduction({ engine }: { engine: string }) {
       {engine === 'offline-demo' ? (
         <p class="notice talk-offline">
           <strong>The offline demo answers.</strong> It says the first sentence of the instruction and asks one question
-          for each field under Data. It does not follow the rest: an operator sets <code>OPENAI_API_KEY</code> for that.
+          for each field under Data. It hears yes and no, digits and listed choices; type other answers. It does not
+          follow the rest of the instruction: an operator sets <code>OPENAI_API_KEY</code> for that.
         </p>
       ) : null}
     </>
