@@ -3,7 +3,7 @@ import { createLedgerStorage } from '../../src/billing/ledger/storage.js';
 import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
 import { eventually, type Customer } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
-import { BROWSER, expectAccessiblePage, signUp } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage, expectContrast, signUp } from '../support/portal-page.js';
 import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
@@ -69,6 +69,15 @@ const SLOW = { timeout: 60_000 };
       await page.emulateMedia({ colorScheme });
       await expectAccessiblePage(page, `${name}-${colorScheme}`);
     }
+  }
+
+  /** Opens the first operations of each method in the API reference, with the parts that only an open one has. */
+  async function openOperations(): Promise<void> {
+    for (const method of ['get', 'post', 'patch', 'delete']) {
+      await page.click(`.opblock-${method} .opblock-summary-control >> nth=0`, SLOW);
+      await page.waitForSelector(`.opblock-${method}.is-open .responses-table`, SLOW);
+    }
+    await page.click('.try-out__btn >> nth=0');
   }
 
   it('begins with steps to take, which can be hidden', async () => {
@@ -234,10 +243,14 @@ const SLOW = { timeout: 60_000 };
     await page.goto(`${portal.base}/docs/errors`);
     await page.click('nav >> text=API reference');
     await page.waitForSelector('html.dark-mode #interface .swagger-ui', SLOW);
+    await openOperations();
+    await expectContrast(page);
     await page.evaluate(`localStorage.setItem('callwright-theme', 'light')`);
     await page.reload();
     await page.waitForSelector('#interface .swagger-ui', SLOW);
     expect(await page.locator('html.dark-mode').count()).toBe(0);
+    await openOperations();
+    await expectContrast(page);
     await page.evaluate(`localStorage.removeItem('callwright-theme')`);
     await page.emulateMedia({ colorScheme: 'light' });
   });
