@@ -53,7 +53,7 @@ function Deliveries({ deliveries }: { deliveries: readonly ListedWebhookDelivery
     >
       {deliveries.map((delivery) => (
         <tr role="row" key={delivery.call_id}>
-          <td role="cell" class="wide breakable">
+          <td role="cell" class="clipped" title={delivery.call === undefined ? '' : callName(delivery.call)}>
             <a href={to(`/calls/${delivery.call_id}#webhook`)}>
               {delivery.call === undefined ? <code>{delivery.call_id}</code> : callName(delivery.call)}
             </a>
@@ -64,7 +64,7 @@ function Deliveries({ deliveries }: { deliveries: readonly ListedWebhookDelivery
           <td role="cell" class="number">
             {delivery.attempts}
           </td>
-          <td role="cell" class="wide breakable">
+          <td role="cell" class="clipped" title={delivery.url}>
             {delivery.url || '–'}
           </td>
           <td role="cell">

@@ -57,7 +57,7 @@ export function TestCall(p: { agents: readonly [Agent, ...Agent[]]; onPlaced?: (
           {...form.field('to_phone_number')}
         />
         {mode === 'test' ? (
-          <ul class="quiet">
+          <ul class="quiet plain-list">
             {SCRIPTS.map(([number, what]) => (
               <li key={number}>
                 <button type="button" class="button button-link" onClick={() => form.set({ to_phone_number: number })}>

@@ -40,8 +40,12 @@ function Exchange({ url, body, attempt }: { url: string; body: string; attempt: 
         <h3>Response</h3>
         <p class="mono">{responseOf(attempt)}</p>
         {remedy === undefined ? null : <p class="notice">{remedy}</p>}
-        <Headers of={attempt.response_headers} what="response" leftOut={attempt.response_headers_left_out} />
-        <Body text={attempt.response_body ?? ''} label="First KiB of the response" none="No body." />
+        {attempt.http_status === undefined ? null : (
+          <>
+            <Headers of={attempt.response_headers} what="response" leftOut={attempt.response_headers_left_out} />
+            <Body text={attempt.response_body ?? ''} label="First KiB of the response" none="No body." />
+          </>
+        )}
       </div>
     </div>
   );
