@@ -17,7 +17,7 @@ html:not(.dark-mode) .swagger-ui .btn.execute { background: #1f5fb0; border-colo
 html:not(.dark-mode) .swagger-ui .btn.cancel { border-color: #b3261e; color: #b3261e; }
 html:not(.dark-mode) .swagger-ui :is(.parameter__in, .parameter__extension) { color: #5a6067; }
 html:not(.dark-mode) .swagger-ui .json-schema-2020-12-expand-deep-button { color: #5a6067; }
-html.dark-mode .swagger-ui .btn.cancel { border-color: #ff9a94; color: #ff9a94; }
+html.dark-mode .swagger-ui .opblock .opblock-section-header .try-out__btn.cancel { border-color: #ff9a94; color: #ff9a94; }
 html.dark-mode .swagger-ui :is(.headers .header-col, .headers th, .examples-select__section-label) { color: #b5bcc4; }
 /* Swagger UI sets the color of strings in examples on each element. */
 .swagger-ui .highlight-code .microlight span[style*='211, 99, 99'] { color: #ff9a94 !important; }

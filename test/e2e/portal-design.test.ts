@@ -71,13 +71,12 @@ const SLOW = { timeout: 60_000 };
     }
   }
 
-  /** Opens the first operations of each method in the API reference, with the parts that only an open one has. */
-  async function openOperations(): Promise<void> {
-    for (const method of ['get', 'post', 'patch', 'delete']) {
-      await page.click(`.opblock-${method} .opblock-summary-control >> nth=0`, SLOW);
-      await page.waitForSelector(`.opblock-${method}.is-open .responses-table`, SLOW);
-    }
-    await page.click('.try-out__btn >> nth=0');
+  /** Opens an operation in the API reference, with the parts that only an open one has. */
+  async function openOperation(): Promise<void> {
+    await page.click('.opblock-post .opblock-summary-control >> nth=0', SLOW);
+    await page.waitForSelector('.opblock-post.is-open .responses-table', SLOW);
+    await page.click('.try-out__btn', SLOW);
+    await page.waitForSelector('.btn.execute', SLOW);
   }
 
   it('begins with steps to take, which can be hidden', async () => {
@@ -243,13 +242,13 @@ const SLOW = { timeout: 60_000 };
     await page.goto(`${portal.base}/docs/errors`);
     await page.click('nav >> text=API reference');
     await page.waitForSelector('html.dark-mode #interface .swagger-ui', SLOW);
-    await openOperations();
+    await openOperation();
     await expectContrast(page);
     await page.evaluate(`localStorage.setItem('callwright-theme', 'light')`);
-    await page.reload();
+    await page.goto(`${portal.base}/docs`);
     await page.waitForSelector('#interface .swagger-ui', SLOW);
     expect(await page.locator('html.dark-mode').count()).toBe(0);
-    await openOperations();
+    await openOperation();
     await expectContrast(page);
     await page.evaluate(`localStorage.removeItem('callwright-theme')`);
     await page.emulateMedia({ colorScheme: 'light' });
