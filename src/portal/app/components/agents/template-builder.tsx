@@ -11,7 +11,7 @@ const KINDS: readonly { value: OutputField['kind']; label: string }[] = [
   { value: 'choices', label: 'One of several choices' },
 ];
 
-/** What the offline demo understands of the answers to a field. It knows typed words exactly, but hears only these. */
+/** The answers to a field that the offline demo understands by voice. It knows typed words exactly. */
 const HEARD_OFFLINE: Readonly<Record<OutputField['kind'], string>> = {
   text: 'The offline demo hears only digits here. Type other answers, such as a name.',
   'yes-no': 'The offline demo hears yes and no.',

@@ -5,7 +5,7 @@ interface Outcome {
   error?: string | undefined;
 }
 
-/** What happened instead of a response that was accepted, by the class of the failure. */
+/** Names of failures, by their class. */
 const FAILURES: Readonly<Record<string, string>> = {
   blocked: 'Not sent: URL not allowed',
   timeout: 'No response within 5 seconds',
@@ -15,7 +15,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   invalid_response: 'Not a valid HTTP response',
 };
 
-/** What to do about a failure whose name does not say it. */
+/** Remedies for failures whose name does not suggest one. */
 const REMEDIES: Readonly<Record<string, string>> = {
   blocked:
     'No request was sent, because the port or the address of the URL is not allowed. Use a public host, and port 443, 80 or another one that browsers do not block. An operator sets the allowed ports with WEBHOOK_PORTS, and allows private networks with WEBHOOK_ALLOW_CIDRS.',
