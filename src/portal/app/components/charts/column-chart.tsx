@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { LEFT, type ColumnChartProps } from './chart';
 import { ColumnPlot } from './column-plot';
+import { shownColumns } from './shown-columns';
 import { useWidth } from './use-width';
 
 const MOST_COLUMNS = 60;
@@ -16,9 +17,7 @@ export function ColumnChart(p: ColumnChartProps) {
   const room = Math.max(1, Math.min(MOST_COLUMNS, Math.floor((width - LEFT) / p.minWidth)));
   const pages = Math.ceil(columns.length / room);
   const shown = Math.min(page, pages - 1);
-  const [start, end] = p.isSeries
-    ? [Math.max(0, columns.length - (shown + 1) * room), columns.length - shown * room]
-    : [shown * room, Math.min(columns.length, (shown + 1) * room)];
+  const { start, end } = shownColumns({ count: columns.length, room, page: shown, isSeries: p.isSeries });
   useEffect(() => setPage(0), [p.title]);
   const turn = (label: string, to: number) => (
     <button type="button" class="button button-small" disabled={to < 0 || to >= pages} onClick={() => setPage(to)}>
