@@ -182,7 +182,7 @@ function createHandlers(shared: ReturnType<typeof createShared>): RouteHandlers<
     ...createPlacingHandlers(shared),
     ...createCallHandlers(shared),
     ...createWebCallHandlers(shared),
-    ...createWebhookHandlers(shared),
+    ...createWebhookHandlers({ ...shared, calls: shared.queries }),
     ...createAgentHandlers(shared),
     ...createPhoneNumberHandlers(shared),
     ...createIdentityHandlers(shared),

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { DOCS_STYLE } from './docs-style.js';
 import { ERROR_DOCS_STYLE, errorDocsPage } from './error-docs.js';
 import { openApiDocument } from './openapi.js';
 import type { Config } from '../platform/config/config.js';
@@ -21,6 +22,7 @@ const PAGE = `<!DOCTYPE html>
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Callwright API reference</title>
     <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="stylesheet" href="/docs/page.css">
     <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
   </head>
   <body>
@@ -45,6 +47,7 @@ const FILE_TYPES = {
   'start.js': 'text/javascript',
   errors: 'text/html',
   'errors.css': 'text/css',
+  'page.css': 'text/css',
   'swagger-ui.css': 'text/css',
   'swagger-ui-bundle.js': 'text/javascript',
   'favicon-32x32.png': 'image/png',
@@ -68,6 +71,7 @@ export function createDocsHandlers(deps: {
     if (name === 'docs') return createStaticFile('text/html', PAGE);
     if (name === 'errors') return createStaticFile('text/html', errorDocsPage());
     if (name === 'errors.css') return createStaticFile('text/css', ERROR_DOCS_STYLE);
+    if (name === 'page.css') return createStaticFile('text/css', DOCS_STYLE);
     if (name === 'start.js') return createStaticFile('text/javascript', START_SCRIPT);
     const type = isDocsFile(name) ? FILE_TYPES[name] : '';
     return createStaticFile(type, await readFile(join(swaggerFolder(), name)));

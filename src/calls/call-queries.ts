@@ -8,6 +8,7 @@ import { findRaw, type RawDocument } from '../platform/mongo/raw-document.js';
 import { equalFilter, type CallPageQuery } from './call-filter.js';
 import { readSearchPage } from './search/search-page.js';
 import type { CallEnding } from '../voice/call-reader.js';
+import type { DeliveredCall } from '../webhooks/schemas.js';
 
 const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
 
@@ -39,7 +40,7 @@ export type BriefCall = Omit<WholeCall, 'transcription'>;
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /**
- * Reads the call read model. `findStatus`, `find`, `findWhole`, `readVersion` and `page` find only calls of the given account and mode. The other
+ * Reads the call read model. `findStatus`, `find`, `findWhole`, `readVersion`, `findDelivered` and `page` find only calls of the given account and mode. The other
  * functions do not check to which account the calls belong.
  */
 export function createCallQueries(database: CallsDatabase) {
@@ -83,6 +84,19 @@ export function createCallQueries(database: CallsDatabase) {
         .lean<CallStatusFields[]>()
         .exec();
       return new Map(found.map((call) => [call._id, call]));
+    },
+
+    /** Reads what the list of webhook deliveries shows of calls: one read by id, without the data that grows. */
+    async findDelivered({
+      callIds,
+      ...owner
+    }: Omit<CallKey, 'callId'> & { callIds: readonly string[] }): Promise<Map<string, DeliveredCall>> {
+      const fields = { status: 1, direction: 1, fromPhoneNumber: 1, toPhoneNumber: 1, agentName: 1 };
+      const found = await database.calls
+        .find({ _id: { $in: [...callIds] }, ...owner }, fields)
+        .lean<CallDocument[]>()
+        .exec();
+      return new Map(found.map((call) => [call._id, deliveredCall(call)]));
     },
 
     /**
@@ -129,5 +143,15 @@ export function createCallQueries(database: CallsDatabase) {
       const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();
       return call !== null && isFinalStatus(call.status);
     },
+  };
+}
+
+function deliveredCall(call: CallDocument): DeliveredCall {
+  return {
+    status: call.status,
+    call_direction: call.direction,
+    from_phone_number: call.fromPhoneNumber ?? '',
+    to_phone_number: call.toPhoneNumber ?? '',
+    ...(call.agentName === undefined ? {} : { agent_name: call.agentName }),
   };
 }

@@ -28,6 +28,8 @@ export interface MediaCodec {
    * False by default: a carrier gains nothing by that.
    */
   readonly isCustomers?: boolean;
+  /** Whether the other side can send typed words, as `text` events. False by default. */
+  readonly takesText?: boolean;
   /**
    * Parses one message and passes the events that it contains or completes to `take`, in order.
    * @throws ProtocolViolation when the message violates the carrier's protocol

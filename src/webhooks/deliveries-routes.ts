@@ -1,7 +1,7 @@
 import type { deliveryRoutes } from './contract.js';
-import type { FailingWebhook, WebhookDelivery } from './schemas.js';
+import type { DeliveredCall, FailingWebhook, WebhookDelivery } from './schemas.js';
 import { ServiceError } from '../kernel/errors.js';
-import { completionEventId } from '../kernel/ids.js';
+import { completionEventId, type Mode } from '../kernel/ids.js';
 import { joinDocuments } from '../platform/mongo/raw-document.js';
 import type { AttemptStep, WebhookAttemptDocument } from './model.js';
 import type { WebhookAttempts } from './attempts.js';
@@ -23,8 +23,15 @@ export interface Redeliveries {
   redeliver(p: { callId: string; redelivery: number }): Promise<void>;
 }
 
+/** Reads calls; implemented by the calls domain. */
+export interface DeliveredCalls {
+  /** Returns the calls that exist and belong to the account and mode, by id. */
+  findDelivered(p: { callIds: readonly string[]; accountId: string; mode: Mode }): Promise<Map<string, DeliveredCall>>;
+}
+
 export interface DeliveryHandlersDeps {
   gateway: Redeliveries;
+  calls: DeliveredCalls;
   deliveries: WebhookDeliveries;
   attempts: WebhookAttempts;
   failures: WebhookFailures;
@@ -39,7 +46,7 @@ const ABANDONED_AFTER_MS = 5 * 60_000;
 
 /** Creates the handlers for webhook deliveries. They find only deliveries of the requesting account and mode. */
 export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandlers<typeof deliveryRoutes> {
-  const { deliveries, attempts, failures, gateway, rateLimiter, cursors, largeDocuments } = deps;
+  const { deliveries, attempts, failures, gateway, calls, rateLimiter, cursors, largeDocuments } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, callId: string): Promise<DeliveryHead> {
@@ -60,8 +67,16 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
         signal: abortSignalOf(ctx, listDeadlineOf(ctx)),
       };
       const page = await withDeadline(listDeadlineOf(ctx), deliveries.page(pageQuery));
-      const counts = await withDeadline(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
-      return pageResponse(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
+      const callIds = page.items.map(({ callId }) => callId);
+      const related = Promise.all([
+        attempts.counts(callIds),
+        calls.findDelivered({ callIds, accountId: account._id, mode }),
+      ]);
+      const [counts, byId] = await withDeadline(listDeadlineOf(ctx), related);
+      return pageResponse(cursors, list, page, (delivery) => ({
+        ...deliveryView(delivery, counts.get(delivery.callId) ?? 0),
+        ...omitUndefined({ call: byId.get(delivery.callId) }),
+      }));
     },
 
     async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {

@@ -10,7 +10,7 @@ import { createSigningHandlers } from './signing-routes.js';
 
 export interface WebhookHandlersDeps extends Pick<
   DeliveryHandlersDeps,
-  'gateway' | 'rateLimiter' | 'cursors' | 'attempts' | 'largeDocuments'
+  'gateway' | 'calls' | 'rateLimiter' | 'cursors' | 'attempts' | 'largeDocuments'
 > {
   config: Config;
   database: WebhooksDatabase;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CALL_STATUSES } from '../kernel/call-state.js';
 import { listOf, timestamp, paging } from '../platform/http/contract/list.js';
 
 export const WebhookAttempt = z
@@ -62,7 +63,33 @@ const delivery = {
 
 export const WebhookDelivery = z.object(delivery).meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
-export const WebhookDeliveryList = listOf(WebhookDelivery, 'WebhookDeliveryList');
+
+export const DeliveredCall = z
+  .object({
+    status: z.enum(CALL_STATUSES).describe('State of the call.'),
+    call_direction: z
+      .enum(['outbound', 'inbound'])
+      .describe('Whether the service placed the call (outbound) or received it (inbound).'),
+    from_phone_number: z
+      .string()
+      .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
+    to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
+    agent_name: z
+      .string()
+      .optional()
+      .describe('Name of the agent when the call was requested. Absent for a temporary agent and after erasure.'),
+  })
+  .meta({ id: 'DeliveredCall' });
+export type DeliveredCall = z.infer<typeof DeliveredCall>;
+
+export const ListedWebhookDelivery = z
+  .object({
+    ...delivery,
+    call: DeliveredCall.optional().describe('The call that the event reports. Absent if it no longer exists.'),
+  })
+  .meta({ id: 'ListedWebhookDelivery' });
+export type ListedWebhookDelivery = z.infer<typeof ListedWebhookDelivery>;
+export const WebhookDeliveryList = listOf(ListedWebhookDelivery, 'WebhookDeliveryList');
 
 export const WebhookDeliveryDetail = z
   .object({
@@ -176,4 +203,15 @@ export const DELIVERY_EXAMPLE: WebhookDelivery = {
   redeliveries: 0,
   created_at: '2026-11-21T10:00:52.000Z',
   last_attempt_at: '2026-11-21T10:01:28.000Z',
+};
+
+export const LISTED_DELIVERY_EXAMPLE: ListedWebhookDelivery = {
+  ...DELIVERY_EXAMPLE,
+  call: {
+    status: 'COMPLETED',
+    call_direction: 'outbound',
+    from_phone_number: '+12025550199',
+    to_phone_number: '+12025550100',
+    agent_name: 'Reminders',
+  },
 };

@@ -89,6 +89,8 @@ const LONG_FIELD = 'notes_of_the_receptionist_about_the_health_insurance_of_the_
     const at = new Date();
     const refused = { startedAt: at, finishedAt: at, outcome: 'failed' as const, error: 'connection_refused' };
     await database.webhookAttempts.create({ _id: `${callId}:2`, callId, number: 2, ...refused });
+    const blocked = { ...refused, error: 'blocked' };
+    await database.webhookAttempts.create({ _id: `${callId}:3`, callId, number: 3, ...blocked });
   }
 
   async function expectAccessible(name: string, colorScheme: 'light' | 'dark' = 'light'): Promise<void> {
@@ -227,6 +229,10 @@ const LONG_FIELD = 'notes_of_the_receptionist_about_the_health_insurance_of_the_
     expect(await page.textContent('[aria-label="Events of the carrier"] tbody')).toContain('in-progress');
     expect(await page.textContent('[aria-label="Cost by window"] tbody')).toMatch(/1 min.*\$0\.15.*\$0\.15/);
     await page.waitForSelector('[aria-label="Webhook attempts"] td:text-is("Connection refused")');
+    await page.waitForSelector('[aria-label="Webhook attempts"] td:text-is("HTTP 503")');
+    await page.waitForSelector('[aria-label="Webhook attempts"] td:text-is("Not sent: URL not allowed")');
+    await page.click('[aria-label="Request and response of attempt 3"]');
+    await page.waitForSelector('.exchange :text("port 443, 80 or another one"):text("WEBHOOK_ALLOW_CIDRS")');
     await page.click('[aria-label="Request and response of attempt 2"]');
     await page.waitForSelector('.exchange :text-is("Connection refused")');
     await page.click('[aria-label="Request and response of attempt 1"]');

@@ -3,7 +3,7 @@ import { createLedgerStorage } from '../../src/billing/ledger/storage.js';
 import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
 import { eventually, type Customer } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
-import { BROWSER, expectAccessiblePage, signUp } from '../support/portal-page.js';
+import { BROWSER, expectAccessiblePage, expectContrast, signUp } from '../support/portal-page.js';
 import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
@@ -69,6 +69,14 @@ const SLOW = { timeout: 60_000 };
       await page.emulateMedia({ colorScheme });
       await expectAccessiblePage(page, `${name}-${colorScheme}`);
     }
+  }
+
+  /** Opens an operation in the API reference, with the parts that only an open one has. */
+  async function openOperation(): Promise<void> {
+    await page.click('.opblock-post .opblock-summary-control >> nth=0', SLOW);
+    await page.waitForSelector('.opblock-post.is-open .responses-table', SLOW);
+    await page.click('.try-out__btn', SLOW);
+    await page.waitForSelector('.btn.execute', SLOW);
   }
 
   it('begins with steps to take, which can be hidden', async () => {
@@ -234,10 +242,14 @@ const SLOW = { timeout: 60_000 };
     await page.goto(`${portal.base}/docs/errors`);
     await page.click('nav >> text=API reference');
     await page.waitForSelector('html.dark-mode #interface .swagger-ui', SLOW);
+    await openOperation();
+    await expectContrast(page);
     await page.evaluate(`localStorage.setItem('callwright-theme', 'light')`);
-    await page.reload();
+    await page.goto(`${portal.base}/docs`);
     await page.waitForSelector('#interface .swagger-ui', SLOW);
     expect(await page.locator('html.dark-mode').count()).toBe(0);
+    await openOperation();
+    await expectContrast(page);
     await page.evaluate(`localStorage.removeItem('callwright-theme')`);
     await page.emulateMedia({ colorScheme: 'light' });
   });

@@ -68,6 +68,18 @@ const OLDEST = 'Oldest desk';
     await page.waitForSelector(askNothing);
     await page.click('text=Add field');
     await page.fill('[aria-label="Name of field 1"]', 'day');
+    const heard = page.locator('[aria-labelledby] .output-field .hint');
+    expect(await heard.allTextContents()).toEqual([
+      expect.stringMatching(/hears only digits here\. Type other answers/),
+    ]);
+    for (const [kind, hint] of [
+      ['yes-no', /hears yes and no/],
+      ['number', /hears digits/],
+      ['choices', /hears the listed choices/],
+    ] as const) {
+      await page.selectOption('[aria-label="Type of field 1"]', kind);
+      expect(await heard.allTextContents()).toEqual([expect.stringMatching(hint)]);
+    }
     await page.waitForSelector(askNothing, { state: 'detached' });
     const hint = page.locator('.notice:has-text("says “You are…”")');
     await page.fill('[name=instruction]', 'Ask the caller for a day.');
@@ -79,6 +91,10 @@ const OLDEST = 'Oldest desk';
     await page.waitForSelector('[name=first_message]:focus');
     await page.keyboard.type('Hello.');
     await hint.waitFor({ state: 'detached' });
+    await page.fill('[name=webhook_url]', 'http://127.0.0.1:25/');
+    await page.fill('[name=name]', 'Blocked');
+    await page.click('button:has-text("Create agent")');
+    await page.waitForSelector('.field-error:text("must not use port 25"):text("Use port 443, 80 or another one")');
     await page.click('button:has-text("Discard")');
     await page.click('button:has-text("Discard changes")');
   });
@@ -99,6 +115,11 @@ const OLDEST = 'Oldest desk';
     await expectAccessiblePage(page, 'agent-of-other-mode');
     await at('');
     await page.waitForSelector(`[aria-label="Talk with an agent"]:has-text("${OF_TEST}")`);
+    // The request of the README: the number of the person who answers the questions of the demo agent.
+    const { _id: agentId } = (await database.agents.findOne({ name: OF_TEST }).lean()) ?? { _id: '' };
+    expect(await page.textContent('[aria-label="Call with the API"] pre')).toContain(
+      `{"to_phone_number": "+12025550111", "agent_id": "${agentId}"}`,
+    );
     const options = page.locator('[name=calling_agent] option');
     expect(await options.allTextContents()).toEqual([`${OF_TEST} (test)`, `${OF_LIVE} (live)`, `${OLDEST} (live)`]);
     await expectAccessiblePage(page, 'home-with-agents');

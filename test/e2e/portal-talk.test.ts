@@ -67,6 +67,17 @@ const TALK = [
       return top >= list.top && bottom <= list.bottom + 2 && bottom <= innerHeight;
     })()`);
 
+  /** At which side of the list the words of each party are. */
+  const sidesOf = (page: Page) =>
+    page.evaluate(`(() => {
+      const list = document.querySelector('.talk').getBoundingClientRect();
+      const sideOf = (party) => {
+        const { left, right } = document.querySelector('.talk .' + party).getBoundingClientRect();
+        return left - list.left < list.right - right ? 'left' : 'right';
+      };
+      return { agent: sideOf('agent'), caller: sideOf('caller') };
+    })()`);
+
   const latestCall = () => database.calls.findOne({ toPhoneNumber: 'web' }).sort({ createdAt: -1 }).lean();
 
   async function endedCall(callId: string) {
@@ -193,6 +204,8 @@ const TALK = [
     await page.fill('[aria-label="Your words"]', 'Still here');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.talk .caller:has-text("Still here")');
+    expect(await page.textContent('.talk .caller b')).toBe('You');
+    expect(await sidesOf(page)).toEqual({ agent: 'left', caller: 'right' });
     expect(await database.agents.countDocuments({ instruction: 'Hello from the saved draft.' })).toBe(1);
     await page.click('button:has-text("Hang up")');
     await page.goto(agentUrl);
@@ -203,6 +216,15 @@ const TALK = [
     await page.fill('[aria-label="Your words"]', 'I have a question first');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.talk .caller:has-text("I have a question first")');
+    for (const [question, answer] of [
+      ['Please say yes or no', 'Yes'],
+      ['Please type it, or say the digits', 'Kitchen door, 12b'],
+    ] as const) {
+      await page.locator('.talk .agent').last().filter({ hasText: question }).waitFor();
+      await page.fill('[aria-label="Your words"]', answer);
+      await page.keyboard.press('Enter');
+    }
+    await page.waitForSelector('section[aria-label="Extracted data"]:has-text("Kitchen door, 12b")');
     const { _id: callId } = await waitFor('the call', latestCall);
     await page.close({ runBeforeUnload: false });
     const [delivery] = await endedCall(callId);

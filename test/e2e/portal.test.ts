@@ -320,7 +320,7 @@ describeWithBrowser('the portal in a real browser', () => {
       await page.goto(at(path));
       await page.waitForSelector('[aria-label="Failing webhooks"]');
       expect(await page.textContent('[aria-label="Failing webhooks"]')).toMatch(
-        /20 failed events since .* HTTP status 503/,
+        /20 failed events since .*, in this call: HTTP 503\./,
       );
       await expectAccessible(`failing${path.replace(/agent_.*/, 'agent').replaceAll('/', '-')}`, { atBoth: true });
     }

@@ -50,7 +50,10 @@ describe('a URL with the port of another protocol', () => {
     ] as const;
     for (const [field, response] of byField) {
       expectError(response, 400, 'MISSING_PARAMS');
-      expect(response.json['message']).toMatch(new RegExp(`^${field}.* must use port 443, 80 or another`));
+      expect(response.json['message']).toMatch(
+        new RegExp(`^${field}.* must not use port ${new URL(url).port}, because`),
+      );
+      expect(response.json['message']).toMatch(/Use port 443, 80 or another one that browsers do not block\.$/);
     }
     expect((await ask.get(agent, customer.liveKey)).json).not.toHaveProperty('webhook_url');
     expect(await service.database.calls.countDocuments({ accountId: customer.account._id })).toBe(0);
@@ -82,11 +85,19 @@ describe('WEBHOOK_PORTS', () => {
       for (const url of ['https://example.com/', 'http://example.com:8000/', 'http://example.com:8999/']) {
         expect((await create(url)).status).toBe(200);
       }
-      for (const url of ['http://example.com/', 'http://example.com:9000/', 'http://example.com:25/']) {
+      const ports = 'one of the ports 443, 8000-8999, 20-26';
+      for (const [url, fault] of [
+        ['http://example.com/', `${ports}, not 80. An operator can allow other ports with WEBHOOK_PORTS.`],
+        ['http://example.com:9000/', `${ports}, not 9000. An operator can allow other ports with WEBHOOK_PORTS.`],
+      ] as const) {
         const response = await create(url);
         expectError(response, 400, 'MISSING_PARAMS');
-        expect(response.json['message']).toBe('webhook_url must use one of the ports 443, 8000-8999, 20-26.');
+        expect(response.json['message']).toBe(`webhook_url must use ${fault}`);
       }
+      const response = await create('http://example.com:25/');
+      expectError(response, 400, 'MISSING_PARAMS');
+      expect(response.json['message']).toMatch(`webhook_url must not use port 25, because`);
+      expect(response.json['message']).toMatch(`Use ${ports}.`);
     } finally {
       await narrow.close();
     }

@@ -53,6 +53,12 @@ export async function signUp(page: Page, portalUrl: string): Promise<void> {
   await page.waitForSelector('nav[aria-label=Pages]');
 }
 
+/** Asserts that all text of the page is readable: that its contrast is at least 4.5, or 3 if it is large. */
+export async function expectContrast(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withRules(['color-contrast']).analyze();
+  expect(violations.flatMap(({ nodes }) => nodes.map(({ html, any }) => `${any[0]?.message} ${html}`))).toEqual([]);
+}
+
 /**
  * Asserts that the page has no accessibility violation and no horizontal scrolling, on a phone and on a desktop. With
  * PORTAL_SCREENSHOTS, writes a picture of each to that folder.

@@ -19,6 +19,8 @@ export function brief(meaning: Meaning | undefined): string {
       return meaning.digits;
     case 'choice':
       return `choice ${meaning.index}`;
+    case 'typed':
+      return meaning.text;
     case 'command':
       return meaning.command;
     case undefined:

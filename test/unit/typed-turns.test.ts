@@ -5,6 +5,8 @@ import { introducedWorld } from '../support/session-world';
 
 jest.setTimeout(60_000);
 
+const TEXT: Grammar = { kind: 'digits', acceptsTypedWords: true };
+
 describe('a typed turn', () => {
   it('interrupts the agent, is stored and answered', () => {
     const world = introducedWorld();
@@ -37,6 +39,15 @@ describe('a typed turn', () => {
     [{ kind: 'digits' }, 'four one', { kind: 'digits', digits: '41' }],
     [{ kind: 'choices', choices: ['large', 'extra large'] }, 'Extra large.', { kind: 'choice', index: 1 }],
     [{ kind: 'choices', choices: ['large'] }, 'goodbye', { kind: 'command', command: 'goodbye' }],
+    [{ kind: 'digits' }, 'Ada Lovelace', undefined],
+    [TEXT, ' Ada Lovelace ', { kind: 'typed', text: 'Ada Lovelace' }],
+    [TEXT, '4152', { kind: 'typed', text: '4152' }],
+    [TEXT, '張偉', { kind: 'typed', text: '張偉' }],
+    [TEXT, 'No', { kind: 'typed', text: 'No' }],
+    [TEXT, 'What a day, and then Hi Street', { kind: 'typed', text: 'What a day, and then Hi Street' }],
+    [TEXT, 'Say that again, please.', { kind: 'command', command: 'repeat' }],
+    [TEXT, 'Goodbye!', { kind: 'command', command: 'goodbye' }],
+    [TEXT, '…', undefined],
   ])('is understood by the grammar %j: %s', (grammar, text, meaning) => {
     expect(meaningOfTyped(grammar, text)).toEqual(meaning);
   });
@@ -55,6 +66,22 @@ describe('a typed turn', () => {
       'yes',
       'large',
     ]);
+    await factory.close();
+  });
+
+  it('fills a text field of the offline engine as typed, without a read-back', async () => {
+    const factory = createOfflineEngine();
+    await factory.warm();
+    const line = connect(factory.create(), { outputTemplate: { name: null, guests: 0 }, canType: true });
+    expect(await line.agentTurn()).toMatch(/What is your name\? Please type it, or say the digits\.$/);
+    line.type('Zoë O’Neill-Smith, Ms.');
+    expect(await line.agentTurn()).toBe('Thank you. What is your guests? Please say or enter the digits.');
+    expect(line.values).toEqual({ name: 'Zoë O’Neill-Smith, Ms.' });
+    line.type('four');
+    expect(await line.agentTurn()).toBe('I heard 4. Is that right?');
+    line.type('yes');
+    expect(await line.ended).toBe('agent_hangup');
+    expect((await line.stop()).outputParameters).toEqual({ name: 'Zoë O’Neill-Smith, Ms.', guests: 4 });
     await factory.close();
   });
 });

@@ -119,6 +119,18 @@ describe('webhook URL', () => {
     expect(checkWebhookUrl('http://localhost/', allowing('127.0.0.0/8'))).toBeUndefined();
   });
 
+  it.each([
+    ['http://10.21.0.1/', /An operator can allow a private network with WEBHOOK_ALLOW_CIDRS\.$/],
+    ['http://[fd00::5]/', /An operator can allow a private network with WEBHOOK_ALLOW_CIDRS\.$/],
+    // Operators cannot allow these in production.
+    ['http://localhost/', /Use the public address of your server, or of a tunnel to it\.$/],
+    ['http://127.0.0.1/', /Use the public address/],
+    ['http://[::1]/', /Use the public address/],
+    ['http://169.254.169.254/', /Use the public address/],
+  ])('that is not public is rejected with what to do: %s', (url, remedy) => {
+    expect(checkWebhookUrl(url, guarded)).toMatch(remedy);
+  });
+
   it('with an invalid CIDR range in the settings prevents the start', () => {
     expect(parseConfig({ WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8' }).webhooks.allowCidrs).toHaveLength(2);
     expect(() => parseConfig({ WEBHOOK_ALLOW_CIDRS: '10.0.0.0' })).toThrow(/WEBHOOK_ALLOW_CIDRS/);

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.js';
+import { isPrivateRange } from '../config/private-ranges.js';
 import { characterCount, urlFrom } from '../../kernel/text.js';
 import { isBadPort } from '../../kernel/bad-ports.js';
 import { NameError } from './name-resolver.js';
@@ -43,9 +44,10 @@ export function urlFault(field: string, url: string, config: GuardConfig): strin
   const parsed = urlFrom(url);
   if (!/^https?:\/\//i.test(url) || parsed === undefined) return `${field} must be a valid http or https URL.`;
   if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
-  if (!isPermittedPort(portOf(parsed), config)) return `${field} must use ${permittedPorts(config)}.`;
+  const fault = portFault(portOf(parsed), config);
+  if (fault !== undefined) return `${field} ${fault}`;
   if (config.webhooks.guarded && !isPermittedHost(parsed.hostname, config)) {
-    return `${field} must be publicly reachable, not a private, loopback or link-local address.`;
+    return `${field} must be publicly reachable, not a private, loopback or link-local address. ${remedyFor(parsed.hostname)}`;
   }
   return undefined;
 }
@@ -83,18 +85,33 @@ function portOf({ port, protocol }: URL): number {
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
-function isPermittedPort(port: number, { webhooks: { ports } }: GuardConfig): boolean {
-  return !isBadPort(port) && (ports.length === 0 || ports.some(([low, high]) => port >= low && port <= high));
+/** Returns why no request may go to a port, and which ports to use instead; undefined if requests may go there. */
+function portFault(port: number, { webhooks: { ports } }: GuardConfig): string | undefined {
+  const listed = ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ');
+  if (isBadPort(port)) {
+    const others =
+      listed === '' ? 'port 443, 80 or another one that browsers do not block' : `one of the ports ${listed}`;
+    return `must not use port ${port}, because no HTTP requests are sent to the ports of other protocols. Use ${others}.`;
+  }
+  if (ports.length === 0 || ports.some(([low, high]) => port >= low && port <= high)) return undefined;
+  return `must use one of the ports ${listed}, not ${port}. An operator can allow other ports with WEBHOOK_PORTS.`;
 }
 
-function permittedPorts({ webhooks: { ports } }: GuardConfig): string {
-  if (ports.length === 0) return 'port 443, 80 or another one that browsers do not block';
-  return `one of the ports ${ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ')}`;
+/** Returns what to do about a host that is not public. Operators can allow private networks, but not the machine itself. */
+function remedyFor(hostname: string): string {
+  const host = bareHost(hostname);
+  const address = ipaddr.isValid(host) ? ipaddr.process(host) : undefined;
+  return address !== undefined && isPrivateRange(`${address.toString()}/${address.kind() === 'ipv4' ? 32 : 128}`)
+    ? 'An operator can allow a private network with WEBHOOK_ALLOW_CIDRS.'
+    : 'Use the public address of your server, or of a tunnel to it.';
 }
+
+/** Removes the brackets of an IPv6 address, and the dot that can end a name. */
+const bareHost = (hostname: string) => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 /** Whether requests may go to a host. The URL parser has already normalized unusual notations of IPv4 addresses. */
 function isPermittedHost(hostname: string, config: GuardConfig): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const host = bareHost(hostname);
   if (ipaddr.isValid(host)) return isPermittedAddress(host, config);
   const local = host === 'localhost' || host.endsWith('.localhost');
   return host !== '' && (!local || isPermittedAddress('127.0.0.1', config));

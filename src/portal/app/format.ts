@@ -45,6 +45,3 @@ export function durationInWords(seconds: number): string {
   const shown = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount} ${unit}`);
   return shown.length === 0 ? '0 s' : shown.join(' ');
 }
-
-/** Formats a code as words: `callee_hangup` becomes `callee hangup`. */
-export const words = (code: string) => code.replaceAll('_', ' ');

@@ -1,4 +1,4 @@
-import type { CallProvider } from '../../calls/views/schemas.js';
+import type { CallProvider, CallSummary } from '../../calls/views/schemas.js';
 import type { EndReason } from '../../kernel/call-state.js';
 import { durationInWords, formatDollars, localClock } from './format';
 
@@ -87,4 +87,14 @@ export function providerLabel({ stage, provider, model, number }: CallProvider):
 export function speakerLabel(speaker: 'agent' | 'caller', direction: 'inbound' | 'outbound'): string {
   if (speaker === 'agent') return 'Agent';
   return direction === 'outbound' ? 'Callee' : 'Caller';
+}
+
+/** Names a call by the other person's number and the agent. */
+export function callName(
+  call: Pick<CallSummary, 'call_direction' | 'from_phone_number' | 'to_phone_number' | 'agent_name'>,
+): string {
+  const isOutbound = call.call_direction === 'outbound';
+  const number = isOutbound ? call.to_phone_number : call.from_phone_number;
+  const agent = call.agent_name === undefined ? '' : ` · ${call.agent_name}`;
+  return `Call ${isOutbound ? 'to' : 'from'} ${number || 'an erased number'}${agent}`;
 }

@@ -74,6 +74,7 @@ export function createWebCodec(start: Omit<Start, 'event'>): MediaCodec {
 
   return {
     isCustomers: true,
+    takesText: true,
     decode(data, isBinary, take) {
       if (!messages.take()) throw new ProtocolViolation(1008, 'too many messages');
       const message = messageOf(data, isBinary);

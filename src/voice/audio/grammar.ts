@@ -3,7 +3,8 @@ import { withoutTrailing } from '../../kernel/text.js';
 /** The answers that speech recognition can match; it reports everything else as not understood. */
 export type Grammar =
   | { kind: 'yes-no' }
-  | { kind: 'digits' }
+  /** With `acceptsTypedWords`, typed words are an answer, too. */
+  | { kind: 'digits'; acceptsTypedWords?: boolean }
   | { kind: 'choices'; choices: readonly string[] }
   /** Only the commands, which the caller may say at any time. */
   | { kind: 'commands' };
@@ -17,6 +18,8 @@ export type Meaning =
   | { kind: 'digits'; digits: string }
   /** Which of the grammar's `choices` the caller said: its index in that list. */
   | { kind: 'choice'; index: number }
+  /** The words as the caller typed them. Only for a grammar that accepts them. */
+  | { kind: 'typed'; text: string }
   | { kind: 'command'; command: Command };
 
 export interface GrammarSource {
@@ -184,12 +187,26 @@ export function meaningOf(grammar: Grammar, text: string): Meaning | undefined {
  * @returns undefined if they do not match the grammar
  */
 export function meaningOfTyped(grammar: Grammar, text: string): Meaning | undefined {
-  if (!/[a-z\d]/i.test(text)) return undefined;
   const words = spokenWordsIn(text);
+  if (grammar.kind === 'digits' && grammar.acceptsTypedWords === true) return commandInTyped(words) ?? typedWords(text);
+  if (!/[a-z\d]/i.test(text)) return undefined;
   // A yes-or-no answer is any that contains no negative word, so it must consist of the known words.
-  const known = grammar.kind === 'yes-no' ? new Set(sourceOf(grammar).words) : undefined;
-  if (known !== undefined && !words.split(' ').every((word) => known.has(word))) return undefined;
-  return meaningOf(grammar, words);
+  return grammar.kind === 'yes-no' && !consistsOf(grammar, words) ? undefined : meaningOf(grammar, words);
+}
+
+/** A command is recognized by one word, so an answer such as "What a day" must not pass for one. */
+function commandInTyped(words: string): Meaning | undefined {
+  return consistsOf({ kind: 'commands' }, words) ? commandIn(words) : undefined;
+}
+
+function typedWords(text: string): Meaning | undefined {
+  return /[\p{L}\p{N}]/u.test(text) ? { kind: 'typed', text: text.trim() } : undefined;
+}
+
+/** Whether the recognizer knows all words, as answers of the grammar or as commands. */
+function consistsOf(grammar: Grammar, words: string): boolean {
+  const known = new Set(sourceOf(grammar).words);
+  return words.split(' ').every((word) => known.has(word));
 }
 
 function answerIn(grammar: Grammar, words: readonly string[]): Meaning | undefined {

@@ -24,6 +24,8 @@ export interface EngineCall {
   /** Keys to extract. A default only defines the type of a value; values that were not said are null in the result. */
   outputTemplate: ParameterValues;
   direction: 'outbound' | 'inbound';
+  /** Whether the caller can type words instead of speaking them. */
+  canType?: boolean;
   agentName?: string;
   /** Whether the agent must say at once that it is a machine. */
   disclosesAi: boolean;

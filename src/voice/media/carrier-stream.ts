@@ -40,6 +40,8 @@ export interface StreamOptions {
 export interface CarrierStream extends PlaybackLine {
   /** Whether the other side's marks can be believed. */
   readonly hasTrustedMarks: boolean;
+  /** Whether the caller can type words. */
+  readonly takesText: boolean;
   /** Closes the socket with a close handshake. If the carrier does not answer it, the socket is destroyed. */
   close(code: number, reason: string): void;
 }
@@ -157,7 +159,7 @@ export function openCarrierStream(
   });
 
   return {
-    hasTrustedMarks: codec.isCustomers !== true,
+    ...traitsOf(codec),
     media: (frame) => send(codec.media(frame)),
     mark: (name) => send(codec.mark(name)),
     clear: () => send(codec.clear()),
@@ -171,6 +173,10 @@ export function openCarrierStream(
       if (isNew) handlers.onClose?.(code);
     },
   };
+}
+
+function traitsOf(codec: MediaCodec): Pick<CarrierStream, 'hasTrustedMarks' | 'takesText'> {
+  return { hasTrustedMarks: codec.isCustomers !== true, takesText: codec.takesText === true };
 }
 
 /** Passes an event of a running stream to its handler. */

@@ -51,7 +51,7 @@ export function startCallSession(deps: CallSessionDeps): CallSession {
   const over = new Promise<void>((resolve) => (settle = resolve));
 
   const call = {
-    ...buildEngineCall(request, mayTransfer(deps.tools, request.mode)),
+    ...buildEngineCall(request, mayTransfer(deps.tools, request.mode), stream.takesText),
     ...(earlier === null ? {} : { resume: buildResume(earlier) }),
   };
   const storage = createSessionStorage(deps, {

@@ -7,8 +7,9 @@ import { toolDefinitions } from '../tools/definitions.js';
  * Builds the engine's description of a call. Parameters were validated when the call was created. If one is not a JSON
  * object anyway, it counts as empty.
  * @param isTransferable whether the call may be transferred at all
+ * @param canType whether the caller can type words
  */
-export function buildEngineCall(request: StreamedCall, isTransferable: boolean): EngineCall {
+export function buildEngineCall(request: StreamedCall, isTransferable: boolean, canType = false): EngineCall {
   const { agent, accountId, mode } = request;
   return {
     callId: request._id,
@@ -19,6 +20,7 @@ export function buildEngineCall(request: StreamedCall, isTransferable: boolean):
     inputParameters: objectIn(request.inputParameters),
     outputTemplate: scalarsOf(objectIn(agent.outputParameters ?? '{}')),
     direction: request.direction,
+    canType,
     ...(agent.name === undefined ? {} : { agentName: agent.name }),
     disclosesAi: agent.aiDisclosure ?? true,
     voicemail: {

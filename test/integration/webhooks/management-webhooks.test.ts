@@ -64,6 +64,59 @@ describe('webhook deliveries', () => {
     }
   });
 
+  it('are listed with their calls, which only their account and mode see, and without the numbers of erased ones', async () => {
+    const owner = await service.customer(0);
+    const callId = await failedDelivery(owner);
+    const callIn = async (of: Customer, id: string) => {
+      const { data } = listOf(await api.get('/webhook_deliveries?limit=100', of.liveKey));
+      return data.find((delivery) => delivery['call_id'] === id)?.['call'];
+    };
+    const call = {
+      status: 'COMPLETED',
+      call_direction: 'outbound',
+      from_phone_number: '+12025550199',
+      to_phone_number: '+12025550100',
+      agent_name: owner.agent.name,
+    };
+    expect(await callIn(owner, callId)).toEqual(call);
+
+    // A call of another account or mode is not shown, whatever the delivery says.
+    const foreign = await failedDelivery(customer);
+    await service.database.webhookDeliveries.updateOne({ _id: foreign }, { $set: { accountId: owner.account._id } });
+    const ofTest = await api.endedCall(owner, { mode: 'test' });
+    await service.database.webhookDeliveries.create({
+      _id: ofTest,
+      callId: ofTest,
+      accountId: owner.account._id,
+      mode: 'live',
+      url: receiver.url,
+      body: '{}',
+      createdAt: new Date(),
+    });
+    const { data } = listOf(await api.get('/webhook_deliveries', owner.liveKey));
+    expect(data.map(({ call_id: id, call: shown }) => [id, shown === undefined])).toEqual(
+      expect.arrayContaining([
+        [callId, false],
+        [foreign, true],
+        [ofTest, true],
+      ]),
+    );
+
+    expect((await api.post(`/calls/${callId}/erase`, owner.liveKey)).status).toBeLessThan(300);
+    await eventually(async () => ((await callIn(owner, callId)) as typeof call).to_phone_number === '');
+    const { agent_name: _erased, ...kept } = call;
+    expect(await callIn(owner, callId)).toEqual({ ...kept, from_phone_number: '', to_phone_number: '' });
+  });
+
+  it('take one read of calls by their ids for a page', async () => {
+    const owner = await service.customer(0);
+    for (let count = 0; count < 3; count++) await failedDelivery(owner);
+    const find = jest.spyOn(service.database.calls, 'find');
+    listOf(await api.get('/webhook_deliveries', owner.liveKey));
+    expect(find.mock.calls.map(([filter]) => Object.keys(filter ?? {}))).toEqual([['_id', 'accountId', 'mode']]);
+    find.mockRestore();
+  });
+
   it('make an endpoint failing until one succeeds, visible to their account and mode only', async () => {
     const owner = await service.customer(0);
     expect((await api.get('/failing_webhooks', owner.liveKey)).json).toEqual({ data: [] });

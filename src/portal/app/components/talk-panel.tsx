@@ -5,8 +5,9 @@ import type { TalkState } from '../talk/talk-state';
 import type { TalkRequest } from '../talk/open-talk';
 import { useTalk } from '../talk/use-talk';
 import { Failure } from './feedback';
-import { Icon, type IconName } from './icon';
+import { Icon } from './icon';
 import { BrowserCall } from './studio/browser-call';
+import { ShownInTalk } from './studio/shown-in-talk';
 
 /** Texts about a connection that has ended. */
 const END_LABELS: Record<string, string> = {
@@ -72,13 +73,6 @@ export function TalkPanel(p: {
   );
 }
 
-const SHOWN: readonly [icon: IconName, text: string][] = [
-  ['words', 'the words of both, while they are spoken'],
-  ['data', 'the values, as the agent collects them'],
-  ['latency', 'how long each answer took, by stage'],
-  ['tools', 'the tools that the agent uses, and what they returned'],
-];
-
 /** Explains calls in the browser before the first one. */
 function Introduction({ engine }: { engine: string }) {
   const { mode } = usePortal();
@@ -88,17 +82,12 @@ function Introduction({ engine }: { engine: string }) {
         Talk with the agent as it is in the form now. Nothing is saved.{' '}
         {mode === 'test' ? 'In test mode this costs test money only.' : 'In live mode the call is billed.'} You see:
       </p>
-      <ul class="talk-shows">
-        {SHOWN.map(([icon, text]) => (
-          <li key={icon}>
-            <Icon name={icon} /> {text}
-          </li>
-        ))}
-      </ul>
+      <ShownInTalk />
       {engine === 'offline-demo' ? (
         <p class="notice talk-offline">
           <strong>The offline demo answers.</strong> It says the first sentence of the instruction and asks one question
-          for each field under Data. It does not follow the rest: an operator sets <code>OPENAI_API_KEY</code> for that.
+          for each field under Data. It hears yes and no, digits and listed choices; type other answers. It does not
+          follow the rest of the instruction: an operator sets <code>OPENAI_API_KEY</code> for that.
         </p>
       ) : null}
     </>

@@ -25,6 +25,7 @@ const TONE: Record<string, string> = {
   delivered: 'good',
   failed: 'bad',
   pending: 'live',
+  active: 'good',
 };
 
 export function Status({ of: status }: { of: string }) {

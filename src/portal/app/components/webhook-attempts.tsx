@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { WebhookAttempt } from '../../../webhooks/schemas.js';
-import { labelOf } from '../labels';
 import { usePortal } from '../session';
 import { AttemptDetails } from './call/attempt-details';
 import { Failure } from './feedback';
 import { Table } from './pager';
 import { Status, Time } from './values';
+import { responseOf } from './webhooks/attempt-response';
 
 /** Polling interval after a redelivery, and how long to poll. */
 const READ_EVERY_MS = 1_000;
@@ -68,7 +68,7 @@ function AttemptRow(p: { attempt: WebhookAttempt; isOpen: boolean; onToggle: () 
         <Status of={attempt.outcome ?? 'pending'} />
         {attempt.redelivery === 0 ? '' : <span class="quiet"> redelivery {attempt.redelivery}</span>}
       </td>
-      <td role="cell">{attempt.http_status ?? (attempt.error === undefined ? '–' : labelOf(attempt.error))}</td>
+      <td role="cell">{responseOf(attempt)}</td>
       <td role="cell" class="number">
         {attempt.duration_ms === undefined ? '–' : `${Math.round(attempt.duration_ms)} ms`}
       </td>

@@ -8,7 +8,7 @@ import { Loaded } from '../components/feedback';
 import { usePortal } from '../session';
 
 /**
- * The words of a call beside something else, with a plain player once there is a recording. The page of the call has the
+ * The words of a call beside the form of the person who takes part in it, with a plain player once there is a recording. The page of the call has the
  * waveform.
  * @param live the latest turns of a call in progress
  */
@@ -32,7 +32,9 @@ export function Conversation({ call, live }: { call: Call; live: ConversationSoF
           src={`/calls/${call.call_id}/recording${queryText({ mode })}`}
         />
       ) : null}
-      <Loaded of={transcript}>{() => <Turns call={call} turns={turns} interim={interim} player={player} />}</Loaded>
+      <Loaded of={transcript}>
+        {() => <Turns call={call} turns={turns} interim={interim} player={player} isOwn />}
+      </Loaded>
     </>
   );
 }

@@ -2,7 +2,7 @@ import type { BalanceResponse, UsageResponse } from '../../../billing/statements
 import type { CallSummary } from '../../../calls/views/schemas.js';
 import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
 import { Loaded } from '../components/feedback';
-import { TestCall } from '../components/agents/test-call';
+import { ANSWERING_NUMBER, TestCall } from '../components/agents/test-call';
 import { SmallButton } from '../components/buttons';
 import { FirstSteps } from '../components/home/first-steps';
 import { RecentCalls } from '../components/home/recent-calls';
@@ -101,15 +101,17 @@ function ShowSteps({ onShow }: { onShow: () => void }) {
 }
 
 function ApiExample({ agentId }: { agentId: string | undefined }) {
-  const { mode, to } = usePortal();
+  const { mode, session, to } = usePortal();
+  const isSimulated = mode === 'test' || session?.live_calls_simulated === true;
   return (
     <section class="card" aria-label="Call with the API">
       <h2>Call with the API</h2>
       <p>
         Create <a href={to('/keys')}>an API key</a>, run this command, and follow the call under{' '}
         <a href={to('/calls')}>Calls</a>.
+        {isSimulated ? ` No phone rings: ${ANSWERING_NUMBER} is a simulated person who answers three questions.` : null}
       </p>
-      <Code label="Example request" text={curl(mode, agentId)} />
+      <Code label="Example request" text={curl(mode, isSimulated ? ANSWERING_NUMBER : 'YOUR_NUMBER', agentId)} />
       <p>
         See the <a href="/docs">API reference</a> for all endpoints.
       </p>
@@ -117,12 +119,12 @@ function ApiExample({ agentId }: { agentId: string | undefined }) {
   );
 }
 
-function curl(mode: string, agentId: string | undefined): string {
+/** The request of the README, with the agent and the mode of this page. */
+function curl(mode: string, number: string, agentId: string | undefined): string {
   const who = agentId === undefined ? `"instruction": "Ask how the day was."` : `"agent_id": "${agentId}"`;
   return [
-    `curl ${location.origin}/outbound_call \\`,
-    `  -H "Authorization: Bearer sk_${mode}_YOUR_KEY" \\`,
-    `  -H "Content-Type: application/json" \\`,
-    `  -d '{"to_phone_number": "+12025550100", ${who}}'`,
+    `curl -X POST ${location.origin}/outbound_call \\`,
+    `  -H "Authorization: Bearer sk_${mode}_YOUR_KEY" -H 'Content-Type: application/json' \\`,
+    `  -d '{"to_phone_number": "${number}", ${who}}'`,
   ].join('\n');
 }

@@ -130,7 +130,7 @@ function AgentChoice(p: {
     <label class="field">
       <strong>{p.label}</strong>
       {select}
-      {p.hint === undefined ? null : <span class="hint">{p.hint}</span>}
+      {p.hint === undefined ? null : <span class="hint hint-line">{p.hint}</span>}
     </label>
   );
 }

@@ -163,9 +163,7 @@ function AuditLog() {
                     {entry.actor.name} <span class="quiet">{entry.actor.kind}</span>
                   </td>
                   <td role="cell">{labelOf(entry.action)}</td>
-                  <td role="cell">
-                    <code>{entry.target ?? ''}</code>
-                  </td>
+                  <td role="cell">{entry.target === undefined ? null : <code>{entry.target}</code>}</td>
                 </tr>
               ))}
             </Table>

@@ -1,16 +1,14 @@
 import { useLocation } from 'preact-iso';
-import type { CallSummary } from '../../../calls/views/schemas.js';
-import type { WebhookDelivery } from '../../../webhooks/schemas.js';
+import type { ListedWebhookDelivery } from '../../../webhooks/schemas.js';
 import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
 import { Empty, Loaded } from '../components/feedback';
 import { anyOf, FilterSelect } from '../components/filters';
 import { Pager, Table } from '../components/pager';
 import { Signing } from '../components/webhooks/signing';
-import { useCallsOf } from '../components/webhooks/use-calls-of';
 import { Status, Time } from '../components/values';
+import { callName } from '../labels';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
-import { callTexts } from '../shell/commands/palette-entries';
 import { useFilters } from '../use-filters';
 import { useList } from '../use-list';
 
@@ -20,7 +18,7 @@ export function WebhooksPage() {
   const { mode } = usePortal();
   const { url } = useLocation();
   const { filters, setFilters } = useFilters({ state: '' });
-  const { list: deliveries, cursor } = useList<WebhookDelivery>(`${mode} ${url}`, '/webhook_deliveries', filters);
+  const { list: deliveries, cursor } = useList<ListedWebhookDelivery>(`${mode} ${url}`, '/webhook_deliveries', filters);
   return (
     <PageLayout title="Webhooks">
       <FailingWebhooksNotice />
@@ -44,9 +42,8 @@ export function WebhooksPage() {
   );
 }
 
-function Deliveries({ deliveries }: { deliveries: readonly WebhookDelivery[] }) {
+function Deliveries({ deliveries }: { deliveries: readonly ListedWebhookDelivery[] }) {
   const { to } = usePortal();
-  const calls = useCallsOf(deliveries);
   return (
     <Table
       label="Webhook deliveries"
@@ -56,9 +53,9 @@ function Deliveries({ deliveries }: { deliveries: readonly WebhookDelivery[] }) 
     >
       {deliveries.map((delivery) => (
         <tr role="row" key={delivery.call_id}>
-          <td role="cell" class="wide breakable">
+          <td role="cell" class="clipped" title={delivery.call === undefined ? '' : callName(delivery.call)}>
             <a href={to(`/calls/${delivery.call_id}#webhook`)}>
-              <CallName id={delivery.call_id} call={calls.get(delivery.call_id)} />
+              {delivery.call === undefined ? <code>{delivery.call_id}</code> : callName(delivery.call)}
             </a>
           </td>
           <td role="cell">
@@ -67,7 +64,7 @@ function Deliveries({ deliveries }: { deliveries: readonly WebhookDelivery[] }) 
           <td role="cell" class="number">
             {delivery.attempts}
           </td>
-          <td role="cell" class="wide breakable">
+          <td role="cell" class="clipped" title={delivery.url}>
             {delivery.url || '–'}
           </td>
           <td role="cell">
@@ -77,10 +74,6 @@ function Deliveries({ deliveries }: { deliveries: readonly WebhookDelivery[] }) 
       ))}
     </Table>
   );
-}
-
-function CallName({ id, call }: { id: string; call: CallSummary | undefined }) {
-  return call === undefined ? <code>{id}</code> : <>{callTexts(call).name}</>;
 }
 
 function NoDeliveries({ state, onShowAll }: { state: string; onShowAll: () => void }) {

@@ -95,13 +95,14 @@ export function createAnswerCollector(questions: readonly Question[], known: Par
     retry,
     confirm,
 
-    /** Processes a spoken answer. */
-    takeSpoken(question: Question, meaning: Meaning): ScriptedReply {
+    /** Processes a spoken or typed answer. Typed words are exact, so they count without confirmation. */
+    takeWords(question: Question, meaning: Meaning): ScriptedReply {
       if (meaning.kind === 'command') return handleCommand(question, meaning.command);
       if (unconfirmed !== undefined) return confirm(question, meaning.kind === 'yes-no' ? meaning.value : undefined);
       const value = question.valueOf(meaning);
       if (value === undefined) return retry(question, NOT_UNDERSTOOD, [question.hint]);
-      if (question.kind !== 'digits') return settle(question, value, acknowledged(question, value));
+      if (question.kind !== 'digits' || meaning.kind === 'typed')
+        return settle(question, value, acknowledged(question, value));
       unconfirmed = value;
       return askQuestion(readBack(value));
     },

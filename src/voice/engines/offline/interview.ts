@@ -46,7 +46,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
       const question = current();
       digits = '';
       if (question === undefined) return NOTHING_LEFT;
-      if (heard.outcome === 'understood') return answers.takeSpoken(question, heard.meaning);
+      if (heard.outcome === 'understood') return answers.takeWords(question, heard.meaning);
       const isConfirming = answers.isConfirming();
       if (heard.outcome !== 'not understood') {
         return answers.retry(question, CANNOT_LISTEN, [isConfirming ? YES_OR_NO_BY_KEY : question.dtmfHint]);

@@ -31,6 +31,8 @@ export const IS_THAT_RIGHT = 'Is that right?';
 export const YES_OR_NO = 'Please say yes or no.';
 export const YES_OR_NO_BY_KEY = 'Please say yes or no, or press 1 for yes or 2 for no.';
 export const SAY_DIGITS = 'Please say or enter the digits.';
+export const TYPE_OR_SAY_DIGITS = 'Please type it, or say the digits.';
+export const TYPE_OR_SAY_DIGIT_BY_DIGIT = 'Please type it, or say it digit by digit.';
 export const SAY_DIGIT_BY_DIGIT = 'Please say it digit by digit, or enter it on your keypad and press the pound key.';
 export const KEY_DIGITS = 'Please enter it on your keypad and press the pound key.';
 export const LET_US_TRY_AGAIN = 'Sorry, let us try again.';
@@ -59,6 +61,8 @@ export const FIXED_PHRASES: ReadonlySet<string> = new Set([
   YES_OR_NO,
   YES_OR_NO_BY_KEY,
   SAY_DIGITS,
+  TYPE_OR_SAY_DIGITS,
+  TYPE_OR_SAY_DIGIT_BY_DIGIT,
   SAY_DIGIT_BY_DIGIT,
   KEY_DIGITS,
   LET_US_TRY_AGAIN,

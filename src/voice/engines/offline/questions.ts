@@ -1,7 +1,15 @@
 import { toSpokenWords, UnspeakableChoiceError } from '../../audio/grammar.js';
 import type { Grammar, Meaning } from '../../audio/grammar.js';
 import type { ParameterValues } from '../port.js';
-import { KEY_DIGITS, SAY_DIGIT_BY_DIGIT, SAY_DIGITS, YES_OR_NO, YES_OR_NO_BY_KEY } from './phrases.js';
+import {
+  KEY_DIGITS,
+  SAY_DIGIT_BY_DIGIT,
+  SAY_DIGITS,
+  TYPE_OR_SAY_DIGITS,
+  TYPE_OR_SAY_DIGIT_BY_DIGIT,
+  YES_OR_NO,
+  YES_OR_NO_BY_KEY,
+} from './phrases.js';
 
 type Value = ParameterValues[string];
 
@@ -35,13 +43,16 @@ const MAX_DIGITS_OF_NUMBER = 15;
 
 /**
  * The questions that fill a template: a boolean asks yes or no, a text like `small|medium|large` offers choices,
- * anything else asks for digits, which become a number if the default is one. Defaults are never used as answers.
+ * anything else asks for digits, which become a number if the default is one. A caller who types can answer a question
+ * for a text with any words. Defaults are never used as answers.
+ * @param canType whether the caller can type, so that a question for a text says so
  */
-export function createQuestions(template: ParameterValues): Question[] {
+export function createQuestions(template: ParameterValues, canType = false): Question[] {
   return Object.entries(template).map(([key, value]) => {
     if (typeof value === 'boolean') return yesNoQuestion(key);
     const choices = typeof value === 'string' ? choicesIn(value) : [];
-    return choices.length > 1 ? choiceQuestion(key, choices) : digitsQuestion(key, typeof value === 'number');
+    if (choices.length > 1) return choiceQuestion(key, choices);
+    return typeof value === 'number' ? digitsQuestion(key, true) : textQuestion(key, canType);
   });
 }
 
@@ -93,6 +104,19 @@ function digitsQuestion(key: string, asNumber: boolean): Question {
     valueOf: (meaning) => (meaning.kind === 'digits' ? valueOfDigits(meaning.digits) : undefined),
     valueOfDigits,
     inWords: String,
+  };
+}
+
+/** Asks for a text. Its words are only known if they are typed, so a caller who speaks can say digits only. */
+function textQuestion(key: string, canType: boolean): Question {
+  const question = digitsQuestion(key, false);
+  return {
+    ...question,
+    ...(canType
+      ? { ask: [`What is your ${question.name}?`, TYPE_OR_SAY_DIGITS], hint: TYPE_OR_SAY_DIGIT_BY_DIGIT }
+      : {}),
+    grammar: { kind: 'digits', acceptsTypedWords: true },
+    valueOf: (meaning) => (meaning.kind === 'typed' ? meaning.text : question.valueOf(meaning)),
   };
 }
 

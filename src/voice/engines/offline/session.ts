@@ -45,7 +45,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const voice = findVoice(call.voice).flite;
-  const questions = createQuestions(call.outputTemplate);
+  const questions = createQuestions(call.outputTemplate, call.canType);
   const introduction = buildIntroduction(call);
   const earlier = call.resume?.turns ?? [];
   const setup = offlineSetup(deps.timing, call);

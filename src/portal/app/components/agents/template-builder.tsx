@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { AGENT_FIELDS } from '../../../../agents/agent-definition.js';
 import { SmallButton } from '../buttons';
 import { outputFieldsOf, templateOf, type OutputField } from './output-template';
@@ -11,8 +11,24 @@ const KINDS: readonly { value: OutputField['kind']; label: string }[] = [
   { value: 'choices', label: 'One of several choices' },
 ];
 
-/** Edits the template of the data to extract, row by row. The template is a JSON object encoded as a string. */
-export function TemplateBuilder(p: { value: string; error: string | undefined; onChange: (json: string) => void }) {
+/** The answers to a field that the offline demo understands by voice. It knows typed words exactly. */
+const HEARD_OFFLINE: Readonly<Record<OutputField['kind'], string>> = {
+  text: 'The offline demo hears only digits here. Type other answers, such as a name.',
+  'yes-no': 'The offline demo hears yes and no.',
+  number: 'The offline demo hears digits, one by one.',
+  choices: 'The offline demo hears the listed choices.',
+};
+
+/**
+ * Edits the template of the data to extract, row by row. The template is a JSON object encoded as a string.
+ * @param p.engine the engine that would conduct a call
+ */
+export function TemplateBuilder(p: {
+  value: string;
+  error: string | undefined;
+  engine: string;
+  onChange: (json: string) => void;
+}) {
   const [fields, setFields] = useState(() => outputFieldsOf(p.value));
   const { add, edit, remove } = rowChanges(fields, (next) => {
     setFields(next);
@@ -26,6 +42,7 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
           key={index}
           of={field}
           index={index}
+          hint={p.engine === 'offline-demo' ? HEARD_OFFLINE[field.kind] : undefined}
           onChange={(part) => edit(index, part)}
           onRemove={() => remove(index)}
         />
@@ -40,11 +57,13 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
 function OutputFieldRow(p: {
   of: OutputField;
   index: number;
+  hint: string | undefined;
   onChange: (part: Partial<OutputField>) => void;
   onRemove: () => void;
 }) {
   const { of: field, index } = p;
   const number = index + 1;
+  const hintId = useId();
   return (
     <div class="template-row output-field">
       <input
@@ -57,6 +76,7 @@ function OutputFieldRow(p: {
       <select
         aria-label={`Type of field ${number}`}
         value={field.kind}
+        {...(p.hint === undefined ? {} : { 'aria-describedby': hintId })}
         onChange={(event) => p.onChange({ kind: event.currentTarget.value as OutputField['kind'] })}
       >
         {KINDS.map(({ value, label }) => (
@@ -77,6 +97,11 @@ function OutputFieldRow(p: {
       <SmallButton label={`Remove field ${number}`} onClick={p.onRemove}>
         Remove
       </SmallButton>
+      {p.hint === undefined ? null : (
+        <p class="hint" id={hintId}>
+          {p.hint}
+        </p>
+      )}
     </div>
   );
 }

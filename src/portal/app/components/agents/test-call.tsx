@@ -14,9 +14,12 @@ import { SelectField, SubmitButton, TextField } from '../fields';
 import { Icon } from '../icon';
 import { Status } from '../values';
 
+/** The number of the simulated carrier whose person answers the questions of the demo agent. */
+export const ANSWERING_NUMBER = '+12025550111';
+
 /** Numbers of the simulated carrier that are useful for tests. */
 const SCRIPTS = [
-  ['+12025550111', 'answers “Yes”, “Four one five two”, “Yes, that is right” and “Afternoon”'],
+  [ANSWERING_NUMBER, 'answers “Yes”, “Four one five two”, “Yes, that is right” and “Afternoon”'],
   ['+12025550100', 'talks, says goodbye and hangs up'],
   ['+12025550101', 'is busy'],
   ['+12025550105', 'is a voicemail'],
@@ -32,7 +35,7 @@ export function TestCall(p: { agents: readonly [Agent, ...Agent[]]; onPlaced?: (
   const agent = p.agents.find(({ agent_id: id }) => id === chosenId) ?? p.agents[0];
   const [callId, setCallId] = useState<string>();
   const form = useForm(
-    { to_phone_number: '+12025550111' },
+    { to_phone_number: ANSWERING_NUMBER },
     async (values) => {
       const call = await api.post<Call>('/calls', { ...values, agent_id: agent.agent_id });
       setCallId(call.call_id);
@@ -54,7 +57,7 @@ export function TestCall(p: { agents: readonly [Agent, ...Agent[]]; onPlaced?: (
           {...form.field('to_phone_number')}
         />
         {mode === 'test' ? (
-          <ul class="quiet">
+          <ul class="quiet plain-list">
             {SCRIPTS.map(([number, what]) => (
               <li key={number}>
                 <button type="button" class="button button-link" onClick={() => form.set({ to_phone_number: number })}>

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { WebhookAttemptDetail, WebhookDeliveryDetail } from '../../../../webhooks/schemas.js';
-import { labelOf } from '../../labels';
 import { usePortal } from '../../session';
 import { useData } from '../../use-data';
 import { Loaded } from '../feedback';
 import { Code } from '../values';
+import { remedyOf, responseOf } from '../webhooks/attempt-response';
 import { prettyJson } from './pretty-json';
 
 /** Characters of a body that are shown at first. A body with a long transcript has two million. */
@@ -27,6 +27,7 @@ export function AttemptDetails({ callId, number }: { callId: string; number: num
 }
 
 function Exchange({ url, body, attempt }: { url: string; body: string; attempt: WebhookAttemptDetail }) {
+  const remedy = remedyOf(attempt);
   return (
     <div class="exchange">
       <div>
@@ -38,16 +39,16 @@ function Exchange({ url, body, attempt }: { url: string; body: string; attempt: 
       <div>
         <h3>Response</h3>
         <p class="mono">{responseOf(attempt)}</p>
-        <Headers of={attempt.response_headers} what="response" leftOut={attempt.response_headers_left_out} />
-        <Body text={attempt.response_body ?? ''} label="First KiB of the response" none="No body." />
+        {remedy === undefined ? null : <p class="notice">{remedy}</p>}
+        {attempt.http_status === undefined ? null : (
+          <>
+            <Headers of={attempt.response_headers} what="response" leftOut={attempt.response_headers_left_out} />
+            <Body text={attempt.response_body ?? ''} label="First KiB of the response" none="No body." />
+          </>
+        )}
       </div>
     </div>
   );
-}
-
-function responseOf({ http_status: status, error }: WebhookAttemptDetail): string {
-  if (status !== undefined) return `HTTP ${status}`;
-  return error === undefined ? 'None yet.' : labelOf(error);
 }
 
 interface HeadersProps {

@@ -43,21 +43,23 @@ export function CallFigures({ call }: { call: Call }) {
 }
 
 /** Facts that are often long. */
-const WIDE = ['Agent', 'External ID', 'Providers'];
+const WIDE = ['Agent', 'Call ID', 'External ID', 'Providers'];
 
 /** The facts of a call: who, when, and by what. */
 export function Facts({ call }: { call: Call }) {
   const { to } = usePortal();
   const agent =
     call.agent_name === undefined ? 'Temporary agent' : <a href={to(`/agents/${call.agent_id}`)}>{call.agent_name}</a>;
+  // On a desktop, the short facts fill the first row and the beginning of the second.
   const facts: [name: string, value: ComponentChildren][] = [
     ['Direction', labelOf(call.call_direction)],
     ['Engine', call.engine ?? '–'],
     ['From', call.from_phone_number || '–'],
     ['To', call.to_phone_number || '–'],
-    ['Agent', agent],
     ['Created', <Time at={call.created_at} />],
     ['Answered', <Time at={call.start_time} />],
+    ['Agent', agent],
+    ['Call ID', <CallId id={call.call_id} />],
   ];
   if (call.external_call_id !== '') facts.push(['External ID', call.external_call_id]);
   if (call.served_by !== undefined) facts.push(['Providers', call.served_by.map(providerLabel).join(', ')]);
@@ -69,12 +71,14 @@ export function Facts({ call }: { call: Call }) {
           <dd>{value}</dd>
         </div>
       ))}
-      <div class="fact-wide">
-        <dt>Call ID</dt>
-        <dd>
-          <code>{call.call_id}</code> <Copy text={call.call_id} />
-        </dd>
-      </div>
     </dl>
+  );
+}
+
+function CallId({ id }: { id: string }) {
+  return (
+    <>
+      <code>{id}</code> <Copy text={id} />
+    </>
   );
 }

@@ -17,8 +17,12 @@ export function Turns(p: {
   turns: Transcript['turns'];
   interim: ConversationSoFar['interim'];
   player: Player;
+  /** Whether the reader is the other person of the call. */
+  isOwn?: boolean;
 }) {
   const { call, turns, interim, player } = p;
+  const nameOf = (speaker: 'agent' | 'caller') =>
+    speaker === 'caller' && p.isOwn === true ? 'You' : speakerLabel(speaker, call.call_direction);
   const isLive = !isFinalStatus(call.status);
   const list = useRef<HTMLDivElement>(null);
   const select = useMemo(
@@ -44,7 +48,7 @@ export function Turns(p: {
           {...(index === current ? { 'aria-current': 'true' as const } : {})}
           onClick={() => player.playFrom(turn.start_ms / 1_000)}
         >
-          <small>{headingOf(turn, call)}</small>
+          <Heading name={nameOf(turn.speaker)} turn={turn} />
           {turn.text}
         </button>
       )),
@@ -62,19 +66,32 @@ export function Turns(p: {
     >
       {rows}
       {interim.map(({ speaker, text }) => (
-        <p key={speaker} class={`interim ${speaker}`}>
-          <small>{speakerLabel(speaker, call.call_direction)} · speaking</small>
-          {text}
-        </p>
+        <Interim key={speaker} speaker={speaker} name={nameOf(speaker)} text={text} />
       ))}
     </div>
   );
 }
 
+function Interim({ speaker, name, text }: { speaker: string; name: string; text: string }) {
+  return (
+    <p class={`interim ${speaker}`}>
+      <small>
+        <b>{name}</b> · speaking
+      </small>
+      {text}
+    </p>
+  );
+}
+
 /** Names the speaker and the time of a turn, and how long the other person waited for it. */
-function headingOf(turn: Transcript['turns'][number], { call_direction: direction }: Call): string {
+function Heading({ name, turn }: { name: string; turn: Transcript['turns'][number] }) {
   const wait = turn.latency_ms === undefined ? '' : ` · response in ${roundedTime(turn.latency_ms)}`;
-  return `${speakerLabel(turn.speaker, direction)} · ${duration(turn.start_ms / 1_000)}${wait}`;
+  return (
+    <small>
+      <b>{name}</b> · {duration(turn.start_ms / 1_000)}
+      {wait}
+    </small>
+  );
 }
 
 function NoWords({ isOver }: { isOver: boolean }) {

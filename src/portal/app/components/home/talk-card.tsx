@@ -1,6 +1,7 @@
 import type { Agent } from '../../../../agents/schemas.js';
 import { usePortal } from '../../session';
 import { Icon } from '../icon';
+import { ShownInTalk } from '../studio/shown-in-talk';
 import { ModeBadge } from '../values';
 
 interface TalkCardProps {
@@ -32,8 +33,9 @@ export function TalkCard({ agent, isMain }: TalkCardProps) {
       <h2>Talk with an agent</h2>
       <p>
         Hear <strong class="breakable">{agent.name}</strong> {agent.mode === mode ? null : <ModeBadge of={agent} />} in
-        this browser, change its instruction, and hear it again before you save.
+        this browser, change its instruction, and hear it again before you save. Beside the form you see:
       </p>
+      <ShownInTalk />
       <div class="actions">
         <a class={leading} href={to(`/agents/${agent.agent_id}#talk`)}>
           <Icon name="microphone" /> Open in Studio

@@ -18,13 +18,13 @@ export function MemberRow(p: {
   const { session } = usePortal();
   const { of: member } = p;
   return (
-    <tr>
-      <td>{member.name}</td>
-      <td class="breakable-cell">
+    <tr role="row">
+      <td role="cell">{member.name}</td>
+      <td role="cell" class="breakable-cell">
         {member.email}
         {member.email_verified ? null : <span class="quiet"> (not verified)</span>}
       </td>
-      <td>
+      <td role="cell">
         {p.isOwner ? (
           <select
             aria-label={`Role of ${member.email}`}
@@ -41,10 +41,10 @@ export function MemberRow(p: {
           labelOf(member.role)
         )}
       </td>
-      <td class="minor">
+      <td role="cell">
         <Time at={member.created_at} />
       </td>
-      <td class="number">
+      <td role="cell" class="number">
         {p.isOwner && member.user_id !== session?.member.user_id ? (
           <SmallButton label={`Remove ${member.email}`} onClick={p.onRemove}>
             Remove
@@ -58,14 +58,18 @@ export function MemberRow(p: {
 /** A person who has not accepted the invitation yet. */
 export function InvitationRow({ of: invitation, onWithdraw }: { of: Invitation; onWithdraw: () => void }) {
   return (
-    <tr>
-      <td class="quiet">Invited</td>
-      <td class="breakable-cell">{invitation.email}</td>
-      <td>{labelOf(invitation.role)}</td>
-      <td class="minor">
+    <tr role="row">
+      <td role="cell" class="quiet">
+        Invited
+      </td>
+      <td role="cell" class="breakable-cell">
+        {invitation.email}
+      </td>
+      <td role="cell">{labelOf(invitation.role)}</td>
+      <td role="cell">
         until <Time at={invitation.expires_at} />
       </td>
-      <td class="number">
+      <td role="cell" class="number">
         <SmallButton label={`Withdraw the invitation for ${invitation.email}`} onClick={onWithdraw}>
           Withdraw
         </SmallButton>

@@ -37,7 +37,7 @@ export function MembersSection() {
       <Failure>{failure}</Failure>
       <Loaded of={people}>
         {({ members, invitations }) => (
-          <Table label="Members and invitations" head={['Name', 'E-mail', 'Role', 'Since', '']} minor={['Since']}>
+          <Table label="Members and invitations" head={['Name', 'E-mail', 'Role', 'Since', '']} cards>
             {members.map((member) => (
               <MemberRow
                 key={member.user_id}

@@ -55,6 +55,7 @@ export function EditorSections(p: SectionProps) {
         <TemplateBuilder
           value={form.values.output_parameters}
           error={form.errors['output_parameters']}
+          engine={p.engine}
           onChange={(output_parameters) => form.set({ output_parameters })}
         />
       </Section>

@@ -1,4 +1,5 @@
 import type { UsageFigures } from '../../../../billing/statements/schemas.js';
+import { TEMPORARY_AGENTS } from '../../../../billing/statements/statement.js';
 
 const DAY_MS = 86_400_000;
 /** The service sums up at most 366 days, which touch one more. */
@@ -14,7 +15,7 @@ export interface UsageOf extends Pick<UsageFigures, 'calls' | 'seconds' | 'cost'
 export function rowsOf(data: readonly UsageFigures[]): UsageOf[] {
   return data.map(({ day, agent_id: id, agent_name: name, calls, seconds, cost }) => ({
     key: day ?? id ?? '',
-    name: day ?? name ?? id ?? '',
+    name: day ?? name ?? (id === TEMPORARY_AGENTS ? 'Temporary agents' : id) ?? '',
     calls,
     seconds,
     cost,

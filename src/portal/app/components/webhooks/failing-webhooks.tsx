@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks';
 import type { FailingWebhook, FailingWebhooks } from '../../../../webhooks/schemas.js';
-import { words } from '../../format';
 import { usePortal } from '../../session';
 import { useData } from '../../use-data';
 import { Failure } from '../feedback';
 import { Time } from '../values';
+import { remedyOf, responseOf } from './attempt-response';
 
 /**
  * Polling interval while an endpoint is failing, for at most ten minutes, so that the notice disappears after a
@@ -48,7 +48,8 @@ export function FailingWebhooksNotice({ only }: { only?: string }) {
 
 function FailingEndpoint({ of: failing }: { of: FailingWebhook }) {
   const { to } = usePortal();
-  const { failed_deliveries: count } = failing;
+  const { failed_deliveries: count, last_error: error, last_http_status: http_status } = failing;
+  const last = { error, http_status };
   return (
     <p>
       <strong class="breakable">{failing.url}</strong>: {count < 100 ? count : '100 or more'} failed events since{' '}
@@ -60,12 +61,8 @@ function FailingEndpoint({ of: failing }: { of: FailingWebhook }) {
           , last successful delivery at <Time at={failing.last_delivered_at} />
         </>
       )}
-      . Last error: {errorOf(failing)}, <a href={to(`/calls/${failing.last_call_id}`)}>in this call</a>.
+      . Last response, <a href={to(`/calls/${failing.last_call_id}#webhook`)}>in this call</a>: {responseOf(last)}.{' '}
+      {remedyOf(last)}
     </p>
   );
-}
-
-function errorOf({ last_error: error, last_http_status: status }: FailingWebhook): string {
-  if (status !== undefined && (error === 'status' || error === 'redirect')) return `HTTP status ${status}`;
-  return error === 'timeout' ? 'no response within 5 seconds' : words(error ?? 'unknown');
 }

@@ -1,7 +1,7 @@
 import type { CallSummary } from '../../../../calls/views/schemas.js';
 import type { IconName } from '../../components/icon';
 import { localTime } from '../../format';
-import { labelOf } from '../../labels';
+import { callName, labelOf } from '../../labels';
 
 /** How the dialogs act on the page. */
 export interface DialogProps {
@@ -29,11 +29,5 @@ export interface Group {
 
 /** Returns the name and the details of a call as a result. */
 export function callTexts(call: CallSummary): { name: string; detail: string } {
-  const isOutbound = call.call_direction === 'outbound';
-  const number = isOutbound ? call.to_phone_number : call.from_phone_number;
-  const agent = call.agent_name === undefined ? '' : ` · ${call.agent_name}`;
-  return {
-    name: `Call ${isOutbound ? 'to' : 'from'} ${number || 'an erased number'}${agent}`,
-    detail: `${labelOf(call.status)} · ${localTime(call.created_at)}`,
-  };
+  return { name: callName(call), detail: `${labelOf(call.status)} · ${localTime(call.created_at)}` };
 }
