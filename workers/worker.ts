@@ -1,6 +1,6 @@
 import { createCallGate } from '../src/calls/wiring.js';
 import { IllegalStateError } from '@temporalio/common';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.js';
 import { createCarriers } from '../src/telephony/carriers.js';
 import type { Carriers } from '../src/telephony/port.js';
@@ -9,6 +9,7 @@ import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import type { Contention } from '../src/platform/telemetry/contention.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
+import { createSdkLogger } from './sdk-logger.js';
 import { createWorkerReadiness, type WorkerReadiness } from './worker-health.js';
 
 /** How long running activities may take to finish after a stop. Another worker retries unfinished ones. */
@@ -95,13 +96,9 @@ function versioning({ worker }: Config) {
 
 /** Installs the SDK's runtime, one per process. Its warnings and errors go to our log. */
 function installRuntime({ worker }: Config, logger: Logger): void {
-  const sdkLogger = new DefaultLogger('WARN', ({ level, message, meta }) => {
-    const { error, workflowId } = (meta ?? {}) as { error?: unknown; workflowId?: unknown };
-    logger[level === 'ERROR' ? 'error' : 'warn']({ err: error, workflowId }, message);
-  });
   try {
     Runtime.install({
-      logger: sdkLogger,
+      logger: createSdkLogger(logger),
       shutdownSignals: [],
       ...(worker.metricsAddress === undefined
         ? {}

@@ -1,16 +1,19 @@
+import { hostname } from 'node:os';
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { VERSION } from '../../kernel/version.js';
 
 export type { Logger };
 
 /**
- * Creates a JSON logger for one role. Our code never logs bodies, headers or phone numbers. `redact` also removes the
- * request, with its Authorization header, from errors of libraries that attach it, such as axios.
+ * Creates a JSON logger for one role. Every line names the role, the instance (host and process) and the version. Our
+ * code never logs bodies, headers or phone numbers. `redact` also removes the request, with its Authorization header,
+ * from errors of libraries that attach it, such as axios.
  * @param options.destination standard output by default
  */
 export function createLogger(options: { role: string; level: string; destination?: DestinationStream }): Logger {
   const settings = {
     level: options.level,
-    base: { role: options.role },
+    base: { role: options.role, instance: `${hostname()}:${process.pid}`, version: VERSION },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: safeError },
     redact: {

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { VERSION } from '../../src/kernel/version.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { createSdkLogger } from '../../workers/sdk-logger.js';
+import { ROOT } from '../structure/sources.js';
+
+const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+
+/** Returns the log lines that `act` writes. */
+function linesOf(act: (logger: ReturnType<typeof createLogger>) => void): Record<string, unknown>[] {
+  const lines: string[] = [];
+  act(createLogger({ role: 'worker', level: 'info', destination: { write: (line) => void lines.push(line) } }));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('a log line', () => {
+  it('names the role, the instance and the version', () => {
+    const [line] = linesOf((logger) => logger.info({ callId: CALL_ID }, 'something happened'));
+    expect(line).toMatchObject({
+      role: 'worker',
+      instance: `${hostname()}:${process.pid}`,
+      version: VERSION,
+      callId: CALL_ID,
+      msg: 'something happened',
+    });
+  });
+
+  it('has the version of the package', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    expect(VERSION).toBe(version);
+  });
+});
+
+describe('a failed activity', () => {
+  const meta = {
+    workflowId: CALL_ID,
+    workflowRunId: 'run',
+    workflowType: 'call',
+    activityType: 'placeCall',
+    activityId: '7',
+    attempt: 3,
+    taskToken: 'secret',
+    taskQueue: 'callwright',
+    namespace: 'default',
+  };
+
+  it('is logged with its call, its type and its attempt', () => {
+    const lines = linesOf((logger) =>
+      createSdkLogger(logger).warn('Activity failed', { ...meta, error: new Error('no answer from +12025550123') }),
+    );
+    expect(lines).toMatchObject([
+      {
+        msg: 'Activity failed',
+        callId: CALL_ID,
+        workflowId: CALL_ID,
+        workflowType: 'call',
+        activityType: 'placeCall',
+        attempt: 3,
+        err: { type: 'Error', message: 'no answer from +1202***' },
+      },
+    ]);
+    expect(lines[0]).not.toHaveProperty('taskToken');
+  });
+
+  it('has no call if it belongs to no call', () => {
+    const [line] = linesOf((logger) =>
+      createSdkLogger(logger).error('Activity failed', { ...meta, workflowId: 'reconcile-ledger' }),
+    );
+    expect(line).toMatchObject({ workflowId: 'reconcile-ledger', level: 50 });
+    expect(line).not.toHaveProperty('callId');
+  });
+
+  it('is not logged if it only waits for its next attempt', () => {
+    expect(linesOf((logger) => createSdkLogger(logger).debug('Activity failed', meta))).toEqual([]);
+  });
+});

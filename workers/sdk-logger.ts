@@ -1,0 +1,23 @@
+import { DefaultLogger } from '@temporalio/worker';
+import { CALL_ID_PATTERN } from '../src/kernel/ids.js';
+import type { Logger } from '../src/platform/telemetry/logger.js';
+
+/** What the SDK says about a log line, with the names of its `activityLogAttributes` and `workflowLogAttributes`. */
+interface SdkMeta {
+  error?: unknown;
+  workflowId?: string;
+  workflowType?: string;
+  activityType?: string;
+  attempt?: number;
+}
+
+/** Passes warnings and errors of Temporal's SDK to our log, such as failures of activities. */
+export function createSdkLogger(logger: Logger): DefaultLogger {
+  return new DefaultLogger('WARN', ({ level, message, meta }) => {
+    const { error, workflowId, workflowType, activityType, attempt } = (meta ?? {}) as SdkMeta;
+    // The id of a call's workflow is the call's id.
+    const callId = workflowId !== undefined && CALL_ID_PATTERN.test(workflowId) ? workflowId : undefined;
+    const details = { err: error, callId, workflowId, workflowType, activityType, attempt };
+    logger[level === 'ERROR' ? 'error' : 'warn'](details, message);
+  });
+}
