@@ -118,7 +118,8 @@ export function watchLegs(deps: {
       const { _id: carrierSid } = leg;
       const signal = { kind: 'answered' as const, carrierSid, at: at.getTime() };
       await report(leg, { sequence: '0', signal, record: { status: 'in-progress', sequence: 0, at } }).catch(
-        (error: unknown) => logger.warn({ legId: carrierSid, err: error }, 'start of a browser’s leg not reported'),
+        (error: unknown) =>
+          logger.warn({ callId: callIdOfLeg(carrierSid), err: error }, 'start of a browser’s leg not reported'),
       );
     },
 
@@ -128,7 +129,7 @@ export function watchLegs(deps: {
         const ended = await legs.end(legId, { at: await legs.now(), cause }, { socketId });
         if (ended !== null) await reportEnd(ended);
       } catch (error) {
-        logger.warn({ legId, err: error }, 'end of a browser’s leg not reported');
+        logger.warn({ callId: callIdOfLeg(legId), err: error }, 'end of a browser’s leg not reported');
       }
     },
 
@@ -140,7 +141,7 @@ export function watchLegs(deps: {
       try {
         await legs.confirmReady(leg, tokenHash);
       } catch (error) {
-        logger.warn({ legId: leg.legId, err: error }, 'token of a browser’s leg not used up');
+        logger.warn({ callId: callIdOfLeg(leg.legId), err: error }, 'token of a browser’s leg not used up');
       }
     },
 
