@@ -64,7 +64,7 @@ export async function openStage(
 
   const stage = {
     requests: [] as LlmRequest[],
-    tools: [] as { call: ToolCall; finish(answer: ToolResult): void }[],
+    tools: [] as { call: ToolCall; finish(answer: ToolResult): void; fail(error: Error): void }[],
     turns: [] as TranscriptTurn[],
     /** The words shown to people who watch the call. */
     interim: [] as Pick<TranscriptTurn, 'speaker' | 'text'>[],
@@ -265,7 +265,7 @@ export async function openStage(
       storeLatency: (latency) => void stage.latencies.push(latency),
       storeAnsweredBy: () => undefined,
       storeFailure: (failure) => void stage.failures.push(failure),
-      runTool: (call) => new Promise((finish) => void stage.tools.push({ call, finish })),
+      runTool: (call) => new Promise((finish, fail) => void stage.tools.push({ call, finish, fail })),
       end: (reason) => void (stage.ended = reason),
       fail: (error) => void (stage.failed = error),
     },

@@ -59,7 +59,7 @@ function storedToolCall({ call, result, atMs, durationMs }: FinishedToolCall, of
     atMs: Math.round(atMs) + offsetMs,
     durationMs: Math.round(durationMs),
     ok: result.ok,
-    arguments: shortened(JSON.stringify(storableArguments(call))),
+    arguments: shortened(textOf(storableArguments(call))),
     result: shortened(result.ok ? textOf(result.result) : result.error),
   };
 }
@@ -71,9 +71,15 @@ function storableArguments({ name, arguments: given }: ToolCall): Record<string,
   return typeof digits === 'string' ? { digit_count: digits.length } : {};
 }
 
-function textOf(result: unknown): string {
-  // `JSON.stringify` returns undefined for undefined.
-  return typeof result === 'string' ? result : ((JSON.stringify(result) as string | undefined) ?? '');
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    // `JSON.stringify` returns undefined for undefined.
+    return (JSON.stringify(value) as string | undefined) ?? '';
+  } catch {
+    // Nested too deeply. The trace must not end the call.
+    return '…';
+  }
 }
 
 function shortened(text: string): string {

@@ -6,6 +6,7 @@ import { signatureHeader } from '../../platform/egress/signature.js';
 import { USER_AGENT } from '../../platform/egress/user-agent.js';
 import type { HttpTool } from '../../agents/model.js';
 import type { ToolResult } from '../engines/port.js';
+import { parseShallowJson } from './shallow-json.js';
 
 const TIMEOUT_MS = 10_000;
 /** Maximum size of a result as JSON. JSON may be longer than the response: `9e20` becomes 900000000000000000000. */
@@ -106,7 +107,7 @@ function withoutSecrets(body: string, secrets: readonly string[]): string {
 
 function rewrittenJson(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text));
+    return JSON.stringify(parseShallowJson(text));
   } catch {
     return text;
   }
@@ -122,10 +123,10 @@ function redacted(text: string, secrets: readonly string[]): string {
     .reduce((rest, secret) => rest.replaceAll(secret, () => '[redacted]'), text);
 }
 
-/** Returns the parsed JSON if it fits into the limit. Otherwise returns shortened text without control characters. */
+/** Returns the parsed JSON if it fits into the limits of size and depth. Otherwise returns shortened text without control characters. */
 function readable(body: string): unknown {
   try {
-    const value = JSON.parse(body) as unknown;
+    const value = parseShallowJson(body);
     if (bytesOf(value) <= MAX_ANSWER_BYTES) return value;
   } catch {
     // The body is not JSON, so return it as text.

@@ -297,6 +297,17 @@ describe('an HTTP tool', () => {
     });
   });
 
+  it('returns a deeply nested response as text, and rejects such arguments, while the session continues', async () => {
+    const nested = `${'['.repeat(3_000)}${']'.repeat(3_000)}`;
+    const target = await server((response) => response.end(nested));
+    const { use, line } = await startCall({ tools: [toolAt(target.url)] });
+    const answer = await use('look_up', { order: 'A-7' });
+    expect(answer.ok && answer.result === nested).toBe(true);
+    expect(await use('look_up', { order: JSON.parse(nested) as unknown })).toMatchObject({ ok: false });
+    expect(await use('look_up', { order: 'A-8' })).toMatchObject({ ok: true });
+    expect(line.socket.readyState).toBe(line.socket.OPEN);
+  });
+
   it('is given up after 10 s without a response, while the session continues', async () => {
     const { url } = await server(() => undefined);
     const { use, sink, line } = await startCall({ tools: [toolAt(url)] });

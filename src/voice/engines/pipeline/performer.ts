@@ -57,7 +57,8 @@ export function createPerformer(p: PerformerDeps): (command: Performed) => void 
     request_reply: (command) => replies.request(command),
     confirm_reply: () => replies.confirm(),
     cancel_reply: () => replies.cancel(),
-    run_tool: (command) => void replies.runTool(command),
+    // A failure ends this call only. Unhandled, it would end the process with all its calls.
+    run_tool: (command) => void replies.runTool(command).catch((error: Error) => sink.fail(error)),
     answer_tool: ({ toolCallId, answer }) => replies.answer(toolCallId, answer),
     set_auto_reply: () => undefined,
     finalize_transcript: () => caller.finalize(),

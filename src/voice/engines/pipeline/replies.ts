@@ -13,7 +13,8 @@ import type { PreparedPhrases } from './prepared-phrases.js';
 import { startReply, type Reply } from './reply.js';
 import type { Speech } from './speech.js';
 import { callerMessage, type ChatHistory } from './chat-history.js';
-import { parseArguments, isFinalTool, listChatTools } from './tools.js';
+import { parseToolArguments } from '../../tools/shallow-json.js';
+import { isFinalTool, listChatTools } from './tools.js';
 
 type CommandOf<T extends SessionCommand['type']> = Extract<SessionCommand, { type: T }>;
 
@@ -66,7 +67,7 @@ export function createReplies(p: RepliesDeps) {
     return new Promise((resolve) => {
       answers.set(toolCallId, resolve);
       const { name } = request;
-      dispatch({ type: 'tool_called', replyId, toolCallId, name, arguments: parseArguments(request) });
+      dispatch({ type: 'tool_called', replyId, toolCallId, name, arguments: parseToolArguments(request.arguments) });
     });
   }
 

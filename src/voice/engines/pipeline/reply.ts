@@ -5,7 +5,7 @@ import type { ToolResult } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatTool, ToolRequest } from './ports.js';
 import { speakRound, type RoundDeps } from './reply-round.js';
-import { parseArguments } from './tools.js';
+import { parseToolArguments } from '../../tools/shallow-json.js';
 import type { Utterance } from './utterance.js';
 
 /** Maximum messages of the model in one reply. The last one cannot call tools, so that a loop of tool calls ends. */
@@ -248,7 +248,8 @@ function createToolBudget() {
       const answer = JSON.stringify(given.ok ? given.result : { error: given.error });
       bytes += Buffer.byteLength(request.arguments) + Buffer.byteLength(answer);
       // Some servers parse the arguments in the history, and reject those that were cut off.
-      const sound = parseArguments(request) === null || request.arguments.trim() === '' ? '{}' : request.arguments;
+      const sound =
+        parseToolArguments(request.arguments) === null || request.arguments.trim() === '' ? '{}' : request.arguments;
       return { request: { ...request, arguments: sound }, answer };
     },
   };

@@ -1,6 +1,6 @@
 import type { EngineCall } from '../port.js';
 import { ANSWERING_MACHINE_TOOL, endsCall } from '../../session/reducer/tools.js';
-import type { ChatTool, ToolRequest } from './ports.js';
+import type { ChatTool } from './ports.js';
 
 /** Whether the model has nothing to add after this tool: the call ends, or the session leaves the voicemail message. */
 export function isFinalTool(name: string): boolean {
@@ -21,15 +21,4 @@ export function listChatTools(call: EngineCall): ChatTool[] {
       parameters: { type: 'object', properties: {}, required: [], additionalProperties: false },
     },
   ];
-}
-
-/** Parses the arguments written by the model; null if they are not an object. */
-export function parseArguments(request: ToolRequest): Record<string, unknown> | null {
-  if (request.arguments.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(request.arguments);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch {
-    return null;
-  }
 }

@@ -76,7 +76,8 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
       responses.cancel(replyId);
     },
     set_auto_reply: ({ autoReplies: answers }) => p.setAutoReply(answers),
-    run_tool: (command) => void tools.run(command),
+    // A failure ends this call only. Unhandled, it would end the process with all its calls.
+    run_tool: (command) => void tools.run(command).catch((error: Error) => sink.fail(error)),
     answer_tool: ({ toolCallId, answer }) => tools.answer(toolCallId, answer),
     store_turn: ({ speaker, text, startMs, endMs }) => p.storeTurn({ speaker, text, startMs, endMs }),
     store_answered_by: ({ who }) => sink.storeAnsweredBy(who),

@@ -4,6 +4,7 @@ import { ANSWERING_MACHINE_TOOL, endsCall } from '../../session/reducer/tools.js
 import { isAgentSpeaking, type SessionState } from '../../session/reducer/state.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { EngineSink, ToolResult } from '../port.js';
+import { parseToolArguments } from '../../tools/shallow-json.js';
 import { textItem, toolOutputItem } from './protocol.js';
 import type { RealtimeResponse } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
@@ -154,15 +155,6 @@ function sendResult(link: ProviderLink, tool: RequestedTool, answer: ToolResult,
 function toolsIn({ output }: RealtimeResponse): RequestedTool[] {
   return output.flatMap((item) => {
     if (item.type !== 'function_call' || !item.name || !item.call_id) return [];
-    return [{ callId: item.call_id, name: item.name, arguments: objectIn(item.arguments ?? '') }];
+    return [{ callId: item.call_id, name: item.name, arguments: parseToolArguments(item.arguments ?? '') }];
   });
-}
-
-function objectIn(json: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(json === '' ? '{}' : json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch {
-    return null;
-  }
 }
