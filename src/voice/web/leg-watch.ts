@@ -114,12 +114,11 @@ export function watchLegs(deps: {
 
     /** Reports that the browser was connected. Never throws: the report of the audio says nearly the same. */
     async reportStart(leg: WebLegDocument): Promise<void> {
-      const at = leg.startedAt ?? leg.seenAt;
-      const { _id: carrierSid } = leg;
+      const { _id: carrierSid, startedAt: at = leg.seenAt } = leg;
       const signal = { kind: 'answered' as const, carrierSid, at: at.getTime() };
+      const callId = callIdOfLeg(carrierSid);
       await report(leg, { sequence: '0', signal, record: { status: 'in-progress', sequence: 0, at } }).catch(
-        (error: unknown) =>
-          logger.warn({ callId: callIdOfLeg(carrierSid), err: error }, 'start of a browser’s leg not reported'),
+        (err: unknown) => logger.warn({ callId, err }, 'start of a browser’s leg not reported'),
       );
     },
 
