@@ -2,7 +2,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { CALL_ID_PATTERN } from '../src/kernel/ids.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 
-/** What the SDK says about a log line, with the names of its `activityLogAttributes` and `workflowLogAttributes`. */
+/** Details of a log line of the SDK, with the names of its `activityLogAttributes` and `workflowLogAttributes`. */
 interface SdkMeta {
   error?: unknown;
   workflowId?: string;

@@ -19,7 +19,7 @@ describe('arguments of a tool that a model has nested deeply', () => {
     expect(() => parseShallowJson(nested(LEVELS))).toThrow(SyntaxError);
   });
 
-  it('reach no tool of the pipeline, and the conversation goes on', async () => {
+  it('reach no tool of the pipeline, and the conversation continues', async () => {
     jest.useFakeTimers();
     const stage = await openStage();
     try {

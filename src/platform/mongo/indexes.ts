@@ -18,7 +18,7 @@ export async function createIndexes(database: Database): Promise<void> {
 
 /**
  * Drops the unique indexes that releases up to 0.2.0 built although `_id` makes their values unique anyway: a collection
- * with them cannot be sharded by `_id`. `createIndexes` builds them anew, not unique. Until then, queries are slow.
+ * with them cannot be sharded by `_id`. `createIndexes` builds them again, not unique. Until then, queries are slow.
  */
 export async function dropNeedlesslyUniqueIndexes(database: Database): Promise<void> {
   if (await isEmbeddedServer(database)) return;

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** What to add to the clocks of the database's nodes, so that all of them tell the same time. */
+/** The differences to add to the clocks of the database's nodes, so that all of them tell the same time. */
 export interface ServerClockDocument {
   _id: string;
   /** Difference in ms, by `nodeKey` of the node. */

@@ -26,7 +26,7 @@ interface Sample {
 }
 
 interface Reading extends Sample {
-  /** What to add to the node's clock. */
+  /** Difference to add to the node's clock, in ms. */
   offsetMs: number;
 }
 

@@ -38,7 +38,7 @@ describe('the indexes on a real server', () => {
     await front.close();
   });
 
-  it('of an earlier release lose a uniqueness that hinders sharding, and are built anew', async () => {
+  it('of an earlier release lose a uniqueness that hinders sharding, and are built again', async () => {
     // Of one collection only: the stand-in for MongoDB forgets all indexes that have the name of a dropped one.
     const { calls } = database;
     await calls.collection.createIndex({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
