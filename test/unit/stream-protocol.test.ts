@@ -39,7 +39,12 @@ describe('the carrier’s media stream messages', () => {
 describe('the opening sentence of the offline engine', () => {
   it.each([
     ['Please confirm the table. Then thank them.', 'Please confirm the table.'],
-    ['Ask for Mr. Smith', 'Ask for Mr.'],
+    ['Ask for Mr. Smith', 'Ask for Mr. Smith'],
+    ['Hello, this is Mia from Dr. Lund’s practice. Ask for a day.', 'Hello, this is Mia from Dr. Lund’s practice.'],
+    ['Come at 9:30 a.m. in Main St. 4. Thank them.', 'Come at 9:30 a.m. in Main St. 4.'],
+    ['Version 2.0 is out! It is good.', 'Version 2.0 is out!'],
+    ['“Hello.” Then wait.', '“Hello.”'],
+    ['One. two. Three.', 'One. two.'],
     ['  no end\n\tat all ', 'no end at all'],
     ['Say 3.50 dollars! Now.', 'Say 3.50 dollars!'],
     ['a\u0000b\u202ec', 'a b c'],

@@ -9,6 +9,8 @@ import { filterShape, type QueryShape } from './shape.js';
  */
 const file = process.env['TEST_QUERY_SHAPES'];
 const ROOT = process.cwd();
+/** Files of mongoose that send the queries of models. */
+const MONGOOSE_SENDS = /\/mongoose\/lib\/(query|model|aggregate)\.js$/;
 const SERVICE = ['src', 'activities', 'workers', 'deploy'];
 
 /** Methods of models, and whether their first argument is an id. */
@@ -78,11 +80,11 @@ function recordTo(path: string): void {
     return exec.apply(this, args);
   };
 
-  // Mongoose calls these methods, too, but not while a file of the service is on the stack.
+  // Mongoose calls these methods, too, for queries that are recorded above.
   const collections = mongoose.mongo.Collection.prototype as unknown as Record<string, Method>;
   for (const name of COLLECTION_METHODS) {
     wrap(collections, name, (result, self, [filter, options]) => {
-      const from = serviceFile();
+      const from = serviceFile({ ofModels: false });
       if (from === undefined) return;
       const { collectionName: collection } = self as mongo.Collection;
       const shape = { from, collection, command: name, filter: filterShape((filter ?? {}) as Record<string, unknown>) };
@@ -115,7 +117,7 @@ function wrap(
 }
 
 /** The first file on the stack that is neither a dependency nor this one, if it belongs to the service. */
-function serviceFile(): string | undefined {
+function serviceFile({ ofModels = true } = {}): string | undefined {
   const before = Object.getOwnPropertyDescriptors(Error);
   // The call sites themselves: mapping them to the source, as jest does, would be slow.
   Error.prepareStackTrace = (_, sites) => sites;
@@ -125,9 +127,9 @@ function serviceFile(): string | undefined {
   Object.defineProperty(Error, 'stackTraceLimit', stackTraceLimit);
   if (prepareStackTrace === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace');
   else Object.defineProperty(Error, 'prepareStackTrace', prepareStackTrace);
-  const own = sites
-    .map((site) => site.getFileName() ?? '')
-    .find((name) => name.startsWith(ROOT) && !name.includes('node_modules') && name !== __filename);
+  const files = sites.map((site) => site.getFileName() ?? '');
+  if (!ofModels && files.some((name) => MONGOOSE_SENDS.test(name))) return undefined;
+  const own = files.find((name) => name.startsWith(ROOT) && !name.includes('node_modules') && name !== __filename);
   if (own === undefined) return undefined;
   const path = relative(ROOT, own);
   return SERVICE.includes(path.split(sep)[0] ?? '') ? path : undefined;

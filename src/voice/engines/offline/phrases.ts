@@ -1,3 +1,4 @@
+import { END, endsSentence } from '../sentence-ends.js';
 import { SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
 
 /**
@@ -87,6 +88,15 @@ export function firstSentence(instruction: string): string {
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
     .replace(/\s+/g, ' ')
     .trim();
-  const sentence = /^.*?[.!?](?=\s|$)/.exec(plain)?.[0] ?? plain;
-  return sentence.slice(0, MAX_OPENING_CHARACTERS).trim();
+  return endOfFirst(plain.slice(0, MAX_OPENING_CHARACTERS)).trim();
+}
+
+/** The text up to its first end of a sentence that no lower-case word follows, as in "9 a.m. in Main Street". */
+function endOfFirst(text: string): string {
+  for (const match of text.matchAll(END)) {
+    const sentence = text.slice(0, match.index + match[0].length);
+    const rest = text.slice(sentence.length);
+    if (endsSentence(sentence, match[0], rest.charAt(0)) && !/^\s*\p{Ll}/u.test(rest)) return sentence;
+  }
+  return text;
 }

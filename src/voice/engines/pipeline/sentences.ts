@@ -1,13 +1,8 @@
 import { wholeCharacters } from '../../session/speech-limits.js';
+import { END, endsSentence } from '../sentence-ends.js';
 
 /** Text is cut at this length, whether its sentence ends or not. */
 const MAX_CHARACTERS = 240;
-/** A run of full stops with the quotes and brackets after it, or another end of a sentence. Matches each run once, as a whole. */
-const END = /[.!?…]+["'”’)\]]*|[。！？\n]/g;
-/** Begins a run of full stops, which ends a sentence only if a space follows. */
-const FULL_STOP = /^[.!?…]/;
-/** Abbreviations whose full stop does not end a sentence. */
-const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
 
 /** Splits a stream of text into sentences, each as soon as it is complete. */
 export function createSentenceSplitter() {
@@ -18,9 +13,8 @@ export function createSentenceSplitter() {
     let from = 0;
     for (const match of rest.matchAll(END)) {
       const end = match.index + match[0].length;
-      if (FULL_STOP.test(match[0]) && !/\s/.test(rest.charAt(end))) continue;
       const sentence = rest.slice(from, end);
-      if (ABBREVIATION.test(sentence)) continue;
+      if (!endsSentence(sentence, match[0], rest.charAt(end))) continue;
       const [parts, last] = cut(sentence);
       whole.push(...parts, last);
       from = end;
