@@ -19,6 +19,20 @@ describe('the template of the data to extract', () => {
     expect(templateOf(fields)).toBe(template);
   });
 
+  it.each([
+    ['small, medium,large', 'small|medium|large'],
+    ['small|medium | large', 'small|medium|large'],
+    ['Yes, please|No, thanks', 'Yes, please|No, thanks'],
+    ['small', 'small'],
+    [' , ', ''],
+  ])('takes the choices %j as %j', (choices, expected) => {
+    expect(templateOf([{ name: 'size', kind: 'choices', choices }])).toBe(JSON.stringify({ size: expected }));
+  });
+
+  it('shows choices separated by commas, unless they contain some', () => {
+    expect(outputFieldsOf('{"a":"x|y","b":"x, y|z"}').map(({ choices }) => choices)).toEqual(['x, y', 'x, y|z']);
+  });
+
   it('is empty without a named field, and has no field if it is no JSON', () => {
     expect(templateOf([{ name: ' ', kind: 'text', choices: '' }])).toBe('');
     expect(outputFieldsOf('')).toEqual([]);

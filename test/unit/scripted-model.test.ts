@@ -38,8 +38,21 @@ describe('the scripted model of the offline engine', () => {
     expect(model.grammar()).toEqual({ kind: 'commands' });
     model.onUtteranceEnd({ task: 'introduce', playedMs: 400, questionMs: 0, complete: false });
     model.setTurn(yes);
-    expect(says('answer')).toBe(QUESTION);
+    expect(says('answer')).toBe(`${INTRODUCTION.join(' ')} ${QUESTION}`);
     expect(model.values()).toEqual({});
+  });
+
+  it('says who it is until that was heard, however often the caller interrupts', () => {
+    const { model, says } = openModel();
+    const interrupted = (task: 'introduce' | 'answer', playedMs: number) =>
+      model.onUtteranceEnd({ task, playedMs, questionMs: 0, complete: false });
+    says('introduce');
+    interrupted('introduce', 400);
+    for (const playedMs of [500, 600, 2_000]) {
+      expect(says('answer')).toBe(`${INTRODUCTION.join(' ')} ${QUESTION}`);
+      interrupted('answer', playedMs);
+    }
+    expect(says('answer')).toBe(QUESTION);
   });
 
   it('repeats its question if the caller interrupts the introduction before it', () => {

@@ -25,7 +25,9 @@ export function WebhookAttemptsTable(p: AttemptsProps) {
   if (p.attempts.length === 0) {
     return (
       <p class="quiet">
-        {p.final ? 'No webhook URL was set for this call.' : 'The webhook is sent when the call has ended.'}
+        {p.final
+          ? 'No webhook URL was set for this call.'
+          : 'A webhook is sent when the call has ended, if the agent or the request has a webhook URL.'}
       </p>
     );
   }

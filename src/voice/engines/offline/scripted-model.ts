@@ -31,6 +31,7 @@ export function createScriptedModel(p: {
   let digitsReply: ScriptedReply | undefined;
   /** Whether the introduction was heard or is no longer needed. */
   let introduced = false;
+  const owed = createOwedIntroduction(introduction, !(p.resumed ?? false));
   /** Whether the caller has heard the current question. Earlier speech is not an answer to it. */
   let questionHeard = false;
   /** Whether the agent must still say that the line broke. */
@@ -68,12 +69,13 @@ export function createScriptedModel(p: {
       introduced ||= task !== 'resume';
       return script.bridge();
     }
-    if (task === 'answer') return answer();
+    if (task === 'answer') return owed.before(answer());
     if (task === 'digits') return answerDigits();
     return task === 'wrap_up' ? { parts: [] } : askQuestion(script.again());
   }
 
   function introduce(): ScriptedReply {
+    owed.begin();
     const opening = script.opening();
     const before = opening.over === undefined ? [...introduction, ...notice.take()] : introduction;
     return prefixReply(before, opening);
@@ -102,6 +104,7 @@ export function createScriptedModel(p: {
     onDigit(digit: string): boolean {
       digitsReply = script.onDigit(digit);
       introduced = true;
+      owed.waive();
       // A complete answer leads to the next question, which the caller has not heard yet.
       questionHeard = digitsReply === undefined;
       return digitsReply !== undefined;
@@ -119,6 +122,7 @@ export function createScriptedModel(p: {
     onUtteranceEnd({ task, playedMs, questionMs, complete }: UtteranceOutcome): void {
       const isHeard = complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs;
       if (isBridging && isHeard) bridgeIsDue = false;
+      owed.onUtteranceEnd(isHeard);
       if (task === 'introduce' || task === 'resume') introduced ||= isHeard;
       if (questionMs === undefined) return;
       // A question repeated after a silence may have been heard before.
@@ -128,6 +132,28 @@ export function createScriptedModel(p: {
     again: () => script.again(),
     values: () => script.values(),
     upcoming: () => script.upcoming(),
+  };
+}
+
+/**
+ * Whether the agent must still say who it is. The session repeats an interrupted introduction only once, and a caller who
+ * interrupts that one, too, must still learn that a machine is speaking.
+ */
+function createOwedIntroduction(introduction: readonly string[], isOwed: boolean) {
+  let isDue = isOwed;
+  let isBegun = false;
+  return {
+    begin: () => void (isBegun = true),
+    waive: () => void (isDue = false),
+    /** Begins a reply with the introduction if it is due, unless the reply ends the call. */
+    before(reply: ScriptedReply): ScriptedReply {
+      isBegun = isDue && reply.over === undefined;
+      return isBegun ? prefixReply(introduction, reply) : reply;
+    },
+    onUtteranceEnd(isHeard: boolean): void {
+      if (isBegun && isHeard) isDue = false;
+      isBegun = false;
+    },
   };
 }
 

@@ -2,8 +2,16 @@
 export interface OutputField {
   name: string;
   kind: 'text' | 'yes-no' | 'choices' | 'number';
-  /** The allowed values of the kind `choices`, separated by `|`. */
+  /** The allowed values of the kind `choices` as typed, separated by commas or `|`. */
   choices: string;
+}
+
+/** The allowed values of a field of the kind `choices`. With a `|`, commas belong to the values. */
+export function choicesOf({ choices }: Pick<OutputField, 'choices'>): string[] {
+  return choices
+    .split(choices.includes('|') ? '|' : ',')
+    .map((choice) => choice.trim())
+    .filter((choice) => choice !== '');
 }
 
 /** Converts a template, a JSON object encoded as a string, to its fields. */
@@ -13,7 +21,8 @@ export function outputFieldsOf(json: string): OutputField[] {
     return Object.entries(template).map(([name, value]) => {
       if (typeof value === 'boolean') return { name, kind: 'yes-no', choices: '' };
       if (typeof value === 'number') return { name, kind: 'number', choices: '' };
-      if (typeof value === 'string' && value.includes('|')) return { name, kind: 'choices', choices: value };
+      if (typeof value === 'string' && value.includes('|'))
+        return { name, kind: 'choices', choices: value.includes(',') ? value : value.replaceAll('|', ', ') };
       return { name, kind: 'text', choices: '' };
     });
   } catch {
@@ -25,6 +34,7 @@ export function outputFieldsOf(json: string): OutputField[] {
 export function templateOf(fields: readonly OutputField[]): string {
   const named = fields.filter(({ name }) => name.trim() !== '');
   if (named.length === 0) return '';
-  const placeholder = ({ kind, choices }: OutputField) => ({ text: null, 'yes-no': false, number: 0, choices })[kind];
+  const placeholder = (field: OutputField) =>
+    ({ text: null, 'yes-no': false, number: 0, choices: choicesOf(field).join('|') })[field.kind];
   return JSON.stringify(Object.fromEntries(named.map((field) => [field.name.trim(), placeholder(field)])));
 }

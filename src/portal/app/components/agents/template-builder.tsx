@@ -1,7 +1,7 @@
 import { useId, useState } from 'preact/hooks';
 import { AGENT_FIELDS } from '../../../../agents/agent-definition.js';
 import { SmallButton } from '../buttons';
-import { outputFieldsOf, templateOf, type OutputField } from './output-template';
+import { choicesOf, outputFieldsOf, templateOf, type OutputField } from './output-template';
 import { rowChanges } from './rows';
 
 const KINDS: readonly { value: OutputField['kind']; label: string }[] = [
@@ -63,7 +63,8 @@ function OutputFieldRow(p: {
 }) {
   const { of: field, index } = p;
   const number = index + 1;
-  const hintId = useId();
+  const [hintId, errorId] = [useId(), useId()];
+  const isIncomplete = field.kind === 'choices' && choicesOf(field).length < 2;
   return (
     <div class="template-row output-field">
       <input
@@ -89,14 +90,20 @@ function OutputFieldRow(p: {
         <input
           class="long"
           aria-label={`Choices of field ${number}`}
-          placeholder="small|medium|large"
+          placeholder="small, medium, large"
           value={field.choices}
+          {...(isIncomplete ? { 'aria-invalid': true, 'aria-describedby': errorId } : {})}
           onInput={(event) => p.onChange({ choices: event.currentTarget.value })}
         />
       ) : null}
       <SmallButton label={`Remove field ${number}`} onClick={p.onRemove}>
         Remove
       </SmallButton>
+      {isIncomplete ? (
+        <p class="field-error" id={errorId}>
+          Enter at least two choices, separated by commas. With fewer, the field takes any text.
+        </p>
+      ) : null}
       {p.hint === undefined ? null : (
         <p class="hint" id={hintId}>
           {p.hint}

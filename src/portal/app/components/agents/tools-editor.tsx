@@ -29,7 +29,7 @@ export function ToolsEditor(p: {
       <legend>{AGENT_FIELDS.tools.form.label}</legend>
       <p class="hint">
         HTTP requests that the agent can make to your servers during a call. The model reads the response but never sees
-        the URL. Requests time out after 10 seconds.
+        the URL. Requests time out after 10 seconds. The offline demo uses no tools.
       </p>
       {tools.map((tool, index) => (
         <ToolFields
