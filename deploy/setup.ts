@@ -31,7 +31,8 @@ async function prepareMongodb(config: Config): Promise<void> {
   const database = await openDatabase(config.mongodbUri, { responseTimeoutMs: 0 });
   try {
     requireReplicaSet(config, database);
-    for (const name of await prepareDatabase(database)) process.stdout.write(`Migrated: ${name}.\n`);
+    const onWait = () => void process.stdout.write('Waiting for another process that migrates the database.\n');
+    for (const name of await prepareDatabase(database, { onWait })) process.stdout.write(`Migrated: ${name}.\n`);
   } finally {
     await database.close();
   }
@@ -60,22 +61,11 @@ async function registerSearchAttributes({ temporal }: Config): Promise<void> {
   }
 }
 
-/** Error labels and names of a MongoDB server that is starting, electing a primary, or away for a moment. */
-const PASSING_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
-const PASSING_CODES: ReadonlySet<unknown> = new Set([
-  'NotYetInitialized',
-  'NotWritablePrimary',
-  'NotPrimaryNoSecondaryOk',
-  'NotPrimaryOrSecondary',
-  'PrimarySteppedDown',
-  'InterruptedAtShutdown',
-  'InterruptedDueToReplStateChange',
-  'ShutdownInProgress',
-  'HostUnreachable',
-  'HostNotFound',
-  'NetworkTimeout',
-  'SocketException',
-]);
+/**
+ * Errors of MongoDB that waiting does not mend: Unauthorized, AuthenticationFailed, CannotCreateIndex,
+ * IndexOptionsConflict, IndexKeySpecsConflict, AtlasError (such as wrong credentials) and DuplicateKey.
+ */
+const PERMANENT_CODES: ReadonlySet<unknown> = new Set([13, 18, 67, 85, 86, 8_000, 11_000]);
 
 /** PERMISSION_DENIED and UNAUTHENTICATED of gRPC. */
 const GRPC_REFUSALS: ReadonlySet<number> = new Set([7, 16]);
@@ -84,23 +74,25 @@ const GRPC_REFUSALS: ReadonlySet<number> = new Set([7, 16]);
 function isPermanent(error: unknown): boolean {
   if (error instanceof StandaloneServerError || error instanceof mongo.MongoParseError) return true;
   if (isGrpcServiceError(error)) return GRPC_REFUSALS.has(error.code);
-  if (!(error instanceof mongo.MongoServerError) || error instanceof mongo.MongoWriteConcernError) return false;
-  return !PASSING_LABELS.some((label) => error.hasErrorLabel(label)) && !PASSING_CODES.has(error.codeName);
+  return error instanceof mongo.MongoServerError && PERMANENT_CODES.has(error.code);
 }
 
 /**
  * Repeats `attempt` until it succeeds, because servers start in any order.
- * @throws Error after 3 minutes, or at once if waiting does not help
+ * @throws Error after 3 minutes without a server, or at once if waiting does not help
  */
 async function until(server: string, attempt: () => Promise<void>): Promise<void> {
-  const deadline = Date.now() + SERVERS_WITHIN_MS;
+  let deadline = Date.now() + SERVERS_WITHIN_MS;
   for (;;) {
+    const beganAt = Date.now();
     try {
       await attempt();
       process.stdout.write(`${server} is prepared.\n`);
       return;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
+      // It was at work, such as on an index, when the server became unavailable.
+      if (Date.now() - beganAt > SERVERS_WITHIN_MS / 3) deadline = Date.now() + SERVERS_WITHIN_MS;
       if (isPermanent(error) || Date.now() > deadline)
         throw new Error(`${server} could not be prepared: ${reason}`, { cause: error });
       process.stdout.write(`Waiting for ${server}: ${reason}\n`);

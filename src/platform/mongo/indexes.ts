@@ -16,30 +16,65 @@ export async function createIndexes(database: Database): Promise<void> {
   }
 }
 
+const INDEX_NOT_FOUND = 27;
+/** An index with the same fields, or the same name, exists with other options. */
+const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([85, 86]);
+
 /**
- * Drops the unique indexes that releases up to 0.2.0 built although `_id` makes their values unique anyway: a collection
- * with them cannot be sharded by `_id`. `createIndexes` builds them again, not unique. Until then, queries are slow.
+ * Replaces the unique indexes that releases up to 0.2.0 built although `_id` makes their values unique anyway: a
+ * collection with them cannot be sharded by `_id`. The new index is built first, so that queries stay fast. Only a
+ * server that rejects two indexes with the same fields has none of them meanwhile.
  */
-export async function dropNeedlesslyUniqueIndexes(database: Database): Promise<void> {
+export async function replaceNeedlesslyUniqueIndexes(database: Database): Promise<void> {
   if (await isEmbeddedServer(database)) return;
   for (const model of modelsOf(database)) {
     const collection = collectionOf(database, model);
     for (const { name, key, unique } of await existingIndexes(collection)) {
-      if (unique === true && name !== undefined && isUniqueById(key)) await collection.dropIndex(name);
+      if (unique !== true || name === undefined || !isUniqueById(key)) continue;
+      const replacements = declaredIndexes(model, false).filter((index) => isSameKey(index.key, key));
+      const isBuilt = await isBuiltBeside(collection, replacements);
+      await dropIndex(collection, name);
+      if (!isBuilt) await collection.createIndexes(replacements);
     }
   }
 }
 
+/** @returns false if the server rejects the indexes because of those that exist */
+async function isBuiltBeside(collection: mongo.Collection, indexes: mongo.IndexDescription[]): Promise<boolean> {
+  if (indexes.length === 0) return true;
+  try {
+    await collection.createIndexes(indexes);
+    return true;
+  } catch (error) {
+    if (INDEX_CONFLICTS.has((error as { code?: unknown }).code)) return false;
+    throw error;
+  }
+}
+
+/** Drops an index, unless another process has just dropped it. */
+async function dropIndex(collection: mongo.Collection, name: string): Promise<void> {
+  await collection.dropIndex(name).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== INDEX_NOT_FOUND) throw error;
+  });
+}
+
 /**
  * The indexes that a model declares. The embedded server builds unique indexes only, so schemas declare as unique what
- * it needs; on a real server, an index that contains `_id` need not be.
+ * it needs; on a real server, an index that contains `_id` need not be. It has its own name there, because that of
+ * earlier releases may still be taken by a unique one.
  */
 export function declaredIndexes(model: Pick<Model<object>, 'schema'>, isEmbedded: boolean): mongo.IndexDescription[] {
   return model.schema.indexes().map(([fields, { unique, ...options }]) => {
     const key = fields as Record<string, 1 | -1>;
-    const isUnique = unique === true && (isEmbedded || !isUniqueById(key));
-    return { ...(options as object), key, ...(isUnique ? { unique: true } : {}) };
+    const described = { ...(options as object), key };
+    if (unique !== true) return described;
+    if (isEmbedded || !isUniqueById(key)) return { ...described, unique: true };
+    return { ...described, name: `by_${Object.keys(key).join('_')}` };
   });
+}
+
+function isSameKey(a: mongo.IndexDescription['key'], b: mongo.IndexDescription['key']): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Whether the values of an index are unique because it contains `_id`. */

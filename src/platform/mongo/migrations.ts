@@ -7,7 +7,8 @@ import { optimisticUpdate } from './optimistic-update.js';
 import type { PlatformDatabase } from './platform-database.js';
 import { createServerClock } from './server-clock.js';
 
-/** A change of stored data or indexes. It may be interrupted and run again, and releases may run while it does. */
+/** A change of stored data or indexes. It may be interrupted and run again, also by two processes at once, and releases may run while it
+ * does. */
 export interface Migration {
   /** Migrations run in the order of their numbers. A number is never used again. */
   number: number;
@@ -23,6 +24,8 @@ const RETRY_MS = 1_000;
 interface Options {
   lockedMs?: number;
   retryMs?: number;
+  /** Called once if another process is running the migrations. */
+  onWait?: () => void;
 }
 
 /**
@@ -33,7 +36,7 @@ interface Options {
 export async function migrate(
   database: PlatformDatabase,
   migrations: readonly Migration[],
-  { lockedMs = LOCKED_MS, retryMs = RETRY_MS }: Options = {},
+  { lockedMs = LOCKED_MS, retryMs = RETRY_MS, onWait }: Options = {},
 ): Promise<string[]> {
   const documents = driverCollection<MigrationDocument>(database, database.migrations);
   const missing = async () => {
@@ -42,9 +45,13 @@ export async function migrate(
   };
   if ((await missing()).length === 0) return [];
   const lock = createLock(documents, createServerClock(database), lockedMs);
-  while (!(await lock.acquire())) await sleep(retryMs);
-  // A migration may take hours. If renewing fails, another process may run the same migration, which does no harm.
-  const renewal = setInterval(() => void lock.acquire().catch(() => undefined), lockedMs / 4);
+  for (let tries = 0; !(await lock.acquire()); tries += 1) {
+    if (tries === 0) onWait?.();
+    await sleep(retryMs);
+  }
+  // A migration may take hours. If renewing fails, another process may run the same migration; both must bear that.
+  let renewing: Promise<unknown> = Promise.resolve();
+  const renewal = setInterval(() => (renewing = lock.acquire().catch(() => undefined)), lockedMs / 4);
   try {
     const due = await missing();
     for (const { number, name, run } of due) {
@@ -54,7 +61,10 @@ export async function migrate(
     return due.map(({ name }) => name);
   } finally {
     clearInterval(renewal);
-    await lock.release();
+    // A renewal that is under way would take the lock again.
+    await renewing;
+    // If this fails, the lock ends by itself; the error of a migration matters more.
+    await lock.release().catch(() => undefined);
   }
 }
 

@@ -6,12 +6,18 @@ import type { ServerClockDocument } from './server-clock-model.js';
 
 /**
  * Returns the database's time, ms since the epoch. It is the only clock that all processes share. It does not jump when
- * another node of a replica set becomes the primary.
+ * another node of a replica set becomes the primary. Behind several routers (mongos) it is that of the router that
+ * responds.
  */
 export type ServerClock = () => Promise<number>;
 
 /** How long to compute the time from the last reading and the process's monotonic clock, before reading again. */
 const READ_EVERY_MS = 60_000;
+
+/** For how many intervals a reading tells the time well enough to compare another node's clock with it. */
+const INTERVALS_OF_USE = 10;
+/** Largest difference between nodes that is evened out. A larger one is a fault that the nodes' own clocks must mend. */
+const MAX_OFFSET_MS = 10_000;
 
 /** Number of readings. The one with the shortest round trip is the most accurate. */
 const SAMPLES = 5;
@@ -21,7 +27,7 @@ interface Sample {
   /** Time of the reading on the process's monotonic clock, accurate to half the round trip. */
   ownMs: number;
   roundTripMs: number;
-  /** The node that responded; undefined unless it is a member of a replica set. */
+  /** The node that responded; undefined unless it is a member of a replica set. Routers (mongos) do not name themselves. */
   node: string | undefined;
 }
 
@@ -63,8 +69,9 @@ export function createServerClock(
   async function offsetOf({ node, serverMs, ownMs }: Sample): Promise<number> {
     if (node === undefined) return 0;
     if (node === last?.node) return last.offsetMs;
-    const expectedMs = last === undefined ? serverMs : timeAt(last, ownMs);
-    return agreeOnOffset(database, node, Math.round(expectedMs - serverMs));
+    const known = last !== undefined && ownMs - last.ownMs <= INTERVALS_OF_USE * readEveryMs ? last : undefined;
+    const offsetMs = known === undefined ? 0 : Math.round(timeAt(known, ownMs) - serverMs);
+    return agreeOnOffset(database, node, Math.abs(offsetMs) <= MAX_OFFSET_MS ? offsetMs : 0);
   }
 
   return async () => {

@@ -11,6 +11,7 @@ async function uniqueIndexes(database: Database, collection: string): Promise<st
   return indexes.flatMap(({ unique, key }) => (unique === true ? [Object.keys(key as object).join(' ')] : []));
 }
 
+const CHANGES = new Set(['createIndexes', 'dropIndexes']);
 const LIST = 'accountId mode createdAt _id';
 
 describe('the indexes on the embedded server', () => {
@@ -44,13 +45,25 @@ describe('the indexes on a real server', () => {
     await calls.collection.createIndex({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
     expect(await uniqueIndexes(database, 'calls')).toEqual([LIST]);
 
-    expect(await prepareDatabase(database)).toEqual(['drop unique indexes that contain _id']);
+    expect(await prepareDatabase(database)).toEqual(['replace unique indexes that contain _id']);
     for (const { collection } of Object.values(database.connection.models)) {
       const unique = await uniqueIndexes(database, collection.collectionName);
       expect(unique.filter((fields) => fields.split(' ').includes('_id'))).toEqual([]);
     }
     const indexes = await calls.collection.listIndexes().toArray();
-    expect(indexes.map(({ key }) => Object.keys(key as object).join(' '))).toContain(LIST);
+    expect(indexes.filter(({ key }) => Object.keys(key as object).join(' ') === LIST)).toMatchObject([
+      { name: 'by_accountId_mode_createdAt__id' },
+    ]);
+    // The new index is there before the other one is dropped.
+    const changes = front.commands.filter(
+      ({ name: command, collection }) => collection === 'calls' && CHANGES.has(command),
+    );
+    expect(changes.map(({ name: command }) => command)).toEqual([
+      'createIndexes',
+      'createIndexes',
+      'dropIndexes',
+      'createIndexes',
+    ]);
   });
 
   it('stay unique where two documents must not have the same values', async () => {
@@ -75,6 +88,11 @@ describe('the indexes on a real server', () => {
   });
 
   it('can be prepared again and again, also by two processes at once', async () => {
+    await database.migrations.deleteMany({ _id: { $ne: 'lock' } });
+    await database.agents.collection.createIndex({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
+    const both = await Promise.all([prepareDatabase(database), prepareDatabase(database)]);
+    expect(both.flat()).toEqual(['replace unique indexes that contain _id']);
+    expect((await uniqueIndexes(database, 'agents')).filter((fields) => fields.includes('_id'))).toEqual([]);
     const [first, second] = await Promise.all([prepareDatabase(database), prepareDatabase(database)]);
     expect([...first, ...second]).toEqual([]);
   });

@@ -48,6 +48,17 @@ describe('the clock of the database', () => {
     for (const clock of [first, second, startedLater]) expectNow(await clock());
   });
 
+  it('takes over the clock of a node that is far off, because it must not be wrong for ever', async () => {
+    const clock = newClock();
+    expectNow(await clock());
+    front.moveTo('node-2:27017', 60_000);
+    await sleep(2 * READ_EVERY_MS);
+    expectNow((await clock()) - 60_000);
+    front.moveTo('node-1:27017', 0);
+    await sleep(2 * READ_EVERY_MS);
+    expectNow(await clock());
+  });
+
   it('follows the node that it knows when the clock of that node is set', async () => {
     const clock = newClock();
     expectNow(await clock());
