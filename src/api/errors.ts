@@ -62,6 +62,8 @@ const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
 function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MongooseServerSelectionError') return true;
+  // A majority did not have the write in time.
+  if (error instanceof mongo.MongoWriteConcernError) return true;
   if (error instanceof mongo.MongoServerError) {
     return SERVER_BUSY_CODES.has(Number(error.code)) || TRANSIENT_LABELS.some((label) => error.hasErrorLabel(label));
   }

@@ -13,8 +13,8 @@ const POLL_INTERVAL_MS = 300;
  * shortest pause, because all waiting requests share one query and would be polled too often.
  */
 const LATER_POLL_STEP = 2;
-/** Maximum waiting requests of one account in one mode. */
-const WAITING_REQUESTS_PER_ACCOUNT = 20;
+/** Maximum waiting requests of one key or member in one mode. Its account may have four more. */
+const WAITING_REQUESTS_PER_SENDER = 20;
 
 interface Waiting {
   callId: string;
@@ -32,9 +32,9 @@ export type CallWaits = ReturnType<typeof createCallWaits>;
  */
 export function createCallWaits({ queries }: { queries: CallQueries }) {
   const counts = createWatcherCounts({
-    max: WAITING_REQUESTS_PER_ACCOUNT,
-    limitMessage: (current) =>
-      `The account already has ${current} requests that wait for calls to end. Try again in a moment.`,
+    max: WAITING_REQUESTS_PER_SENDER,
+    limitMessage: (current, whose) =>
+      `The ${whose} already has ${current} requests that wait for calls to end. Try again in a moment.`,
   });
   const all = new Set<Waiting>();
   let polls = 0;

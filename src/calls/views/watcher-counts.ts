@@ -16,10 +16,14 @@ const WATCHERS_PER_SENDER = 20;
 /** How many more watchers its account may have, so that one sender does not use up those of the others. */
 const WATCHERS_OF_OTHERS = 4;
 
+/** The owner of a limit. */
+type Owner = 'key or member' | 'account';
+
 /** Limits long-running requests in this process, such as open event streams, by account and by sender. */
 export function createWatcherCounts({
   max = WATCHERS_PER_SENDER,
-  limitMessage = (current: number) => `The account already watches ${current} calls. Close one of the event streams.`,
+  limitMessage = (current: number, whose: Owner) =>
+    `The ${whose} already watches ${current} calls. Close one of the event streams.`,
 } = {}): WatcherCounts {
   const watchers = new Map<string, number>();
   function add(counted: string, change: 1 | -1): void {
@@ -32,13 +36,13 @@ export function createWatcherCounts({
     enter(watcher, sender) {
       const ofSender = `${watcher} ${sender}`;
       const limits = [
-        [ofSender, max],
-        [watcher, max + WATCHERS_OF_OTHERS],
+        [ofSender, max, 'key or member'],
+        [watcher, max + WATCHERS_OF_OTHERS, 'account'],
       ] as const;
-      for (const [counted, limit] of limits) {
+      for (const [counted, limit, whose] of limits) {
         const current = watchers.get(counted) ?? 0;
         if (current >= limit) {
-          throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', limitMessage(current), { limit, current });
+          throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', limitMessage(current, whose), { limit, current });
         }
       }
       for (const [counted] of limits) add(counted, 1);

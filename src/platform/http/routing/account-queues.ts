@@ -27,9 +27,9 @@ interface Limit {
 const LIMITS: Readonly<Record<RouteLoad, Limit>> = {
   // Each `read` request needs a few short database reads. A stream of events needs its slot only until it begins.
   read: { maxRunning: 8, maxWaiting: 100 },
-  // Some changes wait for a workflow, such as the cancellation of a call. An account may have 20 of these at once, so
+  // Some changes wait for a workflow, such as the cancellation of a call. An account may have 24 of these at once, so
   // other changes can still run.
-  change: { maxRunning: 24, maxWaiting: 200 },
+  change: { maxRunning: 28, maxWaiting: 200 },
   // Requests for one call with its transcript (up to 2 MiB) or for one agent take milliseconds and are frequent.
   detail: { maxRunning: 5, readTimeoutMs: 60_000, maxWaiting: 100 },
   list: { maxRunning: 3, readTimeoutMs: 60_000 },
