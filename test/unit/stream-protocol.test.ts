@@ -42,6 +42,8 @@ describe('the opening sentence of the offline engine', () => {
     ['Ask for Mr. Smith', 'Ask for Mr. Smith'],
     ['Hello, this is Mia from Dr. Lund’s practice. Ask for a day.', 'Hello, this is Mia from Dr. Lund’s practice.'],
     ['Come at 9:30 a.m. in Main St. 4. Thank them.', 'Come at 9:30 a.m. in Main St. 4.'],
+    ['Come at 9 a.m. Bring a friend.', 'Come at 9 a.m.'],
+    ['You are Mia of Acme Inc. Ask for the day.', 'You are Mia of Acme Inc.'],
     ['Version 2.0 is out! It is good.', 'Version 2.0 is out!'],
     ['“Hello.” Then wait.', '“Hello.”'],
     ['One. two. Three.', 'One. two.'],

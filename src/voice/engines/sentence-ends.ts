@@ -3,8 +3,9 @@ export const END = /[.!?…]+["'”’)\]]*|[。！？\n]/g;
 /** Begins a run of full stops, which ends a sentence only if a space follows. */
 const FULL_STOP = /^[.!?…]/;
 /** Abbreviations whose full stop does not end a sentence. */
-const ABBREVIATION =
-  /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Ave|Rd|Blvd|No|Jr|Sr|Inc|Ltd|Co|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
+const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
+/** Of these, the ones that often end a sentence, too, as an upper-case word after them shows. */
+const MAY_END = /(?:etc|a\.m|p\.m)\.$/;
 
 /**
  * Whether a match of `END` ends a sentence.
@@ -14,4 +15,11 @@ const ABBREVIATION =
 export function endsSentence(sentence: string, match: string, next: string): boolean {
   if (FULL_STOP.test(match) && !/\s/.test(next)) return false;
   return !ABBREVIATION.test(sentence);
+}
+
+/** Whether a sentence ends before `rest`, if the whole text is known: a lower-case word continues a sentence. */
+export function endsSentenceBefore(sentence: string, match: string, rest: string): boolean {
+  const continues = /^\s*\p{Ll}/u.test(rest);
+  if (MAY_END.test(sentence)) return !continues && /^\s/.test(rest);
+  return endsSentence(sentence, match, rest.charAt(0)) && !continues;
 }

@@ -1,4 +1,4 @@
-import { END, endsSentence } from '../sentence-ends.js';
+import { END, endsSentenceBefore } from '../sentence-ends.js';
 import { SILENT_GOODBYE, SORRY } from '../offline-phrases.js';
 
 /**
@@ -96,7 +96,7 @@ function endOfFirst(text: string): string {
   for (const match of text.matchAll(END)) {
     const sentence = text.slice(0, match.index + match[0].length);
     const rest = text.slice(sentence.length);
-    if (endsSentence(sentence, match[0], rest.charAt(0)) && !/^\s*\p{Ll}/u.test(rest)) return sentence;
+    if (endsSentenceBefore(sentence, match[0], rest)) return sentence;
   }
   return text;
 }

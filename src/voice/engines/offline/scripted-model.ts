@@ -71,7 +71,7 @@ export function createScriptedModel(p: {
     }
     if (task === 'answer') return owed.before(answer());
     if (task === 'digits') return answerDigits();
-    return task === 'wrap_up' ? { parts: [] } : askQuestion(script.again());
+    return task === 'wrap_up' ? { parts: [] } : owed.before(askQuestion(script.again()));
   }
 
   function introduce(): ScriptedReply {
