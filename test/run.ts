@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { ignoreEngineSettings } from './support/engine-environment.js';
@@ -70,7 +70,8 @@ async function main(args: readonly string[]): Promise<number> {
       reports.flatMap(({ testResults }) => testResults),
       Math.round((Date.now() - began) / 1_000),
     );
-    const unserved = await findUnservedQueries(queries);
+    // A part of the tests may send no queries.
+    const unserved = rest.length > 0 && (await stat(queries)).size === 0 ? [] : await findUnservedQueries(queries);
     for (const query of unserved) process.stderr.write(`failed: no declared index serves the query "${query}"\n`);
     return failed + unserved.length > 0 ? 1 : 0;
   } finally {

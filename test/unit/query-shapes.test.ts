@@ -63,10 +63,20 @@ describe('the check of recorded queries', () => {
       ];
       await writeFile(file, `${lines.join('\n')}\n`);
       expect(await findUnservedQueries(file)).toEqual([
-        'src/a.ts: find in accounts by nothing',
-        'src/a.ts: find in calls by mode, transcription',
-        'src/a.ts: find in users by setting.*',
+        'src/a.ts: accounts by nothing',
+        'src/a.ts: calls by mode, transcription',
+        'src/a.ts: users by setting.*',
       ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('fails if nothing was recorded', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'query-shapes-'));
+    try {
+      await writeFile(join(folder, 'shapes.jsonl'), '');
+      await expect(findUnservedQueries(join(folder, 'shapes.jsonl'))).rejects.toThrow('no query');
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -13,22 +13,23 @@ const ROOT = process.cwd();
 const MONGOOSE_SENDS = /\/mongoose\/lib\/(query|model|aggregate)\.js$/;
 const SERVICE = ['src', 'activities', 'workers', 'deploy'];
 
-/** Methods of models, and whether their first argument is an id. */
-const MODEL_METHODS = {
-  find: false,
-  findOne: false,
-  findById: true,
-  exists: false,
-  countDocuments: false,
-  updateOne: false,
-  updateMany: false,
-  deleteOne: false,
-  deleteMany: false,
-  findOneAndUpdate: false,
-  findOneAndDelete: false,
-  findByIdAndUpdate: true,
-  findByIdAndDelete: true,
-} as const;
+/** Methods of models that send a query. */
+const MODEL_METHODS = [
+  'find',
+  'findOne',
+  'findById',
+  'exists',
+  'countDocuments',
+  'distinct',
+  'updateOne',
+  'updateMany',
+  'deleteOne',
+  'deleteMany',
+  'findOneAndUpdate',
+  'findOneAndDelete',
+  'findByIdAndUpdate',
+  'findByIdAndDelete',
+];
 /** Methods of the driver's collections whose first argument is a filter. */
 const COLLECTION_METHODS = [
   'find',
@@ -60,7 +61,7 @@ function recordTo(path: string): void {
     Model: Record<string, Method>;
     Query: { prototype: { exec: Method } };
   };
-  for (const name of [...Object.keys(MODEL_METHODS), 'distinct']) {
+  for (const name of MODEL_METHODS) {
     wrap(Model, name, (query) => {
       const from = serviceFile();
       if (from !== undefined && typeof query === 'object' && query !== null) origins.set(query, from);
