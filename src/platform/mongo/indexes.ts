@@ -1,5 +1,6 @@
 import type { Model, mongo } from 'mongoose';
 import type { MongoDatabase } from './connection.js';
+import { driverCollection } from './driver-collection.js';
 
 type Database = Pick<MongoDatabase, 'connection'>;
 
@@ -12,10 +13,11 @@ export async function createIndexes(database: Database): Promise<void> {
   const isEmbedded = await isEmbeddedServer(database);
   for (const model of modelsOf(database)) {
     const indexes = declaredIndexes(model, isEmbedded);
-    if (indexes.length > 0) await collectionOf(database, model).createIndexes(indexes);
+    if (indexes.length > 0) await driverCollection(database, model).createIndexes(indexes);
   }
 }
 
+const NAMESPACE_NOT_FOUND = 26;
 const INDEX_NOT_FOUND = 27;
 /** An index with the same fields, or the same name, exists with other options. */
 const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([85, 86]);
@@ -28,7 +30,7 @@ const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([85, 86]);
 export async function replaceNeedlesslyUniqueIndexes(database: Database): Promise<void> {
   if (await isEmbeddedServer(database)) return;
   for (const model of modelsOf(database)) {
-    const collection = collectionOf(database, model);
+    const collection = driverCollection(database, model);
     for (const { name, key, unique } of await existingIndexes(collection)) {
       if (unique !== true || name === undefined || !isUniqueById(key)) continue;
       const replacements = declaredIndexes(model, false).filter((index) => isSameKey(index.key, key));
@@ -46,7 +48,7 @@ async function isBuiltBeside(collection: mongo.Collection, indexes: mongo.IndexD
     await collection.createIndexes(indexes);
     return true;
   } catch (error) {
-    if (INDEX_CONFLICTS.has((error as { code?: unknown }).code)) return false;
+    if (INDEX_CONFLICTS.has(codeOf(error))) return false;
     throw error;
   }
 }
@@ -54,7 +56,7 @@ async function isBuiltBeside(collection: mongo.Collection, indexes: mongo.IndexD
 /** Drops an index, unless another process has just dropped it. */
 async function dropIndex(collection: mongo.Collection, name: string): Promise<void> {
   await collection.dropIndex(name).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== INDEX_NOT_FOUND) throw error;
+    if (codeOf(error) !== INDEX_NOT_FOUND) throw error;
   });
 }
 
@@ -88,22 +90,21 @@ async function isEmbeddedServer({ connection }: Database): Promise<boolean> {
   return gitVersion === undefined;
 }
 
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code;
+}
+
 function modelsOf({ connection }: Database): Model<object>[] {
   return Object.values(connection.models) as Model<object>[];
 }
 
-function collectionOf({ connection }: Database, model: Model<object>): mongo.Collection {
-  return connection.getClient().db(connection.name).collection(model.collection.collectionName);
-}
-
 /** The indexes in the database; none if the collection does not exist. */
 async function existingIndexes(collection: mongo.Collection): Promise<mongo.IndexDescriptionInfo[]> {
-  const NAMESPACE_NOT_FOUND = 26;
   return collection
     .listIndexes()
     .toArray()
     .catch((error: unknown) => {
-      if ((error as { code?: unknown }).code === NAMESPACE_NOT_FOUND) return [];
+      if (codeOf(error) === NAMESPACE_NOT_FOUND) return [];
       throw error;
     });
 }

@@ -7,8 +7,10 @@ import { optimisticUpdate } from './optimistic-update.js';
 import type { PlatformDatabase } from './platform-database.js';
 import { createServerClock } from './server-clock.js';
 
-/** A change of stored data or indexes. It may be interrupted and run again, also by two processes at once, and releases may run while it
- * does. */
+/**
+ * A change of stored data or indexes. It may be interrupted and run again, also by two processes at once, and releases
+ * may run at the same time.
+ */
 export interface Migration {
   /** Migrations run in the order of their numbers. A number is never used again. */
   number: number;

@@ -13,23 +13,6 @@ const ROOT = process.cwd();
 const MONGOOSE_SENDS = /\/mongoose\/lib\/(query|model|aggregate)\.js$/;
 const SERVICE = ['src', 'activities', 'workers', 'deploy'];
 
-/** Methods of models that send a query. */
-const MODEL_METHODS = [
-  'find',
-  'findOne',
-  'findById',
-  'exists',
-  'countDocuments',
-  'distinct',
-  'updateOne',
-  'updateMany',
-  'deleteOne',
-  'deleteMany',
-  'findOneAndUpdate',
-  'findOneAndDelete',
-  'findByIdAndUpdate',
-  'findByIdAndDelete',
-];
 /** Methods of the driver's collections whose first argument is a filter. */
 const COLLECTION_METHODS = [
   'find',
@@ -41,7 +24,16 @@ const COLLECTION_METHODS = [
   'deleteMany',
   'findOneAndUpdate',
   'findOneAndDelete',
-] as const;
+];
+/** Methods of models that send a query. */
+const MODEL_METHODS = [
+  ...COLLECTION_METHODS,
+  'findById',
+  'exists',
+  'distinct',
+  'findByIdAndUpdate',
+  'findByIdAndDelete',
+];
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
