@@ -64,16 +64,21 @@ const delivery = {
 export const WebhookDelivery = z.object(delivery).meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
+/** Direction and numbers of a call, as every response names them. */
+export const callParties = {
+  call_direction: z
+    .enum(['outbound', 'inbound'])
+    .describe('Whether the service placed the call (outbound) or received it (inbound).'),
+  from_phone_number: z
+    .string()
+    .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
+  to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
+};
+
 export const DeliveredCall = z
   .object({
     status: z.enum(CALL_STATUSES).describe('State of the call.'),
-    call_direction: z
-      .enum(['outbound', 'inbound'])
-      .describe('Whether the service placed the call (outbound) or received it (inbound).'),
-    from_phone_number: z
-      .string()
-      .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
-    to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
+    ...callParties,
     agent_name: z
       .string()
       .optional()

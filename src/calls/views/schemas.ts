@@ -1,4 +1,4 @@
-import { ATTEMPT_EXAMPLE, WebhookAttempt } from '../../webhooks/schemas.js';
+import { ATTEMPT_EXAMPLE, callParties, WebhookAttempt } from '../../webhooks/schemas.js';
 import { z } from 'zod';
 import { CALL_STATUSES, END_REASONS } from '../../kernel/call-state.js';
 import { MAX_LENGTHS, text } from '../../platform/http/contract/fields.js';
@@ -49,13 +49,7 @@ const summary = {
     .optional()
     .describe('Detected kind of answer. Absent while nothing has been detected, and for inbound calls.'),
   mode: z.enum(['live', 'test']).describe('A test call reaches no phone and costs no real money.'),
-  call_direction: z
-    .enum(['outbound', 'inbound'])
-    .describe('Whether the service placed the call (outbound) or received it (inbound).'),
-  from_phone_number: z
-    .string()
-    .describe('Number that the call comes from; web: and a name for a call in the browser. Empty after erasure.'),
-  to_phone_number: z.string().describe('Number that was called; web for a call in the browser. Empty after erasure.'),
+  ...callParties,
   agent_id: z.string().describe('Identifier of the agent that conducts the call; agent_tmp_… for a temporary one.'),
   agent_name: z
     .string()
