@@ -1,6 +1,5 @@
 import {
   Client,
-  Connection,
   ServiceError as TemporalServiceError,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
@@ -38,6 +37,7 @@ import type {
   ReservationResult,
 } from '../kernel/call-signals.js';
 import type { ReconnectDecision } from '../kernel/resumption.js';
+import { QuietConnection } from '../platform/temporal/connection.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
 /** Thrown when Temporal is unavailable or did not respond in time; the request may be retried. */
@@ -87,7 +87,7 @@ const GRPC_NOT_FOUND = 5;
 /** Connects lazily, so that a process can start, and respond with 503, while Temporal is unavailable. */
 export async function createCallGateway(deps: { config: Config }): Promise<CallGateway> {
   const { address, namespace, taskQueue, tls, apiKey } = deps.config.temporal;
-  const connection = Connection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const connection = QuietConnection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
   const client = new Client({ connection, namespace });
 
   async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
