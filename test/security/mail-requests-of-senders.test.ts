@@ -41,19 +41,25 @@ const post = async (path: string, body: object, from = newClient()) =>
 const reset = (email: string, from?: string) => post('/portal/forgot-password', { email }, from);
 const invite = async (owner: Browser, email = unknownAddress()) =>
   (await owner.post('/portal/invitations', { email, role: 'viewer' })).status;
+/** Prolongs the ten seconds of the limits that have begun, because a busy machine takes longer for the test's requests. */
+const prolongLimits = () =>
+  service.database.rateLimits.updateMany(
+    { key: /^mail-requests:/ },
+    { $set: { expire: new Date(Date.now() + 600_000) } },
+  );
 const tally = (statuses: number[]) =>
   [200, 429].map((status) => statuses.filter((each) => each === status).length).concat(statuses.length);
 
-/**
- * Invitations that an account sends at once, more than are accepted within ten seconds. All run at the same time as the
- * accounts of a test, so the last one takes as long as all together.
- */
+/** Invitations that an account sends at once. With the one before, they are more than are accepted in ten seconds. */
 const AT_ONCE = 25;
 
 it('five accounts that send all their invitations at once stop no e-mails of others', async () => {
   const owners: Browser[] = [];
   for (let count = 0; count < 6; count++) owners.push((await verifiedOwner()).browser);
   const [other, ...flooding] = owners;
+  // The limiter may count a request twice while it creates the counter, so one request comes first.
+  for (const owner of flooding) expect(await invite(owner)).toBe(200);
+  await prolongLimits();
   const floods = await Promise.all(
     flooding.map((owner) => Promise.all(Array.from({ length: AT_ONCE }, () => invite(owner)))),
   );
@@ -61,13 +67,7 @@ it('five accounts that send all their invitations at once stop no e-mails of oth
   expect([await reset(unknownAddress()), await post('/portal/sign-up', person), await invite(other!)]).toEqual([
     200, 200, 200,
   ]);
-  for (const flood of floods) {
-    const [accepted = 0, ...rest] = tally(flood);
-    expect(rest).toEqual([AT_ONCE - accepted, AT_ONCE]);
-    // Of requests that create the counter at the same time, the limiter may count some twice.
-    expect(accepted).toBeLessThanOrEqual(20);
-    expect(accepted).toBeGreaterThanOrEqual(15);
-  }
+  for (const flood of floods) expect(tally(flood)).toEqual([19, AT_ONCE - 19, AT_ONCE]);
 }, 60_000);
 
 it('a rejection does not reveal which addresses have an account, however many e-mails are in progress', async () => {
@@ -86,7 +86,10 @@ it('a rejection does not reveal which addresses have an account, however many e-
   const ofNetwork = async (emails: string[]) => {
     const from = newClient();
     const statuses: number[] = [];
-    for (const email of emails) statuses.push(await reset(email, from.replace(/7$/, String(statuses.length + 1))));
+    for (const email of emails) {
+      statuses.push(await reset(email, from.replace(/7$/, String(statuses.length + 1))));
+      if (statuses.length === 1) await prolongLimits();
+    }
     return tally(statuses);
   };
   expect(await ofNetwork(known.splice(0, 25))).toEqual([20, 5, 25]);
@@ -95,7 +98,10 @@ it('a rejection does not reveal which addresses have an account, however many e-
 
 it('an invitation that is rejected because of the account’s other ones does not use up the limits of a day', async () => {
   const { browser } = await verifiedOwner();
-  for (let count = 0; count < 20; count++) expect(await invite(browser)).toBe(200);
+  for (let count = 0; count < 20; count++) {
+    expect(await invite(browser)).toBe(200);
+    if (count === 0) await prolongLimits();
+  }
   const colleague = unknownAddress();
   for (let count = 0; count < 4; count++) expect(await invite(browser, colleague)).toBe(429);
   // As after ten seconds.
