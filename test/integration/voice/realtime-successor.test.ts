@@ -116,12 +116,16 @@ describe('pipeline as the successor of openai-realtime', () => {
 
   it('continues a call whose connection breaks for good, and lets itself be interrupted', async () => {
     both.stt.script(['When is it?']);
+    // Long enough for a busy machine to interrupt it.
+    const long = 'So, is ten o clock fine, or is another time better, such as eleven or twelve? '.repeat(4);
+    both.chat.answers.set('[Continue where you stopped.]', { says: long });
+    const question = await both.speak('Tell me, when is it?');
     await greet();
     const lostMs = line.now();
     both.realtime.kill();
     await eventually(() => line.events.some(({ kind, atMs }) => kind === 'audio' && atMs > lostMs), ANSWER_MS);
     expect(audioAfter(lostMs)).toBeLessThan(NEXT_WITHIN_MS);
-    line.say(await both.speak('Tell me, when is it?'));
+    line.say(question);
     await eventually(() => line.agentTurns().at(-1) === 'At ten o clock.', ANSWER_MS);
     expect(line.clears()).toBeGreaterThan(0);
     expect(line.agentTurns().join(' ')).not.toContain('sorry');
