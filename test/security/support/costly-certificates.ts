@@ -1,0 +1,86 @@
+import { createPrivateKey, generatePrimeSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+
+/** DER, the encoding of certificates: a tag, the length, the content. */
+function der(tag: number, ...contents: Uint8Array[]): Buffer {
+  const content = Buffer.concat(contents);
+  if (content.length < 128) return Buffer.concat([Buffer.from([tag, content.length]), content]);
+  const length = Buffer.from(evenHex(content.length.toString(16)), 'hex');
+  return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, content]);
+}
+
+const evenHex = (hex: string) => (hex.length % 2 === 0 ? hex : `0${hex}`);
+const sequence = (...parts: Uint8Array[]) => der(0x30, ...parts);
+const objectId = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
+/** A number; one whose first bit is set begins with a byte of zeros. */
+const unsigned = (value: bigint) => {
+  const hex = evenHex(value.toString(16));
+  return der(0x02, Buffer.from(hex >= '8' ? `00${hex}` : hex, 'hex'));
+};
+const bits = (content: Uint8Array) => der(0x03, Buffer.from([0]), content);
+
+const SHA256_WITH_RSA = sequence(objectId('2a864886f70d01010b'), der(0x05));
+const RSA = sequence(objectId('2a864886f70d010101'), der(0x05));
+const VALIDITY = sequence(der(0x17, Buffer.from('260101000000Z')), der(0x17, Buffer.from('460101000000Z')));
+const IS_AUTHORITY = sequence(
+  sequence(objectId('551d13'), der(0x01, Buffer.from([255])), der(0x04, sequence(der(0x01, Buffer.from([255]))))),
+);
+const nameOf = (text: string) => sequence(der(0x31, sequence(objectId('550403'), der(0x0c, Buffer.from(text)))));
+
+interface CostlyKey {
+  modulus: bigint;
+  exponent: bigint;
+  privateKey: KeyObject;
+}
+
+/** An RSA key of 3,072 bits whose public exponent is as long, so that verifying a signature takes 7 ms instead of 0.1. */
+function createCostlyKey(): CostlyKey {
+  const [p, q] = [generatePrimeSync(1_536, { bigint: true }), generatePrimeSync(1_536, { bigint: true })];
+  const phi = (p - 1n) * (q - 1n);
+  for (;;) {
+    const exponent = BigInt(`0x${randomBytes(383).toString('hex')}`) | 1n;
+    const d = inverse(exponent, phi);
+    if (d === undefined) continue;
+    const parts = { n: p * q, e: exponent, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) ?? 0n };
+    const key = Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, base64url(value)]));
+    return { modulus: p * q, exponent, privateKey: createPrivateKey({ key: { kty: 'RSA', ...key }, format: 'jwk' }) };
+  }
+}
+
+const base64url = (value: bigint) => Buffer.from(evenHex(value.toString(16)), 'hex').toString('base64url');
+
+/** The inverse of a number, or undefined if it has none. */
+function inverse(value: bigint, modulus: bigint): bigint | undefined {
+  let [rest, next, factor, nextFactor] = [modulus, value % modulus, 0n, 1n];
+  while (next !== 0n) {
+    const quotient = rest / next;
+    [rest, next] = [next, rest - quotient * next];
+    [factor, nextFactor] = [nextFactor, factor - quotient * nextFactor];
+  }
+  return rest === 1n ? ((factor % modulus) + modulus) % modulus : undefined;
+}
+
+/** Creates a chain of certificates that take long to verify, 1.3 kB each, with the key of the first. */
+export function createCostlyChain(length: number): { key: string; cert: string } {
+  const { modulus, exponent, privateKey } = createCostlyKey();
+  const publicKey = sequence(RSA, bits(sequence(unsigned(modulus), unsigned(exponent))));
+  const certificates = Array.from({ length }, (_, index) => {
+    const issuer = nameOf(`c${Math.min(index + 1, length - 1)}`);
+    const signed = sequence(
+      der(0xa0, unsigned(2n)),
+      unsigned(BigInt(index + 1)),
+      SHA256_WITH_RSA,
+      issuer,
+      VALIDITY,
+      nameOf(`c${index}`),
+      publicKey,
+      ...(index === 0 ? [] : [der(0xa3, IS_AUTHORITY)]),
+    );
+    return pem(sequence(signed, SHA256_WITH_RSA, bits(sign('sha256', signed, privateKey))));
+  });
+  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: certificates.join('') };
+}
+
+function pem(certificate: Buffer): string {
+  const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
