@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { createReconciler, type ReconcilerDeps } from '../src/calls/reconciliation/reconciler.js';
 import { readRunState } from '../src/calls/runs.js';
+import { report } from '../src/platform/telemetry/measurements.js';
 import { withHeartbeats } from './with-heartbeats.js';
 
 /** The steps of a round of reconciliation, with heartbeats and metrics. */
@@ -8,14 +9,7 @@ export function createReconciliationActivities(deps: Omit<ReconcilerDeps, 'readR
   const reconciler = createReconciler({
     ...deps,
     readRun: (workflowId) => readRunState(Context.current().client, workflowId),
-    mismatchFound: (kind) =>
-      Context.current()
-        .metricMeter.createCounter(
-          'callwright_reconciliation_findings',
-          'finding',
-          'Mismatches found by reconciliation',
-        )
-        .add(1, { kind }),
+    mismatchFound: (kind) => report('reconciliationFinding', { kind }),
   });
 
   return {
@@ -26,25 +20,10 @@ export function createReconciliationActivities(deps: Omit<ReconcilerDeps, 'readR
     compareRecords: () =>
       withHeartbeats(async () => {
         const compared = await reconciler.compareRecords();
-        countBroken(compared.broken);
+        if (compared.broken > 0) report('brokenRecords', { count: compared.broken });
         return compared;
       }),
 
-    /** Counts the open findings, and sets a gauge to their number for alerts. */
-    async countOpenFindings(): Promise<number> {
-      const open = await reconciler.countOpenFindings();
-      Context.current()
-        .metricMeter.createGauge('callwright_reconciliation_open_findings', 'int', 'finding', 'Findings to be resolved')
-        .set(open);
-      return open;
-    },
+    countOpenFindings: (): Promise<number> => reconciler.countOpenFindings(),
   };
-}
-
-function countBroken(broken: number): void {
-  if (broken === 0) return;
-  const { metricMeter } = Context.current();
-  metricMeter
-    .createCounter('callwright_reconciliation_broken_records', 'record', 'Records that reconciliation skipped')
-    .add(broken);
 }

@@ -1,5 +1,5 @@
-import { Context } from '@temporalio/activity';
 import type { RecordingRetention } from '../src/calls/recording-retention.js';
+import { report } from '../src/platform/telemetry/measurements.js';
 import { withHeartbeats } from './with-heartbeats.js';
 
 /** Deletes old recordings and finishes interrupted ones, as part of each round of reconciliation. */
@@ -8,13 +8,7 @@ export function createRecordingActivities(retention: RecordingRetention) {
     sweepRecordings: (): Promise<{ deleted: number; finished: number }> =>
       withHeartbeats(async () => {
         const swept = await retention.sweep();
-        Context.current()
-          .metricMeter.createCounter(
-            'callwright_recordings_deleted',
-            'recording',
-            'Recordings deleted after their retention',
-          )
-          .add(swept.deleted);
+        report('recordingsDeleted', { count: swept.deleted });
         return swept;
       }),
   };

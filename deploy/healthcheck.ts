@@ -23,12 +23,14 @@ const CHECKS: Readonly<Record<string, (config: Config) => Promise<void>>> = {
   api: ({ api }) => requireResponse(`http://127.0.0.1:${api.port}/health/live`),
   media: ({ media }) => requireResponse(`http://127.0.0.1:${media.port}/health/live`),
   simulator: ({ simulator }) => requireResponse(`http://127.0.0.1:${simulator.port}/health/live`),
+  exporter: ({ metrics }) =>
+    requireResponse(`http://127.0.0.1:${requirePort('METRICS_PORT', metrics.port)}/health/live`),
   // A worker whose pollers have stopped does no work, although its event loop runs, so it must be ready.
-  worker: ({ worker }) => requireResponse(`http://127.0.0.1:${requirePort(worker.port)}/health/ready`),
+  worker: ({ worker }) => requireResponse(`http://127.0.0.1:${requirePort('WORKER_PORT', worker.port)}/health/ready`),
 };
 
-function requirePort(port: number | undefined): number {
-  if (port === undefined) throw new Error('WORKER_PORT is not set; set it to the port on which the worker answers.');
+function requirePort(variable: string, port: number | undefined): number {
+  if (port === undefined) throw new Error(`${variable} is not set; set it to the port on which the role answers.`);
   return port;
 }
 

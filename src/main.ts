@@ -1,27 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Registry } from 'prom-client';
 import { parseConfig, type Config } from './platform/config/config.js';
 import { answer, linkToLauncher } from './platform/launcher-link.js';
-import { watchContention, type Contention } from './platform/telemetry/contention.js';
+import { watchContention } from './platform/telemetry/contention.js';
 import { watchEventLoop } from './platform/telemetry/event-loop.js';
 import { createLogger, type Logger } from './platform/telemetry/logger.js';
 
-const ROLES = { api: startApi, worker: startWorker, media: startMedia, simulator: startSimulator };
+const ROLES = {
+  api: startApi,
+  worker: startWorker,
+  media: startMedia,
+  simulator: startSimulator,
+  exporter: startExporter,
+};
 type RoleName = keyof typeof ROLES;
 
 interface RoleDeps {
   config: Config;
   logger: Logger;
   stop: AbortSignal;
+  /** The metrics of this process, if it serves any. */
+  registry?: Registry | undefined;
 }
 
 /** A role that has started. */
 interface RunningRole {
   /** Settles when the role ends without being stopped; absent for roles that never do. */
   ended?: Promise<void>;
-  /** Counts a stall of the event loop. Present in roles that have metrics. */
-  onStall?: () => void;
-  /** Counts the retries of a database write. Present in roles that have metrics. */
-  onRetries?: (contention: Contention) => void;
   close(): Promise<void>;
 }
 
@@ -50,14 +55,15 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
 
   let running: RunningRole;
   try {
-    running = await ROLES[role]({ config, logger, stop: stopping.signal });
+    // Before the role, because some parts report only if somebody observes them when they start.
+    const registry = await serveMetrics(role, config, logger);
+    running = await ROLES[role]({ config, logger, stop: stopping.signal, registry });
   } catch (error) {
     if (stopping.signal.aborted) process.exit(0);
     throw error;
   }
-  const { onStall, onRetries } = running;
-  watchContention({ logger, ...(onRetries === undefined ? {} : { onRetries }) });
-  if (config.production) watchEventLoop({ logger, ...(onStall === undefined ? {} : { onStall }) });
+  watchContention({ logger });
+  if (config.production) watchEventLoop({ logger });
   logger.info('role ready');
   process.send?.({ ready: true });
   await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
@@ -114,7 +120,7 @@ async function startMedia(deps: RoleDeps): Promise<RunningRole> {
 }
 
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
-  const { countRetries, countStall, runWorker } = await import('../workers/worker.js');
+  const { runWorker } = await import('../workers/worker.js');
   const { startWorkerHealth } = await import('../workers/worker-health.js');
   let checkReadiness: Parameters<NonNullable<Parameters<typeof runWorker>[0]['onReady']>>[0] | undefined;
   const { host, port } = deps.config.worker;
@@ -134,8 +140,6 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   await Promise.race([ready, ended]);
   return {
     ended,
-    onStall: countStall,
-    onRetries: countRetries,
     close: async () => {
       await ended;
       health?.close();
@@ -151,6 +155,26 @@ async function startSimulator(deps: RoleDeps): Promise<RunningRole> {
   const server = createSimulator({ config, logger });
   await server.listen();
   return { close: () => server.close() };
+}
+
+/** Serves the state of the whole service, which only one process should read. */
+async function startExporter(deps: RoleDeps): Promise<RunningRole> {
+  const { registerStateMetrics } = await import('./calls/state-metrics.js');
+  if (deps.registry === undefined) throw new Error('The exporter serves metrics: set METRICS_PORT.');
+  const { database } = await openSettled(deps);
+  registerStateMetrics(deps.registry, database);
+  return { close: () => database.close() };
+}
+
+/** Serves the metrics of this process, if METRICS_PORT is set, until the process ends. */
+async function serveMetrics(role: RoleName, config: Config, logger: Logger): Promise<Registry | undefined> {
+  const { host, port } = config.metrics;
+  if (port === undefined) return undefined;
+  const { createMetrics } = await import('./platform/telemetry/metrics/metrics.js');
+  const { startMetricsServer } = await import('./platform/telemetry/metrics/metrics-server.js');
+  const { registry } = createMetrics(role);
+  await startMetricsServer({ registry, host, port, logger });
+  return registry;
 }
 
 /**

@@ -7,7 +7,6 @@ import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
-import type { Contention } from '../src/platform/telemetry/contention.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 import { createSdkLogger } from './sdk-logger.js';
 import { createWorkerReadiness, type WorkerReadiness } from './worker-health.js';
@@ -15,6 +14,8 @@ import { createWorkerReadiness, type WorkerReadiness } from './worker-health.js'
 /** How long running activities may take to finish after a stop. Another worker retries unfinished ones. */
 const SHUTDOWN_GRACE = '4s';
 const SHUTDOWN_FORCE = '7s';
+/** Names and units of the SDK's metrics, so that they follow the rules of Prometheus as ours do. */
+const METRICS_FORMAT = { countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };
 
 export interface WorkerDeps {
   config: Config;
@@ -65,20 +66,6 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   }
 }
 
-/** Counts retried writes in the worker's metrics, by target. */
-export function countRetries({ name, retries }: Contention): void {
-  const { metricMeter } = Runtime.instance();
-  metricMeter
-    .createCounter('callwright_write_retries', 'retry', 'Writes tried again after a conflict')
-    .add(retries, { name });
-}
-
-/** Counts a stall of the event loop in the worker's metrics. */
-export function countStall(): void {
-  const { metricMeter } = Runtime.instance();
-  metricMeter.createCounter('callwright_event_loop_stalls', 'stall', 'Stalls of the event loop above 100 ms').add(1);
-}
-
 /**
  * With a build id, calls stay pinned to the code that they started on, so old workers must run until their calls have
  * ended.
@@ -102,7 +89,7 @@ function installRuntime({ worker }: Config, logger: Logger): void {
       shutdownSignals: [],
       ...(worker.metricsAddress === undefined
         ? {}
-        : { telemetryOptions: { metrics: { prometheus: { bindAddress: worker.metricsAddress } } } }),
+        : { telemetryOptions: { metrics: { prometheus: { ...METRICS_FORMAT, bindAddress: worker.metricsAddress } } } }),
     });
   } catch (error) {
     // Tests run several workers in one process, which share the first one's runtime.

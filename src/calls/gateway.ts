@@ -37,6 +37,7 @@ import type {
   ReservationResult,
 } from '../kernel/call-signals.js';
 import type { ReconnectDecision } from '../kernel/resumption.js';
+import { report } from '../platform/telemetry/measurements.js';
 import { QuietConnection } from '../platform/temporal/connection.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
@@ -143,9 +144,11 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
     async reconnect(callId, request, updateId, deadline) {
       const run = client.workflow.getHandle(callId);
       try {
-        return await client.withDeadline(deadline, () =>
+        const decided = await client.withDeadline(deadline, () =>
           run.executeUpdate<ReconnectDecision, [ReconnectRequest]>(RECONNECT_UPDATE, { args: [request], updateId }),
         );
+        report('nextStream', { cause: request.planned === true ? 'planned' : 'failure', decision: decided.decision });
+        return decided;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return { decision: 'hang_up', why: 'over' };
         throw toUnavailable(error);

@@ -3,6 +3,7 @@ import { isTemporaryAgent } from '../kernel/ids.js';
 import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
+import { report } from '../platform/telemetry/measurements.js';
 import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import type { CallFacts } from './call-facts.js';
 import type { CallsDatabase } from './database.js';
@@ -46,6 +47,9 @@ const ERASED = {
 /** Ended calls that a process caches until it sends their webhook. A transcript can have some hundred kB. */
 const RECENT_ENDS = { maxEntries: 50, maxAgeMs: 2_000 };
 
+/** The fields that reports of a change need. */
+const REPORTED = { _id: 1, mode: 1, direction: 1 } as const;
+
 /** Sequence of a tombstone: higher than any workflow reaches. */
 const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
@@ -72,6 +76,7 @@ export function createCallProjection(database: CallsDatabase) {
     async begin(request: CallRequestDocument, change: ProjectedChange): Promise<CallDecision> {
       try {
         await calls.create(createFirstDocument(request, change));
+        report('callBegun', { mode: request.mode, direction: request.direction });
         return 'begun';
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
@@ -111,9 +116,10 @@ export function createCallProjection(database: CallsDatabase) {
             ...clearedFields(change),
             $push: { changes: createStoredChange(change) },
           },
-          { returnDocument: 'after', ...(isComplete === true ? {} : { projection: { _id: 1 } }) },
+          { returnDocument: 'after', ...(isComplete === true ? {} : { projection: REPORTED }) },
         )
         .lean<CallDocument>();
+      if (stored) reportEnd(change, stored);
       if (stored && isComplete === true) ended.set(change.callId, stored);
       if (isFindable && stored) return;
       // Also if the change was applied before, because the process may have died between the two writes.
@@ -232,4 +238,13 @@ function clearedFields({ status, waitingFor, endsAfterSeconds }: ProjectedChange
     ...(endsAfterSeconds === null ? { endsAfterSeconds: '' } : {}),
   };
   return Object.keys(gone).length === 0 ? {} : { $unset: gone };
+}
+
+/** Reports an end that was stored, so once, however often the write is repeated. */
+function reportEnd(
+  { status, endReason }: ProjectedChange,
+  { mode, direction }: Pick<CallDocument, 'mode' | 'direction'>,
+): void {
+  if (status !== undefined && isFinalStatus(status))
+    report('callEnded', { mode, direction, status, endReason: endReason ?? 'none' });
 }

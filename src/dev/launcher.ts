@@ -151,6 +151,8 @@ function roleEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...env,
+    // The roles share an address, so they cannot share a port.
+    METRICS_PORT: '',
     DRAIN_DELAY_SECONDS: String(Math.min(p.wanted.drainDelayMs / 1_000, MAX_DRAIN_DELAY_SECONDS)),
     MEDIA_DRAIN_SECONDS: String(MEDIA_DRAIN_SECONDS),
     MONGODB_URI: p.mongodb,

@@ -1,6 +1,7 @@
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { CarrierAccount, Config } from '../platform/config/config.js';
 import { CARRIERS } from './carrier-list.js';
+import { withReports } from './reported-requests.js';
 import type { CallbackDeps, Carrier, CarrierFactory, Carriers } from './port.js';
 
 /**
@@ -23,7 +24,7 @@ export function createCarriers(deps: {
     const factory = Object.hasOwn(factories, account.kind) ? factories[account.kind] : undefined;
     if (factory === undefined)
       throw new Error(`Unknown carrier ${account.kind}: use one of ${Object.keys(factories).join(', ')}.`);
-    return factory({ account, publicBaseUrl, streamUrl, ...timeout });
+    return withReports(factory({ account, publicBaseUrl, streamUrl, ...timeout }));
   }
   return { live: createCarrier(carriers.live), test: createCarrier(carriers.test) };
 }

@@ -9,6 +9,7 @@ import { createWebhookAttempts } from './attempts.js';
 import { createWebhookDeliveries, type DeliveryHead, type WebhookDeliveries } from './deliveries.js';
 import { createWebhookSecrets, type WebhookSecrets } from './secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
+import { report } from '../platform/telemetry/measurements.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload, type CompletedCalls } from './payload.js';
 import { createBulkhead, type EgressTarget } from '../platform/egress/bulkhead.js';
@@ -147,6 +148,12 @@ export function createWebhookSender(deps: {
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...response }, finishedAt);
     const outcome = delivered ? 'delivered' : nth >= MAX_ATTEMPTS ? 'exhausted' : 'retry';
     logOutcome(logger, outcome, { callId, attempt: number, ...response });
+    report('webhookAttempt', {
+      outcome: delivered ? 'delivered' : (response.error ?? 'refused'),
+      seconds: response.durationMs / 1_000,
+    });
+    if (delivered && nth === number)
+      report('webhookDelivered', { seconds: secondsBetween(delivery.createdAt, finishedAt) });
     const stored = await recordState(deliveries, delivery, outcome, finishedAt);
     // The call may have been erased during the request, before there was a response to erase.
     if (stored?.erasedAt) await attempts.erase(callId);
@@ -168,6 +175,8 @@ async function recordState(
   if (now !== undefined && now === state) return deliveries.findHead(callId);
   return deliveries.recordState(callId, now, at);
 }
+
+const secondsBetween = (from: Date, to: Date) => Math.max(0, to.getTime() - from.getTime()) / 1_000;
 
 /** Logs the outcome of a delivery in one line. Its attempts are stored, and shown to the customer. */
 function logOutcome(

@@ -7,7 +7,7 @@ import { join } from 'node:path';
  * Starts a role in a separate process, as the launcher does, so that the work of the test does not slow the role down.
  */
 export async function startRole(
-  role: 'api' | 'media' | 'worker' | 'simulator',
+  role: 'api' | 'media' | 'worker' | 'simulator' | 'exporter',
   env: Record<string, string | undefined>,
 ) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {

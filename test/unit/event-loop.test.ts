@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchEventLoop } from '../../src/platform/telemetry/event-loop.js';
 import type { Logger } from '../../src/platform/telemetry/logger.js';
+import { observe } from '../../src/platform/telemetry/measurements.js';
 
 const LOG_EVERY_MS = 1_500;
 
@@ -15,7 +16,17 @@ function watch() {
   const lines: [object, string][] = [];
   const stalls: number[] = [];
   const logger = { warn: (fields: object, message: string) => lines.push([fields, message]) } as unknown as Logger;
-  return { lines, stalls, ...watchEventLoop({ logger, onStall: (ms) => stalls.push(ms), logEveryMs: LOG_EVERY_MS }) };
+  const forget = observe('stall', ({ ms }) => stalls.push(ms));
+  const { count, close } = watchEventLoop({ logger, logEveryMs: LOG_EVERY_MS });
+  return {
+    lines,
+    stalls,
+    count,
+    close: () => {
+      forget();
+      close();
+    },
+  };
 }
 
 describe('the event loop monitor', () => {

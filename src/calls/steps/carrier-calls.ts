@@ -1,3 +1,4 @@
+import { report } from '../../platform/telemetry/measurements.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { CarrierOfCall } from '../../telephony/web/carrier.js';
 import type { CarrierApis, DialOutcome } from '../../telephony/port.js';
@@ -92,8 +93,7 @@ export function createCarrierCalls(deps: Deps) {
         return { outcome: 'refused', endReason: 'rejected' };
       }
       if (!(await waitForDialSlot(mode, input.slotAt))) return { outcome: 'throttled' };
-      // Several accepted requests may compete for the last dial attempts that a number's limit allows, so enforce the
-      // limit here, too.
+      // Enforce the limit here, too: several accepted requests may compete for a number's last attempts.
       const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
       if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
     } catch {
@@ -113,6 +113,7 @@ export function createCarrierCalls(deps: Deps) {
       ...(machineDetection === undefined ? {} : { machineDetection }),
     });
     if (dialed.outcome === 'accepted') {
+      report('callDialed', { mode, seconds: Math.max(0, Date.now() - Number(request.createdAt)) / 1_000 });
       // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
       await bindings.bind(callId, dialed.carrierSid, carriers[mode], { ...dialed, direction }).catch(() => undefined);
     }

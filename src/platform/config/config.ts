@@ -69,6 +69,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
+    metrics: metricsSettings(values),
     worker: workerSettings(values),
     reconciliation: {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
@@ -112,6 +113,11 @@ function mediaSettings(values: Environment) {
     drainMs: 1_000 * values.MEDIA_DRAIN_SECONDS,
     maxCalls: values.MEDIA_MAX_CALLS,
   };
+}
+
+function metricsSettings(values: Environment) {
+  /** Without a port, the process serves no metrics. */
+  return { host: values.METRICS_HOST, port: values.METRICS_PORT };
 }
 
 function workerSettings(values: Environment) {

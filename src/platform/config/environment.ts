@@ -75,6 +75,15 @@ export const environment = z.object({
       'port on which a worker answers [health checks](operations.md#monitor); empty: it answers none. The image uses 8084',
     fixed: 8084,
   }),
+  METRICS_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ description: 'address on which a role serves its metrics; keep it private', fixed: '0.0.0.0' }),
+  METRICS_PORT: port.optional().meta({
+    description:
+      'port on which a role serves [metrics](operations.md#metrics) for Prometheus; empty: it serves none. Each role needs a port of its own where they share an address',
+    compose: '9465',
+  }),
   DRAIN_DELAY_SECONDS: z.coerce.number().int().min(0).max(60).optional().meta({
     description:
       'how long an API or media process [still serves](operations.md#stop-and-deploy) after SIGTERM while `/health/ready` is 503, so that load balancers send new requests elsewhere; longer than the interval of their checks',

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Logger } from '../telemetry/logger.js';
+import { isObserved, report } from '../telemetry/measurements.js';
 import type { ApiContext } from './context.js';
 
 const USABLE_ID = /^[\w.:-]{1,128}$/;
@@ -37,6 +38,7 @@ export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs:
     ctx.state.minDeadlineMs = p.minDeadlineMs;
     ctx.set('X-Request-Id', ctx.state.requestId);
     await next();
+    reportRequest(ctx);
     logger.debug(
       {
         requestId: ctx.state.requestId,
@@ -48,4 +50,17 @@ export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs:
       'request completed',
     );
   };
+}
+
+/** Methods that a client invents have one name, because each name is a series of its own. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function reportRequest({ method, state, status }: ApiContext): void {
+  if (!isObserved('httpRequest')) return;
+  report('httpRequest', {
+    method: METHODS.has(method) ? method : 'other',
+    route: state.route ?? 'other',
+    status,
+    seconds: (Date.now() - state.arrivedAt) / 1_000,
+  });
 }

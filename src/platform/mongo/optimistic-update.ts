@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { mongo } from 'mongoose';
-import { reportContention } from '../telemetry/contention.js';
+import { report } from '../telemetry/measurements.js';
 import { isDuplicateKey } from './connection.js';
 
 /** Returned by an attempt that conflicted with another writer. */
@@ -35,7 +35,7 @@ export async function retryOnConflict<T>(
     const beganAt = performance.now();
     const outcome = await tryOnce();
     const gaveUp = outcome === CONFLICT && tries === mostTries;
-    if (tries > 1 && (gaveUp || outcome !== CONFLICT)) reportContention({ name, retries: tries - 1, gaveUp });
+    if (tries > 1 && (gaveUp || outcome !== CONFLICT)) report('contention', { name, retries: tries - 1, gaveUp });
     if (outcome !== CONFLICT) return outcome;
     if (gaveUp) throw new ContentionError(`${name} update gave up after ${tries} conflicts`);
     await pause(tries, performance.now() - beganAt);

@@ -1,4 +1,5 @@
 import type { Logger } from './logger.js';
+import { report } from './measurements.js';
 
 /** Interval between two samples. A stall is measured only from the time the next sample was due, so keep this short. */
 const LOOK_EVERY_MS = 10;
@@ -20,14 +21,9 @@ export interface EventLoopWatch {
 /**
  * Counts and logs stalls: times of more than 100 ms in which this process blocked the event loop. Logs `event loop
  * stalled` with the longest stall in ms and the number of stalls, both since the last log message and in total.
- * @param deps.onStall called once for each stall with its length in ms
  */
-export function watchEventLoop(deps: {
-  logger: Logger;
-  onStall?: (ms: number) => void;
-  logEveryMs?: number;
-}): EventLoopWatch {
-  const { logger, onStall, logEveryMs = LOG_EVERY_MS } = deps;
+export function watchEventLoop(deps: { logger: Logger; logEveryMs?: number }): EventLoopWatch {
+  const { logger, logEveryMs = LOG_EVERY_MS } = deps;
   let total = 0;
   let unlogged = 0;
   let longest = 0;
@@ -46,7 +42,7 @@ export function watchEventLoop(deps: {
       total += 1;
       unlogged += 1;
       longest = Math.max(longest, lateMs);
-      onStall?.(lateMs);
+      report('stall', { ms: lateMs });
     }
     if (unlogged === 0 || now - loggedAt < logEveryMs) return;
     logger.warn({ ms: Math.round(longest), stalls: unlogged, count: total }, 'event loop stalled');

@@ -1,4 +1,5 @@
 import { FRAME_MS } from '../audio/frame.js';
+import { report } from '../../platform/telemetry/measurements.js';
 
 /** @param dueMs when the tick was due, in whole ms of the clock, so that sums are exact */
 type OnBeat = (dueMs: number) => void;
@@ -40,7 +41,9 @@ export function createFrameClock(now: () => number = () => performance.now()): F
     nextMs = Math.max(nextMs, Math.floor(nowMs) - FRAME_MS + 1);
     while (nextMs <= nowMs) {
       const dueMs = nextMs++;
-      for (const onBeat of slotAt(dueMs)) onBeat(dueMs);
+      const slot = slotAt(dueMs);
+      if (slot.size > 0) report('frameLateness', { ms: nowMs - dueMs });
+      for (const onBeat of slot) onBeat(dueMs);
     }
   }
 

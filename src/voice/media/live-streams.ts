@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import { SUPERSEDED, type MediaCodec } from '../../telephony/media.js';
 import { machineDetectionFor } from '../../kernel/conversation/voicemail.js';
+import { report } from '../../platform/telemetry/measurements.js';
 import type { Engines } from '../engines/engines.js';
 import type { Admission } from './admission.js';
 import type { DetectionWatch } from './detection-watch.js';
@@ -80,8 +81,10 @@ export function createLiveStreams(p: {
         },
       });
       unsettled.add(session);
+      report('mediaStream', { change: 1 });
       void session.over.finally(() => {
         unsettled.delete(session);
+        report('mediaStream', { change: -1 });
         detections.unwatch(callId, session);
       });
       return session;

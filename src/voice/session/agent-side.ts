@@ -1,3 +1,4 @@
+import { report } from '../../platform/telemetry/measurements.js';
 import { createBackgroundSound, type BackgroundLoops } from '../audio/background-sound.js';
 import type { MediaEndReason } from '../../kernel/call-state.js';
 import type { Engine, EngineCall, EngineSink } from '../engines/port.js';
@@ -135,6 +136,7 @@ function createSink(
     },
     storeLatency(latency) {
       record.addLatency(latency);
+      report('replyLatency', { engine: engine.name, totalMs: latency.totalMs, parts: latency.parts ?? {} });
       logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply latency measured');
     },
     storeAnsweredBy(who) {
@@ -146,6 +148,7 @@ function createSink(
     storeFailure(failure) {
       logger.warn({ callId, engine: engine.name, failure }, 'provider failed');
       record.addFailure(failure);
+      report('providerFailure', { part: failure.part, provider: failure.provider ?? 'unknown' });
       checkpoint();
     },
     runTool: p.tool,

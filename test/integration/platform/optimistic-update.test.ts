@@ -7,6 +7,7 @@ import {
   type UpdateDecision,
 } from '../../../src/platform/mongo/optimistic-update.js';
 import { watchContention } from '../../../src/platform/telemetry/contention.js';
+import { observe } from '../../../src/platform/telemetry/measurements.js';
 import { openTestDatabase } from '../../support/store/test-database.js';
 
 interface Counter {
@@ -87,7 +88,8 @@ describe('an optimistic update', () => {
     const lines: Record<string, unknown>[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
     const reported: unknown[] = [];
-    const watch = watchContention({ logger, onRetries: (contention) => reported.push(contention) });
+    const forget = observe('contention', (contention) => reported.push(contention));
+    const watch = watchContention({ logger });
     const pauses: number[] = [];
     const lost = optimisticUpdate(
       counters,
@@ -101,6 +103,7 @@ describe('an optimistic update', () => {
     );
     await expect(lost).rejects.toThrow(ContentionError);
     watch.close();
+    forget();
     expect(pauses).toEqual([1, 2]);
     expect(reported).toEqual([{ name: 'counters', retries: 2, gaveUp: true }]);
     expect(lines).toMatchObject([{ msg: 'writes tried again', name: 'counters', retries: 2, gaveUp: 1 }]);

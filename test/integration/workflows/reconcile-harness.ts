@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RuntimeOptions } from '@temporalio/worker';
 import { reconcileNow } from '../../../src/calls/reconciliation/schedule.js';
 import type { CarrierCall } from '../../../src/telephony/port.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
@@ -29,7 +28,7 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
 export type Reconciling = Awaited<ReturnType<typeof startReconciling>>;
 
 /** Starts the harness in real time. Its reconciliation compares records of any age. */
-export async function startReconciling(options: { runtime?: RuntimeOptions; workflowBundle?: { code: string } } = {}) {
+export async function startReconciling(options: { workflowBundle?: { code: string } } = {}) {
   const env = { TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS, RECONCILE_GRACE_SECONDS: '0' };
   const harness = await startHarness({ realTime: true, env, ...options });
   const { database, ledger, gateway, carrier, environment } = harness;

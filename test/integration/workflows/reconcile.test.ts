@@ -2,25 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
 import { scheduleReconciliation } from '../../../src/calls/reconciliation/schedule.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
-import { createPorts } from '../../../src/dev/processes/free-port.js';
+import { registerStateMetrics } from '../../../src/calls/state-metrics.js';
+import { createMetrics, type Metrics } from '../../../src/platform/telemetry/metrics/metrics.js';
 import { createLeases } from '../../../src/billing/leases.js';
 import { runAdmin } from '../cli/support/run-cli.js';
 import { recordRun } from './recorded-histories.js';
 import { byKey, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
 
 let stack: Reconciling;
-let metricsAddress: string;
-const ports = createPorts({});
+let metrics: Metrics;
 
 beforeAll(async () => {
-  metricsAddress = `127.0.0.1:${await ports.take()}`;
-  stack = await startReconciling({
-    runtime: { telemetryOptions: { metrics: { prometheus: { bindAddress: metricsAddress } } } },
-  });
+  metrics = createMetrics('worker');
+  stack = await startReconciling();
 }, 120_000);
 afterAll(async () => {
   await stack.stop();
-  await ports.release();
+  metrics.close();
 });
 
 describe('reconciliation of consistent records', () => {
@@ -99,9 +97,10 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.ledger.hold(newCall)).toMatchObject({ grantedSeconds: 0, refusal: 'ACCOUNT_FROZEN' });
     expect(await stack.ledger.hold({ ...runningCall, window: 1 })).toMatchObject({ grantedSeconds: 180 });
 
-    const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
-    expect(metrics).toMatch(/callwright_reconciliation_findings\{[^}]*kind="account_unbalanced"[^}]*\} [1-9]/);
-    expect(metrics).toMatch(/callwright_reconciliation_open_findings(\{[^}]*\})? [1-9]/);
+    registerStateMetrics(metrics.registry, stack.database);
+    const exposed = await metrics.registry.metrics();
+    expect(exposed).toMatch(/callwright_reconciliation_findings_total\{kind="account_unbalanced"\} [1-9]/);
+    expect(exposed).toMatch(/callwright_reconciliation_open_findings\{kind="account_unbalanced"\} [1-9]/);
   });
 
   it('finds a changed balance, and after an operator closed it only another difference', async () => {

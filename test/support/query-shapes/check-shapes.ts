@@ -7,6 +7,9 @@ import { isServedBy, type IndexFields, type QueryShape } from './shape.js';
 const SCANS: Readonly<Record<string, string>> = {
   'src/billing/ledger/storage.ts: ledger_accounts by nothing': 'the command line audits all accounts',
   'src/calls/reconciliation/findings.ts: reconciliation_findings by nothing': 'the command line lists all findings',
+  'src/calls/state-metrics.ts: dial_pacing by nothing': 'there is one queue for each carrier account',
+  'src/calls/state-metrics.ts: leases by nothing': 'one exporter sums the calls of all accounts, every 20 s at most',
+  'src/calls/state-metrics.ts: ledger_accounts by nothing': 'one exporter sums what all accounts hold, likewise',
   'src/calls/search/call-search.ts: calls by accountId, erasedAt, status':
     'a command, run once, indexes the words of all ended calls',
   'src/identity/accounts/accounts.ts: accounts by nothing': 'the command line lists all accounts',

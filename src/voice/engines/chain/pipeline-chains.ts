@@ -1,3 +1,4 @@
+import { report } from '../../../platform/telemetry/measurements.js';
 import type { ConversationSettings } from '../../../kernel/conversation/conversation-settings.js';
 import type { EngineCall } from '../port.js';
 import { setAmong } from '../ignored-settings.js';
@@ -30,6 +31,7 @@ export function createCallChains(p: {
   const handlers: ChainHandlers = {
     onServed: p.onServed,
     onSwitched({ from, to, fault }) {
+      report('providerSwitch', { stage: to.stage, cause: fault === undefined ? 'skipped' : 'failed' });
       const details = { stage: to.stage, from: from.number, to: to.number };
       if (fault === undefined) p.log('provider skipped, because it failed in earlier calls', details);
       else p.log('provider failed; the next one takes over', { ...details, fault: fault.message });

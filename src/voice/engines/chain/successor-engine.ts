@@ -1,3 +1,4 @@
+import { report } from '../../../platform/telemetry/measurements.js';
 import type { SettingName } from '../../../kernel/conversation/settings-support.js';
 import { createIgnoredSettings } from '../ignored-settings.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
@@ -66,6 +67,7 @@ function createEngine(deps: SuccessorDeps): Engine {
     hasFailed = true;
     healthOfCall(deps.health, given).record(FIRST, isOfCall ? 'rejected' : 'failed');
     const { callId } = given;
+    report('providerSwitch', { stage: 'realtime', cause: 'failed' });
     deps.logger.warn(
       { callId, stage: 'realtime', from: 1, to: deps.second.name, fault: error.message },
       'provider failed; the next one takes over',
@@ -102,6 +104,7 @@ function createEngine(deps: SuccessorDeps): Engine {
     call.begin();
     if (deps.health.isOpen(FIRST)) {
       const { callId } = given;
+      report('providerSwitch', { stage: 'realtime', cause: 'skipped' });
       deps.logger.warn(
         { callId, stage: 'realtime', from: 1, to: deps.second.name },
         'provider skipped, because it failed in earlier calls',

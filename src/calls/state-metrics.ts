@@ -1,0 +1,80 @@
+import type { Gauge, Registry } from 'prom-client';
+import type { LeaseDocument, LedgerAccountDocument } from '../billing/ledger/model.js';
+import type { Mode } from '../kernel/ids.js';
+import { driverCollection } from '../platform/mongo/driver-collection.js';
+import { createGauge } from '../platform/telemetry/metrics/instruments.js';
+import type { DialPacingDocument } from '../telephony/pacing/model.js';
+import type { CallsDatabase } from './database.js';
+import { createFindings } from './reconciliation/findings.js';
+
+/** Sums are read again after this time. They read one small document of every account. */
+const FRESH_MS = 20_000;
+
+type Sums = Record<Mode, number>;
+
+/**
+ * Adds the metrics of the whole service's state: calls, held money, the dial queue and open findings. They are read from
+ * the database, so one process of a deployment has them. If the database does not respond, collecting them fails.
+ */
+export function registerStateMetrics(registry: Registry, database: CallsDatabase): void {
+  const findings = createFindings(database);
+  let read: { at: number; done: Promise<void> } | undefined;
+
+  async function collect(): Promise<void> {
+    if (read === undefined || performance.now() - read.at > FRESH_MS) {
+      const done = update();
+      read = { at: performance.now(), done };
+      done.catch(() => (read = undefined));
+    }
+    return read.done;
+  }
+
+  const gauge = (name: string, help: string, labels: readonly string[] = []) =>
+    createGauge(registry, { name, help, labels, collect });
+  const calls = gauge('calls_in_progress', 'Calls that are accepted and have not ended', ['mode']);
+  const held = gauge('money_held_micro_usd', 'Money held for calls, in millionths of a USD', ['mode']);
+  const queued = gauge('dial_queue_calls', 'Calls that wait for a dial slot');
+  const open = gauge('reconciliation_open_findings', 'Findings that nobody has resolved', ['kind']);
+
+  async function update(): Promise<void> {
+    const [slots, micros, waiting, found] = await Promise.all([
+      sumByMode(driverCollection<LeaseDocument>(database, database.leases).find({}, fieldsOf('count')), 'count'),
+      sumByMode(
+        driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts).find({}, fieldsOf('heldMicros')),
+        'heldMicros',
+      ),
+      countWaiting(database),
+      findings.list(),
+    ]);
+    setByMode(calls, slots);
+    setByMode(held, micros);
+    queued.set(waiting);
+    open.reset();
+    for (const { kind } of found) open.inc({ kind });
+  }
+}
+
+function setByMode(gauge: Gauge, sums: Sums): void {
+  gauge.set({ mode: 'live' }, sums.live);
+  gauge.set({ mode: 'test' }, sums.test);
+}
+
+const fieldsOf = (field: string) => ({ projection: { [field]: 1 }, batchSize: 1_000 });
+
+/** Sums a field of documents whose ids contain `~live` or `~test`. */
+async function sumByMode<Field extends string>(
+  documents: AsyncIterable<{ _id: unknown } & Record<Field, number>>,
+  field: Field,
+): Promise<Sums> {
+  const sums: Sums = { live: 0, test: 0 };
+  for await (const document of documents) {
+    const mode = /~(live|test)\b/.exec(String(document._id))?.[1];
+    if (mode !== undefined) sums[mode as Mode] += document[field];
+  }
+  return sums;
+}
+
+async function countWaiting(database: CallsDatabase): Promise<number> {
+  const queues = await driverCollection<DialPacingDocument>(database, database.dialPacing).find({}).toArray();
+  return queues.reduce((sum, { waiting }) => sum + Object.keys(waiting).length, 0);
+}

@@ -1,0 +1,139 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { eventually, startService, type Customer, type Service } from '../../support/http/harness.js';
+import { freePort, startRole } from '../../support/role-process';
+
+const ROLES = ['api', 'worker', 'media', 'simulator', 'exporter'] as const;
+type Role = (typeof ROLES)[number];
+
+/** The samples of a scrape: the name with labels, and the value. */
+type Samples = readonly (readonly [series: string, value: number])[];
+
+let service: Service;
+let customer: Customer;
+let ports: Record<Role | 'API' | 'MEDIA' | 'SIMULATOR' | 'SDK', number>;
+const running: Awaited<ReturnType<typeof startRole>>[] = [];
+
+/** Starts every role in a process of its own, as in production, each with its metrics. */
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  const names = [...ROLES, 'API', 'MEDIA', 'SIMULATOR', 'SDK'] as const;
+  ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await freePort()]))) as typeof ports;
+  const env = {
+    NODE_ENV: 'test',
+    MONGODB_URI: service.config.mongodbUri,
+    TEMPORAL_ADDRESS: service.config.temporal.address,
+    TEMPORAL_TASK_QUEUE: service.config.temporal.taskQueue,
+    API_PORT: String(ports.API),
+    PUBLIC_BASE_URL: `http://127.0.0.1:${ports.API}`,
+    MEDIA_PORT: String(ports.MEDIA),
+    STREAM_URL: `ws://127.0.0.1:${ports.MEDIA}/stream`,
+    SIMULATOR_PORT: String(ports.SIMULATOR),
+    SIMULATOR_URL: `http://127.0.0.1:${ports.SIMULATOR}`,
+    WORKER_METRICS_ADDRESS: `127.0.0.1:${ports.SDK}`,
+  };
+  const started = ROLES.map((role) => startRole(role, { ...env, METRICS_PORT: String(ports[role]) }));
+  running.push(...(await Promise.all(started)));
+  customer = await service.customer();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(running.map((role) => role.stop()));
+  await service.close();
+});
+
+async function scrape(port: number): Promise<{ text: string; samples: Samples }> {
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
+  const text = await response.text();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return { text, samples: lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]) };
+}
+
+/** Sums the samples whose series match. */
+const sum = (samples: Samples, series: RegExp) =>
+  samples.reduce((total, [name, value]) => (series.test(name) ? total + value : total), 0);
+
+async function placeCall(webhookUrl: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${ports.API}/outbound_call`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${customer.liveKey}` },
+    body: JSON.stringify({
+      to_phone_number: '+12025550111',
+      agent_id: customer.agent._id,
+      webhook_url: webhookUrl,
+      callback_url: webhookUrl,
+    }),
+  });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { call_id: string }).call_id;
+}
+
+it('a call appears in the metrics of every role, and its numbers and ids in none', async () => {
+  const receiver = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const callId = await placeCall(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`);
+  const during = await eventually(async () => {
+    const media = await scrape(ports.media);
+    return sum(media.samples, /^callwright_media_streams$/) === 1 && media;
+  });
+  expect(sum(during.samples, /^callwright_frame_lateness_seconds_count$/)).toBeGreaterThan(0);
+  expect(sum((await scrape(ports.exporter)).samples, /^callwright_calls_in_progress\{mode="live"\}$/)).toBe(1);
+  await eventually(
+    async () => sum((await scrape(ports.worker)).samples, /^callwright_webhook_delivery_delay_seconds_count$/) > 0,
+    60_000,
+  );
+  receiver.close();
+
+  const scrapes = Object.fromEntries(
+    await Promise.all(ROLES.map(async (role) => [role, await scrape(ports[role])] as const)),
+  ) as Record<Role, Awaited<ReturnType<typeof scrape>>>;
+  const expected: Record<Role, RegExp[]> = {
+    api: [
+      /^callwright_http_request_duration_seconds_count\{method="POST",route="\/outbound_call",status="200"\}$/,
+      /^callwright_mongodb_command_duration_seconds_count\{command="find",outcome="ok"\}$/,
+      /^callwright_mongodb_connections\{state="open"\}$/,
+    ],
+    worker: [
+      /^callwright_calls_accepted_total\{mode="live",direction="outbound"\}$/,
+      /^callwright_call_time_to_dial_seconds_count\{mode="live"\}$/,
+      /^callwright_calls_ended_total\{mode="live",direction="outbound",status="COMPLETED",end_reason="\w+"\}$/,
+      /^callwright_carrier_request_duration_seconds_count\{carrier="simulator",operation="dial",outcome="accepted"\}$/,
+      /^callwright_webhook_attempt_duration_seconds_count\{outcome="delivered"\}$/,
+    ],
+    media: [/^callwright_reply_latency_seconds_count\{engine="offline-demo",stage="total"\}$/],
+    simulator: [/^callwright_build_info\{role="simulator",version="[\d.]+"\}$/],
+    exporter: [/^callwright_build_info\{role="exporter",version="[\d.]+"\}$/],
+  };
+  for (const role of ROLES) {
+    const { samples, text } = scrapes[role];
+    for (const series of expected[role]) expect([role, series, sum(samples, series)]).not.toEqual([role, series, 0]);
+    expect(sum(samples, /^nodejs_eventloop_lag_p99_seconds$/)).toBeGreaterThan(0);
+    for (const secret of [callId, customer.account._id, customer.agent._id, '2025550111', customer.liveKey]) {
+      expect(text).not.toContain(secret);
+    }
+  }
+  expect(sum(scrapes.media.samples, /^callwright_media_streams$/)).toBe(0);
+  const sdk = await scrape(ports.SDK);
+  expect(sum(sdk.samples, /^temporal_activity_execution_latency_seconds_count/)).toBeGreaterThan(0);
+  expect(sum(sdk.samples, /^temporal_workflow_completed_total/)).toBe(1);
+}, 120_000);
+
+it('the exporter says what is in progress, held, waiting and open', async () => {
+  const { samples } = await scrape(ports.exporter);
+  const state = samples.filter(([series]) => /^callwright_(calls|money|dial)/.test(series));
+  expect(state.map(([series]) => series)).toEqual([
+    'callwright_calls_in_progress{mode="live"}',
+    'callwright_calls_in_progress{mode="test"}',
+    'callwright_money_held_micro_usd{mode="live"}',
+    'callwright_money_held_micro_usd{mode="test"}',
+    'callwright_dial_queue_calls',
+  ]);
+});
+
+it('no other path is served', async () => {
+  expect((await fetch(`http://127.0.0.1:${ports.api}/calls`)).status).toBe(404);
+  expect((await fetch(`http://127.0.0.1:${ports.api}/metrics`, { method: 'POST' })).status).toBe(404);
+  // The public port does not even say whether there is such a path.
+  expect((await fetch(`http://127.0.0.1:${ports.API}/metrics`)).status).toBe(401);
+});
