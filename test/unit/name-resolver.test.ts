@@ -38,6 +38,14 @@ function resolverOf(nameservers: readonly string[], hosts = '') {
 }
 
 describe('the name resolver', () => {
+  it('returns at most eight addresses of each family, although a name can have thousands', async () => {
+    const many = Array.from({ length: 20 }, (_, index) => [`192.0.2.${index}`, `2001:db8::${index}`]).flat();
+    const server = await serverOf({ 'many.example': { addresses: many } });
+    const { addresses } = await resolverOf([server.address]).lookUp('many.example');
+    expect(addresses).toHaveLength(16);
+    expect(new Set(addresses).size).toBe(16);
+  });
+
   it('finds IPv4 and IPv6 addresses, also through a chain of aliases', async () => {
     const server = await serverOf({
       'both.example': { addresses: ['2001:db8::1', '192.0.2.1', '192.0.2.2'] },

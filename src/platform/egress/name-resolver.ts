@@ -11,6 +11,10 @@ const MAX_NAMESERVERS = 3;
 /** How long to wait for the addresses of the other family when one family has been found. */
 const OTHER_FAMILY_MS = 250;
 const IN_FLIGHT_PER_ACCOUNT = 10;
+/**
+ * Addresses of each family that are used. A connection tries one after the other, and a name server can return 4,000.
+ */
+const MAX_ADDRESSES = 8;
 /** How long the process caches that a name does not exist, and for how many names at most. */
 const ABSENT_MS = 5_000;
 const MAX_ABSENT = 1_000;
@@ -29,7 +33,7 @@ export class NameError extends Error {
 }
 
 /**
- * Returns all addresses of a name, IPv4 first, within 2 s after the lookup starts.
+ * Returns the addresses of a name, at most eight of each family, IPv4 first, within 2 s after the lookup starts.
  * @param p.accountId account that gave the name; at most 10 of its lookups run at once, and further ones wait
  * @throws NameError; the signal's reason if it is aborted
  */
@@ -155,7 +159,7 @@ function askFamily(
 async function query(resolver: dns.Resolver, name: string, family: 4 | 6): Promise<FamilyAnswer> {
   try {
     const addresses = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
-    return addresses.map((address) => ({ address, family }));
+    return addresses.slice(0, MAX_ADDRESSES).map((address) => ({ address, family }));
   } catch (error) {
     const { code } = error as { code?: unknown };
     // A name that is invalid in DNS (EBADNAME) does not exist either.
