@@ -7,6 +7,9 @@ import { newSession, type SessionSetup } from './reducer/state.js';
 
 export type RunningSession = ReturnType<typeof runSession>;
 
+/** Longer delays make a timer of Node.js fire at once. No call lasts as long. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
 /**
  * Runs one session: passes events to the reducer in order, performs its commands, and runs its timers. Events caused by
  * a command are processed after the commands of the same step.
@@ -55,7 +58,7 @@ export function runSession(deps: {
       // Timers may fire slightly early.
       dispatch({ type: 'timer', timer }, Math.max(dueMs, deps.now()));
     };
-    timers.set(timer, setTimeout(fire, Math.max(0, dueMs - deps.now())));
+    timers.set(timer, setTimeout(fire, Math.min(Math.max(0, dueMs - deps.now()), MAX_DELAY_MS)));
   }
 
   function stopTimer(timer: SessionTimer): void {

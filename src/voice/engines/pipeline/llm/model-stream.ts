@@ -106,8 +106,13 @@ export function toModelError(error: unknown, signal: AbortSignal): unknown {
   return new ProviderError('model', failureOf(error));
 }
 
+/** More tokens than any model reads for one reply. A provider that reports more is faulty. */
+const MAX_TOKENS = 100_000_000;
+const tokenCount = (reported: number) => Math.min(Math.max(0, reported), MAX_TOKENS);
+
 /** @param input all input tokens, those that the provider had cached included */
 export function toModelUsage(input: number, cached: number | null | undefined, output: number): ModelUsage {
-  const cachedInputTokens = Math.min(input, cached ?? 0);
-  return { inputTokens: input - cachedInputTokens, cachedInputTokens, outputTokens: output };
+  const inputTokens = tokenCount(input);
+  const cachedInputTokens = Math.min(inputTokens, tokenCount(cached ?? 0));
+  return { inputTokens: inputTokens - cachedInputTokens, cachedInputTokens, outputTokens: tokenCount(output) };
 }
