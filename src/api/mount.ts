@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Route, RouteAuth, RouteLoad } from '../platform/http/contract/route.js';
+import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
+import { isInvalidRequest } from '../kernel/invalid-request.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
 import type { Principal } from '../identity/access/principal.js';
@@ -17,6 +19,7 @@ import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import { sendResponse } from '../platform/http/routing/response.js';
 import { wantsCsv } from '../platform/http/routing/csv-format.js';
 import { createAccountQueues } from '../platform/http/routing/account-queues.js';
+import { createWastedBodies } from '../platform/http/rate-limits/wasted-bodies.js';
 import { createExportSteps } from '../platform/http/routing/export-steps.js';
 import { readRequest } from '../platform/http/routing/request.js';
 
@@ -69,6 +72,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
   const authenticators = createAuthenticators(deps);
   const queues = createAccountQueues();
   const exportSteps = createExportSteps();
+  const wasted = createWastedBodies();
   const signInQueue = createSenderQueue({ maxRunning: MAX_SIGN_INS });
 
   async function handleRequest(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
@@ -78,21 +82,27 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
       ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
-    const parts = await readRequest(ctx, route);
-    const audited = isAudited(route, parts.body) ? principal : undefined;
+    const sender = principal && route.changes !== undefined ? senderOf(principal) : undefined;
+    if (sender !== undefined) await wasted.assertLeft(sender);
     let withdraw = () => {};
-    const work = async () => {
-      if (audited) withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
-      return handle({ ctx, ...(principal && { principal }), ...parts });
-    };
+    const countWaste = () => (sender === undefined ? undefined : wasted.count(sender, ctx.state.bodyBytes ?? 0));
     try {
+      const parts = await readRequest(ctx, route);
+      const audited = isAudited(route, parts.body) ? principal : undefined;
+      const work = async () => {
+        if (audited) withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
+        return handle({ ctx, ...(principal && { principal }), ...parts });
+      };
       const result = await runQueued(ctx, route, principal, work);
       const change = sendResponse(ctx, route, result, !config.production);
       if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
-      if (change.unchanged) withdraw();
-      else if (audited) await recordChange(ctx, audited, { id, route, target: change.target });
+      if (change.unchanged) {
+        withdraw();
+        await countWaste();
+      } else if (audited) await recordChange(auditor, ctx, audited, { id, route, target: change.target });
     } catch (error) {
       withdraw();
+      if (isWaste(error)) await countWaste();
       throw error;
     }
   }
@@ -107,18 +117,19 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     return route.auth === 'origin' ? signInQueue.run(ctx, networksOf(clientAddress(ctx, config)), work) : work();
   }
 
-  async function recordChange(
-    ctx: ApiContext,
-    principal: Principal,
-    { id, route, target }: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined },
-  ): Promise<void> {
-    const { account, actor } = principal;
-    const mode = changedMode(route, principal);
-    const pathId = Object.values(ctx['params'] as Record<string, string>)[0];
-    await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: pathId ?? target });
-  }
-
   return createRouter(bound, handleRequest);
+}
+
+async function recordChange(
+  auditor: Auditor,
+  ctx: ApiContext,
+  principal: Principal,
+  { id, route, target }: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined },
+): Promise<void> {
+  const { account, actor } = principal;
+  const mode = changedMode(route, principal);
+  const pathId = Object.values(ctx['params'] as Record<string, string>)[0];
+  await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: pathId ?? target });
 }
 
 function createRouter(
@@ -149,6 +160,12 @@ function loadOf(ctx: ApiContext, { load, changes, success }: Route): RouteLoad {
   if (load === undefined) return changes === undefined ? 'read' : 'change';
   return success.alternatives?.['text/csv'] && wantsCsv(ctx) ? 'export' : load;
 }
+
+const senderOf = ({ account, mode, actor }: Principal) => `${account._id} ${mode} ${actor.kind}`;
+
+/** Whether the sender could know that a request changes nothing. */
+const isWaste = (error: unknown) =>
+  isInvalidRequest(error) || (error instanceof ServiceError && error.code === 'RATE_LIMIT_EXCEEDED');
 
 /** The mode that a change affects. A change that may affect both modes counts as live. */
 function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {

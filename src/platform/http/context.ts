@@ -11,6 +11,8 @@ export interface RequestState {
   minDeadlineMs: number;
   /** When the JSON body had arrived, ms since the epoch; absent until it is read. */
   bodyAt?: number;
+  /** Bytes of the JSON body, decompressed; absent until it is read. */
+  bodyBytes?: number;
   /** When the account's queue admitted the request, ms since the epoch. Absent if the request was not queued. */
   startedAt?: number;
   /** The route's path with parameters in braces. Log this instead of the real path, which may contain private data. */

@@ -1,0 +1,71 @@
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
+
+/** An agent of this size takes about 33 ms to check. */
+const TOOLS = 13;
+
+let service: Service;
+let ask: ReturnType<typeof managementOf>;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  ask = managementOf(service);
+});
+afterAll(() => service.close());
+
+const properties = Object.fromEntries(Array.from({ length: 180 }, (_, index) => [`p${index}`, { type: 'string' }]));
+const parameters = JSON.stringify({ type: 'object', properties });
+const tools = Array.from({ length: TOOLS }, (_, index) => ({
+  name: `tool_${index}`,
+  description: 'Looks up an order.',
+  method: 'GET',
+  url: 'https://shop.example.com/',
+  parameters,
+}));
+
+async function withLargeAgent(): Promise<{ customer: Customer; path: string }> {
+  const customer = await service.customer();
+  const { json } = await ask.post('/agents', customer.testKey, { name: 'Large', instruction: 'Be kind.', tools });
+  return { customer, path: `/agents/${String(json['agent_id'])}` };
+}
+
+/** Repeats a request until it is rejected, at most 100 times. Returns how often it was not, and the rejection. */
+async function untilRejected(send: () => ReturnType<typeof ask.patch>) {
+  for (let count = 0; count < 100; count += 1) {
+    const response = await send();
+    if (response.status === 429) return { count, response };
+  }
+  throw new Error('no request was rejected');
+}
+
+it.each([
+  ['a change to what is stored', tools],
+  ['an invalid change', [...tools.slice(1), { ...tools[0], method: 'TRACE' }]],
+])(
+  '%s is rejected after about forty of a minute, without delay for other accounts',
+  async (_, body) => {
+    const { customer, path } = await withLargeAgent();
+    const other = await withLargeAgent();
+    const { count, response } = await untilRejected(() => ask.patch(path, customer.testKey, { tools: body }));
+    expect(count).toBeGreaterThan(20);
+    expect(count).toBeLessThan(60);
+    expectError(response, 429, 'RATE_LIMIT_EXCEEDED', /changed nothing/);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    // Reads, the other mode and other accounts are not affected.
+    expect((await ask.get(path, customer.testKey)).status).toBe(200);
+    const live = { name: 'Live', instruction: 'Be kind.' };
+    expect((await ask.post('/agents', customer.liveKey, live)).status).toBe(200);
+    expect((await ask.patch(other.path, other.customer.testKey, { tools })).status).toBe(200);
+  },
+  60_000,
+);
+
+it('small requests that change nothing, and large ones that change something, are not limited by this', async () => {
+  const { customer, path } = await withLargeAgent();
+  for (let count = 0; count < 100; count += 1) {
+    expect((await ask.patch(path, customer.testKey, { name: 'Large' })).status).toBe(200);
+  }
+  for (let count = 0; count < 45; count += 1) {
+    const changed = [{ ...tools[0], description: `Number ${count}.` }, ...tools.slice(1)];
+    expect((await ask.patch(path, customer.testKey, { tools: changed })).status).toBe(200);
+  }
+}, 60_000);
