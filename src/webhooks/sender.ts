@@ -109,7 +109,7 @@ export function createWebhookSender(deps: {
     const found = await calls.find(callId);
     if (found === null) return undefined;
     const { call, webhookUrl } = found;
-    return deliveries.insertOrFind({
+    const ready = await deliveries.insertOrFind({
       _id: callId,
       callId,
       accountId: call.accountId,
@@ -119,6 +119,9 @@ export function createWebhookSender(deps: {
       body: JSON.stringify(completionPayload(call, config.publicBaseUrl)),
       createdAt: new Date(),
     });
+    const ended = call.endTime ?? call.updatedAt;
+    if (ready.isNew) report('webhookReady', { seconds: Math.max(0, Date.now() - ended.getTime()) / 1_000 });
+    return ready;
   }
 
   async function interrupt(callId: string, number: number, failedAt: number): Promise<void> {
@@ -152,8 +155,6 @@ export function createWebhookSender(deps: {
       outcome: delivered ? 'delivered' : (response.error ?? 'refused'),
       seconds: response.durationMs / 1_000,
     });
-    if (delivered && nth === number)
-      report('webhookDelivered', { seconds: secondsBetween(delivery.createdAt, finishedAt) });
     const stored = await recordState(deliveries, delivery, outcome, finishedAt);
     // The call may have been erased during the request, before there was a response to erase.
     if (stored?.erasedAt) await attempts.erase(callId);
@@ -175,8 +176,6 @@ async function recordState(
   if (now !== undefined && now === state) return deliveries.findHead(callId);
   return deliveries.recordState(callId, now, at);
 }
-
-const secondsBetween = (from: Date, to: Date) => Math.max(0, to.getTime() - from.getTime()) / 1_000;
 
 /** Logs the outcome of a delivery in one line. Its attempts are stored, and shown to the customer. */
 function logOutcome(

@@ -24,8 +24,8 @@ export interface Measurements {
   /** Another provider of a stage takes over, because the one before failed, or failed in earlier calls. */
   providerSwitch: { stage: string; cause: 'failed' | 'skipped' };
   webhookAttempt: { outcome: string; seconds: number };
-  /** `seconds`: from the end of the call to the attempt that succeeded. */
-  webhookDelivered: { seconds: number };
+  /** `seconds`: from the end of the call until its webhook is ready to be sent. */
+  webhookReady: { seconds: number };
   carrierRequest: { carrier: string; operation: string; outcome: string; seconds: number };
   databaseCommand: { command: string; outcome: 'ok' | 'failed'; seconds: number };
   /** A change of a connection pool: connections that are open, or in use. */

@@ -80,7 +80,7 @@ it('a call appears in the metrics of every role, and its numbers and ids in none
   expect(sum(during.samples, /^callwright_frame_lateness_seconds_count$/)).toBeGreaterThan(0);
   expect(sum((await scrape(ports.exporter)).samples, /^callwright_calls_in_progress\{mode="live"\}$/)).toBe(1);
   await eventually(
-    async () => sum((await scrape(ports.worker)).samples, /^callwright_webhook_delivery_delay_seconds_count$/) > 0,
+    async () => sum((await scrape(ports.worker)).samples, /^callwright_webhook_attempt_duration_seconds_count/) > 0,
     60_000,
   );
   receiver.close();
@@ -99,6 +99,7 @@ it('a call appears in the metrics of every role, and its numbers and ids in none
       /^callwright_call_time_to_dial_seconds_count\{mode="live"\}$/,
       /^callwright_calls_ended_total\{mode="live",direction="outbound",status="COMPLETED",end_reason="\w+"\}$/,
       /^callwright_carrier_request_duration_seconds_count\{carrier="simulator",operation="dial",outcome="accepted"\}$/,
+      /^callwright_webhook_first_attempt_delay_seconds_count$/,
       /^callwright_webhook_attempt_duration_seconds_count\{outcome="delivered"\}$/,
     ],
     media: [/^callwright_reply_latency_seconds_count\{engine="offline-demo",stage="total"\}$/],

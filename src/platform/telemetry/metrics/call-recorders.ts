@@ -19,7 +19,7 @@ type OfCalls = Extract<
   | 'providerFailure'
   | 'providerSwitch'
   | 'webhookAttempt'
-  | 'webhookDelivered'
+  | 'webhookReady'
   | 'carrierRequest'
 >;
 
@@ -118,10 +118,10 @@ export const CALL_RECORDERS: { readonly [Name in OfCalls]: Recorder<Name> } = {
     return ({ outcome, seconds }) => attempts.observe({ outcome }, seconds);
   },
 
-  webhookDelivered: (registry) => {
+  webhookReady: (registry) => {
     const delays = createHistogram(registry, {
-      name: 'webhook_delivery_delay_seconds',
-      help: 'Time from the creation of a webhook to its delivery, without redeliveries',
+      name: 'webhook_first_attempt_delay_seconds',
+      help: 'Time from the end of a call until the first attempt to deliver its webhook',
       buckets: STEP_BUCKETS,
     });
     return ({ seconds }) => delays.observe(seconds);
