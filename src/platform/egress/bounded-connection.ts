@@ -1,10 +1,11 @@
 import { constants } from 'node:crypto';
 import { connect, type LookupFunction, type Socket } from 'node:net';
-import { DEFAULT_CIPHERS } from 'node:tls';
+import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { CountedSocket } from './counted-socket.js';
+import { createHandshakeGuard } from './handshake-guard.js';
 
-/** Certificates of real servers have 3 to 8 kB. Verifying those of a hostile one takes up to 7 ms for each 1.3 kB. */
+/** Certificates of real servers have 3 to 8 kB. */
 const MAX_HANDSHAKE_BYTES = 16_384;
 
 /**
@@ -33,8 +34,6 @@ interface Bounds {
   maxBytes: number;
   /** Maximum encrypted bytes that the server may send, including those of TLS itself. */
   maxWireBytes: number;
-  /** Called with the time that this process worked on what the server sent over TLS, in ms. */
-  onWork: (workMs: number) => void;
 }
 
 /** Creates the `connect` function of a dispatcher. A connection ends when its server has sent too many bytes. */
@@ -68,24 +67,32 @@ export function createBoundedConnector(bounds: Bounds): buildConnector.connector
     tcp.on('error', fail);
     tcp.once('connect', () => {
       if (!secure) return succeed(tcp);
-      const counted = countSecure(tcp, bounds, () => isSettled);
-      counted.on('error', fail);
-      encrypt({ ...target, httpSocket: counted as never }, (...[error, socket]) =>
+      const guarded = guardHandshake(tcp, bounds, () => isSettled);
+      guarded.socket.on('error', fail);
+      const encrypted = encrypt({ ...target, httpSocket: guarded.socket as never }, (...[error, socket]) =>
         error === null ? succeed(socket) : fail(error),
-      );
+      ) as unknown as TLSSocket;
+      encrypted.on('keylog', guarded.onKeyLog);
     });
   };
 }
 
-/** Limits the bytes that a server sends, above all in the handshake, and measures the work on them. */
-function countSecure(tcp: Socket, bounds: Bounds, isConnected: () => boolean): CountedSocket {
-  return new CountedSocket(tcp, ({ totalBytes, pass }) => {
+/** Limits the bytes that a server sends, above all in the handshake, and the costs of its certificates. */
+function guardHandshake(tcp: Socket, bounds: Bounds, isConnected: () => boolean) {
+  const socket: CountedSocket = new CountedSocket(tcp, ({ chunk, totalBytes }) => {
     if (totalBytes > (isConnected() ? bounds.maxWireBytes : MAX_HANDSHAKE_BYTES)) throw tooManyBytes();
-    const before = process.cpuUsage();
-    pass();
-    const { user, system } = process.cpuUsage(before);
-    bounds.onWork((user + system) / 1_000);
+    guard.receive(chunk);
   });
+  const guard = createHandshakeGuard((bytes) => socket.pass(bytes));
+  return {
+    socket,
+    /** Takes a line of the key log of TLS: a label, the client's random value, and the secret. */
+    onKeyLog(line: Buffer): void {
+      const [label, , secret = ''] = line.toString('latin1').trim().split(' ');
+      if (label === 'SERVER_HANDSHAKE_TRAFFIC_SECRET')
+        socket.endIfThrown(() => guard.setSecret(Buffer.from(secret, 'hex')));
+    },
+  };
 }
 
 function tooManyBytes(): TooManyBytesError {

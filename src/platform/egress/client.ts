@@ -3,7 +3,6 @@ import { Agent, request } from 'undici';
 import { createBoundedConnector } from './bounded-connection.js';
 import { classifyFailure, type EgressFailure } from './failure.js';
 import { createGuardedLookup, urlFault, type GuardConfig } from './guard.js';
-import { createHandshakeTurns } from './handshake-turns.js';
 import { createNameResolver, type ResolveName } from './name-resolver.js';
 
 /** Maximum bytes of a response body. The request fails if the body is larger. */
@@ -66,7 +65,6 @@ interface Exchange extends EgressRequest {
  */
 export function createEgressClient(deps: { config: GuardConfig; resolve?: ResolveName }): EgressClient {
   const { config, resolve = createNameResolver(config.webhooks) } = deps;
-  const turns = createHandshakeTurns();
   return {
     async send(asked) {
       const startedAt = performance.now();
@@ -89,7 +87,6 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
         signal,
         maxBytes: MAX_RECEIVED_BYTES,
         maxWireBytes: MAX_WIRE_BYTES,
-        onWork: (workMs) => turns.count(accountId, workMs),
       }),
       maxResponseSize: MAX_RESPONSE_BYTES,
       pipelining: 0,
@@ -97,7 +94,6 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
     const exchange: Exchange = { ...asked, agent, signal };
     try {
       // undici checks the signal only once it is connected. `Promise.race` also ends a slow lookup or handshake.
-      await turns.wait(accountId, signal);
       return await Promise.race([run(exchange), aborted(signal)]);
     } catch (error) {
       const { httpStatus } = exchange;

@@ -2,20 +2,19 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 export interface Reading {
+  chunk: Buffer;
   /** All bytes received so far, with those of this chunk. */
   totalBytes: number;
-  /** Passes the chunk on. Its reader, which may be TLS, works on it before this returns. */
-  pass: () => void;
 }
 
 /**
- * A TCP connection that lets `onRead` see each chunk before its reader does. TLS reads a `Socket` below JavaScript, so
+ * A TCP connection whose bytes pass through `onRead` before TLS reads them. TLS reads a `Socket` below JavaScript, so
  * nothing else can come between the two.
- * @param onRead passes the chunk on, or throws; the connection then ends with this error
  */
 export class CountedSocket extends Duplex {
   #totalBytes = 0;
 
+  /** @param onRead calls `pass` with what TLS may read. If it throws, the connection ends with this error. */
   constructor(
     private readonly tcp: Socket,
     onRead: (reading: Reading) => void,
@@ -23,18 +22,24 @@ export class CountedSocket extends Duplex {
     super();
     tcp.on('data', (chunk: Buffer) => {
       this.#totalBytes += chunk.length;
-      const pass = () => {
-        if (!this.push(chunk)) tcp.pause();
-      };
-      try {
-        onRead({ totalBytes: this.#totalBytes, pass });
-      } catch (error) {
-        this.destroy(error as Error);
-      }
+      this.endIfThrown(() => onRead({ chunk, totalBytes: this.#totalBytes }));
     });
     tcp.once('end', () => this.push(null));
     tcp.once('error', (error) => this.destroy(error));
     tcp.once('close', () => this.destroy());
+  }
+
+  /** Lets TLS read some bytes. It works on them before this returns. */
+  pass(bytes: Buffer): void {
+    if (bytes.length > 0 && !this.push(bytes)) this.tcp.pause();
+  }
+
+  endIfThrown(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.destroy(error as Error);
+    }
   }
 
   override _read(): void {

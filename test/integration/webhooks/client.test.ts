@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { TlsOptions } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { NameError, type ResolveName } from '../../../src/platform/egress/name-resolver.js';
 import { createWebhookClient } from '../../../src/webhooks/client.js';
@@ -226,8 +227,16 @@ describe('https', () => {
     expect(received).toHaveLength(0);
   });
 
-  it('delivers to a receiver whose certificate is trusted', async () => {
-    const { url, received } = await receiver((response) => response.writeHead(204).end(), { tls: true });
+  // Each has another handshake. With P-384 only, the receiver asks for another start of the handshake.
+  it.each<[string, TlsOptions]>([
+    ['TLS 1.2', { maxVersion: 'TLSv1.2' }],
+    ['TLS 1.3, AES-128', { minVersion: 'TLSv1.3', ciphers: 'TLS_AES_128_GCM_SHA256' }],
+    ['TLS 1.3, AES-256', { minVersion: 'TLSv1.3', ciphers: 'TLS_AES_256_GCM_SHA384' }],
+    ['TLS 1.3, ChaCha20', { minVersion: 'TLSv1.3', ciphers: 'TLS_CHACHA20_POLY1305_SHA256' }],
+    ['TLS 1.3, P-384', { minVersion: 'TLSv1.3', ecdhCurve: 'P-384' }],
+    ['TLS 1.3, certificates of clients', { minVersion: 'TLSv1.3', requestCert: true, rejectUnauthorized: false }],
+  ])('delivers to a receiver whose certificate is trusted (%s)', async (_, tls) => {
+    const { url, received } = await receiver((response) => response.writeHead(204).end(), { tls });
     // Node.js reads the trusted certificates only when a process starts, so this runs in another process.
     const { stdout } = await promisify(execFile)(
       process.execPath,

@@ -9,6 +9,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
+import type { TlsOptions } from 'node:tls';
 import { join } from 'node:path';
 
 export interface ReceivedWebhook {
@@ -30,7 +31,7 @@ export const RECEIVER_CERTIFICATE = join(__dirname, '..', 'fixtures', 'receiver-
 /** Starts a customer's endpoint on loopback. `answer` responds to each request when its body has arrived. */
 export async function startReceiver(
   answer: (response: ServerResponse, webhook: ReceivedWebhook) => void,
-  options: { tls?: boolean } = {},
+  options: { tls?: boolean | TlsOptions } = {},
 ): Promise<Receiver> {
   const received: ReceivedWebhook[] = [];
   const listener: RequestListener = (request, response) => {
@@ -48,7 +49,9 @@ export async function startReceiver(
       answer(response, webhook);
     });
   };
-  const server = options.tls ? createTlsServer(receiverCertificate(), listener) : createServer(listener);
+  const server = options.tls
+    ? createTlsServer({ ...receiverCertificate(), ...(options.tls === true ? {} : options.tls) }, listener)
+    : createServer(listener);
   const port = await listenOn(server);
   return {
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}/hook?from=callwright`,
