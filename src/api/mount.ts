@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Route, RouteAuth, RouteLoad } from '../platform/http/contract/route.js';
 import { ServiceError } from '../kernel/errors.js';
+import { ERRORS } from '../platform/http/contract/errors.js';
 import type { Mode } from '../kernel/ids.js';
-import { isInvalidRequest } from '../kernel/invalid-request.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
 import type { Principal } from '../identity/access/principal.js';
@@ -102,7 +102,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       } else if (audited) await recordChange(auditor, ctx, audited, { id, route, target: change.target });
     } catch (error) {
       withdraw();
-      if (isWaste(error)) await countWaste();
+      if (isOfSender(error)) await countWaste();
       throw error;
     }
   }
@@ -163,9 +163,8 @@ function loadOf(ctx: ApiContext, { load, changes, success }: Route): RouteLoad {
 
 const senderOf = ({ account, mode, actor }: Principal) => `${account._id} ${mode} ${actor.kind}`;
 
-/** Whether the sender could know that a request changes nothing. */
-const isWaste = (error: unknown) =>
-  isInvalidRequest(error) || (error instanceof ServiceError && error.code === 'RATE_LIMIT_EXCEEDED');
+/** Whether a request failed because of its sender. */
+const isOfSender = (error: unknown) => error instanceof ServiceError && ERRORS[error.code].status < 500;
 
 /** The mode that a change affects. A change that may affect both modes counts as live. */
 function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {

@@ -62,22 +62,15 @@ it('certificates with curves of their own are not decoded (TLSv1.2)', async () =
   // Each takes OpenSSL 0.3 s to decode; so many fit into a handshake.
   const url = await urlOf(createCertificateServer(Array.from({ length: 24 }, () => EXPLICIT_CURVE)));
   const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
-  expect(cpuMs).toBeLessThan(250);
+  expect(cpuMs).toBeLessThan(400);
 });
 
 it('certificates with curves of their own are not decoded (TLSv1.3)', async () => {
   const { key, cert } = receiverCertificate();
-  const chain = `${cert.toString()}\n${EXPLICIT_CURVE}\n${EXPLICIT_CURVE}`;
+  const chain = [cert.toString(), ...Array.from({ length: 4 }, () => EXPLICIT_CURVE)].join('\n');
   const server = createTlsServer({ key, cert: chain, minVersion: 'TLSv1.3' });
   server.on('tlsClientError', () => undefined);
   const url = await urlOf(server);
   const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
-  expect(cpuMs).toBeLessThan(250);
+  expect(cpuMs).toBeLessThan(400);
 }, 20_000);
-
-it.each(['TLSv1.2', 'TLSv1.3'] as const)('RSA keys with long exponents are not used (%s)', async (version) => {
-  const { url } = await costlyServer(11, version);
-  expect(await get(url)).toMatchObject({ error: 'tls_failed' });
-  const cpuMs = await cpuMsOf(() => get(url));
-  expect(cpuMs).toBeLessThan(70);
-});
