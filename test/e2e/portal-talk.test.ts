@@ -231,4 +231,23 @@ const TALK = [
     expect(delivery?.body).toMatchObject({ status: 'COMPLETED' });
     expect(await database.calls.findById(callId).lean()).toMatchObject({ endReason: 'caller_hangup' });
   });
+
+  it('says why the agent does not speak when the microphone hears sound without a pause', async () => {
+    // The browser's fake microphone beeps on and on.
+    const page = await open(['microphone']);
+    await page.goto(`${runtime.portal_url}/log-in`);
+    await sendForm(page, { email: ADA.email, password: ADA.password });
+    await page.waitForSelector('nav[aria-label=Pages]');
+    await page.goto(`${runtime.portal_url}/test/agents/new`);
+    await page.fill('[name=instruction]', 'Hello from the quiet.');
+    await page.click('button:has-text("Start talking")');
+    const hint = page.locator('[aria-label=Talk] [role=status]:has-text("hears sound all the time")');
+    await hint.waitFor();
+    expect(await page.isVisible('.talk .agent:has-text("Hello from the quiet")')).toBe(false);
+    await page.click('button:text-is("Mute")');
+    await hint.waitFor({ state: 'detached' });
+    await page.waitForSelector('.talk .agent:has-text("Hello from the quiet")');
+    await page.click('button:has-text("Hang up")');
+    await page.context().close();
+  });
 });
