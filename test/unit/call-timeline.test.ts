@@ -131,6 +131,30 @@ describe('the order of a timeline', () => {
     expect(new Set(names.map(String))).toEqual(new Set(['carrier ringing,carrier rejected,carrier completed']));
   });
 
+  it('has causes before effects and numbers in order, of events at the same time', () => {
+    const sameTime = (names: readonly string[]) => {
+      const changes = names.map((status, index) => ({ sequence: index + 1, at: at(1_000), status }));
+      const records = {
+        call: { createdAt: at(0), changes: changes.toReversed() },
+        result: { startedAt: at(1_000) },
+        carrierEvents: [carrier(0, 'in-progress', 0, 1_000 - 1), carrier(1, 'completed', 1_000, 1_000)],
+        money: { windows: [{ at: at(1_000), window: 0, heldSeconds: 60 }] },
+        attempts: [{ startedAt: at(1_000), number: 1 }],
+      } as unknown as TimelineRecords;
+      return timelineOf(records).map(({ source, event }) => `${source} ${event}`);
+    };
+    expect(sameTime(['RINGING', 'IN_PROGRESS'])).toEqual([
+      'call requested',
+      'carrier in-progress',
+      'carrier completed',
+      'call RINGING',
+      'call IN_PROGRESS',
+      'media stream_started',
+      'money hold',
+      'webhook attempt',
+    ]);
+  });
+
   it('begins with the request, even if the clock of another machine is behind', () => {
     expect(timelineNames([carrier(0, 'initiated', 0, 100)])[0]).toBe('call requested');
   });
