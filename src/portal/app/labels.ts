@@ -1,5 +1,6 @@
 import type { CallProvider, CallSummary } from '../../calls/views/schemas.js';
 import type { EndReason } from '../../kernel/call-state.js';
+import { isTemporaryAgent } from '../../kernel/ids.js';
 import { durationInWords, formatDollars, localClock } from './format';
 
 const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
@@ -87,6 +88,11 @@ export function providerLabel({ stage, provider, model, number }: CallProvider):
 export function speakerLabel(speaker: 'agent' | 'caller', direction: 'inbound' | 'outbound'): string {
   if (speaker === 'agent') return 'Agent';
   return direction === 'outbound' ? 'Callee' : 'Caller';
+}
+
+/** Names the agent of a call. The name of a stored agent is missing after erasure. */
+export function nameOfAgent({ agent_id: id, agent_name: name }: Pick<CallSummary, 'agent_id' | 'agent_name'>): string {
+  return name ?? (isTemporaryAgent(id) ? 'Temporary agent' : id);
 }
 
 /** Names a call by the other person's number and the agent. */

@@ -1,6 +1,6 @@
 import type { CallSummary } from '../../../../calls/views/schemas.js';
 import { duration, formatDollars } from '../../format';
-import { endReasonLabel, labelOf } from '../../labels';
+import { endReasonLabel, labelOf, nameOfAgent } from '../../labels';
 import { usePortal } from '../../session';
 import { Icon } from '../icon';
 import { Status, Time } from '../values';
@@ -63,7 +63,7 @@ function Row({ call }: { call: CallSummary }) {
         {call.to_phone_number || '–'}
       </td>
       <td role="cell" class="call-agent" title={call.agent_name ?? ''}>
-        {call.agent_name ?? 'Temporary agent'}
+        {nameOfAgent(call)}
       </td>
       <td role="cell" class="number call-length">
         {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
