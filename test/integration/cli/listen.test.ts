@@ -127,7 +127,9 @@ describe('callwright webhooks listen', () => {
     expect(await post('x'.repeat(1_100_000))).toBe(413);
     expect((await fetch(url)).status).toBe(405);
     expect(await post('no json')).toBe(502);
-    const lines = await eventually(() => Promise.resolve(/^.*-> 502.*\n\{\}\n.*-> 502.*\nno json\n$/.exec(command.stdout())?.[0]));
+    const lines = await eventually(() =>
+      Promise.resolve(/^.*-> 502.*\n\{\}\n.*-> 502.*\nno json\n$/.exec(command.stdout())?.[0]),
+    );
     expect(lines).toContain('ECONNREFUSED');
   });
 
