@@ -99,3 +99,22 @@ function enginesFor({ engine }: Spoken, policy: AgentPolicy | undefined): readon
   if (named !== undefined) return [named];
   return policy === undefined ? ENGINE_NAMES : [policy.engines.byDefault];
 }
+
+/**
+ * Rejects a template with a list of fewer than two choices: `Monday|`. Without a bar a text is no list. A template that
+ * was stored before this rule may stay.
+ * @param template a JSON object as a string
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function assertChoices(template: string | null | undefined, present: AgentDocument | undefined): void {
+  if (!template || template === present?.outputParameters) return;
+  const lists = Object.values(JSON.parse(template) as object).filter(
+    (value): value is string => typeof value === 'string' && value.includes('|'),
+  );
+  const areEnough = lists.every((list) => list.split('|').filter((choice) => choice.trim() !== '').length > 1);
+  if (areEnough) return;
+  throw invalidParam(
+    'output_parameters',
+    'output_parameters must list at least two choices, separated by |, where it lists choices.',
+  );
+}

@@ -13,7 +13,7 @@ import { assertIdsKnown, assertSettingsSupported, engineOf } from './fields/sett
 import type { AgentWarning, ProviderChecks, Warn } from './fields/provider-ids.js';
 import { snapshotOfAgent } from './agent-snapshot.js';
 import { createAgentQueries } from './agent-queries.js';
-import { assertAgentSize, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
+import { assertAgentSize, assertChoices, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
 import { createUsableCheck } from './fields/usable-check.js';
 import { createWholeAgentCheck, isSpeechNew, type GivenFields } from './fields/whole-agent-check.js';
 import type { AgentsDatabase } from './database.js';
@@ -140,6 +140,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
           () => assertSettingsSupported(wanted, ofMode, present),
           () => assertNewPromptSize(given, present),
           () => assertTemplateSize(given.outputParameters ?? undefined),
+          () => assertChoices(given.outputParameters, present),
         ];
         const stored = { ...given, ...(await usable(given, present, rules)) };
         assertAgentSize({ ...present, ...stored }, present);
