@@ -197,7 +197,7 @@ const TALK = [
     await page.click('button:has-text("Start talking")');
     await page.waitForSelector('.talk .agent:has-text("Hello from the draft")');
     expect(await database.agents.countDocuments({ instruction: 'Hello from the draft.' })).toBe(0);
-    // The draft is not saved, and its call goes on, so both stay when the page of the call is opened.
+    // The draft is not saved and its call is in progress, so both stay when the page of the call is opened.
     await (await viewCall(page)).close();
     expect(await page.inputValue('[name=instruction]')).toBe('Hello from the draft.');
     const connected = () => page.isVisible('[role=status]:has-text("Connected.")');
