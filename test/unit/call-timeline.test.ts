@@ -1,4 +1,4 @@
-import { detailLabel } from '../../src/portal/app/labels.js';
+import { callName, detailLabel, nameOfAgent } from '../../src/portal/app/labels.js';
 import { callView, type CallRecords } from '../../src/calls/views/call-views.js';
 import { timelineOf, type TimelineRecords } from '../../src/calls/views/timeline.js';
 
@@ -173,5 +173,19 @@ describe('the details of a timeline in the portal', () => {
     ['message', 'Too many requests.', ['Message', 'Too many requests.']],
   ])('show %s %s with readable units', (name, value, shown) => {
     expect(detailLabel(name, value)).toEqual(shown);
+  });
+});
+
+describe('the names of a call and its agent in the portal', () => {
+  it('say who talked in the browser', () => {
+    const call = { call_direction: 'inbound', from_phone_number: 'web:Ada', to_phone_number: 'web' } as const;
+    expect(callName({ ...call, agent_name: 'Dentist' })).toBe('Call from Ada (browser) · Dentist');
+    expect(callName({ ...call, from_phone_number: '+12025550123' })).toBe('Call from +12025550123');
+  });
+
+  it('are those of a draft, too, and an id after erasure', () => {
+    expect(nameOfAgent({ agent_id: 'agent_tmp_1', agent_name: 'Dentist' })).toBe('Dentist');
+    expect(nameOfAgent({ agent_id: 'agent_tmp_1' })).toBe('Temporary agent');
+    expect(nameOfAgent({ agent_id: 'agent_1' })).toBe('agent_1');
   });
 });

@@ -3,7 +3,7 @@ import type { Call } from '../../../../calls/views/schemas.js';
 import { isFinalStatus } from '../../../../kernel/call-state.js';
 import { isTemporaryAgent } from '../../../../kernel/ids.js';
 import { duration, formatDollars } from '../../format';
-import { endReasonLabel, labelOf, nameOfAgent, providerLabel } from '../../labels';
+import { endReasonLabel, labelOf, nameOfAgent, partyName, providerLabel } from '../../labels';
 import { usePortal } from '../../session';
 import { CostSoFar } from '../cost-so-far';
 import { Copy, Status, Time } from '../values';
@@ -58,8 +58,8 @@ export function Facts({ call }: { call: Call }) {
   const facts: [name: string, value: ComponentChildren][] = [
     ['Direction', labelOf(call.call_direction)],
     ['Engine', call.engine ?? '–'],
-    ['From', call.from_phone_number || '–'],
-    ['To', call.to_phone_number || '–'],
+    ['From', partyName(call.from_phone_number) || '–'],
+    ['To', partyName(call.to_phone_number) || '–'],
     ['Created', <Time at={call.created_at} />],
     ['Answered', <Time at={call.start_time} />],
     ['Agent', agent],

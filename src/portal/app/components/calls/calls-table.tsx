@@ -1,6 +1,6 @@
 import type { CallSummary } from '../../../../calls/views/schemas.js';
 import { duration, formatDollars } from '../../format';
-import { endReasonLabel, labelOf, nameOfAgent } from '../../labels';
+import { endReasonLabel, labelOf, nameOfAgent, partyName } from '../../labels';
 import { usePortal } from '../../session';
 import { Icon } from '../icon';
 import { Status, Time } from '../values';
@@ -57,10 +57,10 @@ function Row({ call }: { call: CallSummary }) {
       <td role="cell" class="call-from">
         <Icon name={call.call_direction} />
         <span class="unseen">{labelOf(call.call_direction)}, from </span>
-        {call.from_phone_number || '–'}
+        {partyName(call.from_phone_number) || '–'}
       </td>
       <td role="cell" class="call-to">
-        {call.to_phone_number || '–'}
+        {partyName(call.to_phone_number) || '–'}
       </td>
       <td role="cell" class="call-agent" title={call.agent_name ?? ''}>
         {nameOfAgent(call)}
