@@ -6,6 +6,7 @@ import { ServiceError } from '../kernel/errors.js';
 import { invalidParam } from '../kernel/invalid-request.js';
 import { voiceFault } from '../kernel/conversation/voices.js';
 import type { AgentDocument } from './model.js';
+import { assertTemplateSize } from './prompt-size.js';
 
 /** The configuration that determines which agents are usable. */
 export type AgentPolicy = Pick<Config, 'production' | 'engines' | 'carriers' | 'webhooks' | 'encryptionKeys'>;
@@ -98,4 +99,25 @@ function enginesFor({ engine }: Spoken, policy: AgentPolicy | undefined): readon
   const named = ENGINE_NAMES.find((name) => name === engine);
   if (named !== undefined) return [named];
   return policy === undefined ? ENGINE_NAMES : [policy.engines.byDefault];
+}
+
+/**
+ * Rejects a template that is too large, or has a list of fewer than two choices: `Monday|`. Without a bar a text is no
+ * list. A list that was stored before this rule may stay.
+ * @param template a JSON object as a string
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function assertTemplate(template: string | null | undefined, present: AgentDocument | undefined): void {
+  if (!template) return;
+  assertTemplateSize(template);
+  if (template === present?.outputParameters) return;
+  const lists = Object.values(JSON.parse(template) as object).filter(
+    (value): value is string => typeof value === 'string' && value.includes('|'),
+  );
+  const areEnough = lists.every((list) => list.split('|').filter((choice) => choice.trim() !== '').length > 1);
+  if (areEnough) return;
+  throw invalidParam(
+    'output_parameters',
+    'output_parameters must list at least two choices, separated by |, where it lists choices.',
+  );
 }

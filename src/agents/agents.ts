@@ -13,12 +13,12 @@ import { assertIdsKnown, assertSettingsSupported, engineOf } from './fields/sett
 import type { AgentWarning, ProviderChecks, Warn } from './fields/provider-ids.js';
 import { snapshotOfAgent } from './agent-snapshot.js';
 import { createAgentQueries } from './agent-queries.js';
-import { assertAgentSize, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
+import { assertAgentSize, assertTemplate, assertVoiceFits, type AgentPolicy } from './agent-rules.js';
 import { createUsableCheck } from './fields/usable-check.js';
 import { createWholeAgentCheck, isSpeechNew, type GivenFields } from './fields/whole-agent-check.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument } from './model.js';
-import { assertPromptSize, assertTemplateSize } from './prompt-size.js';
+import { assertPromptSize } from './prompt-size.js';
 
 const MAX_AGENTS = 1_000;
 const MAX_AGENTS_UNVERIFIED = 20;
@@ -139,7 +139,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy, che
             isSpeechNew(wanted, present) && assertVoiceFits({ voice, language, engine: engine ?? undefined }, ofMode),
           () => assertSettingsSupported(wanted, ofMode, present),
           () => assertNewPromptSize(given, present),
-          () => assertTemplateSize(given.outputParameters ?? undefined),
+          () => assertTemplate(given.outputParameters, present),
         ];
         const stored = { ...given, ...(await usable(given, present, rules)) };
         assertAgentSize({ ...present, ...stored }, present);

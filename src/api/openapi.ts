@@ -60,7 +60,8 @@ export function openApiDocument(publicBaseUrl: string, sessionCookie = '__Host-s
     info: {
       title: 'Callwright',
       version: '1.0.0',
-      description: 'Places and receives phone calls that an AI agent conducts.',
+      description:
+        'Places and receives phone calls that an AI agent conducts. The version is that of the interface; releases of the service have their own (see CHANGELOG.md).',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicBaseUrl }],

@@ -1,5 +1,4 @@
 import { isFinalStatus, type AnsweredBy, type CallStatus, type EndReason } from '../kernel/call-state.js';
-import { isTemporaryAgent } from '../kernel/ids.js';
 import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
@@ -197,9 +196,9 @@ function createFirstDocument(request: CallRequestDocument, change: ProjectedChan
   };
 }
 
-/** The name of a stored agent. That of a draft leads to no agent. */
+/** The name of a stored agent or of a draft. */
 function nameOfAgent({ agent }: CallRequestDocument): { agentName?: string } {
-  return agent.name === undefined || isTemporaryAgent(agent.agentId) ? {} : { agentName: agent.name };
+  return agent.name === undefined ? {} : { agentName: agent.name };
 }
 
 function createStoredChange(change: ProjectedChange): StoredChange {

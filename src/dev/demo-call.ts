@@ -83,12 +83,20 @@ export function reportOf(name: string, { call, webhooks }: WatchedCall): string 
     `  cost        ${usdFromMicros(call.costMicros ?? 0)} USD for ${seconds} s (${usdFromMicros(rateOf(call))} USD per second)`,
     `  summary     ${call.summary ?? 'none'}`,
     `  extracted   ${call.outputParameters ?? 'nothing'}`,
-    `  transcript`,
-    ...(call.transcription ?? 'none').split('\n').map((line) => `    ${line}`),
+    ...transcriptLines(call),
     `  webhook`,
     ...webhooks.flatMap(({ body }) => JSON.stringify(body, null, 2).split('\n')).map((line) => `    ${line}`),
   ];
   return lines.join('\n');
+}
+
+/** Formats the words of a call. */
+export function wordsOf(name: string, { call }: WatchedCall): string {
+  return [`${name}: ${call._id}`, ...transcriptLines(call)].join('\n');
+}
+
+function transcriptLines({ transcription = 'none' }: CallDocument): string[] {
+  return ['  transcript', ...transcription.split('\n').map((line) => `    ${line}`)];
 }
 
 /** Returns a function that finds a call's document by one of its fields. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineName } from '../kernel/conversation/engines.js';
-import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from './demo-call.js';
+import { finderOf, faultsOf, reportOf, watchDemoCall, wordsOf, type WatchedCall } from './demo-call.js';
 import { crashDuring, faultsAfterCrash } from './demo-crash.js';
 import { startStack, type Stack } from './launcher.js';
 import { usdFromMicros } from '../kernel/money.js';
@@ -24,7 +24,7 @@ const RETRY_AFTER_MS = 2_000;
 
 /**
  * Runs `callwright demo`: starts a separate stack, places one call, receives another, and shows both in full. Then kills
- * the media process and the worker during a third one, and checks that nothing was lost.
+ * the media process and the worker during a third one, shows its words, and checks that nothing was lost.
  * @param engine conducts the calls; by default the offline one, so that a demo costs no money by accident
  * @throws Error that lists the problems when a call does not go as expected
  */
@@ -70,6 +70,7 @@ async function conduct(stack: Stack, write: (line: string) => void, signal: Abor
     return call;
   });
   await crash;
+  write(`\n${wordsOf('crashes', crashed)}\n`);
   const faults = [
     ...faultsOf(outbound, answers).map((fault) => `outbound call: ${fault}`),
     ...faultsOf(inbound, answers).map((fault) => `inbound call: ${fault}`),

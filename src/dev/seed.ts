@@ -6,16 +6,13 @@ import { createAccounts } from '../identity/accounts/accounts.js';
 import { createAgents } from '../agents/agents.js';
 import { createApiKeys } from '../identity/api-keys/api-keys.js';
 import { ServiceError } from '../kernel/errors.js';
-import { ledgerAccountId, type Mode } from '../kernel/ids.js';
+import { DEMO_ACCOUNT_ID, DEMO_AGENT_ID, ledgerAccountId, type Mode } from '../kernel/ids.js';
 import { MICROS_PER_USD } from '../kernel/money.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createMembers } from '../identity/people/members.js';
 import { createPasswords } from '../identity/people/passwords.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 
-/** Fixed ids, so that repeated or concurrent seeding creates only one account. */
-const DEMO_ACCOUNT_ID = 'acct_0000000000000000000000DEM0';
-const DEMO_AGENT_ID = 'agent_0000000000000000000000DEM0';
 /** An address in a domain that does not exist, so that e-mail sent to it reaches no one. */
 export const DEMO_EMAIL = 'demo@callwright.local';
 export const DEMO_PHONE_NUMBER = '+12025550199';
@@ -78,7 +75,7 @@ async function makeDemoOwner(database: Database): Promise<{ email: string; passw
 
 /**
  * Creates the demo account with 100 USD, a key for each mode, an agent, and a number whose calls that agent answers.
- * Existing parts are left unchanged, so this can run at every start.
+ * The ids are fixed and existing parts are left unchanged, so this can run at every start.
  * @param p.reissueKeys true revokes the demo keys and creates new ones, because the secrets of the old ones are lost
  */
 export async function seedDemo(p: {

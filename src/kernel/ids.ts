@@ -14,6 +14,10 @@ export function isTemporaryAgent(agentId: string): boolean {
   return agentId.startsWith(TEMPORARY);
 }
 
+/** The account and the agent that a development service begins with. */
+export const DEMO_ACCOUNT_ID = 'acct_0000000000000000000000DEM0';
+export const DEMO_AGENT_ID = 'agent_0000000000000000000000DEM0';
+
 /** Live calls cost real money. Test calls run the same code on the simulated carrier. */
 export type Mode = 'live' | 'test';
 

@@ -13,7 +13,10 @@ export const CompletionPayload = z
     from_phone_number: z.string().describe('Initiating number.'),
     to_phone_number: z.string().describe('Receiving number.'),
     agent_id: z.string().describe('Agent that handled the call; agent_tmp_… for a temporary one.'),
-    agent_name: z.string().optional().describe('Name of the agent. Absent for a temporary agent.'),
+    agent_name: z
+      .string()
+      .optional()
+      .describe('Name of the agent or draft. Absent if the request brought only an instruction.'),
     created_at: timestamp.describe('Time at which the call was requested.'),
     updated_at: timestamp.describe('Time of the last change to the call.'),
     start_time: timestamp.describe('Time of the answer, or created_at when the call was never answered.'),

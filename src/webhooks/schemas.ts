@@ -82,7 +82,9 @@ export const DeliveredCall = z
     agent_name: z
       .string()
       .optional()
-      .describe('Name of the agent when the call was requested. Absent for a temporary agent and after erasure.'),
+      .describe(
+        'Name of the agent or draft when the call was requested. Absent if the request brought only an instruction, and after erasure.',
+      ),
   })
   .meta({ id: 'DeliveredCall' });
 export type DeliveredCall = z.infer<typeof DeliveredCall>;

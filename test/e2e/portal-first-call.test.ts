@@ -124,7 +124,9 @@ const FIELDS = [
   async function saveAndSeek(name: string): Promise<void> {
     await page.click('button:has-text("Create agent")');
     await page.waitForSelector(`h1:has-text("${name}")`);
-    await page.click('a:has-text("View call")');
+    // The page of the call is a new tab.
+    [page] = await Promise.all([page.waitForEvent('popup'), page.click('a:has-text("View call")')]);
+    page.setDefaultTimeout(60_000);
     await page.waitForSelector('[role=slider]');
     const turn = page.locator('.talk .caller').last();
     const [, minutes, seconds] = /(\d+):(\d\d)/.exec((await turn.textContent()) ?? '') ?? [];

@@ -2,9 +2,18 @@ import type { Browser, Page } from 'playwright-core';
 import { createAgents } from '../../src/agents/agents.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
+import { DEMO_EMAIL } from '../../src/dev/seed.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { launch, type Launched } from '../support/dev-stack.js';
-import { BROWSER, expectAccessiblePage, launchBrowser, newContext, newPage, signUp } from '../support/portal-page.js';
+import {
+  BROWSER,
+  expectAccessiblePage,
+  launchBrowser,
+  newContext,
+  newPage,
+  sendForm,
+  signUp,
+} from '../support/portal-page.js';
 
 jest.setTimeout(300_000);
 
@@ -51,6 +60,24 @@ const OLDEST = 'Oldest desk';
     await createAgents(database).create({ ...about, mode, name });
   }
 
+  it('counts the first steps that a person took, not what a development service begins with', async () => {
+    const other = await newPage(await newContext(browser), faults, 60_000);
+    await other.goto(`${runtime.portal_url}/log-in`);
+    const [, password = ''] = /password +(\S+)/.exec(stack.output()) ?? [];
+    await sendForm(other, { email: DEMO_EMAIL, password });
+    await other.waitForSelector('[aria-label="First steps"]:has-text("0 of 5 done")');
+    await other.goto(`${runtime.portal_url}/live`);
+    await other.click('[aria-label="First steps"] summary:has-text("Go live")');
+    await other.click('[aria-label="First steps"] a:has-text("Create a live key")');
+    await other.waitForURL(/\/portal\/live\/keys/);
+    await other.goto(`${runtime.portal_url}/test/agents/new`);
+    await other.click('button:has-text("use the local inbox")');
+    expect(await other.inputValue('[name=webhook_url]')).toBe(runtime.webhook_inbox_url);
+    await other.waitForSelector(`.hint:has-text("curl ${runtime.webhook_inbox_url}")`);
+    await expectAccessiblePage(other, 'local-inbox');
+    await other.context().close();
+  });
+
   it('is not where an account without an agent is sent to place a call', async () => {
     for (const path of ['/calls', '/usage']) {
       await at(path);
@@ -81,6 +108,16 @@ const OLDEST = 'Oldest desk';
       expect(await heard.allTextContents()).toEqual([expect.stringMatching(hint)]);
     }
     await page.waitForSelector(askNothing, { state: 'detached' });
+    await page.fill('[aria-label="Choices of field 1"]', 'Monday');
+    await page.waitForSelector('.output-field .field-error:text("at least two choices")');
+    await page.fill('[name=name]', 'One choice');
+    await page.fill('[name=instruction]', 'Ask.');
+    await page.click('button:has-text("Create agent")');
+    await page.waitForSelector('.template > .field-error:text("at least two choices")');
+    await expectAccessiblePage(page, 'one-choice');
+    await page.click('button:has-text("Start talking")');
+    await page.waitForSelector('text=correct the marked fields');
+    await page.fill('[aria-label="Choices of field 1"]', 'Monday, Friday');
     const hint = page.locator('.notice:has-text("says “You are…”")');
     await page.fill('[name=instruction]', 'Ask the caller for a day.');
     expect(await hint.count()).toBe(0);

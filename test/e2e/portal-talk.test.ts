@@ -78,6 +78,13 @@ const TALK = [
       return { agent: sideOf('agent'), caller: sideOf('caller') };
     })()`);
 
+  /** Opens the page of the call that is shown, which is in a new tab. */
+  async function viewCall(page: Page): Promise<Page> {
+    const [opened] = await Promise.all([page.waitForEvent('popup'), page.click('a:has-text("View call")')]);
+    opened.setDefaultTimeout(60_000);
+    return opened;
+  }
+
   const latestCall = () => database.calls.findOne({ toPhoneNumber: 'web' }).sort({ createdAt: -1 }).lean();
 
   async function endedCall(callId: string) {
@@ -156,11 +163,11 @@ const TALK = [
     expect(await page.inputValue('[name=instruction]')).toContain('Hello from Acme');
     expect(await page.isVisible('text=Unsaved changes')).toBe(false);
     expect((await database.agents.findOne({ name: 'Front desk' }).lean())?.instruction).toContain('Hello from Acme');
-    await page.click('a:has-text("View call")');
-    await page.waitForSelector('[role=slider]');
-    await page.locator('.talk .caller').last().click();
-    await waitFor('the recording at the last answer', async () => ((await playedAt(page)) > 10 ? true : undefined));
-    await page.waitForSelector('section[aria-label=Webhook] :text("delivered")');
+    const callPage = await viewCall(page);
+    await callPage.waitForSelector('[role=slider]');
+    await callPage.locator('.talk .caller').last().click();
+    await waitFor('the recording at the last answer', async () => ((await playedAt(callPage)) > 10 ? true : undefined));
+    await callPage.waitForSelector('section[aria-label=Webhook] :text("delivered")');
     await page.goto(agentUrl);
     await page.click('button:has-text("Duplicate")');
     await page.waitForSelector('h1:has-text("Front desk (copy)")');
@@ -190,6 +197,9 @@ const TALK = [
     await page.click('button:has-text("Start talking")');
     await page.waitForSelector('.talk .agent:has-text("Hello from the draft")');
     expect(await database.agents.countDocuments({ instruction: 'Hello from the draft.' })).toBe(0);
+    // The draft is not saved and its call is in progress, so both stay when the page of the call is opened.
+    await (await viewCall(page)).close();
+    expect(await page.inputValue('[name=instruction]')).toBe('Hello from the draft.');
     const connected = () => page.isVisible('[role=status]:has-text("Connected.")');
     await page.fill('[name=name]', 'Draft desk');
     await page.click('button:has-text("Create agent")');
@@ -230,5 +240,25 @@ const TALK = [
     const [delivery] = await endedCall(callId);
     expect(delivery?.body).toMatchObject({ status: 'COMPLETED' });
     expect(await database.calls.findById(callId).lean()).toMatchObject({ endReason: 'caller_hangup' });
+  });
+
+  it('says why the agent does not speak when the microphone hears sound without a pause', async () => {
+    // The browser's fake microphone beeps on and on.
+    const page = await open(['microphone']);
+    await page.goto(`${runtime.portal_url}/log-in`);
+    await sendForm(page, { email: ADA.email, password: ADA.password });
+    await page.waitForSelector('nav[aria-label=Pages]');
+    await page.goto(`${runtime.portal_url}/test/agents/new`);
+    await page.fill('[name=instruction]', 'Hello from the quiet.');
+    await page.click('button:has-text("Start talking")');
+    const hint = page.locator('[aria-label=Talk] [role=status]:has-text("hears sound all the time")');
+    await hint.waitFor();
+    await expectAccessiblePage(page, 'noise');
+    await page.click('button:text-is("Mute")');
+    await hint.waitFor({ state: 'detached' });
+    await page.waitForSelector('.talk .agent:has-text("Hello from the quiet")');
+    expect(await hint.count()).toBe(0);
+    await page.click('button:has-text("Hang up")');
+    await page.context().close();
   });
 });

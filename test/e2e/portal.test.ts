@@ -206,11 +206,22 @@ describeWithBrowser('the portal in a real browser', () => {
     expect(new URL(page.url()).pathname).not.toContain(agentPath);
     expect(await page.inputValue('[name=name]')).toBe('Reminders');
     expect(await page.locator('.badge:has-text("Test")').count()).toBe(0);
-    await page.goto(at('/agents'));
+    await page.waitForSelector('.actions .badge:text-is("Live")');
+    await page.waitForSelector('[role=status]:has-text("Copied to live mode. You are in live mode now")');
+    await expectAccessible('copied-to-live');
+    await page.click('a:has-text("Back to the original in test mode")');
+    await page.waitForSelector('.actions .badge:text-is("Test")');
+    expect(new URL(page.url()).pathname).toBe(`/portal/test${agentPath}`);
+    await page.goto(at('/live/agents'));
     await page.waitForSelector('tbody tr');
     expect(await page.locator('tbody tr').count()).toBe(1);
     await page.click('.modes a:has-text("Test")');
-    await page.waitForSelector('tbody tr:nth-child(2)');
+    for (const kind of ['Test', 'Live']) {
+      const list = page.locator(`section:has(h2:text-is("${kind} agents")) tbody tr`);
+      await list.filter({ hasText: 'Reminders' }).locator(`.badge:text-is("${kind}")`).waitFor();
+      expect(await list.count()).toBe(1);
+    }
+    await expectAccessible('agents-of-both-modes');
     await page.goto(at(agentPath));
   });
 

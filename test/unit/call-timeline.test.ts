@@ -1,4 +1,4 @@
-import { detailLabel } from '../../src/portal/app/labels.js';
+import { callName, detailLabel, nameOfAgent } from '../../src/portal/app/labels.js';
 import { callView, type CallRecords } from '../../src/calls/views/call-views.js';
 import { timelineOf, type TimelineRecords } from '../../src/calls/views/timeline.js';
 
@@ -131,6 +131,30 @@ describe('the order of a timeline', () => {
     expect(new Set(names.map(String))).toEqual(new Set(['carrier ringing,carrier rejected,carrier completed']));
   });
 
+  it('has causes before effects and numbers in order, of events at the same time', () => {
+    const sameTime = (names: readonly string[]) => {
+      const changes = names.map((status, index) => ({ sequence: index + 1, at: at(1_000), status }));
+      const records = {
+        call: { createdAt: at(0), changes: changes.toReversed() },
+        result: { startedAt: at(1_000) },
+        carrierEvents: [carrier(0, 'in-progress', 0, 1_000 - 1), carrier(1, 'completed', 1_000, 1_000)],
+        money: { windows: [{ at: at(1_000), window: 0, heldSeconds: 60 }] },
+        attempts: [{ startedAt: at(1_000), number: 1 }],
+      } as unknown as TimelineRecords;
+      return timelineOf(records).map(({ source, event }) => `${source} ${event}`);
+    };
+    expect(sameTime(['RINGING', 'IN_PROGRESS'])).toEqual([
+      'call requested',
+      'carrier in-progress',
+      'carrier completed',
+      'call RINGING',
+      'call IN_PROGRESS',
+      'media stream_started',
+      'money hold',
+      'webhook attempt',
+    ]);
+  });
+
   it('begins with the request, even if the clock of another machine is behind', () => {
     expect(timelineNames([carrier(0, 'initiated', 0, 100)])[0]).toBe('call requested');
   });
@@ -149,5 +173,19 @@ describe('the details of a timeline in the portal', () => {
     ['message', 'Too many requests.', ['Message', 'Too many requests.']],
   ])('show %s %s with readable units', (name, value, shown) => {
     expect(detailLabel(name, value)).toEqual(shown);
+  });
+});
+
+describe('the names of a call and its agent in the portal', () => {
+  it('say who talked in the browser', () => {
+    const call = { call_direction: 'inbound', from_phone_number: 'web:Ada', to_phone_number: 'web' } as const;
+    expect(callName({ ...call, agent_name: 'Dentist' })).toBe('Call from Ada (browser) · Dentist');
+    expect(callName({ ...call, from_phone_number: '+12025550123' })).toBe('Call from +12025550123');
+  });
+
+  it('are those of a draft, too, and an id after erasure', () => {
+    expect(nameOfAgent({ agent_id: 'agent_tmp_1', agent_name: 'Dentist' })).toBe('Dentist');
+    expect(nameOfAgent({ agent_id: 'agent_tmp_1' })).toBe('Temporary agent');
+    expect(nameOfAgent({ agent_id: 'agent_1' })).toBe('agent_1');
   });
 });

@@ -1,4 +1,5 @@
 import { createMicrophoneFrames } from '../../src/portal/app/talk/microphone-frames';
+import { createNoiseWatch } from '../../src/portal/app/talk/noise-watch';
 import { createLoudspeaker } from '../../src/portal/app/talk/loudspeaker';
 import { pauseBeforeAttempt, reduceTalk, type TalkState } from '../../src/portal/app/talk/talk-state';
 import { decodeMulaw, encodeMulaw } from '../../src/voice/audio/mulaw';
@@ -150,5 +151,43 @@ describe('the connection of a web call', () => {
     expect(ended).toEqual({ phase: 'ended', reason: 'rejected' });
     expect(reduceTalk(ended, { event: 'ready', reconnect_token: 'b' })).toBe(ended);
     expect(reduceTalk(ended, { event: 'closed', nowMs: 1 })).toBe(ended);
+  });
+});
+
+describe('a watch for noise', () => {
+  const LOUD = frame(3_000);
+  const QUIET = frame(20);
+
+  /** @returns after how many ms it noticed the noise; undefined if it did not */
+  function noticedAfter(frames: readonly Uint8Array[], watch = createNoiseWatch()): number | undefined {
+    const index = frames.findIndex((each) => watch.isNoisyAfter(each));
+    return index === -1 ? undefined : (index + 1) * 20;
+  }
+
+  const ms = (each: Uint8Array, length: number) => Array<Uint8Array>(length / 20).fill(each);
+  const repeated = (part: readonly Uint8Array[], times: number) => Array.from({ length: times }, () => part).flat();
+
+  it('notices sound without a pause after 8 s', () => {
+    expect(noticedAfter(ms(LOUD, 10_000))).toBe(8_000);
+    expect(noticedAfter([...ms(QUIET, 5_000), ...ms(LOUD, 10_000)])).toBe(13_000);
+  });
+
+  it('takes tones with short gaps for one sound', () => {
+    expect(noticedAfter(repeated([...ms(LOUD, 200), ...ms(QUIET, 400)], 20))).toBeLessThan(9_000);
+  });
+
+  it('notices no speech with pauses, and no quiet microphone', () => {
+    expect(noticedAfter(repeated([...ms(LOUD, 5_000), ...ms(QUIET, 600)], 10))).toBeUndefined();
+    expect(noticedAfter(ms(QUIET, 30_000))).toBeUndefined();
+  });
+
+  it('begins again when the agent speaks, and ends at the next pause', () => {
+    const watch = createNoiseWatch();
+    noticedAfter(ms(LOUD, 7_000), watch);
+    watch.reset();
+    expect(noticedAfter(ms(LOUD, 7_000), watch)).toBeUndefined();
+    expect(noticedAfter(ms(LOUD, 2_000), watch)).toBe(1_000);
+    for (const each of ms(QUIET, 600)) watch.isNoisyAfter(each);
+    expect(noticedAfter(ms(QUIET, 1_000), watch)).toBeUndefined();
   });
 });

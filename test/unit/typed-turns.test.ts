@@ -1,6 +1,6 @@
 import { meaningOfTyped, type Grammar } from '../../src/voice/audio/grammar.js';
 import { createOfflineEngine } from '../../src/voice/engines/offline/index.js';
-import { connect } from '../support/engine-line';
+import { connect, until } from '../support/engine-line';
 import { introducedWorld } from '../support/session-world';
 
 jest.setTimeout(60_000);
@@ -66,6 +66,18 @@ describe('a typed turn', () => {
       'yes',
       'large',
     ]);
+    await factory.close();
+  });
+
+  it('answers a question of the offline engine that the agent is still asking with its introduction', async () => {
+    const factory = createOfflineEngine();
+    await factory.warm();
+    const line = connect(factory.create(), { outputTemplate: { confirmed: false, size: 'small|large' } });
+    await until(() => line.interim.some(({ text }) => text.includes('say yes')));
+    line.type('yes');
+    await until(() => line.transcript.some(({ text }) => text === 'yes'));
+    expect(await line.agentTurn(2)).toMatch(/^Thank you\. Which size/);
+    await line.stop();
     await factory.close();
   });
 

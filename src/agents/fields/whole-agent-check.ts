@@ -2,9 +2,9 @@ import { engineConfigOf } from '../../platform/config/config.js';
 import type { Mode } from '../../kernel/ids.js';
 import { AGENT_FIELDS, type AgentFields } from '../agent-definition.js';
 import { checkAgentFields } from '../agent-fields.js';
-import { assertAgentSize, assertVoiceFits, type AgentPolicy } from '../agent-rules.js';
+import { assertAgentSize, assertTemplate, assertVoiceFits, type AgentPolicy } from '../agent-rules.js';
 import type { AgentDocument, StoredAgentFields } from '../model.js';
-import { assertPromptSize, assertTemplateSize } from '../prompt-size.js';
+import { assertPromptSize } from '../prompt-size.js';
 import type { CheckProviderIds, Warn } from './provider-ids.js';
 import { assertIdsKnown, assertSettingsSupported } from './settings-rules.js';
 import type { createUsableCheck } from './usable-check.js';
@@ -62,7 +62,7 @@ export function createWholeAgentCheck(p: {
       () => isSpeechNew(fields, present) && assertVoiceFits(fields, policy),
       () => assertSettingsSupported(fields, policy, present),
       () => assertPromptSize(tools.length > 0 ? 'tools' : 'instruction', { ...fields, tools }),
-      () => assertTemplateSize(fields.outputParameters),
+      () => assertTemplate(fields.outputParameters, present),
     ];
     const stored = { ...others, ...(await p.usable(fields, { accountId, tools: present?.tools }, checks)) };
     assertAgentSize(stored, present);

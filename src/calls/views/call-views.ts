@@ -114,7 +114,7 @@ export function latestView(
 }
 
 export function transcriptView(callId: string, result: Pick<ConversationResultDocument, 'turns'> | null): Transcript {
-  const turns = result?.turns ?? [];
+  const turns = turnsInOrder(result?.turns ?? []);
   return {
     call_id: callId,
     turns: turnViews(turns),
@@ -176,6 +176,14 @@ function turnViews(turns: readonly StoredTurn[]): Transcript['turns'] {
       ...(answers ? { latency_ms: Math.max(0, startMs - before.endMs) } : {}),
     };
   });
+}
+
+/** Sorts by start. Speech that is understood late is stored after turns that began later. */
+function turnsInOrder(turns: readonly StoredTurn[]): StoredTurn[] {
+  return turns.toSorted(
+    (a, b) =>
+      a.startMs - b.startMs || a.endMs - b.endMs || Number(a.speaker > b.speaker) - Number(a.speaker < b.speaker),
+  );
 }
 
 /** The public names of settings that a provider did not have; undefined if there were none. */

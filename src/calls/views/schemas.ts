@@ -54,7 +54,9 @@ const summary = {
   agent_name: z
     .string()
     .optional()
-    .describe('Name of the agent when the call was requested. Absent for a temporary agent.'),
+    .describe(
+      'Name of the agent or draft when the call was requested. Absent if the request brought only an instruction.',
+    ),
   external_call_id: z.string().describe('Your own tracking identifier. Empty when none was given, and after erasure.'),
   created_at: timestamp('When the call was requested.'),
   updated_at: timestamp('When the call changed last.'),

@@ -53,8 +53,16 @@ export function timelineOf({
     ...own.map((each) => ({ event: each, order: Date.parse(each.at) })),
     ...placeCarrierEvents(carrierEvents),
   ];
-  // The sort is stable, so events of the same time keep the order in which they were added.
-  return [requested, ...placed.toSorted((a, b) => a.order - b.order).map((each) => each.event)];
+  return [requested, ...placed.toSorted(compare).map((each) => each.event)];
+}
+
+/** The sources of events, each after those whose events are its cause, for events of the same time. */
+const CAUSES: readonly TimelineEvent['source'][] = ['carrier', 'call', 'media', 'money', 'webhook'];
+
+/** The sort is stable, so the carrier's events, and others of a source without a number, keep the order that they have. */
+function compare({ event: a, order: first }: Placed, { event: b, order: second }: Placed): number {
+  const bySource = first - second || CAUSES.indexOf(a.source) - CAUSES.indexOf(b.source);
+  return bySource || (a.source === 'carrier' ? 0 : (a.sequence ?? 0) - (b.sequence ?? 0));
 }
 
 /** The fields of the request that were ignored, because the interface does not know them. */

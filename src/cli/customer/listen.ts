@@ -2,6 +2,7 @@ import { ApiError } from '../../sdk/api-error.js';
 import { aborted, untilStopped } from '../../dev/processes/stop-signals.js';
 import { urlFrom } from '../../kernel/text.js';
 import type { Output } from '../output.js';
+import { jsonText } from '../terminal.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { useModeOf } from './agents.js';
 import { isLoopback, type Service } from './service.js';
@@ -34,7 +35,7 @@ export async function listen(service: Service, out: Output, options: ListenOptio
       ...(forwardTo === undefined ? {} : { forwardTo }),
       ...(publicUrl === undefined ? {} : { acceptedHost: new URL(publicUrl).hostname }),
       ...(secret ? { secret: keyOfSecret(secret) } : {}),
-      onReceived: (received) => out.line(received, lineOf(received)),
+      onReceived: (received) => out.line(received, `${lineOf(received)}\n${bodyOf(received)}`),
     });
     try {
       const webhookUrl = publicUrl ?? listener.url;
@@ -109,6 +110,10 @@ function lineOf({ received_at, headers, body, signature, status, duration_ms, er
     error ?? '',
   ];
   return facts.filter((fact) => fact !== '').join(' ');
+}
+
+function bodyOf({ body }: Received): string {
+  return typeof body === 'string' ? body : jsonText(body, 2);
 }
 
 function textOf(value: unknown): string {

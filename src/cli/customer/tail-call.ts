@@ -15,7 +15,7 @@ const WHO_WIDTH = 8;
 export async function tailCall({ client }: Service, out: Output, callId: string): Promise<void> {
   const params = { call_id: callId };
   const printed = new Set<string>();
-  let turns = 0;
+  const saidTurns = createUnprintedTurns();
 
   function printEvents(timeline: readonly TimelineEvent[]): void {
     for (const event of timeline) {
@@ -29,8 +29,7 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
 
   async function printTurns(): Promise<void> {
     const transcript = await client.get('/calls/{call_id}/transcript', { params });
-    for (const turn of transcript.turns.slice(turns)) out.line({ type: 'turn', ...turn }, turnLine(turn));
-    turns = Math.max(turns, transcript.turns.length);
+    for (const turn of saidTurns(transcript.turns)) out.line({ type: 'turn', ...turn }, turnLine(turn));
   }
 
   // New turns cause no timeline event, so poll the transcript.
@@ -61,6 +60,18 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
   const last = await client.get('/calls/{call_id}', { params });
   printEvents(last.timeline);
   out.line({ type: 'call', ...last }, endOf(last));
+}
+
+/** Creates a function that returns the turns that it has not returned before: a late one may precede others. */
+export function createUnprintedTurns(): (turns: readonly Turn[]) => Turn[] {
+  const printed = new Set<string>();
+  return (turns) =>
+    turns.filter(({ start_ms: startMs, speaker }) => {
+      const turn = `${startMs} ${speaker}`;
+      const isNew = !printed.has(turn);
+      printed.add(turn);
+      return isNew;
+    });
 }
 
 /** Ignores temporary errors, because the next poll prints what is missing. Throws other errors. */

@@ -1,5 +1,6 @@
 import type { CallProvider, CallSummary } from '../../calls/views/schemas.js';
 import type { EndReason } from '../../kernel/call-state.js';
+import { isTemporaryAgent } from '../../kernel/ids.js';
 import { durationInWords, formatDollars, localClock } from './format';
 
 const END_REASON_LABELS: Readonly<Record<EndReason, string>> = {
@@ -89,6 +90,17 @@ export function speakerLabel(speaker: 'agent' | 'caller', direction: 'inbound' |
   return direction === 'outbound' ? 'Callee' : 'Caller';
 }
 
+/** Names the agent of a call. The name of a stored agent is missing after erasure. */
+export function nameOfAgent({ agent_id: id, agent_name: name }: Pick<CallSummary, 'agent_id' | 'agent_name'>): string {
+  return name ?? (isTemporaryAgent(id) ? 'Temporary agent' : id);
+}
+
+/** Names a party of a call by its number. A call in the browser has the name of a member or key instead, after `web:`. */
+export function partyName(number: string): string {
+  if (number === 'web') return 'Browser';
+  return number.startsWith('web:') ? `${number.slice('web:'.length)} (browser)` : number;
+}
+
 /** Names a call by the other person's number and the agent. */
 export function callName(
   call: Pick<CallSummary, 'call_direction' | 'from_phone_number' | 'to_phone_number' | 'agent_name'>,
@@ -96,5 +108,5 @@ export function callName(
   const isOutbound = call.call_direction === 'outbound';
   const number = isOutbound ? call.to_phone_number : call.from_phone_number;
   const agent = call.agent_name === undefined ? '' : ` · ${call.agent_name}`;
-  return `Call ${isOutbound ? 'to' : 'from'} ${number || 'an erased number'}${agent}`;
+  return `Call ${isOutbound ? 'to' : 'from'} ${partyName(number) || 'an erased number'}${agent}`;
 }

@@ -3,6 +3,7 @@ import type { Call, ConversationSoFar } from '../../calls/views/schemas.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import { isUnreachable, type Api, type Mode } from './api';
 import { useWhenConnected } from './shell/connection';
+import { joinTurns } from './components/call/join-turns';
 import type { Loading } from './use-data';
 
 /** Maximum attempts of a delivery. The last attempt starts at most 51 s after the end of the call. */
@@ -122,12 +123,6 @@ function openEvents({ api, mode, callId, onConversation }: Following, onEnd: () 
 
 function failed(error: unknown): Loading<Call> {
   return { state: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
-}
-
-/** Adds the latest turns to earlier ones, which may contain some of them in an older state. */
-export function joinTurns(earlier: ConversationSoFar['turns'], latest: ConversationSoFar['turns']) {
-  const [first] = latest;
-  return first === undefined ? earlier : [...earlier.filter(({ start_ms }) => start_ms < first.start_ms), ...latest];
 }
 
 /** Whether no more changes are expected. The summary and the webhook attempts arrive after the final status. */

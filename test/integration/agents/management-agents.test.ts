@@ -79,6 +79,14 @@ describe('an agent', () => {
     expect(changed.json).not.toHaveProperty('webhook_url');
   });
 
+  it('keeps a list of one choice that was stored before two were required', async () => {
+    const agentId = await newAgent({ ...FIELDS, output_parameters: '{"day":"Monday|Friday","note":"none"}' });
+    const output_parameters = '{"day":"Monday|"}';
+    await service.database.agents.updateOne({ _id: agentId }, { $set: { outputParameters: output_parameters } });
+    const changed = await api.patch(`/agents/${agentId}`, customer.liveKey, { name: 'Desk 2', output_parameters });
+    expect(changed.json).toMatchObject({ name: 'Desk 2', output_parameters });
+  });
+
   it.each([
     ['name', { name: '' }],
     ['name', { name: 7 }],
@@ -90,6 +98,8 @@ describe('an agent', () => {
     ['language', { language: 'english please' }],
     ['output_parameters', { output_parameters: { a: 1 } }],
     ['output_parameters', { output_parameters: '{"a":[]}' }],
+    ['output_parameters', { output_parameters: '{"day":"Monday|"}' }],
+    ['output_parameters', { output_parameters: '{"day":" | "}' }],
     ['max_duration_seconds', { max_duration_seconds: 29 }],
     ['max_duration_seconds', { max_duration_seconds: 1e9 }],
     ['max_duration_seconds', { max_duration_seconds: 60.5 }],

@@ -63,7 +63,8 @@ describe('callwright webhooks listen', () => {
       call_id: callId,
     });
     const shown = `${callId} COMPLETED callee_hangup signature valid`;
-    const both = new RegExp(`${shown} -> 503 .*\\n.*${shown} -> 200 .*\\n$`);
+    const body = `\\{\\n[^]*"call_id": "${callId}"[^]*\\n\\}\\n`;
+    const both = new RegExp(`${shown} -> 503 .*\\n${body}.*${shown} -> 200 .*\\n${body}$`);
     expect(await eventually(() => Promise.resolve(both.test(command.stdout())))).toBe(true);
     command.interrupt();
     expect((await command.ended).code).toBe(0);
@@ -126,7 +127,9 @@ describe('callwright webhooks listen', () => {
     expect(await post('x'.repeat(1_100_000))).toBe(413);
     expect((await fetch(url)).status).toBe(405);
     expect(await post('no json')).toBe(502);
-    const lines = await eventually(() => Promise.resolve(/^.*-> 502.*\n.*-> 502.*\n$/.exec(command.stdout())?.[0]));
+    const lines = await eventually(() =>
+      Promise.resolve(/^.*-> 502.*\n\{\}\n.*-> 502.*\nno json\n$/.exec(command.stdout())?.[0]),
+    );
     expect(lines).toContain('ECONNREFUSED');
   });
 

@@ -62,7 +62,7 @@ describe('a call with a draft', () => {
     });
     call.line.closeTab();
     const ended = await stack.ended(call.callId);
-    expect(ended.agentName).toBeUndefined();
+    expect(ended.agentName).toBe('Front desk');
     expect(await stack.service.database.agents.countDocuments()).toBe(before);
   });
 

@@ -113,7 +113,7 @@ describe('webhook deliveries', () => {
     for (let count = 0; count < 3; count++) await failedDelivery(owner);
     const find = jest.spyOn(service.database.calls, 'find');
     listOf(await api.get('/webhook_deliveries', owner.liveKey));
-    // Requests that wait for calls of other tests read calls, too, but not of one account.
+    // Requests of other tests that wait for calls read calls, too, but do not name an account.
     const filters = find.mock.calls.map(([filter]) => Object.keys(filter ?? {}));
     expect(filters.filter((keys) => keys.includes('accountId'))).toEqual([['_id', 'accountId', 'mode']]);
     find.mockRestore();

@@ -24,6 +24,9 @@ const MICROPHONE_HINTS: Record<Microphone, string | undefined> = {
   none: 'This browser has no microphone here. Type your words.',
 };
 
+const NOISE_HINT =
+  'The microphone hears sound all the time, so the agent waits for you to finish. If you are not speaking, mute the microphone and type.';
+
 /**
  * Talks with an agent by the microphone, or by typing, and shows the call as it happens.
  * @param p.request returns the request for a call with the agent as it is now
@@ -122,6 +125,7 @@ function Controls({ talk, onStart }: { talk: ReturnType<typeof useTalk>; onStart
       {isOpen && talk.microphone !== undefined && talk.microphone !== 'on' ? (
         <p class="notice">{MICROPHONE_HINTS[talk.microphone]}</p>
       ) : null}
+      <div role="status">{talk.isNoisy ? <p class="notice">{NOISE_HINT}</p> : null}</div>
     </>
   );
 }

@@ -32,11 +32,14 @@ export function Status({ of: status }: { of: string }) {
   return <span class={`badge badge-${TONE[status] ?? 'quiet'}`}>{labelOf(status)}</span>;
 }
 
-/** Marks agents in test mode, which offers those of both modes: live calls use the live ones only. */
-export function ModeBadge({ of: agent }: { of: { mode: Mode } }) {
+/**
+ * Marks agents in test mode, which offers those of both modes: live calls use the live ones only. Lists of live mode do
+ * without the mark, because all their agents are live.
+ */
+export function ModeBadge({ of: agent, isShownInLiveMode }: { of: { mode: Mode }; isShownInLiveMode?: true }) {
   const { mode } = usePortal();
   if (agent.mode === 'test') return <span class="badge badge-test">Test</span>;
-  return mode === 'test' ? <span class="badge badge-good">Live</span> : null;
+  return mode === 'test' || isShownInLiveMode ? <span class="badge badge-good">Live</span> : null;
 }
 
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {

@@ -9,7 +9,7 @@ import { formOf, requestOf } from '../components/agents/agent-form';
 import { Confirm } from '../components/dialog';
 import { FailingWebhooksNotice } from '../components/webhooks/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
-import { CopyToLive, Duplicate } from '../components/agents/copy-to-live';
+import { CopyNotice, CopyToLive, Duplicate } from '../components/agents/copy-to-live';
 import { TalkPanel } from '../components/talk-panel';
 import { TestCall } from '../components/agents/test-call';
 import { editedTools } from '../components/agents/edited-tools';
@@ -59,6 +59,7 @@ export function AgentEditorPage() {
         </>
       }
     >
+      {agent.data === undefined ? null : <CopyNotice agent={agent.data} />}
       {agent.data?.webhook_url === undefined ? null : (
         <FailingWebhooksNotice only={webhookEndpoint(agent.data.webhook_url)} />
       )}
@@ -193,7 +194,7 @@ function Editor(p: { agent: Agent | undefined; choices: Choices; engine: string 
 function Actions({ agent }: { agent: Agent }) {
   return (
     <>
-      <ModeBadge of={agent} />
+      <ModeBadge of={agent} isShownInLiveMode />
       <Duplicate agent={agent} />
       {agent.mode === 'test' ? <CopyToLive agent={agent} /> : null}
       <Archive agent={agent} />

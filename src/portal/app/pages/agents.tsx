@@ -29,40 +29,70 @@ export function AgentsPage() {
       >
         {(list) => (
           <>
-            <Table
-              label="Agents"
-              head={['Name', 'Voice', 'Language', 'Agent ID', 'Last changed', '']}
-              minor={['Voice', 'Language', 'Agent ID', 'Last changed']}
-            >
-              {list.data.map((agent) => (
-                <tr key={agent.agent_id}>
-                  <td class="wide breakable">
-                    <a href={to(`/agents/${agent.agent_id}`)}>{agent.name}</a> <ModeBadge of={agent} />
-                  </td>
-                  <td class="minor">{agent.voice}</td>
-                  <td class="minor">{agent.language}</td>
-                  <td class="minor">
-                    <code>{agent.agent_id}</code>
-                  </td>
-                  <td class="minor">
-                    <Time at={agent.updated_at} />
-                  </td>
-                  <td class="number">
-                    <a
-                      class="button button-small"
-                      href={to(`/agents/${agent.agent_id}#talk`)}
-                      aria-label={`Talk with ${agent.name}`}
-                    >
-                      <Icon name="microphone" /> Talk
-                    </a>
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <AgentTables agents={list.data} />
             <Pager of={list} cursor={cursor} />
           </>
         )}
       </Loaded>
     </PageLayout>
+  );
+}
+
+/** Test mode lists the agents of live calls apart, because a copy for live calls often has the name of its original. */
+function AgentTables({ agents }: { agents: readonly Agent[] }) {
+  const { mode } = usePortal();
+  const own = agents.filter((agent) => agent.mode === mode);
+  const live = agents.filter((agent) => agent.mode !== mode);
+  if (live.length === 0) return <AgentTable label="Agents" agents={own} />;
+  return (
+    <>
+      {own.length === 0 ? null : (
+        <section>
+          <h2>Test agents</h2>
+          <AgentTable label="Test agents" agents={own} />
+        </section>
+      )}
+      <section class="list-apart">
+        <h2>Live agents</h2>
+        <p class="quiet section-hint">Live calls use these agents, and test calls can use them, too.</p>
+        <AgentTable label="Live agents" agents={live} />
+      </section>
+    </>
+  );
+}
+
+function AgentTable({ label, agents }: { label: string; agents: readonly Agent[] }) {
+  const { to } = usePortal();
+  return (
+    <Table
+      label={label}
+      head={['Name', 'Voice', 'Language', 'Agent ID', 'Last changed', '']}
+      minor={['Voice', 'Language', 'Agent ID', 'Last changed']}
+    >
+      {agents.map((agent) => (
+        <tr key={agent.agent_id}>
+          <td class="wide breakable">
+            <a href={to(`/agents/${agent.agent_id}`)}>{agent.name}</a> <ModeBadge of={agent} />
+          </td>
+          <td class="minor">{agent.voice}</td>
+          <td class="minor">{agent.language}</td>
+          <td class="minor">
+            <code>{agent.agent_id}</code>
+          </td>
+          <td class="minor">
+            <Time at={agent.updated_at} />
+          </td>
+          <td class="number">
+            <a
+              class="button button-small"
+              href={to(`/agents/${agent.agent_id}#talk`)}
+              aria-label={`Talk with ${agent.name}`}
+            >
+              <Icon name="microphone" /> Talk
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

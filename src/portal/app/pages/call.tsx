@@ -16,6 +16,7 @@ import { useTrace, useTranscript } from '../components/call/use-conversation';
 import { usePlayer } from '../components/call/use-player';
 import { Loaded } from '../components/feedback';
 import { WebhookAttemptsTable } from '../components/webhook-attempts';
+import { partyName } from '../labels';
 import { PageLayout } from '../layout';
 import { usePortal } from '../session';
 import { NotInThisMode } from '../shell/old-link';
@@ -46,7 +47,7 @@ function titleOf(call: Call | undefined): string {
   if (call === undefined) return 'Call';
   const [word, number] =
     call.call_direction === 'outbound' ? ['to', call.to_phone_number] : ['from', call.from_phone_number];
-  return number === '' ? 'Call' : `Call ${word} ${number}`;
+  return number === '' ? 'Call' : `Call ${word} ${partyName(number)}`;
 }
 
 interface SectionsProps {

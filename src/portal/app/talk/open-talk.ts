@@ -1,4 +1,5 @@
 import type { Api } from '../api';
+import { createNoiseWatch } from './noise-watch';
 import { openTalkAudio, type TalkAudio } from './talk-audio';
 import { connectTalk } from './talk-connection';
 import type { TalkState } from './talk-state';
@@ -27,18 +28,25 @@ interface OpenOptions {
   onState: (state: TalkState) => void;
   /** Called again and again while the agent's audio is played. */
   onPlayed?: () => void;
+  /** Called for every frame of the microphone, with whether it hears sound without a pause. */
+  onNoise?: (isNoisy: boolean) => void;
 }
 
 /** Starts a web call and connects it. Returns undefined if the user hung up meanwhile. */
 export async function openTalk(
   api: Api,
   request: TalkRequest,
-  { isListener, signal, onCall, onState, onPlayed }: OpenOptions,
+  { isListener, signal, onCall, onState, onPlayed, onNoise }: OpenOptions,
 ): Promise<OpenTalk | undefined> {
   let connection: OpenTalk['connection'] | undefined;
+  const noise = createNoiseWatch();
   // The browser may ask for permission, so this comes before the call, which waits for a minute.
   const audio = await openTalkAudio((message) => {
-    if (message.event === 'media') return connection?.sendAudio(message.audio);
+    if (message.event === 'media') {
+      onNoise?.(noise.isNoisyAfter(message.audio));
+      return connection?.sendAudio(message.audio);
+    }
+    noise.reset();
     onPlayed?.();
     return connection?.sendMark(message.name);
   }, isListener);

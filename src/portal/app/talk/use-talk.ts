@@ -10,6 +10,7 @@ export function useTalk(api: Api) {
   const [state, setState] = useState<TalkState>();
   const [microphone, setMicrophone] = useState<Microphone>();
   const [isMuted, setMuted] = useState(false);
+  const [isNoisy, setNoisy] = useState(false);
   const [error, setError] = useState<Error>();
   const [isStarting, setStarting] = useState(false);
   const open = useRef<OpenTalk | undefined>(undefined);
@@ -30,8 +31,14 @@ export function useTalk(api: Api) {
     setError(undefined);
     setState(undefined);
     setMuted(false);
+    setNoisy(false);
     try {
-      const talk = await openTalk(api, request, { signal: controller.signal, onCall: setCallId, onState: setState });
+      const talk = await openTalk(api, request, {
+        signal: controller.signal,
+        onCall: setCallId,
+        onState: setState,
+        onNoise: setNoisy,
+      });
       open.current = talk;
       if (talk !== undefined) setMicrophone(talk.audio.microphone);
       return undefined;
@@ -49,6 +56,8 @@ export function useTalk(api: Api) {
     state,
     microphone,
     isMuted,
+    /** Whether the microphone hears sound on and on, so that the agent does not speak. */
+    isNoisy: isNoisy && !isMuted && state?.phase === 'talking',
     error,
     isStarting,
     start,

@@ -38,6 +38,8 @@ export function createCallerListener(p: {
   now: () => number;
   /** The grammar for the current question; undefined: do not recognize words. */
   grammar(): Grammar | undefined;
+  /** The grammar for typed words, which are known exactly, so that they may interrupt the introduction. */
+  typedGrammar(): Grammar | undefined;
   /** Whether the session has begun to end. From then on, the caller's speech changes nothing. */
   isClosing(): boolean;
   dispatch: (what: SessionEventBody) => void;
@@ -90,7 +92,7 @@ export function createCallerListener(p: {
       turns += 1;
       recognition = recognition.then(() => {
         if (isOver) return;
-        const grammar = p.grammar();
+        const grammar = p.typedGrammar();
         const meaning = grammar && meaningOfTyped(grammar, text);
         const at = now();
         p.onTurn({

@@ -77,6 +77,7 @@ export function startOfflineSession(deps: OfflineSessionDeps, call: EngineCall, 
     now,
     dispatch,
     grammar: () => model.grammar(),
+    typedGrammar: () => script.grammar(),
     isClosing: () => isClosing(state()),
     onTurn,
   });

@@ -18,6 +18,8 @@ interface Secret {
 }
 
 const SUFFIX = ' (copy)';
+/** The parameter that names the original in the URL of a new copy. */
+const COPY_OF = 'copy_of';
 
 /** Copies a test agent to a new live agent, because the mode of an agent cannot change. */
 export function CopyToLive({ agent }: { agent: Agent }) {
@@ -28,6 +30,32 @@ export function CopyToLive({ agent }: { agent: Agent }) {
 export function Duplicate({ agent }: { agent: Agent }) {
   const name = `${agent.name.slice(0, AGENT_FIELDS.name.max - SUFFIX.length)}${SUFFIX}`;
   return <CopyAgent agent={agent} to={{ mode: agent.mode, name }} action="Duplicate" />;
+}
+
+/** Says on the page of a new copy what has happened, and leads back to the original. */
+export function CopyNotice({ agent }: { agent: Agent }) {
+  const { mode } = usePortal();
+  const { query } = useLocation();
+  const original = query[COPY_OF];
+  if (original === undefined) return null;
+  const isLive = agent.mode === 'live' && mode === 'live';
+  return (
+    <p class="notice notice-good" role="status">
+      {isLive ? (
+        <>
+          <strong>Copied to live mode.</strong> You are in live mode now, and this is a new agent for live calls. Later
+          changes of the original do not reach it.
+        </>
+      ) : (
+        <>
+          <strong>Copied.</strong> This is the copy; later changes of the original do not reach it.
+        </>
+      )}{' '}
+      <a href={pathIn(isLive ? 'test' : mode, `/agents/${encodeURIComponent(original)}`)}>
+        {isLive ? 'Back to the original in test mode' : 'Back to the original'}
+      </a>
+    </p>
+  );
 }
 
 /** Copies the agent as it is stored, and shows the copy. */
@@ -55,7 +83,7 @@ function CopyAgent({ agent, to, action }: { agent: Agent; to: { mode: Mode; name
       const created = await api.post<Agent>('/agents', { ...copyOf(agent, values), name }, { mode });
       setAsking(false);
       setValues({});
-      setCopied(pathIn(mode, `/agents/${created.agent_id}`));
+      setCopied(pathIn(mode, `/agents/${created.agent_id}?${COPY_OF}=${agent.agent_id}`));
     } catch (error) {
       setFailure((error as Error).message);
     }

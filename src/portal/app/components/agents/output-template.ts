@@ -30,11 +30,17 @@ export function outputFieldsOf(json: string): OutputField[] {
   }
 }
 
+/** The choices as a template has them. Fewer than two have a bar, too, so that the service rejects them. */
+function choiceText(field: OutputField): string {
+  const choices = choicesOf(field);
+  return choices.length < 2 ? `${choices.join('')}|` : choices.join('|');
+}
+
 /** Converts fields to a template. Leaves out fields that have no name; without fields the template is empty. */
 export function templateOf(fields: readonly OutputField[]): string {
   const named = fields.filter(({ name }) => name.trim() !== '');
   if (named.length === 0) return '';
   const placeholder = (field: OutputField) =>
-    ({ text: null, 'yes-no': false, number: 0, choices: choicesOf(field).join('|') })[field.kind];
+    ({ text: null, 'yes-no': false, number: 0, choices: choiceText(field) })[field.kind];
   return JSON.stringify(Object.fromEntries(named.map((field) => [field.name.trim(), placeholder(field)])));
 }

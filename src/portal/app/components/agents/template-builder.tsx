@@ -8,7 +8,7 @@ const KINDS: readonly { value: OutputField['kind']; label: string }[] = [
   { value: 'text', label: 'Text' },
   { value: 'yes-no', label: 'Yes or no' },
   { value: 'number', label: 'Number' },
-  { value: 'choices', label: 'One of several choices' },
+  { value: 'choices', label: 'One of a list' },
 ];
 
 /** The answers to a field that the offline demo understands by voice. It knows typed words exactly. */
@@ -101,7 +101,7 @@ function OutputFieldRow(p: {
       </SmallButton>
       {isIncomplete ? (
         <p class="field-error" id={errorId}>
-          Enter at least two choices, separated by commas. With fewer, the field takes any text.
+          Enter at least two choices, separated by commas.
         </p>
       ) : null}
       {p.hint === undefined ? null : (

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { Call } from '../../../../calls/views/schemas.js';
 import { isFinalStatus } from '../../../../kernel/call-state.js';
+import { isTemporaryAgent } from '../../../../kernel/ids.js';
 import { duration, formatDollars } from '../../format';
-import { endReasonLabel, labelOf, providerLabel } from '../../labels';
+import { endReasonLabel, labelOf, nameOfAgent, partyName, providerLabel } from '../../labels';
 import { usePortal } from '../../session';
 import { CostSoFar } from '../cost-so-far';
 import { Copy, Status, Time } from '../values';
@@ -48,14 +49,17 @@ const WIDE = ['Agent', 'Call ID', 'External ID', 'Providers'];
 /** The facts of a call: who, when, and by what. */
 export function Facts({ call }: { call: Call }) {
   const { to } = usePortal();
-  const agent =
-    call.agent_name === undefined ? 'Temporary agent' : <a href={to(`/agents/${call.agent_id}`)}>{call.agent_name}</a>;
+  const agent = isTemporaryAgent(call.agent_id) ? (
+    nameOfAgent(call)
+  ) : (
+    <a href={to(`/agents/${call.agent_id}`)}>{nameOfAgent(call)}</a>
+  );
   // On a desktop, the short facts fill the first row and the beginning of the second.
   const facts: [name: string, value: ComponentChildren][] = [
     ['Direction', labelOf(call.call_direction)],
     ['Engine', call.engine ?? '–'],
-    ['From', call.from_phone_number || '–'],
-    ['To', call.to_phone_number || '–'],
+    ['From', partyName(call.from_phone_number) || '–'],
+    ['To', partyName(call.to_phone_number) || '–'],
     ['Created', <Time at={call.created_at} />],
     ['Answered', <Time at={call.start_time} />],
     ['Agent', agent],

@@ -2,8 +2,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Call, ConversationSoFar, Trace, Transcript } from '../../../../calls/views/schemas.js';
 import { isFinalStatus } from '../../../../kernel/call-state.js';
 import { usePortal } from '../../session';
-import { joinTurns } from '../../use-call';
 import { useData } from '../../use-data';
+import { joinTurns } from './join-turns';
 
 /** Turns after which the trace of a call in progress is read again. */
 const TURNS_PER_READ = 3;

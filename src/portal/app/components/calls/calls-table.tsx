@@ -1,6 +1,6 @@
 import type { CallSummary } from '../../../../calls/views/schemas.js';
 import { duration, formatDollars } from '../../format';
-import { endReasonLabel, labelOf } from '../../labels';
+import { endReasonLabel, labelOf, nameOfAgent, partyName } from '../../labels';
 import { usePortal } from '../../session';
 import { Icon } from '../icon';
 import { Status, Time } from '../values';
@@ -57,13 +57,13 @@ function Row({ call }: { call: CallSummary }) {
       <td role="cell" class="call-from">
         <Icon name={call.call_direction} />
         <span class="unseen">{labelOf(call.call_direction)}, from </span>
-        {call.from_phone_number || '–'}
+        {partyName(call.from_phone_number) || '–'}
       </td>
       <td role="cell" class="call-to">
-        {call.to_phone_number || '–'}
+        {partyName(call.to_phone_number) || '–'}
       </td>
       <td role="cell" class="call-agent" title={call.agent_name ?? ''}>
-        {call.agent_name ?? 'Temporary agent'}
+        {nameOfAgent(call)}
       </td>
       <td role="cell" class="number call-length">
         {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}

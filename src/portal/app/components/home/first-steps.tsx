@@ -52,6 +52,14 @@ const TEXTS: Readonly<Record<Step, StepTexts>> = {
   },
 };
 
+/** The last step once the member has switched to live mode. */
+const LIVE_IN_LIVE_MODE: StepTexts = {
+  ...TEXTS.live,
+  text: 'Copy a test agent to live mode with the button on its page, create a live key here, and place a call with it. Live calls need a balance in live mode and are billed by the second.',
+  action: 'Create a live key',
+  path: pathIn('live', '/keys'),
+};
+
 /** The steps from the sign-up to the first live call. The first one that is left is explained. */
 export function FirstSteps(p: { taken: readonly Step[]; onHide: () => void; onClose: () => void }) {
   const { session } = usePortal();
@@ -92,7 +100,8 @@ function AllDone({ onClose }: { onClose: () => void }) {
 }
 
 function StepRow({ step, isTaken, isNext }: { step: Step; isTaken: boolean; isNext: boolean }) {
-  const { title, text, action, path } = TEXTS[step];
+  const { mode } = usePortal();
+  const { title, text, action, path } = step === 'live' && mode === 'live' ? LIVE_IN_LIVE_MODE : TEXTS[step];
   return (
     <li class={isTaken ? 'step taken' : 'step'} {...(isNext ? { 'aria-current': 'step' as const } : {})}>
       <Icon name={isTaken ? 'circleCheck' : 'circle'} />

@@ -1,4 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { Agent } from '../../../../agents/schemas.js';
+import type { CallSummary } from '../../../../calls/views/schemas.js';
+import type { ApiKey } from '../../../../identity/accounts/schemas.js';
+import { DEMO_ACCOUNT_ID, DEMO_AGENT_ID } from '../../../../kernel/ids.js';
+import type { ListedWebhookDelivery } from '../../../../webhooks/schemas.js';
 import type { Api, Mode } from '../../api';
 import { usePortal } from '../../session';
 import type { ListPage } from '../../types';
@@ -9,6 +14,9 @@ export type Step = (typeof STEPS)[number];
 
 /** Why a member does not see the first steps: all are done, or the member has hidden them. */
 type Choice = 'done' | 'hidden' | undefined;
+/** How many of the latest calls, agents, deliveries and keys are looked at. */
+const LATEST = 20;
+const MODES: readonly Mode[] = ['test', 'live'];
 const STORED_AS = 'callwright-first-steps';
 
 function storedChoice(accountId: string): Choice {
@@ -38,7 +46,7 @@ export function useFirstSteps() {
 
   const taken = useData(`first-steps ${isShown}`, async (signal) => {
     if (!isShown) return undefined;
-    const steps = await stepsTaken(api, signal);
+    const steps = await stepsTaken(api, accountId, signal);
     // The page that finds this out says so. Later visits do not show the steps.
     if (steps.length === STEPS.length) storeChoice('done', accountId);
     return steps;
@@ -56,23 +64,31 @@ export function useFirstSteps() {
   };
 }
 
-async function stepsTaken(api: Api, signal: AbortSignal): Promise<Step[]> {
-  const exists = async (path: string, modes: readonly Mode[], query: Record<string, string> = {}) => {
-    for (const mode of modes) {
-      const list = await api.get<ListPage<unknown>>(path, { ...query, mode, limit: 1 }, signal);
-      if (list.data.length > 0) return true;
-    }
-    return false;
-  };
-  const completed = { status: 'COMPLETED' };
-  const facts: Record<Step, Promise<boolean>> = {
-    hear: exists('/calls', ['test', 'live'], completed),
+/** Whether an agent, or that of a call, was made by a member. A development service begins with one that was not. */
+const isOwn = ({ agent_id: id }: Pick<Agent, 'agent_id'>) => id !== DEMO_AGENT_ID;
+
+async function stepsTaken(api: Api, accountId: string, signal: AbortSignal): Promise<Step[]> {
+  async function latest<T>(path: string, modes: readonly Mode[], query: Record<string, string> = {}): Promise<T[]> {
+    const lists = await Promise.all(
+      modes.map((mode) => api.get<ListPage<T>>(path, { ...query, mode, limit: LATEST }, signal)),
+    );
+    return lists.flatMap(({ data }) => data);
+  }
+  const [calls, agents, deliveries, keys] = await Promise.all([
+    latest<CallSummary>('/calls', MODES, { status: 'COMPLETED' }),
     // Test mode lists the agents of both.
-    write: exists('/agents', ['test']),
-    webhook: exists('/webhook_deliveries', ['test', 'live'], { state: 'delivered' }),
-    key: exists('/api_keys', ['test', 'live']),
-    live: exists('/calls', ['live'], completed),
+    latest<Agent>('/agents', ['test']),
+    latest<ListedWebhookDelivery>('/webhook_deliveries', MODES, { state: 'delivered' }),
+    latest<ApiKey>('/api_keys', MODES),
+  ]);
+  const own = calls.filter(isOwn);
+  const facts: Record<Step, boolean> = {
+    hear: calls.length > 0,
+    write: agents.some(isOwn),
+    webhook: deliveries.some(({ call_id: id }) => own.some((call) => call.call_id === id)),
+    // The demo account begins with keys that no member has made.
+    key: keys.some((key) => key.made_by !== undefined || accountId !== DEMO_ACCOUNT_ID),
+    live: own.some(({ mode }) => mode === 'live'),
   };
-  const isTaken = await Promise.all(STEPS.map((step) => facts[step]));
-  return STEPS.filter((_, index) => isTaken[index]);
+  return STEPS.filter((step) => facts[step]);
 }

@@ -25,8 +25,9 @@ export function BrowserCall({ callId }: { callId: string }) {
       <section class="card" aria-label="Conversation">
         <div class="card-head">
           <h2>Conversation</h2>
-          <a class="button button-small" href={to(`/calls/${callId}`)}>
-            View call
+          {/* In its own tab, because leaving this page ends the call and loses what is not saved. */}
+          <a class="button button-small" href={to(`/calls/${callId}`)} target="_blank" rel="noreferrer">
+            View call <span class="unseen">(in a new tab)</span>
           </a>
         </div>
         <Facts call={call.data} />

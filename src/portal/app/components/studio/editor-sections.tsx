@@ -8,6 +8,7 @@ import type { AgentForm } from '../agents/agent-form';
 import { TemplateBuilder } from '../agents/template-builder';
 import { ToolsEditor } from '../agents/tools-editor';
 import { ConversationSections } from '../conversation-sections';
+import { LocalInbox } from './local-inbox';
 import { VoicePreview } from './voice-preview';
 
 /** The choices of fields that depend on the service and the account. */
@@ -178,6 +179,7 @@ function PhoneCalls({ form, choices: { numbers } }: SectionProps) {
         <AgentField name="ring_timeout_seconds" form={form} />
       </div>
       <AgentField name="webhook_url" form={form} placeholder="https://example.com/call-completed" />
+      <LocalInbox form={form} />
     </Section>
   );
 }
