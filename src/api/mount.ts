@@ -85,7 +85,8 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     const sender = principal && route.changes !== undefined ? senderOf(principal) : undefined;
     if (sender !== undefined) await wasted.assertLeft(sender);
     let withdraw = () => {};
-    const countWaste = () => (sender === undefined ? undefined : wasted.count(sender, ctx.state.bodyBytes ?? 0));
+    const countWaste = (more = 0) =>
+      sender === undefined ? undefined : wasted.count(sender, Math.max(ctx.state.bodyBytes ?? 0, more));
     try {
       const parts = await readRequest(ctx, route);
       const audited = isAudited(route, parts.body) ? principal : undefined;
@@ -98,7 +99,8 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
       if (change.unchanged) {
         withdraw();
-        await countWaste();
+        // A small change of a large agent checks the whole agent, which the response shows.
+        await countWaste(ctx.response.length);
       } else if (audited) await recordChange(auditor, ctx, audited, { id, route, target: change.target });
     } catch (error) {
       withdraw();

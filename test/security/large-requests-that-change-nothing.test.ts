@@ -38,14 +38,15 @@ async function untilRejected(send: () => ReturnType<typeof ask.patch>) {
 }
 
 it.each([
-  ['a change to what is stored', tools],
-  ['an invalid change', [...tools.slice(1), { ...tools[0], method: 'TRACE' }]],
+  ['a change to what is stored', { tools }],
+  ['an invalid change', { tools: [...tools.slice(1), { ...tools[0], method: 'TRACE' }] }],
+  ['a small change to what is stored', { name: 'Large' }],
 ])(
   '%s is rejected after about forty of a minute, without delay for other accounts',
   async (_, body) => {
     const { customer, path } = await withLargeAgent();
     const other = await withLargeAgent();
-    const { count, response } = await untilRejected(() => ask.patch(path, customer.testKey, { tools: body }));
+    const { count, response } = await untilRejected(() => ask.patch(path, customer.testKey, body));
     expect(count).toBeGreaterThan(20);
     expect(count).toBeLessThan(60);
     expectError(response, 429, 'RATE_LIMIT_EXCEEDED', /changed nothing/);
@@ -61,8 +62,10 @@ it.each([
 
 it('small requests that change nothing, and large ones that change something, are not limited by this', async () => {
   const { customer, path } = await withLargeAgent();
+  const small = { name: 'Small', instruction: 'Be kind.' };
+  const { json } = await ask.post('/agents', customer.testKey, small);
   for (let count = 0; count < 100; count += 1) {
-    expect((await ask.patch(path, customer.testKey, { name: 'Large' })).status).toBe(200);
+    expect((await ask.patch(`/agents/${String(json['agent_id'])}`, customer.testKey, small)).status).toBe(200);
   }
   for (let count = 0; count < 45; count += 1) {
     const changed = [{ ...tools[0], description: `Number ${count}.` }, ...tools.slice(1)];
