@@ -99,6 +99,7 @@ ${heading('addresses on this machine')}
 # API_PUBLISHED_PORT=8080
 # MEDIA_PUBLISHED_PORT=8081
 # TEMPORAL_UI_PUBLISHED_PORT=8233
+# PROMETHEUS_PUBLISHED_PORT=9090
 
 ${heading('everything else; empty means the default')}
 ${others.map((each) => commented(each, '')).join('\n')}

@@ -26,7 +26,7 @@ const service = z.object({
 const compose = z.object({ services: z.record(z.string(), service) }).parse(safeLoad(read('docker-compose.yml')));
 const { services } = compose;
 
-const ROLES = ['api', 'worker', 'media', 'simulator'];
+const ROLES = ['api', 'worker', 'media', 'simulator', 'exporter'];
 const ours = Object.entries(services).filter(([, { image }]) => image.startsWith('callwright:'));
 
 /** The names of all variables in the environment schema. */
@@ -78,7 +78,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('pins every image to a full version', () => {
-    for (const { image } of Object.values(services)) expect(image).toMatch(/^[\w./-]+:\d+\.\d+(\.\d+)?(-[\w.]+)?$/);
+    for (const { image } of Object.values(services)) expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+(\.\d+)?(-[\w.]+)?$/);
     expect(read('Dockerfile')).toMatch(/^ARG NODE_IMAGE=node:\d+\.\d+\.\d+-[\w-]+$/m);
   });
 

@@ -167,7 +167,7 @@ export const environment = z.object({
     .optional()
     .meta({
       description: 'address on which a worker serves Prometheus metrics, such as `127.0.0.1:9464`; keep it private',
-      production: '0.0.0.0:9464',
+      compose: '0.0.0.0:9464',
     }),
   RECONCILE_HOLDS_AFTER_SECONDS: seconds
     .default(MAX_CALL_SECONDS + 900)

@@ -87,7 +87,7 @@ function guardHandshake(tcp: Socket, bounds: Bounds, isConnected: () => boolean)
   return {
     socket,
     /** Takes a line of the key log of TLS: a label, the client's random value, and the secret. */
-    onKeyLog(line: Buffer): void {
+    onKeyLog: (line: Buffer): void => {
       const [label, , secret = ''] = line.toString('latin1').trim().split(' ');
       if (label === 'SERVER_HANDSHAKE_TRAFFIC_SECRET')
         socket.endIfThrown(() => guard.setSecret(Buffer.from(secret, 'hex')));
