@@ -34,7 +34,7 @@ export function registerStateMetrics(registry: Registry, database: CallsDatabase
   const calls = gauge('calls_in_progress', 'Calls that are accepted and have not ended', ['mode']);
   const held = gauge('money_held_micro_usd', 'Money held for calls, in millionths of a USD', ['mode']);
   const queued = gauge('dial_queue_calls', 'Calls that wait for a dial slot');
-  const open = gauge('reconciliation_open_findings', 'Findings that nobody has resolved', ['kind']);
+  const open = gauge('reconciliation_open_findings', 'Unresolved findings', ['kind']);
 
   async function update(): Promise<void> {
     const [slots, micros, waiting, found] = await Promise.all([

@@ -58,14 +58,14 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)(
   },
 );
 
-it('certificates with curves of their own are not decoded (TLSv1.2)', async () => {
+it('certificates with custom curves are not decoded (TLSv1.2)', async () => {
   // Each takes OpenSSL 0.3 s to decode; so many fit into a handshake.
   const url = await urlOf(createCertificateServer(Array.from({ length: 24 }, () => EXPLICIT_CURVE)));
   const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
   expect(cpuMs).toBeLessThan(400);
 });
 
-it('certificates with curves of their own are not decoded (TLSv1.3)', async () => {
+it('certificates with custom curves are not decoded (TLSv1.3)', async () => {
   const { key, cert } = receiverCertificate();
   const chain = [cert.toString(), ...Array.from({ length: 4 }, () => EXPLICIT_CURVE)].join('\n');
   const server = createTlsServer({ key, cert: chain, minVersion: 'TLSv1.3' });

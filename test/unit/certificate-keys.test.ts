@@ -15,7 +15,7 @@ describe('the check of a certificate’s key', () => {
     expect(rootCertificates.filter((pem) => !hasCheapKey(derOf(pem)))).toEqual([]);
   });
 
-  it('rejects RSA keys with long exponents, and curves with parameters of their own', () => {
+  it('rejects RSA keys with long exponents, and curves with custom parameters', () => {
     expect(hasCheapKey(bytesOf(createCostlyChain(1).cert))).toBe(false);
     expect(hasCheapKey(bytesOf(explicitCurve))).toBe(false);
   });

@@ -81,7 +81,7 @@ export const environment = z.object({
     .meta({ description: 'address on which a role serves its metrics; keep it private', fixed: '0.0.0.0' }),
   METRICS_PORT: port.optional().meta({
     description:
-      'port on which a role serves [metrics](operations.md#metrics) for Prometheus; empty: it serves none. Each role needs a port of its own where they share an address',
+      'port on which a role serves [metrics](operations.md#metrics) for Prometheus; empty: it serves none. Roles on the same address need different ports',
     compose: '9465',
   }),
   DRAIN_DELAY_SECONDS: z.coerce.number().int().min(0).max(60).optional().meta({

@@ -21,7 +21,7 @@ interface Element {
 
 /**
  * Whether computing with the public key of a certificate costs little: RSA of at most 8,192 bits with an exponent of at
- * most 32 bits, P-256, P-384, P-521 by name, Ed25519 or Ed448. OpenSSL also takes curves with parameters of their own,
+ * most 32 bits, P-256, P-384, P-521 by name, Ed25519 or Ed448. OpenSSL also accepts curves with custom parameters,
  * whose points can take a third of a second to decode. Returns false for what it cannot read.
  * @param certificate an X.509 certificate (RFC 5280) in DER
  */

@@ -126,7 +126,7 @@ export function createHandshakeGuard(pass: (bytes: Buffer) => void): HandshakeGu
       if (suite === undefined || decrypt !== undefined) return;
       decrypt = createHandshakeDecryption(suite, secret);
       if (decrypt === undefined) throw new HandshakeRejected('The server chose an unknown cipher suite.');
-      // TLS calls this while it works on the ServerHello, so this goes on with the records after it.
+      // TLS calls this while it works on the ServerHello, so the records after it come next.
       takeRecords();
     },
   };

@@ -52,7 +52,7 @@ export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs:
   };
 }
 
-/** Methods that a client invents have one name, because each name is a series of its own. */
+/** Methods that a client invents have one name, because each name is a separate series. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 function reportRequest({ method, state, status }: ApiContext): void {

@@ -1,7 +1,7 @@
 import type { Connection } from 'mongoose';
 import { report } from '../telemetry/measurements.js';
 
-/** Reports the commands and the pool of a connection. The driver emits commands only if it is told to monitor them. */
+/** Reports the commands and the pool of a connection. The driver emits commands only with `monitorCommands`. */
 export function reportCommands(connection: Connection): void {
   const client = connection.getClient();
   client.on('commandSucceeded', ({ commandName: command, duration }) =>

@@ -3,7 +3,7 @@ import type { CallStatus, Direction, EndReason } from '../../kernel/call-state.j
 import type { Mode } from '../../kernel/ids.js';
 
 /**
- * What parts of the service report about their work, by name. Every text is one of few values, because metrics have a
+ * Reports of parts of the service about their work, by name. Every text is one of few values, because metrics have a
  * series for each: never an id, an address, a phone number or a text of a customer.
  */
 export interface Measurements {

@@ -15,7 +15,7 @@ let customer: Customer;
 let ports: Record<Role | 'API' | 'MEDIA' | 'SIMULATOR' | 'SDK', number>;
 const running: Awaited<ReturnType<typeof startRole>>[] = [];
 
-/** Starts every role in a process of its own, as in production, each with its metrics. */
+/** Starts every role in a separate process, as in production, each with its metrics. */
 beforeAll(async () => {
   service = await startService({ worker: false });
   const names = [...ROLES, 'API', 'MEDIA', 'SIMULATOR', 'SDK'] as const;

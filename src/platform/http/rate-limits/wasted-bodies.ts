@@ -11,7 +11,7 @@ export type WastedBodies = ReturnType<typeof createWastedBodies>;
 
 /**
  * Limits the large bodies of a sender that are checked in this process and change nothing, because they are rejected or
- * equal to what is stored. Changes have limits of their own.
+ * equal to what is stored. Changes have separate limits.
  */
 export function createWastedBodies() {
   const limiter = new RateLimiterMemory({ points: BYTES_PER_MINUTE, duration: WINDOW_SECONDS });
