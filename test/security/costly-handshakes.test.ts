@@ -7,7 +7,7 @@ import { receiverCertificate } from '../integration/webhooks/support/receiver.js
 import { createEgressClient } from '../../src/platform/egress/client.js';
 import { egressConfig } from '../support/egress-config.js';
 import { createCostlyChain } from './support/costly-certificates.js';
-import { createCertificateServer, createLargePrimeServer } from './support/raw-tls-server.js';
+import { createCertificateServer, createLargePrimeServer, WARNING } from './support/raw-tls-server.js';
 
 const EXPLICIT_CURVE = readFileSync(join(__dirname, 'support/explicit-curve-certificate.pem'), 'utf8');
 const client = createEgressClient({ config: egressConfig() });
@@ -58,9 +58,17 @@ it.each(['TLSv1.2', 'TLSv1.3'] as const)(
   },
 );
 
-it('certificates with custom curves are not decoded (TLSv1.2)', async () => {
+it.each([
+  ['TLSv1.2', Buffer.alloc(0)],
+  ['TLSv1.2, after a warning', WARNING],
+])('certificates with custom curves are not decoded (%s)', async (_, before) => {
   // Each takes OpenSSL 0.3 s to decode; so many fit into a handshake.
-  const url = await urlOf(createCertificateServer(Array.from({ length: 24 }, () => EXPLICIT_CURVE)));
+  const url = await urlOf(
+    createCertificateServer(
+      Array.from({ length: 24 }, () => EXPLICIT_CURVE),
+      before,
+    ),
+  );
   const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
   expect(cpuMs).toBeLessThan(400);
 });

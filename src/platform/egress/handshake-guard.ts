@@ -3,6 +3,7 @@ import { createHandshakeDecryption } from './handshake-secrets.js';
 
 const RECORD = { changeCipherSpec: 20, alert: 21, handshake: 22, encrypted: 23 } as const;
 const MESSAGE = { serverHello: 2, encryptedExtensions: 8, certificate: 11, certificateRequest: 13 } as const;
+const WARNING = 1;
 const HEADER_BYTES = 5;
 const MESSAGE_HEADER_BYTES = 4;
 const RANDOM_AT = 2;
@@ -67,7 +68,8 @@ export function createHandshakeGuard(pass: (bytes: Buffer) => void): HandshakeGu
 
   function take(record: Buffer): void {
     const type = record[0];
-    if (type === RECORD.alert) return open(record);
+    // OpenSSL reads on after a warning, such as that it does not know the name, so it proves nothing.
+    if (type === RECORD.alert && record[HEADER_BYTES] === WARNING) return void held.push(record);
     if (type === RECORD.changeCipherSpec && isTls13) return pass(record);
     held.push(record);
     if (type === RECORD.encrypted && decrypt !== undefined) takeEncrypted(decrypt(record));
@@ -79,8 +81,7 @@ export function createHandshakeGuard(pass: (bytes: Buffer) => void): HandshakeGu
   function takeEncrypted(inner: Buffer): void {
     let end = inner.length;
     while (end > 0 && inner[end - 1] === 0) end -= 1;
-    if (inner[end - 1] === RECORD.alert) open();
-    else if (inner[end - 1] === RECORD.handshake) add(inner.subarray(0, end - 1));
+    if (inner[end - 1] === RECORD.handshake) add(inner.subarray(0, end - 1));
     else throw new HandshakeRejected('A record of the handshake has an unexpected type.');
   }
 
@@ -115,9 +116,9 @@ export function createHandshakeGuard(pass: (bytes: Buffer) => void): HandshakeGu
     pass(records);
   }
 
-  function open(last?: Buffer): void {
+  function open(): void {
     isOpen = true;
-    pass(Buffer.concat(last === undefined ? held : [...held, last]));
+    pass(Buffer.concat(held));
   }
 
   return {

@@ -34,10 +34,11 @@ const certificates = (pems: readonly string[]) =>
 const derOf = (pem: string) => Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64');
 
 /** Starts the handshake of TLS 1.2 with given messages, and computes nothing. */
-function createRawServer(flightFor: (clientRandom: Buffer) => Buffer[]): Server {
+function createRawServer(flightFor: (clientRandom: Buffer) => Buffer[], before = Buffer.alloc(0)): Server {
   return createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', (hello: Buffer) => {
+      socket.write(before);
       const flight = Buffer.concat(flightFor(hello.subarray(CLIENT_RANDOM_AT, CLIENT_RANDOM_AT + 32)));
       for (let at = 0; at < flight.length; at += RECORD_BYTES) {
         const part = flight.subarray(at, at + RECORD_BYTES);
@@ -70,7 +71,10 @@ export function createLargePrimeServer({ key, cert }: { key: string; cert: strin
   });
 }
 
-/** A server that sends these certificates. */
-export function createCertificateServer(pems: readonly string[]): Server {
-  return createRawServer(() => [serverHello(ECDHE_ECDSA, randomBytes(32)), certificates(pems)]);
+/** A server that sends these certificates. @param before a record to send first */
+export function createCertificateServer(pems: readonly string[], before = Buffer.alloc(0)): Server {
+  return createRawServer(() => [serverHello(ECDHE_ECDSA, randomBytes(32)), certificates(pems)], before);
 }
+
+/** A warning that does not end a handshake: `unrecognized_name` (RFC 6066). */
+export const WARNING = Buffer.from([21, 3, 3, 0, 2, 1, 112]);
