@@ -19,7 +19,7 @@ import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import { sendResponse } from '../platform/http/routing/response.js';
 import { wantsCsv } from '../platform/http/routing/csv-format.js';
 import { createAccountQueues } from '../platform/http/routing/account-queues.js';
-import { createWastedBodies } from '../platform/http/rate-limits/wasted-bodies.js';
+import { createWastedBodies, type CheckedBody, type WastedBodies } from '../platform/http/rate-limits/wasted-bodies.js';
 import { createExportSteps } from '../platform/http/routing/export-steps.js';
 import { readRequest } from '../platform/http/routing/request.js';
 
@@ -82,11 +82,9 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
       ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
-    const sender = principal && route.changes !== undefined ? senderOf(principal) : undefined;
-    if (sender !== undefined) await wasted.assertLeft(sender);
+    const checked = principal && bodyOf(principal, route, wasted);
+    if (checked) ctx.state.chargeBody = checked.charge;
     let withdraw = () => {};
-    const countWaste = (more = 0) =>
-      sender === undefined ? undefined : wasted.count(sender, Math.max(ctx.state.bodyBytes ?? 0, more));
     try {
       const parts = await readRequest(ctx, route);
       const audited = isAudited(route, parts.body) ? principal : undefined;
@@ -100,11 +98,14 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       if (change.unchanged) {
         withdraw();
         // A small change of a large agent checks the whole agent, which the response shows.
-        await countWaste(ctx.response.length);
-      } else if (audited) await recordChange(auditor, ctx, audited, { id, route, target: change.target });
+        await checked?.chargeMore(ctx.response.length ?? 0);
+        return;
+      }
+      await checked?.refund();
+      if (audited) await recordChange(auditor, ctx, audited, { id, route, target: change.target });
     } catch (error) {
       withdraw();
-      if (isOfSender(error)) await countWaste();
+      if (!isOfSender(error)) await checked?.refund();
       throw error;
     }
   }
@@ -120,6 +121,16 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
   }
 
   return createRouter(bound, handleRequest);
+}
+
+/** Small bodies are limited in changes of what exists only, so that calls can be placed and ended, and keys revoked. */
+function bodyOf(
+  { account, mode, sender }: Principal,
+  { method, body, changes }: Route,
+  wasted: WastedBodies,
+): CheckedBody | undefined {
+  if (body === undefined || changes === undefined) return undefined;
+  return wasted.of(`${account._id} ${mode} ${sender}`, { isSmallLimited: method === 'patch' });
 }
 
 async function recordChange(
@@ -162,8 +173,6 @@ function loadOf(ctx: ApiContext, { load, changes, success }: Route): RouteLoad {
   if (load === undefined) return changes === undefined ? 'read' : 'change';
   return success.alternatives?.['text/csv'] && wantsCsv(ctx) ? 'export' : load;
 }
-
-const senderOf = ({ account, mode, actor }: Principal) => `${account._id} ${mode} ${actor.kind}`;
 
 /** Whether a request failed because of its sender. */
 const isOfSender = (error: unknown) => error instanceof ServiceError && ERRORS[error.code].status < 500;

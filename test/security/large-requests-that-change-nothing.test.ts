@@ -72,3 +72,15 @@ it('small requests that change nothing, and large ones that change something, ar
     expect((await ask.patch(path, customer.testKey, { tools: changed })).status).toBe(200);
   }
 }, 60_000);
+
+it('many at the same time are limited as well, and do not prevent calls and revocations', async () => {
+  const { customer, path } = await withLargeAgent();
+  const other = await ask.post('/api_keys', customer.testKey, { name: 'Other' });
+  const statuses = await Promise.all(
+    Array.from({ length: 80 }, async () => (await ask.patch(path, customer.testKey, { tools })).status),
+  );
+  expect(statuses.filter((status) => status === 200).length).toBeLessThan(60);
+  const call = await service.place(customer.testKey, { to_phone_number: '+12025550111', agent_id: path.split('/')[2] });
+  expect(call.status).not.toBe(429);
+  expect((await ask.delete(`/api_keys/${String(other.json['key_id'])}`, customer.testKey)).status).toBe(200);
+}, 60_000);

@@ -11,8 +11,8 @@ export interface RequestState {
   minDeadlineMs: number;
   /** When the JSON body had arrived, ms since the epoch; absent until it is read. */
   bodyAt?: number;
-  /** Bytes of the JSON body, decompressed; absent until it is read. */
-  bodyBytes?: number;
+  /** Called with the bytes of the JSON body before it is parsed. May throw ServiceError RATE_LIMIT_EXCEEDED. */
+  chargeBody?: (bytes: number) => Promise<void>;
   /** When the account's queue admitted the request, ms since the epoch. Absent if the request was not queued. */
   startedAt?: number;
   /** The route's path with parameters in braces. Log this instead of the real path, which may contain private data. */

@@ -39,8 +39,8 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
     readBody(ctx.req, { limit, decompress: isAuthenticated, ...(signal && { signal }) });
   const bytes = await (isAuthenticated ? read() : ctx.state.readUnauthenticated(read));
   ctx.state.bodyAt = Date.now();
-  ctx.state.bodyBytes = bytes.length;
   if (performance.now() - startedAt > SLOW_BODY_MS) await ctx.state.recheck?.();
+  await ctx.state.chargeBody?.(bytes.length);
   return parseJsonObject(utf8(bytes));
 }
 

@@ -1,4 +1,4 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ServiceError } from '../../../kernel/errors.js';
 
 /** A body of 57 kB, which is a large agent, takes 33 ms to check. So the checks take at most 2 % of a process's time. */
@@ -6,6 +6,19 @@ const BYTES_PER_MINUTE = 2_000_000;
 /** Smaller bodies cost little, whatever becomes of them. */
 const LARGE_BYTES = 8_192;
 const WINDOW_SECONDS = 60;
+
+/** The body of one request. */
+export interface CheckedBody {
+  /**
+   * Counts the body before it is checked, so that many at the same time cannot exceed the limit.
+   * @throws ServiceError RATE_LIMIT_EXCEEDED
+   */
+  charge(bytes: number): Promise<void>;
+  /** Takes the body off the count, because the request changed something or failed because of the service. */
+  refund(): Promise<void>;
+  /** Counts what else a request without an effect cost, such as a small change of a large agent. */
+  chargeMore(bytes: number): Promise<void>;
+}
 
 export type WastedBodies = ReturnType<typeof createWastedBodies>;
 
@@ -15,18 +28,37 @@ export type WastedBodies = ReturnType<typeof createWastedBodies>;
  */
 export function createWastedBodies() {
   const limiter = new RateLimiterMemory({ points: BYTES_PER_MINUTE, duration: WINDOW_SECONDS });
-  return {
-    /** @throws ServiceError RATE_LIMIT_EXCEEDED if the sender has none left in this minute */
-    async assertLeft(sender: string): Promise<void> {
-      const wasted = await limiter.get(sender);
-      if (wasted === null || wasted.consumedPoints < BYTES_PER_MINUTE) return;
-      const message =
-        'Too many large requests changed nothing. Retry after Retry-After seconds, and send only the fields that differ.';
-      throw new ServiceError('RATE_LIMIT_EXCEEDED', message, {}, Math.max(1, Math.ceil(wasted.msBeforeNext / 1_000)));
-    },
 
-    async count(sender: string, bytes: number): Promise<void> {
-      if (bytes >= LARGE_BYTES) await limiter.penalty(sender, bytes);
+  async function assertLeft(sender: string): Promise<void> {
+    const used = await limiter.get(sender);
+    if (used !== null && used.consumedPoints > BYTES_PER_MINUTE) throw exceeded(used);
+  }
+
+  return {
+    /** @param p.isSmallLimited whether small bodies are rejected, too, when the sender has used up the limit */
+    of(sender: string, p: { isSmallLimited: boolean }): CheckedBody {
+      let charged = 0;
+      return {
+        async charge(bytes) {
+          if (bytes < LARGE_BYTES) return p.isSmallLimited ? assertLeft(sender) : undefined;
+          await limiter.consume(sender, bytes).catch((error: unknown) => {
+            throw error instanceof RateLimiterRes ? exceeded(error) : error;
+          });
+          charged = bytes;
+        },
+        async refund() {
+          if (charged > 0) await limiter.reward(sender, charged);
+        },
+        async chargeMore(bytes) {
+          if (bytes >= LARGE_BYTES && bytes > charged) await limiter.penalty(sender, bytes - charged);
+        },
+      };
     },
   };
+}
+
+function exceeded({ msBeforeNext }: RateLimiterRes): ServiceError {
+  const message =
+    'Too many large requests changed nothing. Retry after Retry-After seconds, and send only the fields that differ.';
+  return new ServiceError('RATE_LIMIT_EXCEEDED', message, {}, Math.max(1, Math.ceil(msBeforeNext / 1_000)));
 }
