@@ -102,7 +102,7 @@ function enginesFor({ engine }: Spoken, policy: AgentPolicy | undefined): readon
 }
 
 /**
- * Rejects a template that is too large, or has a list of fewer than two choices: `Monday|`. Without a bar a text is no
+ * Rejects a template that is too large, or has a list with an empty choice or of fewer than two: `Monday|`. Without a bar a text is no
  * list. A list that was stored before this rule may stay.
  * @param template a JSON object as a string
  * @throws ServiceError MISSING_PARAMS
@@ -114,10 +114,13 @@ export function assertTemplate(template: string | null | undefined, present: Age
   const lists = Object.values(JSON.parse(template) as object).filter(
     (value): value is string => typeof value === 'string' && value.includes('|'),
   );
-  const areEnough = lists.every((list) => list.split('|').filter((choice) => choice.trim() !== '').length > 1);
-  if (areEnough) return;
+  const areComplete = lists.every((list) => {
+    const choices = list.split('|').map((choice) => choice.trim());
+    return !choices.includes('') && new Set(choices).size > 1;
+  });
+  if (areComplete) return;
   throw invalidParam(
     'output_parameters',
-    'output_parameters must list at least two choices, separated by |, where it lists choices.',
+    'output_parameters must list at least two different choices, separated by |, where it lists choices, and none may be empty.',
   );
 }
