@@ -7,10 +7,8 @@ type Turns = ConversationSoFar['turns'];
  * that is understood late comes after turns that began later.
  */
 export function joinTurns(earlier: Turns, latest: Turns): Turns {
-  const [first] = latest;
-  if (first === undefined) return earlier;
   const isLatest = ({ start_ms: startMs, speaker }: Turns[number]) =>
     latest.some((turn) => turn.start_ms === startMs && turn.speaker === speaker);
-  const kept = earlier.filter((turn) => turn.start_ms <= first.start_ms && !isLatest(turn));
+  const kept = earlier.filter((turn) => !isLatest(turn));
   return [...kept, ...latest].toSorted((a, b) => a.start_ms - b.start_ms || a.end_ms - b.end_ms);
 }
