@@ -172,7 +172,7 @@ async function serveMetrics(role: RoleName, config: Config, logger: Logger): Pro
   if (port === undefined) return undefined;
   const { createMetrics } = await import('./platform/telemetry/metrics/metrics.js');
   const { startMetricsServer } = await import('./platform/telemetry/metrics/metrics-server.js');
-  const { registry } = createMetrics(role);
+  const { registry } = createMetrics({ role, logger });
   await startMetricsServer({ registry, host, port, logger });
   return registry;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { registerStateMetrics } from '../../src/calls/state-metrics.js';
 import type { Database } from '../../src/database.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics/metrics.js';
 
 const { load } = jest.requireActual<{ load: (text: string) => unknown }>('js-yaml');
@@ -14,6 +15,7 @@ interface Rule {
   annotations?: { summary: string; runbook: string };
 }
 
+const logger = createLogger({ role: 'test', level: 'silent' });
 const ROOT = join(__dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const { groups } = load(read('deploy/prometheus/rules.yml')) as { groups: { rules: Rule[] }[] };
@@ -24,7 +26,7 @@ const alerts = rules.filter(({ alert }) => alert !== undefined);
 const OTHERS = ['up', 'temporal_workflow_task_schedule_to_start_latency_seconds'];
 
 function knownMetrics(): Map<string, readonly string[]> {
-  const metrics = createMetrics('test');
+  const metrics = createMetrics({ role: 'test', logger });
   registerStateMetrics(metrics.registry, {} as Database);
   const all = metrics.registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[];
   metrics.close();

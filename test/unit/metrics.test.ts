@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { registerStateMetrics } from '../../src/calls/state-metrics.js';
 import type { Database } from '../../src/database.js';
 import { observe, report } from '../../src/platform/telemetry/measurements.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics/metrics.js';
+
+const lines: string[] = [];
+const logger = createLogger({ role: 'test', level: 'info', destination: { write: (line) => void lines.push(line) } });
 
 /** Names and labels of our metrics. Registering the state of the service reads nothing. */
 function ownMetrics() {
-  const metrics = createMetrics('test');
+  const metrics = createMetrics({ role: 'test', logger });
   registerStateMetrics(metrics.registry, {} as Database);
   const all = metrics.registry.getMetricsAsArray() as unknown as {
     name: string;
@@ -44,7 +48,7 @@ describe('the metrics', () => {
 
   it('count only while they are observed', async () => {
     report('brokenRecords', { count: 5 });
-    const metrics = createMetrics('test');
+    const metrics = createMetrics({ role: 'test', logger });
     report('brokenRecords', { count: 2 });
     const counted = async () =>
       (await metrics.registry.getSingleMetric('callwright_reconciliation_broken_records_total')!.get()).values[0]
@@ -57,5 +61,14 @@ describe('the metrics', () => {
     report('brokenRecords', { count: 1 });
     expect([await counted(), others]).toEqual([4, [1]]);
     metrics.close();
+  });
+
+  it('do not end the process if a value is not a number', () => {
+    const metrics = createMetrics({ role: 'test', logger });
+    report('stall', { ms: Number.NaN });
+    metrics.close();
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { msg: 'measurement not recorded', measurement: 'stall' },
+    ]);
   });
 });

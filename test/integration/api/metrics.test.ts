@@ -99,7 +99,7 @@ it('a call appears in the metrics of every role, and its numbers and ids in none
       /^callwright_call_time_to_dial_seconds_count\{mode="live"\}$/,
       /^callwright_calls_ended_total\{mode="live",direction="outbound",status="COMPLETED",end_reason="\w+"\}$/,
       /^callwright_carrier_request_duration_seconds_count\{carrier="simulator",operation="dial",outcome="accepted"\}$/,
-      /^callwright_webhook_first_attempt_delay_seconds_count$/,
+      /^callwright_webhook_ready_delay_seconds_count$/,
       /^callwright_webhook_attempt_duration_seconds_count\{outcome="delivered"\}$/,
     ],
     media: [/^callwright_reply_latency_seconds_count\{engine="offline-demo",stage="total"\}$/],

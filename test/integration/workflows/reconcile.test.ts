@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import { scheduleReconciliation } from '../../../src/calls/reconciliation/schedule.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
 import { registerStateMetrics } from '../../../src/calls/state-metrics.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { createMetrics, type Metrics } from '../../../src/platform/telemetry/metrics/metrics.js';
 import { createLeases } from '../../../src/billing/leases.js';
 import { runAdmin } from '../cli/support/run-cli.js';
@@ -13,7 +14,7 @@ let stack: Reconciling;
 let metrics: Metrics;
 
 beforeAll(async () => {
-  metrics = createMetrics('worker');
+  metrics = createMetrics({ role: 'worker', logger: createLogger({ role: 'test', level: 'silent' }) });
   stack = await startReconciling();
 }, 120_000);
 afterAll(async () => {

@@ -7,6 +7,9 @@ const REPLY_BUCKETS = [0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10];
 const REQUEST_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const LATENESS_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
+/** The stages of a reply by the names that their times are stored under. */
+const STAGES: Readonly<Record<string, string>> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
+
 type OfCalls = Extract<
   MeasurementName,
   | 'callBegun'
@@ -86,7 +89,8 @@ export const CALL_RECORDERS: { readonly [Name in OfCalls]: Recorder<Name> } = {
     });
     return ({ engine, totalMs, parts }) => {
       latency.observe({ engine, stage: 'total' }, totalMs / 1_000);
-      for (const [stage, ms] of Object.entries(parts)) latency.observe({ engine, stage }, ms / 1_000);
+      for (const [part, ms] of Object.entries(parts))
+        latency.observe({ engine, stage: STAGES[part] ?? part }, ms / 1_000);
     };
   },
 
@@ -120,8 +124,8 @@ export const CALL_RECORDERS: { readonly [Name in OfCalls]: Recorder<Name> } = {
 
   webhookReady: (registry) => {
     const delays = createHistogram(registry, {
-      name: 'webhook_first_attempt_delay_seconds',
-      help: 'Time from the end of a call until the first attempt to deliver its webhook',
+      name: 'webhook_ready_delay_seconds',
+      help: 'Time from the end of a call until its webhook is ready to be sent',
       buckets: STEP_BUCKETS,
     });
     return ({ seconds }) => delays.observe(seconds);

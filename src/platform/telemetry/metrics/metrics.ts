@@ -1,12 +1,13 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { VERSION } from '../../../kernel/version.js';
+import type { Logger } from '../logger.js';
 import { observe, type MeasurementName } from '../measurements.js';
 import { createGauge } from './instruments.js';
 import { RECORDERS } from './recorders.js';
 
 export interface Metrics {
   registry: Registry;
-  /** Stops to observe the process's measurements. */
+  /** Stops observing the process's measurements. */
   close(): void;
 }
 
@@ -14,14 +15,14 @@ export interface Metrics {
  * Creates the metrics of this process: its measurements from now on, those of Node.js (memory, CPU, event loop) and the
  * role with its version.
  */
-export function createMetrics(role: string): Metrics {
+export function createMetrics({ role, logger }: { role: string; logger: Logger }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   createGauge(registry, { name: 'build_info', help: 'The role and its version', labels: ['role', 'version'] }).set(
     { role, version: VERSION },
     1,
   );
-  const forgets = (Object.keys(RECORDERS) as MeasurementName[]).map((name) => observeInto(registry, name));
+  const forgets = (Object.keys(RECORDERS) as MeasurementName[]).map((name) => observeInto(registry, name, logger));
   return {
     registry,
     close: () => {
@@ -31,6 +32,14 @@ export function createMetrics(role: string): Metrics {
   };
 }
 
-function observeInto<Name extends MeasurementName>(registry: Registry, name: Name): () => void {
-  return observe(name, RECORDERS[name](registry));
+/** An error of a recorder, such as that of a value that is not a number, must not end the process. */
+function observeInto<Name extends MeasurementName>(registry: Registry, name: Name, logger: Logger): () => void {
+  const record = RECORDERS[name](registry);
+  return observe(name, (measurement) => {
+    try {
+      record(measurement);
+    } catch (error) {
+      logger.error({ measurement: name, err: error }, 'measurement not recorded');
+    }
+  });
 }

@@ -83,6 +83,7 @@ function recordContention(registry: Registry): ReturnType<Recorder<'contention'>
   });
   return ({ name, retries: count, gaveUp }) => {
     retries.inc({ name }, count);
-    if (gaveUp) givenUp.inc({ name });
+    // The series exists before the first loss, so that Prometheus sees its increase.
+    givenUp.inc({ name }, gaveUp ? 1 : 0);
   };
 }
