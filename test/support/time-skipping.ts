@@ -70,9 +70,13 @@ async function findTimeSkipping({ env, report }: { env: NodeJS.ProcessEnv; repor
     folder: `${folder}-classes`,
     what: `the class archive of ${what}`,
     report,
-    build: (made) => archiveClasses({ java, server, archive: join(made, ARCHIVE), env }),
+    // Without the archive, the server starts as well, only later.
+    build: (made) =>
+      archiveClasses({ java, server, archive: join(made, ARCHIVE), env }).catch((error: unknown) =>
+        report(`this Java makes no class archive: ${String(error)}`),
+      ),
   });
-  // Another version of Java ignores the archive.
+  // Java ignores an archive that is missing or of another version.
   return [java, ...FLAGS, `-XX:SharedArchiveFile=${join(archives, ARCHIVE)}`, '-Xshare:auto', ...server];
 }
 
