@@ -83,7 +83,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
     const checked = principal && bodyOf(principal, route, wasted);
-    if (checked) ctx.state.chargeBody = checked.charge;
+    if (checked) ctx.state.chargeBody = (bytes) => checked.charge(bytes);
     let withdraw = () => {};
     try {
       const parts = await readRequest(ctx, route);
