@@ -3,7 +3,9 @@ import { report } from '../telemetry/measurements.js';
 
 /** Reports the commands and the pool of a connection. The driver emits commands only with `monitorCommands`. */
 export function reportCommands(connection: Connection): void {
-  const client = connection.getClient();
+  // Without a valid address there is no client; waiting for the connection then says why.
+  const client = connection.getClient() as ReturnType<Connection['getClient']> | undefined;
+  if (client === undefined) return;
   client.on('commandSucceeded', ({ commandName: command, duration }) =>
     report('databaseCommand', { command, outcome: 'ok', seconds: duration / 1_000 }),
   );
