@@ -113,7 +113,7 @@ const OLDEST = 'Oldest desk';
     await page.fill('[name=name]', 'One choice');
     await page.fill('[name=instruction]', 'Ask.');
     await page.click('button:has-text("Create agent")');
-    await page.waitForSelector('.template > .field-error:text("at least two choices")');
+    await page.waitForSelector('.template > .field-error:text("at least two different choices")');
     await expectAccessiblePage(page, 'one-choice');
     await page.click('button:has-text("Start talking")');
     await page.waitForSelector('text=correct the marked fields');
