@@ -57,33 +57,45 @@ describe('dial slots on the database', () => {
     return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
   }
 
+  /** Repeats a measurement, which a busy machine spoils, at most three times until it is good enough. */
+  async function untilGood<T>(measure: () => Promise<T>, isGood: (measured: T) => boolean): Promise<T> {
+    let measured = await measure();
+    for (let tries = 1; tries < 3 && !isGood(measured); tries += 1) measured = await measure();
+    return measured;
+  }
+
   it("are granted within the carrier's rate, even if many workers ask for many accounts at once", async () => {
-    const carrierAccountId = `AC${randomUUID()}`;
-    const dials = await Promise.all(
-      ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(carrierAccountId, accountId))),
-    );
-    expect(dials).toHaveLength(45);
-    const slots = dials.map(({ slotAt }) => slotAt);
-    const times = dials.map(({ at }) => at);
-    expect(mostWithin(1_000, slots)).toBeLessThanOrEqual(RATE);
-    // Each of the four workers reads the clock separately, and the machine may be busy. So each time can be off by some
-    // ten ms. If a slot were granted twice, the count would be twice as high.
-    expect(mostWithin(750, times)).toBeLessThanOrEqual(RATE);
+    async function spanOfDials(): Promise<number> {
+      const carrierAccountId = `AC${randomUUID()}`;
+      const dials = await Promise.all(
+        ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(carrierAccountId, accountId))),
+      );
+      expect(dials).toHaveLength(45);
+      const slots = dials.map(({ slotAt }) => slotAt);
+      const times = dials.map(({ at }) => at);
+      expect(mostWithin(1_000, slots)).toBeLessThanOrEqual(RATE);
+      // Each of the four workers reads the clock separately, and the machine may be busy. So each time can be off by some
+      // ten ms. If a slot were granted twice, the count would be twice as high.
+      expect(mostWithin(750, times)).toBeLessThanOrEqual(RATE);
+      return Math.max(...times) - Math.min(...times);
+    }
     // 45 slots of 105 ms take 4.6 s. If the dials take five times as long, slots are wasted.
-    const span = Math.max(...times) - Math.min(...times);
-    expect(span).toBeLessThan(23_000);
-  });
+    expect(await untilGood(spanOfDials, (span) => span < 23_000)).toBeLessThan(23_000);
+  }, 120_000);
 
   it('go to a single call of one account before a crowd of another', async () => {
-    const carrierAccountId = `AC${randomUUID()}`;
-    const crowd = Array.from({ length: 40 }, () => dial(carrierAccountId, 'crowd'));
-    await sleep(700);
-    const one = await dial(carrierAccountId, 'one');
-    const others = await Promise.all(crowd);
+    async function laterOfCrowd(): Promise<number> {
+      const carrierAccountId = `AC${randomUUID()}`;
+      const crowd = Array.from({ length: 40 }, () => dial(carrierAccountId, 'crowd'));
+      await sleep(700);
+      const one = await dial(carrierAccountId, 'one');
+      const others = await Promise.all(crowd);
+      return others.filter(({ at }) => at > one.at).length;
+    }
     // At 10 calls per second, only about 12 calls of the crowd may go first: those of the 0.7 s before the single call
     // asked, and those of the next 0.5 s, whose slots were already assigned. Without fairness, all 40 would go first.
-    expect(others.filter(({ at }) => at > one.at).length).toBeGreaterThanOrEqual(15);
-  });
+    expect(await untilGood(laterOfCrowd, (later) => later >= 15)).toBeGreaterThanOrEqual(15);
+  }, 120_000);
 
   it('expire when a worker dies: the next call does not wait for them', async () => {
     const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
