@@ -99,7 +99,7 @@ it('failure counters take a bounded amount of memory, however many addresses the
     const remoteAddress = `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`;
     return limiter.count({ get: () => '', req: { socket: { remoteAddress } } } as unknown as ApiContext);
   };
-  // So many addresses use nearly all of the counters, of which there are 65,536.
+  // So many addresses use nearly all of the 65,536 counters.
   for (let n = 0; n < 200_000; n++) await failAt(n);
   const before = heapUsed();
   for (let n = 200_000; n < 300_000; n++) await failAt(n);
