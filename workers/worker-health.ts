@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { NativeConnection, Worker } from '@temporalio/worker';
-import { createHttpServer } from '../src/platform/http/server/http-server.js';
+import { sendOnce, startPrivateServer } from '../src/platform/http/server/private-server.js';
 import { createDependencyChecks, type DependencyState } from '../src/platform/telemetry/readiness.js';
 
 const TEMPORAL_TIMEOUT_MS = 1_000;
@@ -48,19 +46,9 @@ export async function startWorkerHealth(p: {
     return respond(response, readiness.status === 'ready' ? 200 : 503, readiness);
   }
 
-  const server = createHttpServer({ maxHeaderSize: 8_192 }, (request, response) => void answer(request, response));
-  server.listen(p.port, p.host);
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return startPrivateServer({ host: p.host, port: p.port, answer });
 }
 
 function respond(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', connection: 'close' });
-  response.end(JSON.stringify(body));
+  sendOnce(response, status, 'application/json', JSON.stringify(body));
 }

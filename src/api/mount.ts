@@ -82,7 +82,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
       ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
-    const checked = principal && bodyOf(principal, route, wasted);
+    const checked = principal && checkedBody(principal, route, wasted);
     if (checked) ctx.state.chargeBody = (bytes) => checked.charge(bytes);
     let withdraw = () => {};
     try {
@@ -124,7 +124,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
 }
 
 /** Small bodies are limited in changes of what exists only, so that calls can be placed and ended, and keys revoked. */
-function bodyOf(
+function checkedBody(
   { account, mode, sender }: Principal,
   { method, body, changes }: Route,
   wasted: WastedBodies,
