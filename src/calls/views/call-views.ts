@@ -1,3 +1,4 @@
+import { PROVIDER_STAGES } from '../../kernel/conversation/provider-stages.js';
 import { attemptView } from '../../webhooks/attempt-view.js';
 import type {
   Call,
@@ -124,10 +125,8 @@ export function transcriptView(callId: string, result: Pick<ConversationResultDo
 
 /** The stages of a response, by the names under which the engines store them. */
 const LATENCY_STAGES: Readonly<Record<string, LatencyStage['stage']>> = {
+  ...PROVIDER_STAGES,
   pause: 'pause',
-  recogniser: 'stt',
-  model: 'llm',
-  voice: 'tts',
   own: 'own',
 };
 

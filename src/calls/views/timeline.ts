@@ -1,3 +1,4 @@
+import { PROVIDER_STAGES } from '../../kernel/conversation/provider-stages.js';
 import type { CallMoney } from '../../billing/call-money.js';
 import { omitUndefined } from '../../kernel/omit-undefined.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
@@ -8,9 +9,7 @@ import type { StoredChange } from '../call-model.js';
 import type { TimelineEvent } from './schemas.js';
 
 const STAGES: Record<StoredFailure['part'], string> = {
-  recogniser: 'stt',
-  model: 'llm',
-  voice: 'tts',
+  ...PROVIDER_STAGES,
   realtime: 'realtime',
 };
 

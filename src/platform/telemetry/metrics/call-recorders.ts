@@ -1,3 +1,4 @@
+import { PROVIDER_STAGES } from '../../../kernel/conversation/provider-stages.js';
 import type { MeasurementName } from '../measurements.js';
 import { createCounter, createGauge, createHistogram, type Recorder } from './instruments.js';
 
@@ -7,8 +8,7 @@ const REPLY_BUCKETS = [0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10];
 const REQUEST_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const LATENESS_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
-/** The stages of a reply by the names that their times are stored under. */
-const STAGES: Readonly<Record<string, string>> = { recogniser: 'stt', model: 'llm', voice: 'tts' };
+const STAGES: Readonly<Record<string, string>> = PROVIDER_STAGES;
 
 type OfCalls = Extract<
   MeasurementName,
