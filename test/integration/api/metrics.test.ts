@@ -115,7 +115,11 @@ it('a call appears in the metrics of every role, and its numbers and ids in none
     }
   }
   expect(sum(scrapes.media.samples, /^callwright_media_streams$/)).toBe(0);
-  const sdk = await scrape(ports.SDK);
+  // The workflow ends after its webhook was delivered.
+  const sdk = await eventually(async () => {
+    const scraped = await scrape(ports.SDK);
+    return sum(scraped.samples, /^temporal_workflow_completed_total/) > 0 && scraped;
+  });
   expect(sum(sdk.samples, /^temporal_activity_execution_latency_seconds_count/)).toBeGreaterThan(0);
   // An alert uses this one.
   expect(sum(sdk.samples, /^temporal_workflow_task_schedule_to_start_latency_seconds_bucket/)).toBeGreaterThan(0);
