@@ -37,7 +37,9 @@ export const WebCall = z
   .object({
     call_id: z.string().describe('Call identifier.'),
     url: z.string().describe('Address of the WebSocket that carries the audio.'),
-    token: z.string().describe('Secret for the first message on the WebSocket. Admits one socket, within 60 s.'),
+    token: z
+      .string()
+      .describe('Secret for the first message on the WebSocket. Admits one socket, within 60 s (at most 90).'),
   })
   .meta({ id: 'WebCall' });
 
@@ -49,7 +51,7 @@ export const webCallRoutes = {
     tag: 'Calls',
     summary: 'Start a call in the browser',
     description:
-      'Starts a call between an agent and a browser, which connects to the returned WebSocket and sends the token in its first message. It is an inbound call from web:<name of the key or member> to web, with the price and the limits of received calls. Without a socket within 60 s it ends as CANCELLED and costs nothing.',
+      'Starts a call between an agent and a browser, which connects to the returned WebSocket and sends the token in its first message. It is an inbound call from web:<name of the key or member> to web, with the price and the limits of received calls. Without a socket it ends as CANCELLED after 60 to 90 s and costs nothing.',
     auth: 'keyOrSession',
     changes: 'mode',
     // GET /calls lists the calls. But a draft can send an agent's secret headers to other paths, as a change can.

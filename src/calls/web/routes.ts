@@ -5,7 +5,7 @@ import { respond } from '../../platform/http/routing/response.js';
 import { assertWebhookUrl } from '../../platform/egress/webhook-url.js';
 import { createCarrierBindings, type CarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createWebCarrier } from '../../telephony/web/carrier.js';
-import { FIRST_TOKEN_MS, legIdOf } from '../../telephony/web/leg.js';
+import { firstTokenMs, legIdOf } from '../../telephony/web/leg.js';
 import { createWebLegs, type WebLegs } from '../../telephony/web/legs.js';
 import { createLegTokens, hashOfToken } from '../../telephony/web/tokens.js';
 import { browserUrlOf } from '../../voice/web/browser-sockets.js';
@@ -22,7 +22,7 @@ import { createDraft } from './draft.js';
 const WEB = 'web';
 /** Maximum characters of the caller's name. */
 const MAX_NAME = 100;
-/** How much longer the workflow waits for the first stream than the first token is valid. */
+/** How much longer the workflow waits for the first stream than the first token is valid, in ms. */
 const STREAM_MARGIN_MS = 5_000;
 
 export interface WebCallDeps extends OutboundDeps, CallStarter, PredictRejectionDeps, DecisionLimitDeps {
@@ -39,7 +39,8 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
     async createWebCall({ ctx, principal, body }) {
       assertWebhookUrl(body.webhook_url, config);
       const deadline = deadlineOf(ctx);
-      const call = await withDeadline(deadline, createRequestDocument(deps, principal, body));
+      const tokenMs = firstTokenMs();
+      const call = await withDeadline(deadline, createRequestDocument(deps, principal, body, tokenMs));
       const { rejection: predicted, ledgerEpoch } = await withDeadline(
         deadline,
         predictRejection(deps, principal, call),
@@ -49,7 +50,7 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
         predicted ??
         (await decideWithinLimits(deps, principal, call, () =>
           countAndStartCall(deps, call, deadline, {
-            ...countsOf(deps, stores, { principal, call, token }),
+            ...countsOf(deps, stores, { principal, call, token, tokenMs }),
             ledgerEpoch,
           }),
         ));
@@ -65,7 +66,12 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
 function countsOf(
   { dialGate }: WebCallDeps,
   { bindings, legs }: { bindings: CarrierBindings; legs: WebLegs },
-  { principal, call, token }: { principal: Principal; call: CallRequestDocument; token: string },
+  {
+    principal,
+    call,
+    token,
+    tokenMs,
+  }: { principal: Principal; call: CallRequestDocument; token: string; tokenMs: number },
 ) {
   const { account, mode } = principal;
   const { _id: callId } = call;
@@ -74,7 +80,7 @@ function countsOf(
     async add() {
       const reached = await dialGate.admitReceived(received);
       if (reached) throw reached;
-      await legs.create({ callId, accountId: account._id, mode, tokenHash: hashOfToken(token) });
+      await legs.create({ callId, accountId: account._id, mode, tokenHash: hashOfToken(token), tokenMs });
       await bindings.bind(callId, legIdOf(callId), createWebCarrier({ legs, mode }));
     },
     async remove() {
@@ -88,6 +94,7 @@ async function createRequestDocument(
   deps: WebCallDeps,
   principal: Principal,
   request: WebCallRequest,
+  tokenMs: number,
 ): Promise<CallRequestDocument> {
   const { agent: draft, ...conducted } = request;
   const { call } = await createConducted(deps, principal, conducted, (stored) =>
@@ -105,7 +112,7 @@ async function createRequestDocument(
     toPhoneNumber: WEB,
     microsPerSecond: deps.config.calls.rates.inbound,
     carrierSid: legIdOf(callId),
-    streamWithinMs: FIRST_TOKEN_MS + STREAM_MARGIN_MS,
+    streamWithinMs: tokenMs + STREAM_MARGIN_MS,
     createdAt: new Date(),
   };
 }

@@ -1,9 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 import type { CarrierCall } from '../port.js';
 import type { LegEndCause, WebLegDocument } from './leg-model.js';
 
-/** How long the first token of a call is valid. */
-export const FIRST_TOKEN_MS = 60_000;
+/** How long the first token of a call is valid at least, and how much longer at most. */
+const FIRST_TOKEN_MS = 60_000;
+const FIRST_TOKEN_SPREAD_MS = 30_000;
 /** A leg without a heartbeat for this long has ended at its last one. Until then the browser can reconnect. */
 export const LOST_AFTER_MS = 30_000;
 
@@ -14,6 +16,14 @@ export const LOST_AFTER_MS = 30_000;
 const LIMIT_GRACE_MS = 2_000;
 
 const LEG_ID = /^web_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/**
+ * Returns how long the first token of a new call is valid, in ms. It is random, because the end of a call takes work: calls
+ * that were requested together and that no browser opens must not end together.
+ */
+export function firstTokenMs(): number {
+  return FIRST_TOKEN_MS + randomInt(FIRST_TOKEN_SPREAD_MS + 1);
+}
 
 /** Returns the id of a call's leg, which takes the place of a carrier's call id. */
 export function legIdOf(callId: string): string {

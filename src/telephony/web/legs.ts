@@ -2,7 +2,7 @@ import type { Mode } from '../../kernel/ids.js';
 import { carrierTimeLimit } from '../../kernel/hold-windows.js';
 import { createServerClock, type ServerClock } from '../../platform/mongo/server-clock.js';
 import type { TelephonyDatabase } from '../database.js';
-import { endOfLeg, FIRST_TOKEN_MS, legIdOf, limitOfLeg, LOST_AFTER_MS, type LegEnd } from './leg.js';
+import { endOfLeg, legIdOf, limitOfLeg, LOST_AFTER_MS, type LegEnd } from './leg.js';
 import type { WebLegDocument } from './leg-model.js';
 
 /** Maximum legs that one sweep looks at. */
@@ -54,14 +54,23 @@ export function createWebLegs(database: TelephonyDatabase) {
     /** The database server's time, by which all times of legs are. */
     now: clock,
 
-    /** Stores the leg of a new call. A repeat changes nothing. */
-    async create(p: { callId: string; accountId: string; mode: Mode; tokenHash: string }): Promise<void> {
-      const { callId, ...rest } = p;
+    /**
+     * Stores the leg of a new call. A repeat changes nothing.
+     * @param p.tokenMs how long the first token is valid
+     */
+    async create(p: {
+      callId: string;
+      accountId: string;
+      mode: Mode;
+      tokenHash: string;
+      tokenMs: number;
+    }): Promise<void> {
+      const { callId, tokenMs, ...rest } = p;
       const now = await clock();
       const leg: Omit<WebLegDocument, '_id'> = {
         ...rest,
         createdAt: new Date(now),
-        expiresAt: new Date(now + FIRST_TOKEN_MS),
+        expiresAt: new Date(now + tokenMs),
         streamNumber: 0,
         seenAt: new Date(now),
         // The workflow raises the limit when the call is answered, and whenever it has held more money.

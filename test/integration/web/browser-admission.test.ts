@@ -80,7 +80,7 @@ describe('the admission of a browser’s socket', () => {
     const callId = newCallId();
     const token = createLegTokens(PEPPER).issue(callId);
     const legs = createWebLegs(database);
-    await legs.create({ callId, accountId: 'acc_1', mode: 'live', tokenHash: hashOfToken(token) });
+    await legs.create({ callId, accountId: 'acc_1', mode: 'live', tokenHash: hashOfToken(token), tokenMs: 60_000 });
     onAdmit = () => (isClosing = true);
     expect(await (await open(callId, token)).closed()).toEqual({ reason: 'reconnect', code: 1013 });
     const leg = await legs.find(legIdOf(callId));

@@ -58,7 +58,7 @@ function wordsOf(event: MediaEvent): object {
 /** Stores a leg. With a socket, it has started. */
 async function newLeg(p: { started?: boolean; mode?: 'live' | 'test' } = {}): Promise<string> {
   const callId = newCallId();
-  await legs.create({ callId, accountId: 'acc_1', mode: p.mode ?? 'live', tokenHash: 'first' });
+  await legs.create({ callId, accountId: 'acc_1', mode: p.mode ?? 'live', tokenHash: 'first', tokenMs: 60_000 });
   const leg = (await legs.find(legIdOf(callId)))!;
   const claim = { leg, tokenHash: 'first', socketId: 'socket', streamNumber: 0, nextTokenHash: 'next' };
   if (p.started) expect(await legs.claim(claim)).not.toBeNull();
