@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { receiverCertificate } from '../integration/webhooks/support/receiver.js';
 import { createEgressClient } from '../../src/platform/egress/client.js';
 import { egressConfig } from '../support/egress-config.js';
-import { createCostlyChain } from './support/costly-certificates.js';
+import { createCostlyChain, createManyNames } from './support/costly-certificates.js';
 import { createCertificateServer, createLargePrimeServer, WARNING } from './support/raw-tls-server.js';
 
 const EXPLICIT_CURVE = readFileSync(join(__dirname, 'support/explicit-curve-certificate.pem'), 'utf8');
@@ -82,3 +82,11 @@ it('certificates with custom curves are not decoded (TLSv1.3)', async () => {
   const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
   expect(cpuMs).toBeLessThan(400);
 }, 20_000);
+
+it.each(['TLSv1.2', 'TLSv1.3'] as const)('names that a certificate repeats are not copied (%s)', async (version) => {
+  const server = createTlsServer({ ...createManyNames(), minVersion: version, maxVersion: version });
+  server.on('tlsClientError', () => undefined);
+  const url = await urlOf(server);
+  const cpuMs = await cpuMsOf(async () => expect(await get(url)).toMatchObject({ error: 'tls_failed' }));
+  expect(cpuMs).toBeLessThan(300);
+});

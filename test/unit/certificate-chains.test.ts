@@ -2,19 +2,88 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { hasCheapKey } from '../../src/platform/egress/certificate-keys.js';
-import { createCostlyChain } from '../security/support/costly-certificates.js';
+import { createTrustAnchors, loadTrustAnchors } from '../../src/platform/egress/certificates/anchors.js';
+import { readCertificate } from '../../src/platform/egress/certificates/certificate.js';
+import { findChainFault } from '../../src/platform/egress/certificates/chain-check.js';
+import { isCheapKey } from '../../src/platform/egress/certificates/cheap-key.js';
+import { createCertificate, createCostlyChain, createManyNames } from '../security/support/costly-certificates.js';
 
 const derOf = (pem: string) => new X509Certificate(pem).raw;
-const explicitCurve = readFileSync(join(__dirname, '../security/support/explicit-curve-certificate.pem'), 'utf8');
 const bytesOf = (pem: string) => Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64');
+const explicitCurve = readFileSync(join(__dirname, '../security/support/explicit-curve-certificate.pem'), 'utf8');
+const hasCheapKey = (certificate: Buffer) => isCheapKey(readCertificate(certificate).key);
 
-describe('the check of a certificate’s key', () => {
-  it('accepts the keys of all authorities that Node.js trusts', () => {
-    expect(rootCertificates.length).toBeGreaterThan(100);
-    expect(rootCertificates.filter((pem) => !hasCheapKey(derOf(pem)))).toEqual([]);
+const root = createCertificate({ name: 'root', isAuthority: true });
+const middle = createCertificate({ name: 'middle', issuer: root, isAuthority: true });
+const leaf = createCertificate({ name: 'leaf', issuer: middle });
+const forgotten = createCertificate({ name: 'forgotten', isAuthority: true });
+const anchors = createTrustAnchors([root.cert]);
+const faultOf = (...chain: readonly { bytes: Buffer }[]) =>
+  findChainFault(
+    chain.map(({ bytes }) => bytes),
+    anchors,
+  );
+
+const UNTRUSTED = 'No trusted authority signed the certificate.';
+const FOREIGN = 'The server sent certificates that no trusted authority signed.';
+const UNREADABLE = 'A certificate of the server is not readable.';
+
+describe('the check of a server’s chain of certificates', () => {
+  it('accepts chains to a trusted authority, in any order and with its own certificate', () => {
+    expect(faultOf(leaf, middle)).toBeUndefined();
+    expect(faultOf(leaf, root, middle)).toBeUndefined();
+    expect(faultOf(createCertificate({ name: 'direct', issuer: root }))).toBeUndefined();
+    expect(faultOf(root)).toBeUndefined();
   });
 
+  it('accepts two small certificates of others, such as one by which a forgotten authority signed a trusted one', () => {
+    const crossSigned = createCertificate({ name: 'root', issuer: forgotten, isAuthority: true });
+    expect(faultOf(leaf, middle, crossSigned, forgotten)).toBeUndefined();
+    expect(faultOf(leaf, middle, crossSigned, forgotten, forgotten)).toBe(FOREIGN);
+    expect(faultOf(leaf, middle, { bytes: bytesOf(createManyNames().cert) })).toBe(FOREIGN);
+  });
+
+  it('rejects servers that no trusted authority knows', () => {
+    expect(faultOf()).toBe(UNTRUSTED);
+    expect(faultOf(forgotten)).toBe(UNTRUSTED);
+    expect(faultOf(leaf)).toBe(UNTRUSTED);
+    expect(faultOf({ bytes: bytesOf(createManyNames().cert) }, middle)).toBe(UNTRUSTED);
+  });
+
+  it('rejects what a server signed itself, with the name of an authority or as one', () => {
+    const forged = createCertificate({ name: 'forged', issuer: { name: 'root', privateKey: leaf.privateKey } });
+    expect(faultOf(forged)).toBe(UNTRUSTED);
+    // The key of a server signs for no others.
+    expect(faultOf(createCertificate({ name: 'other', issuer: leaf }), leaf, middle)).toBe(UNTRUSTED);
+    const copy = createCertificate({ name: 'root', isAuthority: true });
+    expect(faultOf(createCertificate({ name: 'other', issuer: copy }), copy)).toBe(UNTRUSTED);
+  });
+
+  it('rejects more certificates than a chain needs, and what it cannot read', () => {
+    expect(faultOf(leaf, ...Array.from({ length: 10 }, () => middle))).toBe('The server sent too many certificates.');
+    expect(faultOf(leaf, middle, { bytes: Buffer.from('x') })).toBe(UNREADABLE);
+  });
+
+  it('rejects changed certificates', () => {
+    for (let at = 0; at < leaf.bytes.length; at += 1) {
+      const changed = Buffer.from(leaf.bytes);
+      changed[at]! ^= 0x01;
+      expect(faultOf({ bytes: changed }, middle)).toEqual(expect.any(String));
+    }
+  });
+
+  it('knows the authorities that Node.js trusts by their signatures', () => {
+    expect(rootCertificates.length).toBeGreaterThan(100);
+    const trusted = loadTrustAnchors();
+    expect(rootCertificates.filter((pem) => findChainFault([derOf(pem)], trusted) !== undefined)).toEqual([]);
+    for (const pem of rootCertificates) {
+      const { subject, key } = readCertificate(derOf(pem));
+      expect(trusted.keysOf(subject).some((each) => each.equals(key))).toBe(true);
+    }
+  });
+});
+
+describe('the check of a certificate’s key', () => {
   it('rejects RSA keys with long exponents, and curves with custom parameters', () => {
     expect(hasCheapKey(bytesOf(createCostlyChain(1).cert))).toBe(false);
     expect(hasCheapKey(bytesOf(explicitCurve))).toBe(false);
@@ -22,16 +91,17 @@ describe('the check of a certificate’s key', () => {
 
   it('rejects what is cut off, changed or followed by more', () => {
     const certificate = derOf(rootCertificates[0]!);
+    const faultOfBytes = (bytes: Buffer) => findChainFault([bytes], anchors);
     for (let length = 0; length < certificate.length; length += 1) {
-      expect(hasCheapKey(certificate.subarray(0, length))).toBe(false);
+      expect(faultOfBytes(certificate.subarray(0, length))).toBe(UNREADABLE);
     }
-    expect(hasCheapKey(Buffer.concat([certificate, Buffer.from([5, 0])]))).toBe(false);
+    expect(faultOfBytes(Buffer.concat([certificate, Buffer.from([5, 0])]))).toBe(UNREADABLE);
     // An element of indefinite length, as BER has them.
-    expect(hasCheapKey(Buffer.concat([Buffer.from([0x30, 0x80]), certificate, Buffer.alloc(2)]))).toBe(false);
+    expect(faultOfBytes(Buffer.concat([Buffer.from([0x30, 0x80]), certificate, Buffer.alloc(2)]))).toBe(UNREADABLE);
     for (let at = 0; at < certificate.length; at += 1) {
       const changed = Buffer.from(certificate);
       changed[at] = 0xff;
-      expect(typeof hasCheapKey(changed)).toBe('boolean');
+      expect(typeof faultOfBytes(changed)).toBe('string');
     }
   });
 });

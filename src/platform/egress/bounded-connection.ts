@@ -2,6 +2,8 @@ import { constants } from 'node:crypto';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
+import type { TrustAnchors } from './certificates/anchors.js';
+import { findChainFault } from './certificates/chain-check.js';
 import { CountedSocket } from './counted-socket.js';
 import { createHandshakeGuard } from './handshake-guard.js';
 
@@ -25,6 +27,8 @@ class TooManyBytesError extends Error {
 }
 
 interface Bounds {
+  /** The authorities that TLS trusts. */
+  anchors: () => TrustAnchors;
   lookup: LookupFunction;
   /** Timeout of the TCP connection, and again of the TLS handshake, in ms. */
   timeoutMs: number;
@@ -83,7 +87,10 @@ function guardHandshake(tcp: Socket, bounds: Bounds, isConnected: () => boolean)
     if (totalBytes > (isConnected() ? bounds.maxWireBytes : MAX_HANDSHAKE_BYTES)) throw tooManyBytes();
     guard.receive(chunk);
   });
-  const guard = createHandshakeGuard((bytes) => socket.pass(bytes));
+  const guard = createHandshakeGuard({
+    pass: (bytes) => socket.pass(bytes),
+    findFault: (chain) => findChainFault(chain, bounds.anchors()),
+  });
   return {
     socket,
     /** Takes a line of the key log of TLS: a label, the client's random value, and the secret. */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
+import { loadTrustAnchors, type TrustAnchors } from './certificates/anchors.js';
 import { createBoundedConnector } from './bounded-connection.js';
 import { classifyFailure, type EgressFailure } from './failure.js';
 import { createGuardedLookup, urlFault, type GuardConfig } from './guard.js';
@@ -65,6 +66,7 @@ interface Exchange extends EgressRequest {
  */
 export function createEgressClient(deps: { config: GuardConfig; resolve?: ResolveName }): EgressClient {
   const { config, resolve = createNameResolver(config.webhooks) } = deps;
+  let anchors: TrustAnchors | undefined;
   return {
     async send(asked) {
       const startedAt = performance.now();
@@ -82,6 +84,7 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
     // Use one connection per request, so that customers never share one, and a stale one cannot fail a delivery.
     const agent = new Agent({
       connect: createBoundedConnector({
+        anchors: () => (anchors ??= loadTrustAnchors()),
         lookup,
         timeoutMs,
         signal,

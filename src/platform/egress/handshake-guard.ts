@@ -1,4 +1,3 @@
-import { hasCheapKey } from './certificate-keys.js';
 import { createHandshakeDecryption } from './handshake-secrets.js';
 
 const RECORD = { changeCipherSpec: 20, alert: 21, handshake: 22, encrypted: 23 } as const;
@@ -13,7 +12,7 @@ const TLS_1_3 = 0x0304;
 /** The random value of a ServerHello that asks for another ClientHello (RFC 8446, 4.1.3). */
 const RETRY = Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c', 'hex');
 
-/** Thrown when a server’s handshake has another form than expected, or a certificate a key that is costly to use. */
+/** Thrown when a server’s handshake has another form than expected, or certificates that it must not have. */
 export class HandshakeRejected extends Error {
   override readonly name = 'HandshakeRejected';
   readonly code = 'ERR_TLS_HANDSHAKE_REJECTED';
@@ -30,9 +29,14 @@ export interface HandshakeGuard {
  * Looks at a server's certificates before TLS does. OpenSSL decodes every key and verifies every signature of a chain,
  * trusted or not, in one step that blocks the process, and the server decides how long that takes. TLS 1.3 encrypts its
  * certificates, so this decrypts them with the secret that TLS has just agreed with the server.
- * @param pass passes bytes on to TLS, which works on them before this returns
+ * @param deps.pass passes bytes on to TLS, which works on them before this returns
+ * @param deps.findFault returns what is wrong with these certificates in DER; undefined if TLS may see them
  */
-export function createHandshakeGuard(pass: (bytes: Buffer) => void): HandshakeGuard {
+export function createHandshakeGuard(deps: {
+  pass: (bytes: Buffer) => void;
+  findFault: (chain: readonly Buffer[]) => string | undefined;
+}): HandshakeGuard {
+  const { pass, findFault } = deps;
   let received = Buffer.alloc(0);
   let held: Buffer[] = [];
   let messages = Buffer.alloc(0);
@@ -98,7 +102,8 @@ export function createHandshakeGuard(pass: (bytes: Buffer) => void): HandshakeGu
 
   function takeMessage(type: number | undefined, body: Buffer): void {
     if (type === MESSAGE.certificate) {
-      assertCheapKeys(certificatesOf(body, decrypt !== undefined));
+      const fault = findFault(certificatesOf(body, decrypt !== undefined));
+      if (fault !== undefined) throw new HandshakeRejected(fault);
       open();
     } else if (type === MESSAGE.serverHello && decrypt === undefined) takeHello(body);
     else if (decrypt === undefined || (type !== MESSAGE.encryptedExtensions && type !== MESSAGE.certificateRequest))
@@ -159,9 +164,4 @@ function certificatesOf(body: Buffer, hasExtensions: boolean): Buffer[] {
     at = hasExtensions ? end + 2 + body.readUInt16BE(end) : end;
   }
   return certificates;
-}
-
-function assertCheapKeys(certificates: readonly Buffer[]): void {
-  if (certificates.every(hasCheapKey)) return;
-  throw new HandshakeRejected('A certificate of the server has an unusual key.');
 }

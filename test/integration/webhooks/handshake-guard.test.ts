@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls, createServer, type TlsOptions, type TLSSocket } from 'node:tls';
+import { createTrustAnchors } from '../../../src/platform/egress/certificates/anchors.js';
+import { findChainFault } from '../../../src/platform/egress/certificates/chain-check.js';
 import { CountedSocket } from '../../../src/platform/egress/counted-socket.js';
 import { createHandshakeGuard } from '../../../src/platform/egress/handshake-guard.js';
 import { WARNING } from '../../security/support/raw-tls-server.js';
 import { receiverCertificate } from './support/receiver.js';
 
+const anchors = createTrustAnchors([receiverCertificate().cert.toString()]);
 const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0)) close();
@@ -43,7 +46,10 @@ async function read(
     first = Buffer.alloc(0);
     for (let at = 0; at < bytes.length; at += pieceBytes) guard.receive(bytes.subarray(at, at + pieceBytes));
   });
-  const guard = createHandshakeGuard((bytes) => socket.pass(bytes));
+  const guard = createHandshakeGuard({
+    pass: (bytes) => socket.pass(bytes),
+    findFault: (chain) => findChainFault(chain, anchors),
+  });
   const tls: TLSSocket = connectTls({ socket: socket as never, rejectUnauthorized: false });
   tls.on('keylog', (line: Buffer) => {
     const [label, , secret = ''] = line.toString().trim().split(' ');

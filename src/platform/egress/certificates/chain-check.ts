@@ -1,0 +1,56 @@
+import type { TrustAnchors } from './anchors.js';
+import { isSignedBy, readCertificate, type Certificate } from './certificate.js';
+import { isCheapKey } from './cheap-key.js';
+import { DerError } from './der.js';
+
+/** Real chains have two to four certificates. */
+const MAX_CERTIFICATES = 10;
+/** Certificates that no trusted authority signed, such as those that lead to a forgotten one. */
+const MAX_UNTRUSTED = { certificates: 2, bytes: 2_048 };
+
+/**
+ * Finds the fault of a chain whose verification could be costly; undefined if there is none. OpenSSL decodes what
+ * certificates contain before it knows whether it trusts them, and some of it takes time and memory that grow with the
+ * square of their length. So a chain is passed on to it only if a trusted authority signed its first certificate, and
+ * all others but two small ones. An authority does not sign what its customers make up. This does not replace the
+ * verification by OpenSSL, which also looks at names, dates and purposes.
+ * @param chain certificates in DER, that of the server first
+ */
+export function findChainFault(chain: readonly Buffer[], anchors: TrustAnchors): string | undefined {
+  if (chain.length > MAX_CERTIFICATES) return 'The server sent too many certificates.';
+  let certificates: Certificate[];
+  try {
+    certificates = chain.map(readCertificate);
+    if (!certificates.every(({ key }) => isCheapKey(key))) return 'A certificate of the server has an unusual key.';
+    const untrusted = findUntrusted(certificates, anchors);
+    const [first] = certificates;
+    if (first === undefined || untrusted.includes(first)) return 'No trusted authority signed the certificate.';
+    const { certificates: most, bytes: mostBytes } = MAX_UNTRUSTED;
+    const isSmall = untrusted.length <= most && untrusted.every(({ bytes }) => bytes.length <= mostBytes);
+    return isSmall ? undefined : 'The server sent certificates that no trusted authority signed.';
+  } catch (error) {
+    if (error instanceof DerError) return 'A certificate of the server is not readable.';
+    throw error;
+  }
+}
+
+/** Returns the certificates that are not signed by an anchor, nor by one that is, and so on. */
+function findUntrusted(certificates: readonly Certificate[], anchors: TrustAnchors): Certificate[] {
+  let untrusted = certificates.filter((each) => !isSignedByAnchor(each, anchors));
+  let signers = certificates.filter((each) => !untrusted.includes(each));
+  while (signers.length > 0 && untrusted.length > 0) {
+    const found = untrusted.filter((each) => signers.some((signer) => isSignedByAuthority(each, signer)));
+    untrusted = untrusted.filter((each) => !found.includes(each));
+    signers = found;
+  }
+  return untrusted;
+}
+
+function isSignedByAnchor(certificate: Certificate, anchors: TrustAnchors): boolean {
+  if (anchors.has(certificate.bytes)) return true;
+  return anchors.keysOf(certificate.issuer).some((key) => isSignedBy(certificate, key));
+}
+
+function isSignedByAuthority(certificate: Certificate, signer: Certificate): boolean {
+  return signer.isAuthority && signer.subject === certificate.issuer && isSignedBy(certificate, signer.key);
+}
