@@ -130,7 +130,7 @@ function checkedBody(
   wasted: WastedBodies,
 ): CheckedBody | undefined {
   if (body === undefined || changes === undefined) return undefined;
-  return wasted.of(`${account._id} ${mode} ${sender}`, { isSmallLimited: method === 'patch' });
+  return wasted.of({ account: `${account._id} ${mode}`, sender, isSmallLimited: method === 'patch' });
 }
 
 async function recordChange(

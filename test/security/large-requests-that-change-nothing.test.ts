@@ -84,3 +84,15 @@ it('many at the same time are limited as well, and do not prevent calls and revo
   expect(call.status).not.toBe(429);
   expect((await ask.delete(`/api_keys/${String(other.json['key_id'])}`, customer.testKey)).status).toBe(200);
 }, 60_000);
+
+it('many keys of an account share a limit of twice as many', async () => {
+  const { customer, path } = await withLargeAgent();
+  const accountId = customer.account._id;
+  let accepted = 0;
+  for (let count = 0; count < 4; count += 1) {
+    const { secret } = await service.apiKeys.create({ accountId, mode: 'test', name: `Key ${count}` });
+    accepted += (await untilRejected(() => ask.patch(path, secret, { tools }))).count;
+  }
+  expect(accepted).toBeGreaterThan(40);
+  expect(accepted).toBeLessThan(120);
+}, 120_000);

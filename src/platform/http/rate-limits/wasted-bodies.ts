@@ -1,8 +1,11 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ServiceError } from '../../../kernel/errors.js';
 
-/** A body of 57 kB, which is a large agent, takes 33 ms to check. So the checks take at most 2 % of a process's time. */
-const BYTES_PER_MINUTE = 2_000_000;
+/**
+ * A body of 57 kB, which is a large agent, takes 33 ms to check. So the checks of a sender take at most 2 % of a process's
+ * time, and those of an account, which may have many keys, at most 4 %.
+ */
+const BYTES_PER_MINUTE = { sender: 2_000_000, account: 4_000_000 };
 /** Smaller bodies cost little, whatever becomes of them. */
 const LARGE_BYTES = 8_192;
 const WINDOW_SECONDS = 60;
@@ -27,30 +30,46 @@ export type WastedBodies = ReturnType<typeof createWastedBodies>;
  * equal to what is stored. Changes have separate limits.
  */
 export function createWastedBodies() {
-  const limiter = new RateLimiterMemory({ points: BYTES_PER_MINUTE, duration: WINDOW_SECONDS });
-
-  async function assertLeft(sender: string): Promise<void> {
-    const used = await limiter.get(sender);
-    if (used !== null && used.consumedPoints > BYTES_PER_MINUTE) throw exceeded(used);
-  }
+  const limiterOf = (points: number) => new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
+  const ofSender = limiterOf(BYTES_PER_MINUTE.sender);
+  const ofAccount = limiterOf(BYTES_PER_MINUTE.account);
 
   return {
-    /** @param p.isSmallLimited whether small bodies are rejected, too, when the sender has used up the limit */
-    of(sender: string, p: { isSmallLimited: boolean }): CheckedBody {
+    /**
+     * @param p.account the account and mode of the sender
+     * @param p.isSmallLimited whether small bodies are rejected, too, when the limit is used up
+     */
+    of(p: { account: string; sender: string; isSmallLimited: boolean }): CheckedBody {
+      const counters = [
+        { limiter: ofSender, key: `${p.account} ${p.sender}` },
+        { limiter: ofAccount, key: p.account },
+      ];
       let charged = 0;
+
+      async function assertLeft(): Promise<void> {
+        for (const { limiter, key } of counters) {
+          const used = await limiter.get(key);
+          if (used !== null && used.consumedPoints > limiter.points) throw exceeded(used);
+        }
+      }
+
       return {
         async charge(bytes) {
-          if (bytes < LARGE_BYTES) return p.isSmallLimited ? assertLeft(sender) : undefined;
-          await limiter.consume(sender, bytes).catch((error: unknown) => {
-            throw error instanceof RateLimiterRes ? exceeded(error) : error;
-          });
+          if (bytes < LARGE_BYTES) return p.isSmallLimited ? assertLeft() : undefined;
+          for (const { limiter, key } of counters) {
+            await limiter.consume(key, bytes).catch((error: unknown) => {
+              throw error instanceof RateLimiterRes ? exceeded(error) : error;
+            });
+          }
           charged = bytes;
         },
         async refund() {
-          if (charged > 0) await limiter.reward(sender, charged);
+          if (charged === 0) return;
+          for (const { limiter, key } of counters) await limiter.reward(key, charged);
         },
         async chargeMore(bytes) {
-          if (bytes >= LARGE_BYTES && bytes > charged) await limiter.penalty(sender, bytes - charged);
+          if (bytes < LARGE_BYTES || bytes <= charged) return;
+          for (const { limiter, key } of counters) await limiter.penalty(key, bytes - charged);
         },
       };
     },
