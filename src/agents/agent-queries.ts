@@ -4,8 +4,8 @@ import { agentsOf } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, ListedAgent } from './model.js';
 
-/** Maximum characters of agents on one page. The remaining agents follow on the next page. */
-const PAGE_CHARACTERS = 512 * 1_024;
+/** Maximum characters of agents on one page, which take a few ms to send. The remaining agents follow on the next page. */
+const PAGE_CHARACTERS = 128 * 1_024;
 
 export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
   async function findOne(filter: { _id: string } & Record<string, unknown>): Promise<AgentDocument | null> {
