@@ -28,6 +28,8 @@ const FAILURE_BY_CODE: Readonly<Record<string, EgressFailure>> = {
   EPROTO: 'tls_failed',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'tls_failed',
   SELF_SIGNED_CERT_IN_CHAIN: 'tls_failed',
+  INVALID_CA: 'tls_failed',
+  INVALID_PURPOSE: 'tls_failed',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls_failed',
   UNABLE_TO_GET_ISSUER_CERT: 'tls_failed',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'tls_failed',
