@@ -40,14 +40,21 @@ describe('the check of a server’s chain of certificates', () => {
     const crossSigned = createCertificate({ name: 'root', issuer: forgotten, isAuthority: true });
     expect(faultOf(leaf, middle, crossSigned, forgotten)).toBeUndefined();
     expect(faultOf(leaf, middle, crossSigned, forgotten, forgotten)).toBe(FOREIGN);
-    expect(faultOf(leaf, middle, { bytes: bytesOf(createManyNames().cert) })).toBe(FOREIGN);
+  });
+
+  it('rejects others’ certificates that are costly to decode, even if they are small', () => {
+    expect(faultOf(leaf, middle, createManyNames())).toBe(FOREIGN);
+    const small = createManyNames({ parts: 90, points: 100 });
+    expect(small.bytes.length).toBeLessThan(2_048);
+    expect(faultOf(leaf, small, middle)).toBe(FOREIGN);
+    expect(faultOf(leaf, createManyNames({ parts: 90, points: 0 }), middle)).toBeUndefined();
   });
 
   it('rejects servers that no trusted authority knows', () => {
     expect(faultOf()).toBe(UNTRUSTED);
     expect(faultOf(forgotten)).toBe(UNTRUSTED);
     expect(faultOf(leaf)).toBe(UNTRUSTED);
-    expect(faultOf({ bytes: bytesOf(createManyNames().cert) }, middle)).toBe(UNTRUSTED);
+    expect(faultOf(createManyNames(), middle)).toBe(UNTRUSTED);
   });
 
   it('rejects what a server signed itself, with the name of an authority or as one', () => {

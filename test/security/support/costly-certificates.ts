@@ -132,11 +132,11 @@ export function createCertificate(p: {
  * Creates a certificate for which OpenSSL copies the name of its issuer, 850 parts, 1,250 times, because as many distribution
  * points of revocation lists refer to it: a second of CPU and 130 MB.
  */
-export function createManyNames(): { cert: string; key: string } {
+export function createManyNames({ parts = 850, points: count = 1_250 } = {}) {
   const part = der(0x31, sequence(der(0x06, Buffer.from([0x2a])), der(0x0c)));
   const point = sequence(der(0xa0, der(0xa1)));
-  const points = sequence(objectId('551d1f'), der(0x04, sequence(...Array.from({ length: 1_250 }, () => point))));
-  const issuerName = sequence(...Array.from({ length: 850 }, () => part));
+  const points = sequence(objectId('551d1f'), der(0x04, sequence(...Array.from({ length: count }, () => point))));
+  const issuerName = sequence(...Array.from({ length: parts }, () => part));
   return createCertificate({ name: 'many', issuerName, extensions: [points] });
 }
 

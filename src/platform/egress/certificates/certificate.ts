@@ -3,10 +3,14 @@ import { contentOf, DerError, elementsOf, readOne, TAG, type Element } from './d
 
 const VERSION = 0xa0;
 const EXTENSIONS = 0xa3;
+/** The name of a distribution point, and its form that adds to the name of the issuer (RFC 5280, 4.2.1.13). */
+const POINT_NAME = 0xa0;
+const RELATIVE_NAME = 0xa1;
 const TRUE = 0xff;
 
 /** Object ids as the bytes of their DER contents, in hex. */
 const BASIC_CONSTRAINTS = '551d13';
+const DISTRIBUTION_POINTS = '551d1f';
 const RSA_PSS = '2a864886f70d01010a';
 const HASH_OF_SIGNATURE: Readonly<Record<string, string | null>> = {
   // RSA (RFC 4055) and ECDSA (RFC 5758) with SHA-256, SHA-384 and SHA-512
@@ -35,6 +39,8 @@ export interface Certificate {
   key: Buffer;
   /** Whether it may sign other certificates. */
   isAuthority: boolean;
+  /** Whether OpenSSL copies the name of the issuer for each distribution point of revocation lists. */
+  hasRelativeNames: boolean;
   signed: Buffer;
   signatureAlgorithm: Element;
   signature: Buffer;
@@ -51,6 +57,7 @@ export function readCertificate(bytes: Buffer): Certificate {
   if (signed === undefined || signatureAlgorithm === undefined || key?.tag !== TAG.sequence)
     throw new DerError('An element is missing.');
   const bits = contentOf(signature, TAG.bits);
+  const extensions = readExtensions(rest.filter(({ tag }) => tag === EXTENSIONS));
   // So that all bytes are signed, except for the signature.
   if (outerAlgorithm?.bytes.equals(signatureAlgorithm.bytes) !== true || others.length > 0 || bits[0] !== 0)
     throw new DerError('An element differs from what is signed.');
@@ -59,7 +66,8 @@ export function readCertificate(bytes: Buffer): Certificate {
     issuer: readName(issuer),
     subject: readName(subject),
     key: key.bytes,
-    isAuthority: isAuthority(rest.find(({ tag }) => tag === EXTENSIONS)),
+    isAuthority: extensions.some(({ id, value }) => id === BASIC_CONSTRAINTS && isAuthority(value)),
+    hasRelativeNames: extensions.some(({ id, value }) => id === DISTRIBUTION_POINTS && hasRelativeNames(value)),
     signed: signed.bytes,
     signatureAlgorithm,
     signature: bits.subarray(1),
@@ -75,19 +83,30 @@ function readName(name: Element | undefined): string {
     .join('\n');
 }
 
-function isAuthority(extensions: Element | undefined): boolean {
-  if (extensions === undefined) return false;
-  for (const extension of elementsOf(contentOf(readOne(extensions.content), TAG.sequence))) {
+function readExtensions(parts: readonly Element[]): { id: string; value: Buffer }[] {
+  const extensions = parts.flatMap(({ content }) => elementsOf(contentOf(readOne(content), TAG.sequence)));
+  return extensions.map((extension) => {
     const fields = elementsOf(contentOf(extension, TAG.sequence));
-    if (contentOf(fields[0], TAG.objectId).toString('hex') !== BASIC_CONSTRAINTS) continue;
-    const [flag] = elementsOf(contentOf(readOne(contentOf(fields.at(-1), TAG.octets)), TAG.sequence));
-    return flag?.tag === TAG.boolean && flag.content[0] === TRUE;
-  }
-  return false;
+    return { id: contentOf(fields[0], TAG.objectId).toString('hex'), value: contentOf(fields.at(-1), TAG.octets) };
+  });
+}
+
+function isAuthority(basicConstraints: Buffer): boolean {
+  const [flag] = elementsOf(contentOf(readOne(basicConstraints), TAG.sequence));
+  return flag?.tag === TAG.boolean && flag.content[0] === TRUE;
+}
+
+function hasRelativeNames(points: Buffer): boolean {
+  const fields = elementsOf(contentOf(readOne(points), TAG.sequence)).flatMap((point) =>
+    elementsOf(contentOf(point, TAG.sequence)),
+  );
+  return fields
+    .filter(({ tag }) => tag === POINT_NAME)
+    .some(({ content }) => elementsOf(content).some(({ tag }) => tag === RELATIVE_NAME));
 }
 
 /** Whether the owner of this key signed the certificate, by an algorithm of today. */
-export function isSignedBy(certificate: Certificate, key: Buffer): boolean {
+export function isCertifiedBy(certificate: Certificate, key: Buffer): boolean {
   const { signed, signature, signatureAlgorithm } = certificate;
   const [id, parameters] = elementsOf(contentOf(signatureAlgorithm, TAG.sequence));
   const kind = contentOf(id, TAG.objectId).toString('hex');

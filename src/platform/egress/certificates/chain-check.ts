@@ -1,5 +1,5 @@
 import type { TrustAnchors } from './anchors.js';
-import { isSignedBy, readCertificate, type Certificate } from './certificate.js';
+import { isCertifiedBy, readCertificate, type Certificate } from './certificate.js';
 import { isCheapKey } from './cheap-key.js';
 import { DerError } from './der.js';
 
@@ -26,8 +26,10 @@ export function findChainFault(chain: readonly Buffer[], anchors: TrustAnchors):
     const [first] = certificates;
     if (first === undefined || untrusted.includes(first)) return 'No trusted authority signed the certificate.';
     const { certificates: most, bytes: mostBytes } = MAX_UNTRUSTED;
-    const isSmall = untrusted.length <= most && untrusted.every(({ bytes }) => bytes.length <= mostBytes);
-    return isSmall ? undefined : 'The server sent certificates that no trusted authority signed.';
+    const isCheap =
+      untrusted.length <= most &&
+      untrusted.every(({ bytes, hasRelativeNames }) => bytes.length <= mostBytes && !hasRelativeNames);
+    return isCheap ? undefined : 'The server sent certificates that no trusted authority signed.';
   } catch (error) {
     if (error instanceof DerError) return 'A certificate of the server is not readable.';
     throw error;
@@ -36,21 +38,21 @@ export function findChainFault(chain: readonly Buffer[], anchors: TrustAnchors):
 
 /** Returns the certificates that are not signed by an anchor, nor by one that is, and so on. */
 function findUntrusted(certificates: readonly Certificate[], anchors: TrustAnchors): Certificate[] {
-  let untrusted = certificates.filter((each) => !isSignedByAnchor(each, anchors));
+  let untrusted = certificates.filter((each) => !isCertifiedByAnchor(each, anchors));
   let signers = certificates.filter((each) => !untrusted.includes(each));
   while (signers.length > 0 && untrusted.length > 0) {
-    const found = untrusted.filter((each) => signers.some((signer) => isSignedByAuthority(each, signer)));
+    const found = untrusted.filter((each) => signers.some((signer) => isCertifiedByAuthority(each, signer)));
     untrusted = untrusted.filter((each) => !found.includes(each));
     signers = found;
   }
   return untrusted;
 }
 
-function isSignedByAnchor(certificate: Certificate, anchors: TrustAnchors): boolean {
+function isCertifiedByAnchor(certificate: Certificate, anchors: TrustAnchors): boolean {
   if (anchors.has(certificate.bytes)) return true;
-  return anchors.keysOf(certificate.issuer).some((key) => isSignedBy(certificate, key));
+  return anchors.keysOf(certificate.issuer).some((key) => isCertifiedBy(certificate, key));
 }
 
-function isSignedByAuthority(certificate: Certificate, signer: Certificate): boolean {
-  return signer.isAuthority && signer.subject === certificate.issuer && isSignedBy(certificate, signer.key);
+function isCertifiedByAuthority(certificate: Certificate, signer: Certificate): boolean {
+  return signer.isAuthority && signer.subject === certificate.issuer && isCertifiedBy(certificate, signer.key);
 }
