@@ -14,6 +14,8 @@ interface Variable {
   fixed?: string | number;
   trial?: string;
   production?: string;
+  /** The kind of secret that it contains. */
+  secret?: unknown;
 }
 
 /** Every environment variable, as the schema declares it. */
@@ -22,6 +24,8 @@ export const VARIABLES: readonly Variable[] = Object.entries(environment.shape).
   byDefault: schema.safeParse(undefined).data,
   ...(schema.meta() as Omit<Variable, 'name' | 'byDefault'>),
 }));
+
+const SECRET_NAMES = VARIABLES.filter(({ secret }) => secret !== undefined).map(({ name }) => name);
 
 const GENERATED =
   'Made by `npm run structure`: variables from src/platform/config, the rest from test/structure/configuration.ts.';
@@ -62,6 +66,10 @@ the command line are [on its page](command-line.md#service-and-key).
 
 Variables are read when a role starts. A wrong value stops the role with a message that names the variable and the remedy. An
 empty value counts as not set.
+
+A secret can also be in a file, as Docker and Kubernetes provide them: set the name of its variable with \`_FILE\` at the end to
+the path, such as \`API_KEY_PEPPER_FILE=/run/secrets/pepper\`. One line break at the end of the file is ignored. This works for
+${SECRET_NAMES.map((name) => `\`${name}\``).join(', ')}.
 ${rows.join('\n')}
 
 ## Launcher
@@ -111,7 +119,11 @@ const BLOCK = /( {2}environment: &environment\n)[^]*?(?=\n {2}depends_on:)/;
 
 /** Returns the text of docker-compose.yml, in which the roles get every variable in their environment. */
 export function composeFile(): string {
-  const lines = VARIABLES.map(({ name, compose = '', fixed }) => `    ${name}: ${fixed ?? `\${${name}:-${compose}}`}`);
+  const lines = VARIABLES.flatMap(({ name, compose = '', fixed, secret }) => [
+    `    ${name}: ${fixed ?? `\${${name}:-${compose}}`}`,
+    // A variable that compose sets cannot be in a file, too.
+    ...(secret === undefined || compose !== '' ? [] : [`    ${name}_FILE: \${${name}_FILE:-}`]),
+  ]);
   const text = readFileSync(COMPOSE, 'utf8');
   if (!BLOCK.test(text)) throw new Error('docker-compose.yml has no environment of the roles');
   return text.replace(BLOCK, (_all, begin: string) => `${begin}    # ${GENERATED}\n${lines.join('\n')}`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { environment } from '../../src/platform/config/environment.js';
+import { SECRETS } from '../../src/platform/config/secret-variables.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const ROOT = join(__dirname, '..', '..');
@@ -29,8 +30,13 @@ const { services } = compose;
 const ROLES = ['api', 'worker', 'media', 'simulator', 'exporter'];
 const ours = Object.entries(services).filter(([, { image }]) => image.startsWith('callwright:'));
 
-/** The names of all variables in the environment schema. */
-const SETTINGS = new Set(Object.keys(environment.shape));
+/** The names of all variables in the environment schema, and of those with the files of secrets that have no default here. */
+const SETTINGS = new Set([
+  ...Object.keys(environment.shape),
+  ...SECRETS.filter(({ variable }) => environment.shape[variable].meta()?.['compose'] === undefined).map(
+    ({ variable }) => `${variable}_FILE`,
+  ),
+]);
 
 /** Returns a value after Compose has replaced its variables with those of an environment file. */
 function filledIn(value: string | number, env: Record<string, string>): string {

@@ -8,6 +8,7 @@ import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from 
 import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
+import { withSecretFiles } from './secret-files.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
 export {
@@ -36,8 +37,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 function settingsOf(env: NodeJS.ProcessEnv) {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const { values, faults } = parseEnvironment(given);
+  const { given, faults: fileFaults } = withSecretFiles(env);
+  const { values, faults: valueFaults } = parseEnvironment(given);
+  const faults = [...fileFaults, ...valueFaults];
   const production = values.NODE_ENV === 'production';
   const readEngines = () => engineSettings(values, given['ENGINE'] !== undefined);
   const malformed = new Set(faults.map(({ variable }) => variable));
