@@ -80,42 +80,41 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
       await files.deleteMany({ ...ids, objects: { $exists: false } });
     },
 
-    /** Deletes what arrived after a call's recording was deleted, and then the documents of the files. */
-    async forget(callId: string): Promise<void> {
-      const due = { _id: { $in: possibleFiles(callId) }, forgetAfter: { $lt: new Date() } };
-      await deleteAudio(callId, await files.find(due).lean<RecordingFileDocument[]>());
-      await files.deleteMany(due);
-    },
+    /** Work on files in object storage that happens after they were written or deleted. */
+    upkeep: {
+      /** Files whose segments can be joined. */
+      toJoin: (limit: number): Promise<RecordingFileDocument[]> =>
+        files
+          .find({ joinAfter: { $lt: new Date() } })
+          .sort({ joinAfter: 1 })
+          .limit(limit)
+          .lean<RecordingFileDocument[]>(),
 
-    /** Files whose segments can be joined. */
-    toJoin: (limit: number): Promise<RecordingFileDocument[]> =>
-      files
-        .find({ joinAfter: { $lt: new Date() } })
-        .sort({ joinAfter: 1 })
-        .limit(limit)
-        .lean<RecordingFileDocument[]>(),
+      join: (file: RecordingFileDocument): Promise<void> => objectStore(callIdOf(file._id)).join(file),
 
-    join: (file: RecordingFileDocument): Promise<void> => objectStore(callIdOf(file._id)).join(file),
+      /** Ids of calls whose recording was deleted some time ago. */
+      async toForget(limit: number): Promise<string[]> {
+        const found = await files
+          .find({ forgetAfter: { $lt: new Date() } }, { _id: 1 })
+          .sort({ forgetAfter: 1 })
+          .limit(limit)
+          .lean<{ _id: string }[]>();
+        return [...new Set(found.map(({ _id }) => callIdOf(_id)))];
+      },
 
-    /** Ids of calls whose recording was deleted some time ago. */
-    async toForget(limit: number): Promise<string[]> {
-      const found = await files
-        .find({ forgetAfter: { $lt: new Date() } }, { _id: 1 })
-        .sort({ forgetAfter: 1 })
-        .limit(limit)
-        .lean<{ _id: string }[]>();
-      return [...new Set(found.map(({ _id }) => callIdOf(_id)))];
-    },
+      /** Postpones work on a file that failed, so that the other files come before it. */
+      async postpone(id: string, work: 'joinAfter' | 'forgetAfter'): Promise<void> {
+        const later = new Date(Date.now() + TRY_AGAIN_AFTER_MS);
+        const ids = work === 'joinAfter' ? [id] : possibleFiles(id);
+        await files.updateMany({ _id: { $in: ids }, [work]: { $exists: true } }, { $set: { [work]: later } });
+      },
 
-    /** Postpones work on a file that failed, so that the other files come before it. */
-    async postpone(id: string, work: 'joinAfter' | 'forgetAfter'): Promise<void> {
-      const later = new Date(Date.now() + TRY_AGAIN_AFTER_MS);
-      await files.updateMany(
-        { _id: { $in: work === 'joinAfter' ? [id] : possibleFiles(id) }, [work]: { $exists: true } },
-        {
-          $set: { [work]: later },
-        },
-      );
+      /** Deletes what arrived after a call's recording was deleted, and then the documents of the files. */
+      async forget(callId: string): Promise<void> {
+        const due = { _id: { $in: possibleFiles(callId) }, forgetAfter: { $lt: new Date() } };
+        await deleteAudio(callId, await files.find(due).lean<RecordingFileDocument[]>());
+        await files.deleteMany(due);
+      },
     },
   };
 }

@@ -139,14 +139,7 @@ export function createRecordings(
     /** The names of everything that is stored of a call's audio, in every store. */
     list: (callId: string) => stored.list(callId),
 
-    /** Work on files in object storage that happens after they were written or deleted. */
-    upkeep: {
-      toJoin: stored.toJoin,
-      join: stored.join,
-      toForget: stored.toForget,
-      forget: stored.forget,
-      postpone: stored.postpone,
-    },
+    upkeep: stored.upkeep,
 
     /** Ids of all calls or test calls with files older than `time`, oldest first. Reads at most `limit` files. */
     async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {

@@ -1,3 +1,4 @@
+import type * as sdkOnly from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { report } from '../../../../platform/telemetry/measurements.js';
 import type { S3Settings } from '../../../../platform/config/recording-settings.js';
@@ -9,7 +10,7 @@ const ATTEMPTS = 3;
 /** Requests of a process at once. Others wait. */
 const MAX_SOCKETS = 200;
 
-type Sdk = typeof import('@aws-sdk/client-s3');
+type Sdk = typeof sdkOnly;
 
 /** An object, or the beginning of the keys of several. */
 export interface Place {
@@ -33,11 +34,7 @@ export function createBucket(settings: S3Settings, { timeoutMs = REQUEST_TIMEOUT
   // Begin at once: a media process must not load it while it carries calls.
   const loaded = load(settings);
   loaded.catch(() => undefined);
-  const encryption = {
-    ...(settings.encryption === 'none' ? {} : { ServerSideEncryption: settings.encryption }),
-    ...(settings.encryption === 'aws:kms' ? { BucketKeyEnabled: true } : {}),
-    ...(settings.kmsKeyId === undefined ? {} : { SSEKMSKeyId: settings.kmsKeyId }),
-  };
+  const encryption = encryptionOf(settings);
 
   async function request<T>(operation: string, send: (p: Request) => Promise<T>, outer?: AbortSignal): Promise<T> {
     outer?.throwIfAborted();
@@ -131,7 +128,7 @@ export function createBucket(settings: S3Settings, { timeoutMs = REQUEST_TIMEOUT
       }),
 
     /** One page of what is stored below a key, deleted versions included. @param after the page before */
-    list: ({ bucket, key }: Place, after?: ListPage) =>
+    list: ({ bucket, key }: Place, after?: ObjectPage) =>
       request('list', (p) =>
         listVersions(p, { bucket, key }, after).catch((error: unknown) => {
           if (!(error instanceof Error) || error.name !== 'NotImplemented') throw error;
@@ -157,7 +154,7 @@ export interface ObjectVersion {
   VersionId?: string;
 }
 
-export interface ListPage {
+export interface ObjectPage {
   objects: ObjectVersion[];
   /** Where the next page begins; absent on the last page. */
   next?: { key: string; version?: string };
@@ -166,6 +163,14 @@ export interface ListPage {
 /** Whether an error says that an object or upload does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name);
+}
+
+function encryptionOf({ encryption, kmsKeyId }: S3Settings) {
+  return {
+    ...(encryption === 'none' ? {} : { ServerSideEncryption: encryption }),
+    ...(encryption === 'aws:kms' ? { BucketKeyEnabled: true } : {}),
+    ...(kmsKeyId === undefined ? {} : { SSEKMSKeyId: kmsKeyId }),
+  };
 }
 
 async function load(settings: S3Settings): Promise<{ sdk: Sdk; client: S3Client }> {
@@ -188,7 +193,7 @@ async function load(settings: S3Settings): Promise<{ sdk: Sdk; client: S3Client 
   return { sdk, client };
 }
 
-async function listVersions(p: Request, at: Place, after?: ListPage): Promise<ListPage> {
+async function listVersions(p: Request, at: Place, after?: ObjectPage): Promise<ObjectPage> {
   const from = after?.next;
   const input = {
     Bucket: at.bucket,
@@ -205,7 +210,7 @@ async function listVersions(p: Request, at: Place, after?: ListPage): Promise<Li
 }
 
 /** For stores that know no versions, such as Cloudflare R2. */
-async function listObjects(p: Request, at: Place, after?: ListPage): Promise<ListPage> {
+async function listObjects(p: Request, at: Place, after?: ObjectPage): Promise<ObjectPage> {
   const input = { Bucket: at.bucket, Prefix: at.key, ...(after?.next && { StartAfter: after.next.key }) };
   const page = await p.client.send(new p.sdk.ListObjectsV2Command(input), p.options);
   const objects = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [{ Key }]));

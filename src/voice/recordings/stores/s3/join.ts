@@ -73,15 +73,17 @@ export function createJoin(p: {
     throw new FileChanged();
   }
 
-  return async (file: RecordingFileDocument): Promise<void> => {
-    const { length = 0 } = file;
-    try {
-      if (length > 0 && !placeOf(file).joined) await store(file, length);
-      await deleteBelow(segmentsPlace(file._id, placeOf(file)));
-      await change(file, { $unset: { joinAfter: '' } });
-    } catch (error) {
-      if (!(error instanceof FileChanged)) throw error;
-    }
+  return {
+    async join(file: RecordingFileDocument): Promise<void> {
+      const { length = 0 } = file;
+      try {
+        if (length > 0 && !placeOf(file).joined) await store(file, length);
+        await deleteBelow(segmentsPlace(file._id, placeOf(file)));
+        await change(file, { $unset: { joinAfter: '' } });
+      } catch (error) {
+        if (!(error instanceof FileChanged)) throw error;
+      }
+    },
   };
 }
 

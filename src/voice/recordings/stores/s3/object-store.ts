@@ -1,7 +1,7 @@
 import type { VoiceDatabase } from '../../../database.js';
 import type { RecordingFileDocument } from '../../model.js';
 import type { ObjectStore, Part, ReadOptions, StoredSegment } from '../port.js';
-import { isMissing, type Bucket, type ListPage, type ObjectVersion, type Place } from './bucket.js';
+import { isMissing, type Bucket, type ObjectPage, type ObjectVersion, type Place } from './bucket.js';
 import { createJoin } from './join.js';
 import { callPlace, joinedPlace, placeOf, SEGMENT_BYTES, segmentPlace } from './keys.js';
 
@@ -37,7 +37,7 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
   }
 
   async function* objectsBelow(place: Place): AsyncGenerator<ObjectVersion[]> {
-    let page: ListPage | undefined;
+    let page: ObjectPage | undefined;
     do {
       page = await bucket.list(place, page);
       yield page.objects;
@@ -97,7 +97,7 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
     read,
     // Counted in the document, so that the end of a recording needs no listing.
     storedBytes: (file) => Promise.resolve(placeOf(file).stored),
-    join: createJoin({ files, bucket, read, deleteBelow }),
+    ...createJoin({ files, bucket, read, deleteBelow }),
 
     async list(callId) {
       const keys: string[] = [];
