@@ -1,6 +1,6 @@
 import { Schema, type mongo } from 'mongoose';
 
-/** Where a recording is stored that is not in MongoDB, kept with it so that it is found after a change of settings. */
+/** The place of audio that is not in MongoDB, kept with its file so that it is found after a change of settings. */
 export interface RecordingObjects {
   bucket: string;
   /** Beginning of all keys. */

@@ -191,7 +191,7 @@ describe.each(STORES)('recordings in %s', (store) => {
     await expect(read()).rejects.toThrow(store === 's3' ? 'does not exist' : 'lacks chunk');
   });
 
-  it('are complete although the store was away in the middle', async () => {
+  it('are complete although the store was unavailable in the middle', async () => {
     const callId = newCallId();
     const audio = audioOf(40_000);
     const writer = await write(callId, audio.subarray(0, 10_000 * BYTES_PER_MS), { close: false });
@@ -205,7 +205,7 @@ describe.each(STORES)('recordings in %s', (store) => {
     expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
   });
 
-  it('neither delay the call nor grow without limit while the store is away, and keep what was stored', async () => {
+  it('neither delay the call nor grow without limit while the store is unavailable, and keep what was stored', async () => {
     const callId = newCallId();
     const audio = audioOf(10_000);
     const writer = await write(callId, audio, { close: false });

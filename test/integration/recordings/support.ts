@@ -20,7 +20,7 @@ export async function openWorld(store: (typeof STORES)[number]) {
   const database = await openTestDatabase('recordings');
   const bucket = await createTestBucket();
   const gate = await startGate(store === 's3' ? new URL(endpointOf()).host : new URL(mongodb()).host);
-  // Behind the gate is what may be away: the bucket, or the database.
+  // Behind the gate is what may be unavailable: the bucket, or the database.
   const near =
     store === 's3'
       ? database
@@ -48,7 +48,7 @@ function mongodb(): string {
   return process.env['TEST_MONGODB_URI'] ?? '';
 }
 
-/** Returns audio of which each part differs from the others, so that wrong or missing parts are noticed. */
+/** Returns audio whose parts all differ, so that wrong or missing parts are noticed. */
 export function audioOf(ms: number, seed = 1): Buffer {
   const audio = Buffer.alloc(ms * BYTES_PER_MS);
   for (let at = 0; at < audio.length; at++) audio[at] = (at >> 3) * 31 + (at >> 11) * 7 + seed;
