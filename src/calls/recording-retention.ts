@@ -82,7 +82,9 @@ export function createRecordingRetention(deps: Deps) {
       await upkeep.postpone(_id, 'joinAfter');
     };
     // They take the next file from the same iterator.
-    const joins = Array.from({ length: JOINS_AT_ONCE }, () => tryEach(files, { until, failed, work: upkeep.join }));
+    const joins = Array.from({ length: JOINS_AT_ONCE }, () =>
+      tryEach(files, { until, failed, work: (file) => upkeep.join(file) }),
+    );
     await Promise.all(joins);
   }
 
@@ -92,7 +94,7 @@ export function createRecordingRetention(deps: Deps) {
       logger.error({ err, callId }, 'remains of a deleted recording could not be deleted');
       await upkeep.postpone(callId, 'forgetAfter');
     };
-    await tryEach(await upkeep.toForget(CALLS_AT_ONCE), { until, failed, work: upkeep.forget });
+    await tryEach(await upkeep.toForget(CALLS_AT_ONCE), { until, failed, work: (callId) => upkeep.forget(callId) });
   }
 
   return {
