@@ -15,6 +15,7 @@ import { createLeases } from '../src/billing/leases.js';
 import { createLedger } from '../src/billing/ledger/ledger.js';
 import { createCallProjection } from '../src/calls/projection.js';
 import { createRecordings } from '../src/voice/recordings/recordings.js';
+import { createAudioStores } from '../src/voice/recordings/stores/stores.js';
 import { createServerClock, type ServerClock } from '../src/platform/mongo/server-clock.js';
 import { createFindings } from '../src/calls/reconciliation/findings.js';
 import { createReconciliationChecks } from '../src/calls/reconciliation/checks.js';
@@ -71,7 +72,7 @@ export function createActivities(deps: ActivityDeps) {
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createCallResults(database),
-    recordings: createRecordings(database),
+    recordings: createRecordings(database, { stores: createAudioStores(database, config.recordings) }),
     rejectionReports: createRejectionReports({ carrierEvents: createCarrierEvents(database), logger }),
     webhookSecrets: createWebhookSecrets({ database, config }),
   };

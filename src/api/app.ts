@@ -25,6 +25,7 @@ import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createLiveWords } from '../voice/live-words/live-words.js';
 import { createProviderChecks } from '../voice/engines/agent-ids/prompt-check.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
+import { createAudioStores } from '../voice/recordings/stores/stores.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Link } from '../platform/launcher-link.js';
 import type { Logger } from '../platform/telemetry/logger.js';
@@ -164,7 +165,7 @@ function createShared(deps: HandlerDeps) {
     carrierEvents: createCarrierEvents(database),
     results: createCallResults(database),
     liveWords: createLiveWords(database),
-    recordings: createRecordings(database),
+    recordings: createRecordings(database, { stores: createAudioStores(database, config.recordings) }),
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),
     leases: createLeases(database),

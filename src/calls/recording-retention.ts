@@ -22,12 +22,17 @@ const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
 /** Time limit of one round; the next round continues. */
 const STEP_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 50;
+/** Recordings that are joined at once. Each takes 5 MB of memory. */
+const JOINS_AT_ONCE = 4;
 
 export type RecordingRetention = ReturnType<typeof createRecordingRetention>;
 
-/** Deletes old recordings and the tool calls of old calls, and finishes interrupted recordings. */
+/**
+ * Deletes old recordings and the tool calls of old calls, finishes interrupted recordings, and tidies object storage.
+ */
 export function createRecordingRetention(deps: Deps) {
   const { recordings, projection, logger, retentionDays, testRetentionDays } = deps;
+  const { upkeep } = recordings;
   const oldToolCalls = createOldToolCalls(deps.database);
 
   /**
@@ -69,16 +74,41 @@ export function createRecordingRetention(deps: Deps) {
     return (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
   }
 
+  /** Joins the segments of recordings in object storage. One that fails is tried again later. */
+  async function join(until: number): Promise<void> {
+    const files = (await upkeep.toJoin(CALLS_AT_ONCE)).values();
+    const failed = async (err: unknown, { _id }: { _id: string }) => {
+      logger.error({ err, recording: _id }, 'segments of a recording could not be joined');
+      await upkeep.postpone(_id, 'joinAfter');
+    };
+    // They take the next file from the same iterator.
+    const joins = Array.from({ length: JOINS_AT_ONCE }, () =>
+      tryEach(files, { until, failed, work: (file) => upkeep.join(file) }),
+    );
+    await Promise.all(joins);
+  }
+
+  /** Deletes what arrived in object storage after a recording was deleted. */
+  async function forget(until: number): Promise<void> {
+    const failed = async (err: unknown, callId: string) => {
+      logger.error({ err, callId }, 'remains of a deleted recording could not be deleted');
+      await upkeep.postpone(callId, 'forgetAfter');
+    };
+    await tryEach(await upkeep.toForget(CALLS_AT_ONCE), { until, failed, work: (callId) => upkeep.forget(callId) });
+  }
+
   return {
     /**
-     * Deletes recordings and tool calls past their retention, and finishes recordings whose media process crashed, for a
-     * limited time; the next round continues.
+     * Deletes recordings and tool calls past their retention, finishes recordings whose media process crashed, and tidies
+     * object storage, for a limited time; the next round continues.
      */
     async sweep(): Promise<{ deleted: number; finished: number }> {
       const deadline = Date.now() + STEP_BUDGET_MS;
       const finished = await finish(deadline);
       let deleted = await deleteOlder(retentionDays, 'all', deadline);
       deleted += await deleteOlder(testRetentionDays, 'test', deadline);
+      await forget(deadline);
+      await join(deadline);
       if (deleted > 0) logger.info({ deleted }, 'expired recordings deleted');
       return { deleted, finished };
     },

@@ -34,6 +34,7 @@ describe('production never starts with settings that expose it', () => {
     ['STT_BASE_URL', 'ws://api.example.com', 'wss or https'],
     ['TTS_BASE_URL', 'ws://api.example.com', 'https or wss'],
     ['TEMPORAL_UI_URL', 'http://temporal.example.com', 'https'],
+    ['RECORDING_S3_ENDPOINT', 'http://objects.example.com', 'https'],
   ])('%s=%s is rejected: %s is needed', (name, value, scheme) => {
     expect(rejectionOf({ [name]: value })).toMatch(new RegExp(`${name} must use ${scheme} in production`));
   });
@@ -45,8 +46,17 @@ describe('production never starts with settings that expose it', () => {
     ['SIMULATOR_URL', 'http://simulator:8082'],
     ['TEMPORAL_UI_URL', 'http://localhost:8233'],
     ['LLM_BASE_URL', 'http://127.0.0.1:8000/v1'],
+    ['RECORDING_S3_ENDPOINT', 'http://minio:9000'],
   ])('%s=%s is accepted: it does not leave the private network', (name, value) => {
     expect(rejectionOf({ [name]: value })).toBe('');
+  });
+
+  it.each([
+    [{ RECORDING_STORE: 's3' }, 'needs RECORDING_S3_BUCKET'],
+    [{ RECORDING_S3_ACCESS_KEY_ID: 'AKIA' }, 'must be set together'],
+    [{ RECORDING_S3_KMS_KEY_ID: 'alias/recordings' }, 'needs RECORDING_S3_ENCRYPTION=aws:kms'],
+  ])('%j is rejected: the settings of recordings do not fit together', (env, reason) => {
+    expect(rejectionOf(env)).toContain(reason);
   });
 
   it.each([

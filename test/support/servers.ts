@@ -8,6 +8,7 @@ import type { ServerProcess } from '../../src/dev/servers/server-process.js';
 import { findTemporal } from '../../src/dev/servers/temporal/find-temporal.js';
 import { startTemporal } from '../../src/dev/servers/temporal/start-temporal.js';
 import { startWatchdog } from '../../src/dev/processes/watchdog.js';
+import { startObjectStorage } from './object-storage/server.js';
 import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
 
 /**
@@ -52,16 +53,34 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
     return `127.0.0.1:${port}`;
   }
 
+  async function objectStorage(): Promise<string> {
+    const port = await ports.take();
+    await started(startObjectStorage({ folder: join(folder, 's3'), port, env, report }));
+    return `http://127.0.0.1:${port}`;
+  }
+
   process.stdin.resume();
   process.stdin.once('end', () => void stop().finally(() => process.exit()));
   try {
-    const [TEST_MONGODB_URI, TEST_TEMPORAL_ADDRESS, TEST_TIME_SKIPPING_ADDRESS, TEST_TIME_SKIPPING_PROGRAM] =
-      await Promise.all([mongodb(), temporal(), timeSkipping(), writeTimeSkippingProgram({ folder, env, report })]);
+    const [
+      TEST_MONGODB_URI,
+      TEST_TEMPORAL_ADDRESS,
+      TEST_TIME_SKIPPING_ADDRESS,
+      TEST_TIME_SKIPPING_PROGRAM,
+      TEST_S3_ENDPOINT,
+    ] = await Promise.all([
+      mongodb(),
+      temporal(),
+      timeSkipping(),
+      writeTimeSkippingProgram({ folder, env, report }),
+      objectStorage(),
+    ]);
     const environment = {
       TEST_MONGODB_URI,
       TEST_TEMPORAL_ADDRESS,
       TEST_TIME_SKIPPING_ADDRESS,
       TEST_TIME_SKIPPING_PROGRAM,
+      TEST_S3_ENDPOINT,
       TEST_SERVER_PIDS: running.map(({ pid }) => pid).join(','),
     };
     process.stdout.write(`${JSON.stringify(environment)}\n`);

@@ -8,6 +8,7 @@ import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from 
 import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
+import { recordingFaults, recordingSettings } from './recording-settings.js';
 import { withSecretFiles } from './secret-files.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
@@ -48,7 +49,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
-    ...mailFaults(values).concat(carrierFaults(values, malformed)),
+    ...mailFaults(values).concat(recordingFaults(values), carrierFaults(values, malformed)),
     ...[() => liveCarrierAccount(values), readEngines].flatMap(faultsOf),
   ]);
   const engines = readEngines();
@@ -131,20 +132,6 @@ function workerSettings(values: Environment) {
     host: values.WORKER_HOST,
     /** Port for health checks; absent: there are none. */
     port: values.WORKER_PORT,
-  };
-}
-
-function recordingSettings(values: Environment) {
-  return {
-    enabled: values.RECORDINGS === 'on',
-    retentionDays: values.RECORDING_RETENTION_DAYS,
-    testRetentionDays: values.TEST_RECORDING_RETENTION_DAYS,
-    /** Minutes of recordings per account and UTC day that test calls may have; absent: no limit. */
-    testMinutesPerDay:
-      values.TEST_RECORDING_MINUTES_PER_DAY === 'none' ? undefined : values.TEST_RECORDING_MINUTES_PER_DAY,
-    /** Bytes of recordings that an account may download per mode and UTC day; absent: no limit. */
-    downloadBytesPerDay:
-      values.RECORDING_DOWNLOAD_GB_PER_DAY === 'none' ? undefined : values.RECORDING_DOWNLOAD_GB_PER_DAY * 1e9,
   };
 }
 

@@ -37,6 +37,7 @@ const BASES = [
   'STT_BASE_URL',
   'TTS_BASE_URL',
   'TEMPORAL_UI_URL',
+  'RECORDING_S3_ENDPOINT',
 ] as const satisfies readonly (keyof Environment)[];
 
 /**
@@ -109,6 +110,7 @@ const CHECKS: readonly Check[] = [
   encrypted('STT_BASE_URL', ['wss', 'https'], 'machine'),
   encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
+  encrypted('RECORDING_S3_ENDPOINT', ['https'], 'network'),
   ...carrierProductionChecks,
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',

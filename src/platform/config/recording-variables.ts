@@ -3,6 +3,8 @@ import { z } from 'zod';
 /** A week of audio in one day. */
 const MAX_TEST_RECORDING_MINUTES = 10_000;
 const MAX_DOWNLOAD_GB = 100_000;
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+const PREFIX = /^([A-Za-z0-9._-]{1,100}\/){0,10}$/;
 
 /** Environment variables of recordings, traces and how long they are kept. */
 export const recordingVariables = {
@@ -42,4 +44,51 @@ export const recordingVariables = {
         'gigabytes of recordings that an account may download in test mode, and in live mode, in a UTC day, or `none`; a minute has 1.92 MB. Live mode has 0.25 GB more for each USD that the account was ever billed',
       production: '5',
     }),
+  RECORDING_STORE: z.enum(['mongodb', 's3']).default('mongodb').meta({
+    description:
+      'where new recordings are stored: `mongodb`, or `s3` for [object storage](operations.md#recordings-in-object-storage). Earlier ones stay where they are',
+    production: 'mongodb',
+  }),
+  RECORDING_S3_BUCKET: z
+    .string()
+    .regex(BUCKET, 'must be the name of a bucket, like callwright-recordings')
+    .optional()
+    .meta({
+      description:
+        'bucket for recordings. Keep it while recordings are in it, also if `RECORDING_STORE` is `mongodb` again',
+    }),
+  RECORDING_S3_REGION: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a region, like eu-central-1')
+    .default('us-east-1')
+    .describe('region of the bucket; other stores than that of AWS mostly ignore it'),
+  RECORDING_S3_ENDPOINT: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'address of the object storage; empty: that of AWS in the region. Production requires `https`, except in a private network',
+    ),
+  RECORDING_S3_PREFIX: z
+    .string()
+    .regex(PREFIX, 'must be a path that ends in a slash, like recordings/')
+    .default('recordings/')
+    .describe('beginning of the keys of all objects'),
+  RECORDING_S3_FORCE_PATH_STYLE: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .default(false)
+    .describe('whether requests have the bucket in the path instead of the host name, as most self-hosted stores need'),
+  RECORDING_S3_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe('access key; empty: the AWS SDK looks for credentials, for example the role of the machine or container'),
+  RECORDING_S3_SECRET_ACCESS_KEY: z
+    .string()
+    .optional()
+    .meta({ description: 'secret of `RECORDING_S3_ACCESS_KEY_ID`', secret: 'given' }),
+  RECORDING_S3_ENCRYPTION: z.enum(['AES256', 'aws:kms', 'none']).default('AES256').meta({
+    description:
+      'server-side encryption that each object asks for: `AES256` (keys of the store), `aws:kms`, or `none` if the store encrypts its disks and rejects the header',
+  }),
+  RECORDING_S3_KMS_KEY_ID: z.string().optional().describe('key of AWS KMS for `aws:kms`; empty: the key of AWS for S3'),
 };

@@ -37,6 +37,8 @@ export interface Measurements {
   reconciliationFinding: { kind: string };
   brokenRecords: { count: number };
   recordingsDeleted: { count: number };
+  /** A request to the object storage of recordings. `missing`: there is no such object. */
+  objectRequest: { operation: string; outcome: 'ok' | 'missing' | 'failed'; seconds: number };
 }
 
 export type MeasurementName = keyof Measurements;

@@ -16,6 +16,7 @@ import { followWatchedCalls } from '../live-words/watched-calls.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
+import { createAudioStores } from '../recordings/stores/stores.js';
 import { createTestRecordingTime } from '../recordings/test-recording-time.js';
 import { pingMongodb } from '../../platform/mongo/connection.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
@@ -210,7 +211,10 @@ function sharedByStreams(
   const { config, database, gateway, calls, dialGate, logger, timings } = deps;
   const { lostForGoodMs, costsEveryMs, recordingGiveUpMs: giveUpAfterMs } = timings;
   const recordings = config.recordings.enabled
-    ? createRecordings(database, giveUpAfterMs === undefined ? {} : { giveUpAfterMs })
+    ? createRecordings(database, {
+        stores: createAudioStores(database, config.recordings),
+        ...(giveUpAfterMs === undefined ? {} : { giveUpAfterMs }),
+      })
     : undefined;
   const tools = {
     dialGate,

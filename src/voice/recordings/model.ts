@@ -1,5 +1,18 @@
 import { Schema, type mongo } from 'mongoose';
 
+/** The place of audio that is not in MongoDB, kept with its file so that it is found after a change of settings. */
+export interface RecordingObjects {
+  bucket: string;
+  /** Beginning of all keys. */
+  prefix: string;
+  /** Bytes of mu-law that are stored and confirmed. */
+  stored: number;
+  /** Set once one object holds the whole file. */
+  joined?: true;
+  /** The multipart upload of the joined object, until it is complete. */
+  uploadId?: string;
+}
+
 /**
  * The recording of one media stream, in the layout of a GridFS file. The document is written before the first chunk, so
  * that every chunk belongs to a document. The length is written last.
@@ -21,6 +34,12 @@ export interface RecordingFileDocument {
   open?: true;
   /** Set for test calls. */
   test?: true;
+  /** Set if the audio is in object storage; otherwise it is in chunks. */
+  objects?: RecordingObjects;
+  /** When the segments in object storage may be joined to one object; absent while they are written and afterwards. */
+  joinAfter?: Date;
+  /** Set when the file is deleted: when to look for audio that arrived later, and delete this document, too. */
+  forgetAfter?: Date;
   /** The waveform of the whole recording, in the file of the first stream; absent until somebody has read it. */
   waveform?: {
     /** Bytes of mu-law of the recording from which it was computed. With other bytes it is out of date. */
@@ -48,6 +67,9 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
     metadata: { type: Object, required: true },
     open: Boolean,
     test: Boolean,
+    objects: { type: Schema.Types.Mixed },
+    joinAfter: Date,
+    forgetAfter: Date,
     waveform: { type: Schema.Types.Mixed },
   },
   { collection: 'recordings.files', versionKey: false },
@@ -57,6 +79,8 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
 recordingFileSchema.index({ uploadDate: 1 });
 recordingFileSchema.index({ open: 1 }, { sparse: true });
 recordingFileSchema.index({ test: 1, uploadDate: 1 });
+recordingFileSchema.index({ joinAfter: 1 }, { sparse: true });
+recordingFileSchema.index({ forgetAfter: 1 }, { sparse: true });
 // GridFS's own index, which other programs that read the files rely on.
 recordingFileSchema.index({ filename: 1, uploadDate: 1 });
 

@@ -1,117 +1,120 @@
-import { driverCollection } from '../../platform/mongo/driver-collection.js';
-import { setImmediate as nextEventLoopPass } from 'node:timers/promises';
-import type mongoose from 'mongoose';
-import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
 import type { VoiceDatabase } from '../database.js';
-import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
+import { callIdOf, possibleFiles } from './file-ids.js';
+import type { RecordingFileDocument } from './model.js';
+import type { AudioStore, ObjectStore, Part, ReadOptions } from './stores/port.js';
+import type { AudioStores } from './stores/stores.js';
 
-/** Chunks that a reader of a whole file holds at once: 1 MB. */
-const CHUNKS_AT_ONCE = 32;
+/** No stream lasts this long, so no process still writes a file of this age. */
+const WRITTEN_WITHIN_MS = 6 * 60 * 60_000;
+/** A process notices sooner that the file it writes was deleted, and no request to a store takes as long. */
+const FORGET_AFTER_MS = 10 * 60_000;
+/** When work on a file is tried again after it failed. */
+const TRY_AGAIN_AFTER_MS = 5 * 60_000;
 
 export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
 
 /**
- * Reads and deletes the stored recording files and their chunks, and sets the length of unfinished files. Each media
- * stream of a call has one file.
+ * Reads and deletes the stored recording files and their audio, and sets the length of unfinished files. Each media
+ * stream of a call has one file. A file knows in which store its audio is.
  */
-export function createRecordingFiles(database: VoiceDatabase) {
+export function createRecordingFiles(database: VoiceDatabase, stores: AudioStores) {
   const files = database.recordingFiles;
-  const chunks = driverCollection<RecordingChunkDocument>(database, database.recordingChunks);
+
+  /** The object store, needed for a file that is in one. */
+  function objectStore(callId: string): ObjectStore {
+    if (stores.objects !== undefined) return stores.objects;
+    throw new Error(`The recording of ${callId} is in object storage: set RECORDING_S3_BUCKET.`);
+  }
+
+  function storeOf(file: RecordingFileDocument): AudioStore {
+    return file.objects === undefined ? stores.chunks : objectStore(callIdOf(file._id));
+  }
+
+  /** Deletes the audio of a call in every store. @param known its files */
+  async function deleteAudio(callId: string, known: readonly RecordingFileDocument[]): Promise<void> {
+    const inObjects = known.filter(({ objects }) => objects !== undefined);
+    if (inObjects.length > 0 || stores.objects !== undefined) await objectStore(callId).delete(callId, inObjects);
+    await stores.chunks.delete(callId, []);
+  }
 
   return {
     files,
-    chunks,
 
     /** The call's files, ordered by stream number. */
     async of(callId: string): Promise<RecordingFileDocument[]> {
       const ids = possibleFiles(callId);
       const found = await files.find({ _id: { $in: ids } }).lean<RecordingFileDocument[]>();
-      return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
+      const present = found.filter(({ forgetAfter }) => forgetAfter === undefined);
+      return present.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
     },
 
-    /**
-     * Reads a file chunk by chunk, from the byte `from` to the end of its first `bytes`.
-     * @throws Error if a chunk is missing
-     */
-    async *read(
-      { _id: id, chunkSize }: RecordingFileDocument,
-      bytes: number,
-      from: number,
-    ): AsyncGenerator<Uint8Array> {
-      let at = from;
-      while (at < bytes) {
-        const n = Math.floor(at / chunkSize);
-        const chunk = await chunks.findOne({ _id: chunkId(id, n) });
-        if (chunk === null) throw new Error(`The recording ${id} lacks chunk ${n}.`);
-        const data = chunk.data.value().subarray(at - n * chunkSize, bytes - n * chunkSize);
-        if (data.length === 0) throw new Error(`Chunk ${n} of the recording ${id} is too short.`);
-        at += data.length;
-        yield data;
-      }
-    },
-
-    /**
-     * Reads the first `bytes` of a file with few commands, for work that needs the whole file.
-     * @throws Error if a chunk is missing; the reason of the signal
-     */
-    async *readWhole(file: RecordingFileDocument, bytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-      const { _id: id, chunkSize } = file;
-      const count = Math.ceil(bytes / chunkSize);
-      for (let first = 0; first < count; first += CHUNKS_AT_ONCE) {
-        signal.throwIfAborted();
-        const numbers = Array.from({ length: Math.min(CHUNKS_AT_ONCE, count - first) }, (_, index) => first + index);
-        const found = await chunks.find({ _id: { $in: numbers.map((n) => chunkId(id, n)) } }).toArray();
-        const byNumber = new Map(found.map((chunk) => [chunk.n, chunk]));
-        for (const n of numbers) {
-          const chunk = byNumber.get(n);
-          if (chunk === undefined) throw new Error(`The recording ${id} lacks chunk ${n}.`);
-          yield chunk.data.value().subarray(0, bytes - n * chunkSize);
-        }
-        await nextEventLoopPass();
-      }
-    },
+    /** Reads a part of a file piece by piece. @throws Error if audio is missing; the reason of the signal */
+    read: (file: RecordingFileDocument, part: Part, options: ReadOptions): AsyncGenerator<Uint8Array> =>
+      storeOf(file).read(file, part, options),
 
     /** Sets the length of an unfinished file to the bytes stored so far. */
     async seal(file: RecordingFileDocument): Promise<void> {
-      const stored = await chunks.countDocuments(chunksOf(file._id));
-      // Only the last chunk can be short.
-      const last = await chunks.findOne({ _id: chunkId(file._id, stored - 1) });
-      const length = last === null ? 0 : (stored - 1) * file.chunkSize + last.data.length();
-      const sealed = { $set: { length }, $unset: { open: '' } };
+      const length = await storeOf(file).storedBytes(file);
+      // The process that writes the file may be alive and set another length, so its segments are joined later.
+      const joinAfter = new Date(file.uploadDate.getTime() + WRITTEN_WITHIN_MS);
+      const sealed = { $set: { length, ...(file.objects && { joinAfter }) }, $unset: { open: '' } };
       // If the process that writes the file has closed it meanwhile, keep its length.
       await files.updateOne({ _id: file._id, open: true }, sealed);
     },
 
-    /** Deletes all files that a call can have, and chunks that arrived after their file was deleted. */
+    /** The names of everything that is stored of a call. */
+    async list(callId: string): Promise<string[]> {
+      return [...(await stores.chunks.list(callId)), ...((await stores.objects?.list(callId)) ?? [])];
+    },
+
+    /** Deletes all files that a call can have, and audio that arrived after its file was deleted. */
     async deleteOf(callId: string): Promise<void> {
-      for (const id of possibleFiles(callId)) {
-        // Delete the document last: if a sweep is interrupted, the next one still finds the chunks.
-        await chunks.deleteMany(chunksOf(id));
-        await files.deleteOne({ _id: id });
-      }
+      const ids = { _id: { $in: possibleFiles(callId) } };
+      // From now on, a process that writes a file removes what it stores.
+      const forgetAfter = new Date(Date.now() + FORGET_AFTER_MS);
+      const marked = { $set: { forgetAfter }, $unset: { length: '', open: '', waveform: '', joinAfter: '' } };
+      await files.updateMany(ids, marked);
+      await deleteAudio(callId, await files.find(ids).lean<RecordingFileDocument[]>());
+      // Delete the documents last: if a sweep is interrupted, the next one still finds the audio. Those of objects stay for
+      // a while, because an object that is being sent can arrive after its process has died.
+      await files.deleteMany({ ...ids, objects: { $exists: false } });
+    },
+
+    /** Work on files in object storage that happens after they were written or deleted. */
+    upkeep: {
+      /** Files whose segments can be joined. */
+      toJoin: (limit: number): Promise<RecordingFileDocument[]> =>
+        files
+          .find({ joinAfter: { $lt: new Date() } })
+          .sort({ joinAfter: 1 })
+          .limit(limit)
+          .lean<RecordingFileDocument[]>(),
+
+      join: (file: RecordingFileDocument): Promise<void> => objectStore(callIdOf(file._id)).join(file),
+
+      /** Ids of calls whose recording was deleted some time ago. */
+      async toForget(limit: number): Promise<string[]> {
+        const found = await files
+          .find({ forgetAfter: { $lt: new Date() } }, { _id: 1 })
+          .sort({ forgetAfter: 1 })
+          .limit(limit)
+          .lean<{ _id: string }[]>();
+        return [...new Set(found.map(({ _id }) => callIdOf(_id)))];
+      },
+
+      /** Postpones work on a file that failed, so that the other files come before it. */
+      async postpone(id: string, work: 'joinAfter' | 'forgetAfter'): Promise<void> {
+        const later = new Date(Date.now() + TRY_AGAIN_AFTER_MS);
+        const ids = work === 'joinAfter' ? [id] : possibleFiles(id);
+        await files.updateMany({ _id: { $in: ids }, [work]: { $exists: true } }, { $set: { [work]: later } });
+      },
+
+      /** Deletes what arrived after a call's recording was deleted, and then the documents of the files. */
+      async forget(callId: string): Promise<void> {
+        const due = { _id: { $in: possibleFiles(callId) }, forgetAfter: { $lt: new Date() } };
+        await deleteAudio(callId, await files.find(due).lean<RecordingFileDocument[]>());
+        await files.deleteMany(due);
+      },
     },
   };
-}
-
-/**
- * Filter for the chunks of a file. The range of ids includes chunks that arrive after the length of the file was set.
- */
-function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
-  return { _id: { $gte: `${id}:`, $lt: `${id};` } };
-}
-
-function possibleFiles(callId: string): string[] {
-  return Array.from({ length: MAX_STREAM_NUMBER + 1 }, (_, stream) => fileId(callId, stream));
-}
-
-export function fileId(callId: string, stream: number): string {
-  return stream === 0 ? callId : `${callId}.${stream}`;
-}
-
-export function callIdOf(id: string): string {
-  return id.replace(/\.\d+$/, '');
-}
-
-export function chunkId(id: string, n: number): string {
-  return `${id}:${n}`;
 }

@@ -1,65 +1,65 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import mongoose from 'mongoose';
 import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
-import type { RecordingChunkDocument } from './model.js';
+import type { AudioStore } from './stores/port.js';
 import type { MayStore } from './test-recording-time.js';
 
-/** Size of a chunk: two seconds of a recording, which is the most that is lost if the process dies. */
-const CHUNK_BYTES = 32_000;
-const CHUNK_SECONDS = 2;
-/** How many chunks are asked for at once where the length of recordings is limited. */
-const CHUNKS_PER_REQUEST = 5;
+const BYTES_PER_SECOND = 16_000;
+/** How many seconds are asked for at once where the length of recordings is limited. */
+const SECONDS_PER_REQUEST = 10;
 const LONGEST_PAUSE_MS = 5_000;
-/** Maximum unwritten chunks: two minutes of audio. Without a limit, a slow database would let memory grow. */
-const MAX_WAITING_CHUNKS = 60;
-/** Maximum unused chunk buffers, enough for a process with several hundred calls. */
-const MAX_FREE_CHUNKS = 512;
+/** Maximum unwritten audio: two minutes. Without a limit, a slow store would let memory grow. */
+const MAX_WAITING_BYTES = 120 * BYTES_PER_SECOND;
+/** Maximum unused buffers: 16 MB, enough for a process with several hundred calls. */
+const MAX_FREE_BYTES = 16_384_000;
 
 export interface RecordingWriter {
   /** Copies mu-law bytes of both tracks, interleaved: left the caller, right the agent. Never waits. */
   write(mulaw: Uint8Array): void;
-  /** Writes the rest. @throws the database's error after retries, or Error if the recording was deleted meanwhile */
+  /** Writes the rest. @throws the store's error after retries, or Error if the recording was deleted meanwhile */
   close(): Promise<void>;
 }
 
-/** Reuses chunk buffers, because allocating new ones would keep the garbage collector of a media process busy. */
-export type ChunkPool = ReturnType<typeof createChunkPool>;
+/** Reuses the buffers of segments, because allocating new ones would keep the garbage collector of a media process busy. */
+export type BufferPool = ReturnType<typeof createBufferPool>;
 
-export function createChunkPool() {
+/** @param bytes size of each buffer */
+export function createBufferPool(bytes: number) {
   const free: Uint8Array[] = [];
   return {
-    take: (): Uint8Array => free.pop() ?? new Uint8Array(CHUNK_BYTES),
-    giveBack(chunk: Uint8Array): void {
-      if (free.length < MAX_FREE_CHUNKS) free.push(chunk);
+    take: (): Uint8Array => free.pop() ?? new Uint8Array(bytes),
+    giveBack(buffer: Uint8Array): void {
+      if ((free.length + 1) * bytes <= MAX_FREE_BYTES) free.push(buffer);
     },
   };
 }
 
-/** Writes one file of a recording: the document, then each full chunk, then the length. */
+/** Writes one file of a recording: the document, then each full segment, then the length. */
 export function writeRecording(deps: {
   files: VoiceDatabase['recordingFiles'];
-  chunks: mongoose.mongo.Collection<RecordingChunkDocument>;
-  pool: ChunkPool;
+  store: AudioStore;
+  pool: BufferPool;
   giveUpAfterMs: number;
   after: Promise<boolean>;
   id: string;
-  chunkId: (n: number) => string;
   offsetMs: number;
   test: boolean;
   mayStore: MayStore | undefined;
 }): RecordingWriter {
-  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs, test, mayStore } = deps;
-  /** The chunk being filled. */
-  let chunk: Uint8Array | undefined;
+  const { files, store, pool, giveUpAfterMs, after, id, offsetMs, test, mayStore } = deps;
+  const { segmentBytes } = store;
+  const segmentsPerRequest = Math.ceil((SECONDS_PER_REQUEST * BYTES_PER_SECOND) / segmentBytes);
+  const place = store.place();
+  /** The segment being filled. */
+  let segment: Uint8Array | undefined;
   let filled = 0;
   let count = 0;
-  /** Number of full chunks not written yet. */
+  /** Number of full segments not written yet. */
   let waiting = 0;
   let length = 0;
   /** Whether the file was deleted during the stream because the call was erased. Then nothing more is stored. */
   let removed = false;
-  /** Number of chunks after which the recording was ended by `mayStore`. */
+  /** Number of segments after which the recording was ended by `mayStore`. */
   let endedAfter = Infinity;
   let written: Promise<void> = after.then((isOurs) => {
     if (!isOurs) throw new Error('The recording belongs to another stream.');
@@ -75,43 +75,42 @@ export function writeRecording(deps: {
   function createFile(): Promise<unknown> {
     return files.create({
       _id: id,
-      chunkSize: CHUNK_BYTES,
+      chunkSize: segmentBytes,
       uploadDate: new Date(),
       filename: `${id}.wav`,
       metadata: { contentType: 'audio/wav', offsetMs },
       open: true,
       ...(test ? { test } : {}),
+      ...place,
     });
   }
 
+  async function storeSegment(n: number, data: Uint8Array): Promise<void> {
+    if (endedAfter < Infinity || removed) return;
+    removed = !(await store.put({ file: id, n, data }));
+  }
+
   function flush(): void {
-    const full = chunk;
+    const full = segment;
     if (full === undefined) return;
-    if (waiting >= MAX_WAITING_CHUNKS) {
-      written = Promise.reject(
-        new Error('The database is too slow: too much of the recording is waiting to be stored.'),
-      );
+    if (waiting * segmentBytes >= MAX_WAITING_BYTES) {
+      written = Promise.reject(new Error('The store is too slow: too much of the recording is waiting to be stored.'));
       written.catch(() => undefined);
     }
-    const first = count;
-    if (mayStore !== undefined && first % CHUNKS_PER_REQUEST === 0) {
-      const seconds = (first + CHUNKS_PER_REQUEST) * CHUNK_SECONDS;
+    const n = count;
+    if (mayStore !== undefined && n % segmentsPerRequest === 0) {
+      const seconds = ((n + segmentsPerRequest) * segmentBytes) / BYTES_PER_SECOND;
       next(async () => {
-        if (endedAfter === Infinity && !(await mayStore(seconds))) endedAfter = first;
+        if (endedAfter === Infinity && !(await mayStore(seconds))) endedAfter = n;
       });
     }
-    if (first === 0) next(async () => endedAfter > 0 && createFile());
-    const data = new mongoose.mongo.Binary(full.subarray(0, filled));
-    const document = { _id: chunkId(count), files_id: id, n: count, data };
-    chunk = undefined;
+    if (n === 0) next(async () => endedAfter > 0 && createFile());
+    const data = full.subarray(0, filled);
+    segment = undefined;
     filled = 0;
     count += 1;
     waiting += 1;
-    next(async () => {
-      if (endedAfter < Infinity) return;
-      removed ||= (await files.exists({ _id: id })) === null;
-      if (!removed) await chunks.insertOne(document);
-    });
+    next(() => storeSegment(n, data));
     written.then(
       () => {
         waiting -= 1;
@@ -122,8 +121,10 @@ export function writeRecording(deps: {
   }
 
   function closeFile(): Promise<unknown> {
-    const stored = { length: Math.min(length, endedAfter * CHUNK_BYTES) };
-    return files.updateOne({ _id: id }, { $set: stored, $unset: { open: '' } }).exec();
+    const stored = { length: Math.min(length, endedAfter * segmentBytes) };
+    const joinAfter = place.objects && { joinAfter: new Date() };
+    const closed = { $set: { ...stored, ...joinAfter }, $unset: { open: '' } };
+    return files.updateOne({ _id: id, forgetAfter: null }, closed).exec();
   }
 
   return {
@@ -131,12 +132,12 @@ export function writeRecording(deps: {
       if (endedAfter < Infinity) return;
       length += mulaw.length;
       for (let at = 0; at < mulaw.length;) {
-        chunk ??= pool.take();
-        const part = mulaw.subarray(at, at + CHUNK_BYTES - filled);
-        chunk.set(part, filled);
+        segment ??= pool.take();
+        const part = mulaw.subarray(at, at + segmentBytes - filled);
+        segment.set(part, filled);
         filled += part.length;
         at += part.length;
-        if (filled === CHUNK_BYTES) flush();
+        if (filled === segmentBytes) flush();
       }
     },
     async close() {

@@ -4,16 +4,18 @@ import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import type { ByteRange } from '../../platform/http/routing/byte-range.js';
 import type { VoiceDatabase } from '../database.js';
-import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
-import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
+import { callIdOf, fileId } from './file-ids.js';
+import { createRecordingFiles } from './recording-files.js';
+import { createBufferPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { bytesIn, segmentsOf, silence, type Segment } from './recording-segments.js';
+import { createAudioStores, type AudioStores } from './stores/stores.js';
 import type { MayStore } from './test-recording-time.js';
 import { createWaveforms } from './waveforms.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
-/** The WAV file has 16-bit samples, which every player supports; the database stores mu-law, one byte per sample. */
+/** The WAV file has 16-bit samples, which every player supports; a store has mu-law, one byte per sample. */
 const BYTES_PER_STORED_BYTE = 2;
-/** How long a failing write is retried while the database is unavailable. */
+/** How long a failing write is retried while the database or the store is unavailable. */
 const GIVE_UP_AFTER_MS = 120_000;
 
 /** One media stream of a call, by its stream number: 0 for the first. */
@@ -36,19 +38,27 @@ interface Recording {
 export type Recordings = ReturnType<typeof createRecordings>;
 
 /**
- * Stores recordings in the layout of GridFS, bucket `recordings`. A call has one file per media stream; `read` joins
- * them and converts them to WAV. Files store mu-law without a header, which takes half the size of a WAV file. A
+ * Stores recordings, in MongoDB in the layout of GridFS, bucket `recordings`, or in object storage. A call has one file
+ * per media stream; `read` joins them and converts them to WAV. Files store mu-law without a header, which takes half the size of a WAV file. A
  * recording is readable once all its files have a length. The process that writes a file sets its length at the end;
  * if the process dies, `seal` does.
  */
-export function createRecordings(database: VoiceDatabase, options: { giveUpAfterMs?: number } = {}) {
-  const stored = createRecordingFiles(database);
-  const { files, chunks } = stored;
-  const pool = createChunkPool();
+export function createRecordings(
+  database: VoiceDatabase,
+  options: { giveUpAfterMs?: number; stores?: AudioStores } = {},
+) {
+  const stores = options.stores ?? createAudioStores(database);
+  const stored = createRecordingFiles(database, stores);
+  const { files } = stored;
+  const pool = createBufferPool(stores.target.segmentBytes);
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
 
   /** Reads the audio from the byte `from`. */
-  async function* mulawFrom(segments: readonly Segment[], from: number): AsyncGenerator<Uint8Array> {
+  async function* mulawFrom(
+    segments: readonly Segment[],
+    from: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
     let skip = from;
     for (const { file, silenceBefore, bytes } of segments) {
       for (const block of silence(silenceBefore - skip)) {
@@ -57,19 +67,21 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
         await nextEventLoopPass();
       }
       skip = Math.max(0, skip - silenceBefore);
-      yield* stored.read(file, bytes, skip);
+      yield* stored.read(file, { from: skip, to: bytes }, { signal });
       skip = Math.max(0, skip - bytes);
     }
   }
 
-  async function* wavOf(segments: readonly Segment[], dataBytes: number, { first, last }: ByteRange) {
+  async function* wavOf(p: { segments: readonly Segment[]; dataBytes: number; range: ByteRange; signal: AbortSignal }) {
+    const { segments, dataBytes, signal } = p;
+    const { first, last } = p.range;
     const header = wavHeader({ ...FORMAT, dataBytes }).subarray(first, last + 1);
     if (header.length > 0) yield header;
     const from = Math.max(0, first - WAV_HEADER_BYTES);
     let skip = from % BYTES_PER_STORED_BYTE;
     let left = last + 1 - first - header.length;
     if (left === 0) return;
-    for await (const mulaw of mulawFrom(segments, Math.floor(from / BYTES_PER_STORED_BYTE))) {
+    for await (const mulaw of mulawFrom(segments, Math.floor(from / BYTES_PER_STORED_BYTE), signal)) {
       const pcm = pcmBytes(decodeMulaw(mulaw)).subarray(skip, skip + left);
       yield pcm;
       skip = 0;
@@ -95,18 +107,8 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       mayStore?: MayStore,
     ): RecordingWriter {
       const id = fileId(callId, stream);
-      return writeRecording({
-        files,
-        chunks,
-        pool,
-        giveUpAfterMs,
-        after,
-        id,
-        chunkId: (n) => chunkId(id, n),
-        offsetMs,
-        test,
-        mayStore,
-      });
+      const store = stores.target;
+      return writeRecording({ files, store, pool, giveUpAfterMs, after, id, offsetMs, test, mayStore });
     },
 
     /** The recording as a WAV file; null if there is none or a file is still incomplete. */
@@ -118,7 +120,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       return {
         bytes,
         open: (range = { first: 0, last: bytes - 1 }) =>
-          Readable.from(wavOf(segments, dataBytes, range), { objectMode: false }),
+          readableOf((signal) => wavOf({ segments, dataBytes, range, signal })),
       };
     },
 
@@ -131,14 +133,19 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
      */
     seal,
 
-    /** Deletes a recording, including chunks that arrived after an earlier deletion. Succeeds if there is none. */
+    /** Deletes a recording, including audio that arrived after an earlier deletion. Succeeds if there is none. */
     delete: (callId: string) => stored.deleteOf(callId),
+
+    /** The names of everything that is stored of a call's audio, in every store. */
+    list: (callId: string) => stored.list(callId),
+
+    upkeep: stored.upkeep,
 
     /** Ids of all calls or test calls with files older than `time`, oldest first. Reads at most `limit` files. */
     async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {
       const ofTest = which === 'test' ? { test: true as const } : {};
       const old = await files
-        .find({ ...ofTest, uploadDate: { $lt: time } }, { _id: 1 })
+        .find({ ...ofTest, uploadDate: { $lt: time }, forgetAfter: null }, { _id: 1 })
         .sort({ uploadDate: 1 })
         .limit(limit)
         .lean<{ _id: string }[]>();
@@ -154,4 +161,23 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       return [...new Set(open.map(({ _id }) => callIdOf(_id)))];
     },
   };
+}
+
+/** Returns a stream that ends its source, and the request that is in progress, when it is destroyed. */
+function readableOf(source: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): Readable {
+  const over = new AbortController();
+  const pieces = source(over.signal);
+  return new Readable({
+    read() {
+      pieces.next().then(
+        ({ done, value }) => this.push(done === true ? null : value),
+        (error: Error) => this.destroy(error),
+      );
+    },
+    destroy(error, closed) {
+      over.abort(new Error('The reader has left.'));
+      pieces.return(undefined).catch(() => undefined);
+      closed(error);
+    },
+  });
 }

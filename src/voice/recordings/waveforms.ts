@@ -32,7 +32,7 @@ export function createWaveforms(stored: RecordingFiles) {
     const meter = createPeakMeter({ samples: bytes / BYTES_PER_SAMPLE_PAIR, parts });
     for (const { file, silenceBefore, bytes: length } of segments) {
       meter.skip(silenceBefore / BYTES_PER_SAMPLE_PAIR);
-      for await (const mulaw of stored.readWhole(file, length, signal)) meter.add(mulaw);
+      for await (const mulaw of stored.read(file, { from: 0, to: length }, { signal, inBulk: true })) meter.add(mulaw);
     }
     return meter.peaks;
   }
@@ -42,7 +42,7 @@ export function createWaveforms(stored: RecordingFiles) {
       const peaks = await compute(segments, bytes, signal);
       const waveform = { bytes, peaks: new mongo.Binary(peaks) };
       // If the recording was deleted meanwhile, this stores nothing.
-      await stored.files.updateOne({ _id: segments[0]?.file._id ?? callId }, { $set: { waveform } });
+      await stored.files.updateOne({ _id: segments[0]?.file._id ?? callId, forgetAfter: null }, { $set: { waveform } });
       return peaks;
     } catch (error) {
       if ((await stored.of(callId)).length === 0) return null;

@@ -68,6 +68,16 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     const deleted = createCounter(registry, { name: 'recordings_deleted_total', help });
     return ({ count }) => deleted.inc(count);
   },
+
+  objectRequest: (registry) => {
+    const requests = createHistogram(registry, {
+      name: 'object_request_duration_seconds',
+      help: 'Requests to the object storage of recordings',
+      labels: ['operation', 'outcome'],
+      buckets: COMMAND_BUCKETS,
+    });
+    return ({ operation, outcome, seconds }) => requests.observe({ operation, outcome }, seconds);
+  },
 };
 
 function recordContention(registry: Registry): ReturnType<Recorder<'contention'>> {

@@ -1,0 +1,61 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buildOnce } from '../../../src/dev/servers/build-once.js';
+import { cacheFolder } from '../../../src/dev/servers/cache-folder.js';
+import { requireOnPath } from '../../../src/dev/servers/executables.js';
+import { runCommand, type Report } from '../../../src/dev/processes/run-command.js';
+import { probePort, startReady, type ServerProcess } from '../../../src/dev/servers/server-process.js';
+import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from './credentials.js';
+
+/**
+ * Versity's S3 gateway. It checks signatures, checksums and the size of parts as S3 does, keeps versions, and is built in
+ * two minutes. It accepts requests to encrypt, but stores nothing encrypted.
+ */
+const VERSION = '1.8.0';
+const ADVICE = 'Install Go 1.25 or later: tests of recordings in object storage build an S3 server with it.';
+const BUILD_TIMEOUT_MS = 1_200_000;
+
+/** Starts an S3 server on the loopback interface whose files are in this folder. */
+export async function startObjectStorage(p: {
+  folder: string;
+  port: number;
+  env: NodeJS.ProcessEnv;
+  report: Report;
+}): Promise<ServerProcess> {
+  const { folder, port, env } = p;
+  const file = await findServer(p);
+  const [data, versions, attributes] = ['data', 'versions', 'attributes'].map((name) => join(folder, name));
+  for (const each of [data, versions, attributes]) await mkdir(String(each), { recursive: true });
+  const args = ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', 'posix'];
+  // Attributes in files need no file system that has extended ones.
+  args.push('--sidecar', String(attributes), '--versioning-dir', String(versions), String(data));
+  return startReady({
+    name: 'the S3 server',
+    command: { file, args, env: { ...env, ROOT_ACCESS_KEY: ACCESS_KEY_ID, ROOT_SECRET_KEY: SECRET_ACCESS_KEY } },
+    probe: () => probePort(port),
+    timeoutMs: 60_000,
+  });
+}
+
+async function findServer({ env, report }: { env: NodeJS.ProcessEnv; report: Report }): Promise<string> {
+  const folder = join(cacheFolder(env), `versitygw-${VERSION}`);
+  await buildOnce({
+    folder,
+    what: 'the S3 server',
+    report,
+    build: async (made) => {
+      await runCommand({
+        what: 'building the S3 server',
+        usually: 'usually 2 minutes on first run',
+        file: await requireOnPath('go', env, ADVICE),
+        args: ['install', `github.com/versity/versitygw/cmd/versitygw@v${VERSION}`],
+        cwd: made,
+        env: { ...env, GOBIN: join(made, 'bin') },
+        timeoutMs: BUILD_TIMEOUT_MS,
+        report,
+      });
+      await rename(join(made, 'bin', 'versitygw'), join(made, 'versitygw'));
+    },
+  });
+  return join(folder, 'versitygw');
+}
