@@ -98,7 +98,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       if (change.unchanged) {
         withdraw();
         // A small change of a large agent checks the whole agent, which the response shows.
-        await checked?.chargeMore(ctx.response.length ?? 0);
+        if (route.method === 'patch') await checked?.chargeMore(ctx.response.length ?? 0);
         return;
       }
       await checked?.refund();

@@ -85,6 +85,18 @@ it('many at the same time are limited as well, and do not prevent calls and revo
   expect((await ask.delete(`/api_keys/${String(other.json['key_id'])}`, customer.testKey)).status).toBe(200);
 }, 60_000);
 
+it('large requests that only read the status of a call, or repeat one, are rejected after a few', async () => {
+  const customer = await service.customer();
+  const padding = { padding: 'x'.repeat(200_000) };
+  const placed = { to_phone_number: '+12025550111', agent_id: customer.agent._id };
+  const { json } = await service.place(customer.testKey, placed);
+  const status = await untilRejected(() => service.place(customer.testKey, { call_id: json['call_id'], ...padding }));
+  expect(status.count).toBeLessThan(12);
+  expectError(status.response, 429, 'RATE_LIMIT_EXCEEDED', /changed nothing/);
+  // Small requests still read the status.
+  expect((await service.place(customer.testKey, { call_id: json['call_id'] })).status).toBe(200);
+}, 60_000);
+
 it('many keys of an account share a limit of twice as many', async () => {
   const { customer, path } = await withLargeAgent();
   const accountId = customer.account._id;

@@ -35,17 +35,18 @@ const GET_USES = 'Give call_id to read the status of a call, or to_phone_number 
 
 /** Handlers of POST and GET /outbound_call. */
 export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typeof placingRoutes> {
-  async function statusOf(ctx: ApiContext, principal: Principal, callId: unknown): Promise<CallResponse> {
-    return callResponse(await withDeadline(deadlineOf(ctx), findStatus(deps.queries, principal, callId)));
+  async function statusOf(ctx: ApiContext, principal: Principal, callId: unknown): Promise<JsonResponse<CallResponse>> {
+    const status = await withDeadline(deadlineOf(ctx), findStatus(deps.queries, principal, callId));
+    return respond<CallResponse>(callResponse(status), { unchanged: true });
   }
 
   async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {
     const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
     const { body, status } = response;
-    const headers = replayHeaders(response);
+    const options = { status, headers: replayHeaders(response), unchanged: response.replayed };
     return isErrorResponse(response)
-      ? respond<CallResponse>(withReferences(response.body, ctx.state), { status, headers })
-      : respond<CallResponse>(body as CallResponse, { status, headers });
+      ? respond<CallResponse>(withReferences(response.body, ctx.state), options)
+      : respond<CallResponse>(body as CallResponse, options);
   }
 
   /** Rejects a webhook URL that requests may not be sent to. Validation rejects a value that is not a string. */
