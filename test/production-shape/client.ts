@@ -16,7 +16,7 @@ export interface FailedRequest {
 
 const CONNECTIONS = 16;
 const TIMEOUT_MS = 30_000;
-/** How long a client repeats a request that is answered with 429 or 503, as docs/api.md says. It waits longer each time. */
+/** How long a client repeats a request after a 429 or 503, as docs/api.md says. It waits longer each time. */
 const REPEAT_FOR_MS = 60_000;
 const MAX_WAIT_MS = 8_000;
 

@@ -8,7 +8,7 @@ const SCRIPTS = ['00', '11', '06', '00', '04', '11', '01', '00', '20', '31'];
 /** Every so many calls, one is received instead of placed, and one is canceled while the phone rings. */
 const INBOUND_EVERY = 10;
 const CANCELED_EVERY = 9;
-/** Nobody answers, so that the call still rings when it is canceled. */
+/** The callee does not answer, so that the call still rings when it is canceled. */
 const UNANSWERED = '02';
 const ASK_EVERY_MS = 1_000;
 const ENDED_WITHIN_MS = 240_000;
@@ -25,7 +25,7 @@ export interface Load {
   placed: PlacedCall[];
   /** The carrier's ids of the calls that the account received. */
   received: string[];
-  /** What the customer saw and should not have. */
+  /** Failures that the customer saw. */
   faults: string[];
   /** Resolves when every call has ended. */
   done: Promise<void>;
@@ -33,7 +33,7 @@ export interface Load {
 
 /**
  * Places calls at even intervals, and follows each to its end.
- * @param p.more asked after the first `calls` calls, whether to go on
+ * @param p.more asked after the first `calls` calls, whether to continue
  */
 export function startLoad(p: {
   client: Client;

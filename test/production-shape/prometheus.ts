@@ -106,7 +106,7 @@ export async function startPrometheus(context: ShapeContext, shape: Shape): Prom
 }
 
 /** Replaces the names of Docker Compose by files with the addresses of this run. */
-function withTargetFiles(config: string, folder: string): string {
+export function withTargetFiles(config: string, folder: string): string {
   const blocks = /^ {4}dns_sd_configs:\n(?: {6}.*\n?)+/gm;
   if (config.match(blocks)?.length !== 2) throw new Error('deploy/prometheus/prometheus.yml has other jobs than two.');
   return config.replace(blocks, (block) => {

@@ -57,7 +57,7 @@ interface DialInput {
   slotAt?: number;
 }
 
-/** What workflows may know of the carrier's record of a call. */
+/** The carrier's record of a call without its phone numbers. */
 type CarrierRecord = Omit<CarrierCall, 'to' | 'forwardedFrom'>;
 
 interface CarrierCallTarget {

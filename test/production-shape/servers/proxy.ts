@@ -7,7 +7,7 @@ import { goProgram } from './go-program.js';
 import { startSmallProxy, type ProxyTargets } from './small-proxy.js';
 
 /** The version of the compose file. */
-const VERSION = '2.10.2';
+export const CADDY_VERSION = '2.10.2';
 const READY_WITHIN_MS = 30_000;
 /** How often a proxy asks each process whether it is ready. */
 export const HEALTH_EVERY_MS = 1_000;
@@ -22,7 +22,7 @@ export async function startEmbeddedProxy(context: ShapeContext, targets: ProxyTa
 export async function startCaddy(context: ShapeContext, targets: ProxyTargets): Promise<void> {
   const { folder, env, report, signal } = context;
   const module = 'github.com/caddyserver/caddy/v2/cmd/caddy';
-  const file = await goProgram({ label: 'caddy', name: 'caddy', module, version: VERSION, env, report, signal });
+  const file = await goProgram({ label: 'caddy', name: 'caddy', module, version: CADDY_VERSION, env, report, signal });
   const configFile = join(folder, 'Caddyfile');
   await writeFile(configFile, caddyfile(await readFile(join(packageRoot(), 'deploy/Caddyfile'), 'utf8'), targets));
   const caddy = await startReady({
@@ -42,14 +42,14 @@ export async function startCaddy(context: ShapeContext, targets: ProxyTargets): 
     signal,
   });
   context.keep('Caddy', caddy);
-  report(`Caddy ${VERSION} runs with deploy/Caddyfile`);
+  report(`Caddy ${CADDY_VERSION} runs with deploy/Caddyfile`);
 }
 
 /**
  * Returns the deployed Caddyfile with the upstreams on loopback, with health checks, as docs/operations.md describes for
  * several processes, and with a certificate that needs no authority.
  */
-function caddyfile(deployed: string, { certificate, api, media }: ProxyTargets): string {
+export function caddyfile(deployed: string, { certificate, api, media }: ProxyTargets): string {
   const health = ['health_uri /health/ready', `health_interval ${HEALTH_EVERY_MS}ms`, 'health_fails 2'];
   const upstreams = (ports: readonly number[]) =>
     `reverse_proxy ${ports.map((port) => `127.0.0.1:${port}`).join(' ')} {\n\t\t\t${health.join('\n\t\t\t')}`;

@@ -13,7 +13,7 @@ import { goProgram } from './go-program.js';
 import { POSTGRESQL_USER, postgresqlVersion, startPostgresql } from './postgresql.js';
 
 /** The version of the compose file. */
-const VERSION = '1.29.7';
+export const TEMPORAL_VERSION = '1.29.7';
 const MODULE = 'go.temporal.io/server';
 /** Temporal's plugin for every PostgreSQL since 12. */
 const PLUGIN = 'postgres12';
@@ -49,7 +49,7 @@ export async function startEmbeddedTemporal(context: ShapeContext): Promise<stri
 export async function startTemporalServer(context: ShapeContext): Promise<string> {
   const { folder, ports, env } = context;
   const build = (label: string, path: string, name: string) =>
-    goProgram({ ...context, label, name, module: `${MODULE}/cmd/${path}`, version: VERSION });
+    goProgram({ ...context, label, name, module: `${MODULE}/cmd/${path}`, version: TEMPORAL_VERSION });
   const server = await build('temporal-server', 'server', 'server');
   const sqlTool = await build('temporal-sql-tool', 'tools/sql', 'sql');
   const postgresql = { port: await ports.take(), password: randomBytes(16).toString('hex') };
@@ -66,7 +66,7 @@ export async function startTemporalServer(context: ShapeContext): Promise<string
   const args = ['--root', folder, '--config', 'temporal', '--env', 'shape', 'start'];
   context.keep('Temporal', await startServer({ file: server, args, address, port: frontend, context }));
   await registerNamespace(address);
-  context.report(`Temporal Server ${VERSION} runs on PostgreSQL ${await postgresqlVersion(env)}`);
+  context.report(`Temporal Server ${TEMPORAL_VERSION} runs on PostgreSQL ${await postgresqlVersion(env)}`);
   return address;
 }
 

@@ -6,5 +6,5 @@ import { PROCESSES } from './processes.js';
 import { WORKER } from './worker.js';
 import type { Dashboard } from './types.js';
 
-/** What Grafana shows, as tables. `npm run structure` generates deploy/grafana/dashboards from them. */
+/** The dashboards of Grafana, as tables. `npm run structure` generates deploy/grafana/dashboards from them. */
 export const DASHBOARDS: readonly Dashboard[] = [OVERVIEW, API, WORKER, MEDIA, PROCESSES, MONEY];

@@ -7,7 +7,7 @@ export interface Query {
 
 export interface Panel {
   title: string;
-  /** What to think of when the line is not as usual. */
+  /** The meaning of the line, and the runbook for it. */
   about: string;
   /** A unit of Grafana, such as `s` or `percentunit`. */
   unit: string;
