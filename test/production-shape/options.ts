@@ -30,5 +30,5 @@ export function readOptions(args: readonly string[]): Options {
   const calls = Number(values.calls ?? (values.short ? SHORT_CALLS : DEFAULT_CALLS));
   if (!Number.isInteger(calls) || calls < 1) throw new TypeError('--calls must be a whole number of calls.');
   const { logs, prometheus, short } = values;
-  return { calls, everyMs: short ? 2_000 : 1_000, embedded: short, prometheus, logs };
+  return { calls, everyMs: short ? 4_000 : 1_000, embedded: short, prometheus, logs };
 }
