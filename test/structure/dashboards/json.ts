@@ -9,6 +9,18 @@ const COLUMNS = 24;
 const WIDTH = { stat: 6, timeseries: 12 } as const;
 const HEIGHT = { stat: 4, timeseries: 8 } as const;
 
+const STAT_OPTIONS = {
+  reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+  colorMode: 'value',
+  graphMode: 'area',
+  justifyMode: 'auto',
+  textMode: 'auto',
+  orientation: 'auto',
+  wideLayout: true,
+  showPercentChange: false,
+  percentChangeColorMode: 'standard',
+};
+
 /** The generated files in deploy/grafana, each with the function that returns its text. */
 export const DASHBOARD_FILES: Readonly<Record<string, () => string>> = Object.fromEntries(
   DASHBOARDS.map((dashboard) => [
@@ -99,11 +111,7 @@ function panelOf(panel: Panel, kind: 'stat' | 'timeseries', place: object): obje
     },
     options:
       kind === 'stat'
-        ? {
-            reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
-            colorMode: 'value',
-            graphMode: 'area',
-          }
+        ? STAT_OPTIONS
         : {
             legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] },
             tooltip: { mode: 'multi', sort: 'desc' },
