@@ -182,14 +182,15 @@ export function createCarrierCalls(deps: Deps) {
 
     /** The carrier's record of a call; null if there is none. */
     async fetchCarrierCall({ mode, carrierSid }: CarrierCallTarget): Promise<CarrierRecord | null> {
-      const record = await carrierOfCall(mode, carrierSid).fetch(carrierSid);
-      return record === undefined ? null : withoutNumbers(record);
+      return withoutNumbers(await carrierOfCall(mode, carrierSid).fetch(carrierSid));
     },
   };
 }
 
 /** Leaves out the phone numbers, which must not be in the history of a workflow. */
-function withoutNumbers({ to: _to, forwardedFrom: _forwardedFrom, ...record }: CarrierCall): CarrierRecord {
+function withoutNumbers(call: CarrierCall | undefined): CarrierRecord | null {
+  if (call === undefined) return null;
+  const { to: _to, forwardedFrom: _forwardedFrom, ...record } = call;
   return record;
 }
 
