@@ -108,6 +108,7 @@ ${heading('addresses on this machine')}
 # MEDIA_PUBLISHED_PORT=8081
 # TEMPORAL_UI_PUBLISHED_PORT=8233
 # PROMETHEUS_PUBLISHED_PORT=9090
+# GRAFANA_PUBLISHED_PORT=3000
 
 ${heading('everything else; empty means the default')}
 ${others.map((each) => commented(each, '')).join('\n')}

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CARRIER_APIS_LIST, CARRIER_LIST, carrierApisList, carrierList } from './carrier-lists.js';
 import { composeFile, configurationPage, exampleEnvironment } from './configuration.js';
+import { DASHBOARD_FILES } from './dashboards/json.js';
 import { errorsPage } from './errors-page.js';
 import { lintConfig } from './lint-config.js';
 import { PROVIDER_LIST, providerList } from './provider-list.js';
@@ -17,6 +18,7 @@ export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
   [CARRIER_APIS_LIST]: carrierApisList,
   [CARRIER_LIST]: carrierList,
   [PROVIDER_LIST]: providerList,
+  ...DASHBOARD_FILES,
 };
 
 if (require.main === module) {

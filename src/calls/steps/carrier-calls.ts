@@ -1,7 +1,7 @@
 import { report } from '../../platform/telemetry/measurements.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { CarrierOfCall } from '../../telephony/web/carrier.js';
-import type { CarrierApis, DialOutcome } from '../../telephony/port.js';
+import type { CarrierApis, CarrierCall, DialOutcome } from '../../telephony/port.js';
 import { createBulkhead } from '../../platform/egress/bulkhead.js';
 import type { Config } from '../../platform/config/config.js';
 import type { EndReason } from '../../kernel/call-state.js';
@@ -56,6 +56,9 @@ interface DialInput {
   /** Time of the call's dial slot, in ms of the database server's clock; absent if the carrier has no rate limit. */
   slotAt?: number;
 }
+
+/** The carrier's record of a call without its phone numbers. */
+type CarrierRecord = Omit<CarrierCall, 'to' | 'forwardedFrom'>;
 
 interface CarrierCallTarget {
   mode: Mode;
@@ -178,10 +181,17 @@ export function createCarrierCalls(deps: Deps) {
     },
 
     /** The carrier's record of a call; null if there is none. */
-    async fetchCarrierCall({ mode, carrierSid }: CarrierCallTarget) {
-      return (await carrierOfCall(mode, carrierSid).fetch(carrierSid)) ?? null;
+    async fetchCarrierCall({ mode, carrierSid }: CarrierCallTarget): Promise<CarrierRecord | null> {
+      return withoutNumbers(await carrierOfCall(mode, carrierSid).fetch(carrierSid));
     },
   };
+}
+
+/** Leaves out the phone numbers, which must not be in the history of a workflow. */
+function withoutNumbers(call: CarrierCall | undefined): CarrierRecord | null {
+  if (call === undefined) return null;
+  const { to: _to, forwardedFrom: _forwardedFrom, ...record } = call;
+  return record;
 }
 
 /** Leaves out the carrier's reason, which workflows do not need. */

@@ -1,5 +1,7 @@
-import { INSTRUCTION, PHONE_NUMBER, placeCall, startHarness, startReceiver, type Harness } from './harness.js';
+import { INSTRUCTION, PHONE_NUMBER, SID, placeCall, startHarness, startReceiver, type Harness } from './harness.js';
 import { historyOf } from './history-of.js';
+
+const FORWARDING_NUMBER = '+12025550177';
 
 let harness: Harness;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
@@ -41,5 +43,20 @@ describe('the history of a call', () => {
     for (const secret of [PHONE_NUMBER, PHONE_NUMBER.slice(1), INSTRUCTION, 'canary', receiver.url]) {
       expect(text).not.toContain(secret);
     }
+  });
+
+  it('has no phone number of the carrier’s record, which the workflow fetches if no callback arrives', async () => {
+    const { call } = await placeCall(harness, { webhookUrl: receiver.url });
+    await call.answer();
+    const now = await call.now();
+    const numbers = { to: PHONE_NUMBER, forwardedFrom: FORWARDING_NUMBER };
+    const times = { createdAt: now, startedAt: now, endedAt: now + 9_000, durationSeconds: 9 };
+    harness.carrier.record = { carrierSid: SID, direction: 'outbound', status: 'completed', ...numbers, ...times };
+    await call.startStream();
+    await call.endStream();
+    await expect(call.result()).resolves.toMatchObject({ status: 'COMPLETED', billedSeconds: 9 });
+    const { text } = await historyOf(call, harness);
+    expect(text).toContain('durationSeconds');
+    for (const number of Object.values(numbers)) expect(text).not.toContain(number.slice(1));
   });
 });

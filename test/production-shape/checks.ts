@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallDocument } from '../../src/calls/call-model.js';
+import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
+import { INVARIANTS, type CarriedCall, type Evidence } from '../faults/invariants.js';
+import type { Step } from './deployment.js';
+import type { Load } from './load.js';
+import { NAMESPACE } from './servers/temporal.js';
+import type { Shape } from './shape.js';
+
+/** A statement about the run, and what contradicts it. */
+export interface Finding {
+  statement: string;
+  faults: string[];
+}
+
+const WEBHOOKS_WITHIN_MS = 120_000;
+/** How calls end when a part of the service failed them. */
+const OUR_FAULTS = ['media_failed', 'internal_error', 'carrier_unreachable', 'expired'];
+
+/** Waits for the webhooks of these calls, then collects what the run has left behind. */
+export async function collectEvidence(shape: Shape, load: Load): Promise<Evidence> {
+  const { database, customer, env, records } = shape;
+  const inbound = await receivedCalls(shape, load);
+  const accepted = new Set([...load.placed.map(({ callId }) => callId), ...inbound.map(({ _id }) => _id)]);
+  await waitForWebhooks(shape, accepted);
+  const listed = await fetch(`${shape.carrierUrl}/simulator/calls`);
+  const { calls: carried } = (await listed.json()) as { calls: CarriedCall[] };
+  return {
+    database,
+    temporal: { address: shape.temporalAddress, namespace: NAMESPACE },
+    accountId: customer.accountId,
+    creditedMicros: customer.creditedMicros,
+    accepted,
+    carried,
+    secrets: [customer.liveKey, customer.instruction, env.API_KEY_PEPPER ?? '', env.ENCRYPTION_KEYS ?? ''],
+    logs: records.logs.join('\n'),
+  };
+}
+
+/** Checks the invariants and what the customer saw. */
+export async function check(p: { shape: Shape; load: Load; steps: readonly Step[]; evidence: Evidence }) {
+  const { shape, load, steps, evidence } = p;
+  const findings: Finding[] = [];
+  for (const [statement, violations] of Object.entries(INVARIANTS)) {
+    findings.push({ statement, faults: await violations(evidence) });
+  }
+  const calls = await shape.database.calls.find({ accountId: shape.customer.accountId }).lean<CallDocument[]>();
+  // A request that was responded to with 503 may leave a call that expired before it was dialed.
+  const failed = calls.filter(
+    ({ _id, endReason = '' }) => evidence.accepted.has(_id) && OUR_FAULTS.includes(endReason),
+  );
+  const { client, records } = shape;
+  findings.push(
+    { statement: 'no request failed', faults: client.failed.map((each) => JSON.stringify(each)) },
+    { statement: 'the customer saw no other failure', faults: load.faults },
+    {
+      statement: 'no accepted call ended because of the service',
+      faults: failed.map(({ _id, endReason, status }) => `${_id}: ${status} (${endReason})`),
+    },
+    {
+      statement: 'every call that the carrier brought was answered',
+      faults: unanswered(load, calls),
+    },
+    { statement: 'every process ended in order, and only when it was stopped', faults: records.faults },
+    { statement: 'no role logged an error', faults: errorsOf(records.logs) },
+    {
+      statement: 'requests were sent during every step of the deployment',
+      faults: steps.filter(({ requests }) => requests === 0).map(({ name }) => name),
+    },
+  );
+  return { findings, calls };
+}
+
+function unanswered(load: Load, calls: readonly CallDocument[]): string[] {
+  const known = new Map(calls.map((call) => [call.carrierSid, call]));
+  return load.received.filter((sid) => known.get(sid)?.status !== 'COMPLETED').map((sid) => `${sid} was not answered`);
+}
+
+async function receivedCalls({ database }: Shape, { received }: Load): Promise<CallDocument[]> {
+  return database.calls.find({ carrierSid: { $in: received } }).lean<CallDocument[]>();
+}
+
+/** Waits until each webhook has been delivered or given up, at most two minutes. The invariants report the others. */
+async function waitForWebhooks({ database }: Shape, accepted: ReadonlySet<string>): Promise<void> {
+  const deadline = Date.now() + WEBHOOKS_WITHIN_MS;
+  while (Date.now() < deadline) {
+    const attempts = await database.webhookAttempts.find({}).lean<WebhookAttemptDocument[]>();
+    const decided = attempts.filter(({ outcome, number }) => outcome === 'delivered' || (outcome && number === 4));
+    const calls = new Set(decided.map(({ callId }) => callId));
+    if ([...accepted].every((callId) => calls.has(callId))) return;
+    await sleep(500);
+  }
+}
+
+/** Returns the log lines of level error or worse, and the lines of others, except warnings of Temporal's native code. */
+function errorsOf(logs: readonly string[]): string[] {
+  return logs.filter((line) => {
+    if (/ \| \{/.test(line)) return /"level":(?:[5-9]\d|"(?:error|fatal)")/.test(line);
+    return !/WARN.*temporalio_sdk_core/.test(line);
+  });
+}

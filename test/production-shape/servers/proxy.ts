@@ -1,0 +1,66 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../../src/dev/servers/cache-folder.js';
+import { probePort, startReady } from '../../../src/dev/servers/server-process.js';
+import type { ShapeContext } from '../context.js';
+import { goProgram } from './go-program.js';
+import { startSmallProxy, type ProxyTargets } from './small-proxy.js';
+
+/** The version of the compose file. */
+export const CADDY_VERSION = '2.10.2';
+const READY_WITHIN_MS = 30_000;
+/** How often a proxy asks each process whether it is ready. */
+export const HEALTH_EVERY_MS = 1_000;
+
+/** Starts a small proxy in this process, which does what the service needs from one. */
+export async function startEmbeddedProxy(context: ShapeContext, targets: ProxyTargets): Promise<void> {
+  const proxy = await startSmallProxy(targets, HEALTH_EVERY_MS);
+  context.atEnd(proxy.close);
+}
+
+/** Starts Caddy with the Caddyfile of the compose file, changed for several processes on loopback. */
+export async function startCaddy(context: ShapeContext, targets: ProxyTargets): Promise<void> {
+  const { folder, env, report, signal } = context;
+  const module = 'github.com/caddyserver/caddy/v2/cmd/caddy';
+  const file = await goProgram({ label: 'caddy', name: 'caddy', module, version: CADDY_VERSION, env, report, signal });
+  const configFile = join(folder, 'Caddyfile');
+  await writeFile(configFile, caddyfile(await readFile(join(packageRoot(), 'deploy/Caddyfile'), 'utf8'), targets));
+  const caddy = await startReady({
+    name: 'Caddy',
+    command: {
+      file,
+      args: ['run', '--config', configFile, '--adapter', 'caddyfile'],
+      env: {
+        ...env,
+        DOMAIN: `https://localhost:${targets.port}`,
+        XDG_DATA_HOME: join(folder, 'caddy-data'),
+        XDG_CONFIG_HOME: join(folder, 'caddy-config'),
+      },
+    },
+    probe: () => probePort(targets.port),
+    timeoutMs: READY_WITHIN_MS,
+    signal,
+  });
+  context.keep('Caddy', caddy);
+  report(`Caddy ${CADDY_VERSION} runs with deploy/Caddyfile`);
+}
+
+/**
+ * Returns the deployed Caddyfile with the upstreams on loopback, with health checks, as docs/operations.md describes for
+ * several processes, and with a certificate that needs no authority.
+ */
+export function caddyfile(deployed: string, { certificate, api, media }: ProxyTargets): string {
+  const health = ['health_uri /health/ready', `health_interval ${HEALTH_EVERY_MS}ms`, 'health_fails 2'];
+  const upstreams = (ports: readonly number[]) =>
+    `reverse_proxy ${ports.map((port) => `127.0.0.1:${port}`).join(' ')} {\n\t\t\t${health.join('\n\t\t\t')}`;
+  const changes: readonly (readonly [from: string, to: string])[] = [
+    ['\n{\n', '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n'],
+    ['{$DOMAIN} {\n', `{$DOMAIN} {\n\ttls ${certificate.certFile} ${certificate.keyFile}\n`],
+    ['reverse_proxy media:8081 {', upstreams(media)],
+    ['reverse_proxy api:8080 {', upstreams(api)],
+  ];
+  return changes.reduce((text, [from, to]) => {
+    if (text.split(from).length !== 2) throw new Error(`deploy/Caddyfile has no single ${JSON.stringify(from)}.`);
+    return text.replace(from, () => to);
+  }, deployed);
+}

@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { openDatabase, type Database } from '../../src/database.js';
+import { runCommand } from '../../src/dev/processes/run-command.js';
+import { packageRoot } from '../../src/dev/servers/cache-folder.js';
+import { findMongodb } from '../../src/dev/servers/mongodb/find-mongodb.js';
+import { mongodbUri, startMongodb } from '../../src/dev/servers/mongodb/start-mongodb.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { makeCertificate, type Certificate } from './certificate.js';
+import { createClient, type Client } from './client.js';
+import type { ShapeContext } from './context.js';
+import { createCustomer, type Customer } from './customer.js';
+import { startCustomerServer } from './customer-server.js';
+import type { Options } from './options.js';
+import { startInstance, type Instance, type RoleName, type RoleRecords } from './roles.js';
+import { startCaddy, startEmbeddedProxy } from './servers/proxy.js';
+import { startEmbeddedTemporal, startTemporalServer } from './servers/temporal.js';
+import { productionSettings, WEBHOOK_HOST, webhookAddress } from './settings.js';
+import { setCurrentVersion } from './versions.js';
+
+const SETUP_TIMEOUT_MS = 180_000;
+/** The build id of the workers that run at first. */
+export const FIRST_BUILD = 'release-1';
+
+/** A whole installation, as in production, on this machine. */
+export interface Shape {
+  env: NodeJS.ProcessEnv;
+  database: Database;
+  customer: Customer;
+  client: Client;
+  certificate: Certificate;
+  temporalAddress: string;
+  carrierUrl: string;
+  webhookUrl: string;
+  /** How often the webhook of each call has arrived. */
+  received: ReadonlyMap<string, number>;
+  records: RoleRecords;
+  /** The instances that run; a new version replaces the workers. */
+  instances: Instance[];
+  /** Starts another process of a role. */
+  add(role: RoleName, name: string, env?: NodeJS.ProcessEnv): Promise<Instance>;
+}
+
+/** Starts two processes of every role that may have two, and everything around them. */
+export async function startShape(context: ShapeContext, options: Options): Promise<Shape> {
+  const { ports } = context;
+  const [proxyPort, webhookPort, simulatorPort] = [await ports.take(), await ports.take(), await ports.take()];
+  const [api, media] = [await takeTwo(ports), await takeTwo(ports)];
+  const certificate = await makeCertificate(context.folder, ['localhost', WEBHOOK_HOST]);
+
+  const address = webhookAddress();
+  const customerServer = await startCustomerServer({ address, port: webhookPort, certificate });
+  context.atEnd(customerServer.close);
+  const names = await startDnsServer((name) => (name === WEBHOOK_HOST ? { addresses: [address] } : undefined));
+  context.atEnd(names.close);
+  const webhookUrl = `https://${WEBHOOK_HOST}:${webhookPort}/inbox`;
+
+  const temporalAddress = await (options.embedded ? startEmbeddedTemporal : startTemporalServer)(context);
+  const uri = await startDatabase(context);
+  const env = productionSettings({
+    proxyPort,
+    simulatorPort,
+    mongodbUri: uri,
+    temporalAddress,
+    certificateFile: certificate.certFile,
+    nameserver: names.address,
+    webhookAddress: address,
+    short: options.embedded,
+  });
+  await setUp(context, env);
+  const database = await openDatabase(uri);
+  context.atEnd(() => database.close());
+  const customer = await createCustomer(database, { pepper: env.API_KEY_PEPPER ?? '', webhookUrl });
+
+  const records: RoleRecords = { logs: [], faults: [] };
+  const instances: Instance[] = [];
+  const add = async (role: RoleName, name: string, own: NodeJS.ProcessEnv = {}, port?: number) => {
+    const all = { ...env, ...own };
+    const instance = await startInstance(context, { role, name, env: all, records, ...(port && { port }) });
+    instances.push(instance);
+    return instance;
+  };
+  await Promise.all([
+    add('simulator', 'simulator', {}, simulatorPort),
+    ...api.map((port, index) => add('api', `api ${index + 1}`, {}, port)),
+    ...media.map((port, index) => add('media', `media ${index + 1}`, {}, port)),
+    ...startWorkers(add, FIRST_BUILD),
+    add('exporter', 'exporter'),
+  ]);
+  await (options.embedded ? startEmbeddedProxy : startCaddy)(context, { port: proxyPort, certificate, api, media });
+  await setCurrentVersion(temporalAddress, FIRST_BUILD);
+
+  const client = createClient({ baseUrl: env.PUBLIC_BASE_URL ?? '', ca: certificate.cert, key: customer.liveKey });
+  context.atEnd(client.close);
+  const carrierUrl = `http://127.0.0.1:${simulatorPort}`;
+  const { received } = customerServer;
+  const around = { certificate, temporalAddress, carrierUrl, webhookUrl, received };
+  return { env, database, customer, client, records, instances, add, ...around };
+}
+
+/** Starts two workers with this build id. */
+export function startWorkers(add: Shape['add'], buildId: string): Promise<Instance>[] {
+  return [1, 2].map((number) => add('worker', `worker ${number} of ${buildId}`, { WORKER_BUILD_ID: buildId }));
+}
+
+async function takeTwo(ports: ShapeContext['ports']): Promise<number[]> {
+  return [await ports.take(), await ports.take()];
+}
+
+async function startDatabase(context: ShapeContext): Promise<string> {
+  const { folder, env, ports, report, signal } = context;
+  const dataFolder = join(folder, 'mongodb');
+  const program = await findMongodb({ env, report, signal, dataFolder });
+  const port = await ports.take();
+  context.keep('MongoDB', await startMongodb({ program, dataFolder, port, env, signal }));
+  const stand = program.kind === 'mongod' ? 'mongod' : 'the stand-in for MongoDB';
+  report(`${stand} runs as a single server, so ALLOW_STANDALONE_MONGODB is true`);
+  return mongodbUri(program, port, 'callwright');
+}
+
+/** Prepares the servers for the release, as each deployment does. */
+async function setUp({ folder, report, signal }: ShapeContext, env: NodeJS.ProcessEnv): Promise<void> {
+  await runCommand({
+    what: 'the set-up of the deployment',
+    file: process.execPath,
+    args: [join(packageRoot(), 'dist/deploy/setup.js')],
+    cwd: folder,
+    env,
+    timeoutMs: SETUP_TIMEOUT_MS,
+    report,
+    signal,
+  });
+}

@@ -1,0 +1,55 @@
+import { DATABASE, orZero, processes, quantile, quantiles, rateBy } from './parts.js';
+import type { Dashboard } from './types.js';
+
+export const API: Dashboard = {
+  uid: 'callwright-api',
+  title: 'api',
+  description: 'Requests of customers, of the portal and of the carrier.',
+  panels: [
+    {
+      title: 'Requests by status',
+      about: 'Requests per second.',
+      unit: 'reqps',
+      stacked: true,
+      queries: [{ expr: rateBy('status', 'callwright_http_request_duration_seconds_count'), legend: '{{status}}' }],
+    },
+    {
+      title: 'Response time',
+      about: 'From the arrival of a request until its response is prepared, health checks excluded.',
+      unit: 's',
+      queries: quantiles('callwright_http_request_duration_seconds', '{route!~"/health/.*|other"}'),
+    },
+    {
+      title: 'Slowest routes',
+      about: 'The 95th percentile of the five slowest routes.',
+      unit: 's',
+      queries: [
+        {
+          expr: `topk(5, ${quantile(0.95, 'callwright_http_request_duration_seconds', '{route!~"/health/.*|other"}', 'method, route')})`,
+          legend: '{{method}} {{route}}',
+        },
+      ],
+    },
+    {
+      title: 'Errors by route',
+      about: 'Responses per second with a 5xx status.',
+      unit: 'reqps',
+      queries: [
+        {
+          expr: orZero(rateBy('route, status', 'callwright_http_request_duration_seconds_count{status=~"5.."}')),
+          legend: '{{route}} {{status}}',
+        },
+      ],
+    },
+    {
+      title: 'Calls that asked for another stream',
+      about: 'After a failure, or because their media process stops.',
+      unit: 'cps',
+      queries: [
+        { expr: orZero(rateBy('cause, decision', 'callwright_next_streams_total')), legend: '{{cause}} {{decision}}' },
+      ],
+    },
+    ...DATABASE,
+    ...processes('api'),
+  ],
+};

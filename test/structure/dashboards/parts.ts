@@ -1,0 +1,78 @@
+import type { Panel, Query } from './types.js';
+
+export const RATE = '[$__rate_interval]';
+
+/** The rate of a counter per second, by labels. */
+export function rateBy(labels: string, counter: string): string {
+  return `sum by (${labels}) (rate(${counter}${RATE}))`;
+}
+
+/** A quantile of a histogram, whose name has no `_bucket`, in all processes together. */
+export function quantile(share: number, histogram: string, filter = '', labels = ''): string {
+  const by = labels === '' ? 'le' : `le, ${labels}`;
+  return `histogram_quantile(${share}, sum by (${by}) (rate(${histogram}_bucket${filter}${RATE})))`;
+}
+
+/** The median and the slow end of a histogram. */
+export function quantiles(histogram: string, filter = ''): Query[] {
+  return [0.5, 0.95, 0.99].map((share) => ({ expr: quantile(share, histogram, filter), legend: `p${share * 100}` }));
+}
+
+/** A value that is 0 as long as its series do not exist. */
+export const orZero = (expr: string) => `${expr} or vector(0)`;
+
+/** Filter of the process metrics of one role. Prometheus knows the role of a process by its build_info. */
+export const ofRole = (role: string, metric: string) =>
+  `${metric} * on (instance) group_left (role) callwright_build_info{role=~"${role}"}`;
+
+/** Process metrics of a role. */
+export function processes(role: string): Panel[] {
+  const legend = role === '.+' ? '{{role}} {{instance}}' : '{{instance}}';
+  return [
+    {
+      title: 'Processor',
+      about: 'Cores in use. A Node.js process does its work on one.',
+      unit: 'none',
+      queries: [{ expr: ofRole(role, `rate(process_cpu_seconds_total${RATE})`), legend }],
+    },
+    {
+      title: 'Memory',
+      about: 'Resident memory. It should not grow for days.',
+      unit: 'bytes',
+      queries: [{ expr: ofRole(role, 'process_resident_memory_bytes'), legend }],
+    },
+    {
+      title: 'Delay of the event loop',
+      about: 'How long a process needs to turn to the next piece of work, at the 99th percentile.',
+      unit: 's',
+      queries: [{ expr: ofRole(role, 'nodejs_eventloop_lag_p99_seconds'), legend }],
+    },
+    {
+      title: 'Stalls of the event loop',
+      about: 'Times above 100 ms in which a process did nothing else. See the runbook "Event loop blocked".',
+      unit: 'none',
+      queries: [{ expr: ofRole(role, `increase(callwright_event_loop_stall_seconds_count${RATE})`), legend }],
+    },
+  ];
+}
+
+export const DATABASE: readonly Panel[] = [
+  {
+    title: 'Commands to MongoDB',
+    about: 'How long commands take. See the runbook "Database slow".',
+    unit: 's',
+    red: 0.25,
+    queries: quantiles('callwright_mongodb_command_duration_seconds'),
+  },
+  {
+    title: 'Failed commands to MongoDB',
+    about: 'Commands per second that failed, by command.',
+    unit: 'cps',
+    queries: [
+      {
+        expr: orZero(rateBy('command', 'callwright_mongodb_command_duration_seconds_count{outcome="failed"}')),
+        legend: '{{command}}',
+      },
+    ],
+  },
+];

@@ -1,0 +1,30 @@
+import { ofRole, processes, rateBy } from './parts.js';
+import type { Dashboard } from './types.js';
+
+export const PROCESSES: Dashboard = {
+  uid: 'callwright-processes',
+  title: 'processes',
+  description: 'All processes, those of the simulated carrier and the exporter too.',
+  panels: [
+    {
+      title: 'Time since the start',
+      about: 'A process that starts again and again stays low.',
+      unit: 's',
+      queries: [{ expr: ofRole('.+', '(time() - process_start_time_seconds)'), legend: '{{role}} {{instance}}' }],
+    },
+    {
+      title: 'Connections to MongoDB in use',
+      about: 'Of 20 in each process. See the runbook "Database slow".',
+      unit: 'none',
+      red: 18,
+      queries: [{ expr: 'max by (instance) (callwright_mongodb_connections{state="in_use"})', legend: '{{instance}}' }],
+    },
+    ...processes('.+'),
+    {
+      title: 'Garbage collection',
+      about: 'The share of time that a process collects garbage.',
+      unit: 'percentunit',
+      queries: [{ expr: rateBy('instance', 'nodejs_gc_duration_seconds_sum'), legend: '{{instance}}' }],
+    },
+  ],
+};

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isPrivateRange } from '../../src/platform/config/private-ranges.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { readOptions } from '../production-shape/options.js';
+import { withTargetFiles } from '../production-shape/prometheus.js';
+import { caddyfile, CADDY_VERSION } from '../production-shape/servers/proxy.js';
+import { TEMPORAL_VERSION } from '../production-shape/servers/temporal.js';
+import { productionSettings } from '../production-shape/settings.js';
+
+const { load } = jest.requireActual<{ load: (text: string) => unknown }>('js-yaml');
+const read = (path: string) => readFileSync(join(__dirname, '../..', path), 'utf8');
+
+describe('the production shape', () => {
+  it('builds the versions of the compose file', () => {
+    const { services } = load(read('docker-compose.yml')) as { services: Record<string, { image: string }> };
+    expect(services['proxy']?.image).toBe(`caddy:${CADDY_VERSION}`);
+    expect(services['temporal']?.image).toBe(`temporalio/auto-setup:${TEMPORAL_VERSION}`);
+  });
+
+  it('uses the deployed Caddyfile with several processes behind it', () => {
+    const certificate = { certFile: '/a/cert.pem', keyFile: '/a/key.pem', cert: '', key: '' };
+    const text = caddyfile(read('deploy/Caddyfile'), { port: 1, certificate, api: [11, 12], media: [21, 22] });
+    expect(text).toMatch(/handle \/stream\/\* \{\s+reverse_proxy 127\.0\.0\.1:21 127\.0\.0\.1:22 \{\s+health_uri/);
+    expect(text).toMatch(/handle \{\s+reverse_proxy 127\.0\.0\.1:11 127\.0\.0\.1:12 \{\s+health_uri \/health\/ready/);
+    expect(text).toContain('tls /a/cert.pem /a/key.pem');
+    expect(text).not.toMatch(/api:8080|media:8081/);
+  });
+
+  it('gives Prometheus the addresses of its processes', () => {
+    const config = load(withTargetFiles(read('deploy/prometheus/prometheus.yml'), '/f')) as {
+      scrape_configs: { job_name: string; file_sd_configs: { files: string[] }[] }[];
+    };
+    const files = config.scrape_configs.map((job) => [job.job_name, job.file_sd_configs[0]?.files]);
+    expect(files).toEqual([
+      ['callwright', ['/f/roles.json']],
+      ['temporal-sdk', ['/f/sdk.json']],
+    ]);
+  });
+
+  it.each(['127.0.0.1', '10.0.0.7', 'fd00::2'])('runs in production mode, with webhooks to %s', (webhookAddress) => {
+    const settings = productionSettings({
+      proxyPort: 1,
+      simulatorPort: 2,
+      mongodbUri: 'mongodb://127.0.0.1:3/callwright',
+      temporalAddress: '127.0.0.1:4',
+      certificateFile: '/a/cert.pem',
+      nameserver: '127.0.0.1:5',
+      webhookAddress,
+      short: false,
+    });
+    const { production, webhooks } = parseConfig(settings);
+    expect(production).toBe(true);
+    expect(webhooks.allowCidrs.every(isPrivateRange)).toBe(true);
+    expect(webhooks.allowCidrs).toHaveLength(webhookAddress === '127.0.0.1' ? 0 : 1);
+  });
+
+  it('places 200 calls, 20 in the short form, or as many as it is asked for', () => {
+    expect(readOptions([])).toMatchObject({ calls: 200, embedded: false });
+    expect(readOptions(['--short'])).toMatchObject({ calls: 20, embedded: true });
+    expect(readOptions(['--calls', '7'])).toMatchObject({ calls: 7 });
+    expect(() => readOptions(['--calls', 'x'])).toThrow('--calls must be a whole number');
+  });
+});
