@@ -6,7 +6,12 @@ import { createTrustAnchors, loadTrustAnchors } from '../../src/platform/egress/
 import { readCertificate } from '../../src/platform/egress/certificates/certificate.js';
 import { findChainFault } from '../../src/platform/egress/certificates/chain-check.js';
 import { isCheapKey } from '../../src/platform/egress/certificates/cheap-key.js';
-import { createCertificate, createCostlyChain, createManyNames } from '../security/support/costly-certificates.js';
+import {
+  createCertificate,
+  createCostlyChain,
+  createManyNames,
+  wideNameOf,
+} from '../security/support/costly-certificates.js';
 
 const derOf = (pem: string) => new X509Certificate(pem).raw;
 const bytesOf = (pem: string) => Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64');
@@ -34,6 +39,14 @@ describe('the check of a server’s chain of certificates', () => {
     expect(faultOf(leaf, root, middle)).toBeUndefined();
     expect(faultOf(createCertificate({ name: 'direct', issuer: root }))).toBeUndefined();
     expect(faultOf(root)).toBeUndefined();
+  });
+
+  it('accepts authorities that write their names in other ways', () => {
+    const spaced = createTrustAnchors([createCertificate({ name: 'Our  Root', isAuthority: true }).cert]);
+    expect(spaced.keysOf(readCertificate(createCertificate({ name: 'our root' }).bytes).subject)).toHaveLength(1);
+    expect(faultOf(createCertificate({ name: 'wide', issuer: root, issuerName: wideNameOf('Root') }))).toBeUndefined();
+    const other = createTrustAnchors([root.cert.replaceAll('CERTIFICATE', 'X509 CERTIFICATE')]);
+    expect(findChainFault([leaf.bytes, middle.bytes], other)).toBeUndefined();
   });
 
   it('accepts two small certificates of others, such as one by which a forgotten authority signed a trusted one', () => {

@@ -35,7 +35,10 @@ const AUTHORITY = sequence(
   der(0x04, sequence(der(0x01, Buffer.from([255])))),
 );
 const IS_AUTHORITY = sequence(AUTHORITY);
-const nameOf = (text: string) => sequence(der(0x31, sequence(objectId('550403'), der(0x0c, Buffer.from(text)))));
+const nameOf = (text: string) => nameWith(0x0c, Buffer.from(text));
+const nameWith = (type: number, text: Uint8Array) => sequence(der(0x31, sequence(objectId('550403'), der(type, text))));
+/** A name in DER whose text has two bytes for each character, as some authorities write it. */
+export const wideNameOf = (text: string) => nameWith(0x1e, Buffer.from(text, 'utf16le').swap16());
 
 interface CostlyKey {
   modulus: bigint;

@@ -3,7 +3,7 @@ import * as tls from 'node:tls';
 import { readCertificate } from './certificate.js';
 import { DerError } from './der.js';
 
-const PEM = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g;
+const PEM = /-----BEGIN (?:X509 )?CERTIFICATE-----([^-]+)-----END/g;
 
 export interface TrustAnchors {
   /** Whether this is the certificate of an anchor. */

@@ -74,13 +74,19 @@ export function readCertificate(bytes: Buffer): Certificate {
   };
 }
 
-/** Returns a name in a form that can be compared. Authorities may change cases or the types of texts between certificates. */
+/** Returns a name in a form that can be compared. Authorities may change cases, spaces or the types of texts. */
 function readName(name: Element | undefined): string {
   const parts = elementsOf(contentOf(name, TAG.sequence)).flatMap(({ content }) => elementsOf(content));
   return parts
     .map((part) => elementsOf(contentOf(part, TAG.sequence)))
-    .map(([id, value]) => `${id?.content.toString('hex')}=${value?.content.toString('latin1').trim().toLowerCase()}`)
+    .map(([id, value]) => `${id?.content.toString('hex')}=${value === undefined ? '' : textOf(value)}`)
     .join('\n');
+}
+
+function textOf({ tag, content }: Element): string {
+  const isWide = tag === TAG.wideText && content.length % 2 === 0;
+  const text = isWide ? Buffer.from(content).swap16().toString('utf16le') : content.toString('latin1');
+  return text.trim().replace(/\s+/g, ' ').toLowerCase();
 }
 
 function readExtensions(parts: readonly Element[]): { id: string; value: Buffer }[] {

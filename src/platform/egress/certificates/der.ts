@@ -5,6 +5,8 @@ export const TAG = {
   bits: 0x03,
   octets: 0x04,
   objectId: 0x06,
+  /** BMPString: two bytes for each character. */
+  wideText: 0x1e,
   sequence: 0x30,
 } as const;
 
