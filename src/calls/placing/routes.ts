@@ -39,8 +39,11 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
     return callResponse(await withDeadline(deadlineOf(ctx), findStatus(deps.queries, principal, callId)));
   }
 
-  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {
-    const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
+  async function place(
+    ctx: ApiContext,
+    input: Omit<PlaceCallInput, 'deadline' | 'requestId'>,
+  ): Promise<JsonResponse<CallResponse>> {
+    const response = await placeCall(deps, { ...input, requestId: ctx.state.requestId, deadline: deadlineOf(ctx) });
     const { body, status } = response;
     const headers = replayHeaders(response);
     return isErrorResponse(response)

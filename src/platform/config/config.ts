@@ -8,6 +8,7 @@ import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from 
 import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
+import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
 export {
@@ -70,6 +71,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
     metrics: metricsSettings(values),
+    tracing: traceSettings(values),
     worker: workerSettings(values),
     reconciliation: {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,

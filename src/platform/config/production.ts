@@ -37,6 +37,8 @@ const BASES = [
   'STT_BASE_URL',
   'TTS_BASE_URL',
   'TEMPORAL_UI_URL',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ] as const satisfies readonly (keyof Environment)[];
 
 /**
@@ -109,6 +111,8 @@ const CHECKS: readonly Check[] = [
   encrypted('STT_BASE_URL', ['wss', 'https'], 'machine'),
   encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
+  encrypted('OTEL_EXPORTER_OTLP_ENDPOINT', ['https'], 'network'),
+  encrypted('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['https'], 'network'),
   ...carrierProductionChecks,
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',
