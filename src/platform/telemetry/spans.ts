@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 
 /**
- * What a span may say about its work. It has no field for a phone number, a URL, words of a conversation or a text of a
+ * Facts that a span may state about its work. It has no field for a phone number, a URL, words of a conversation or a text of a
  * customer, and tracing exports no others.
  */
 export interface SpanFacts {

@@ -15,7 +15,7 @@ export interface ConversationTrace {
 
 /**
  * Traces one stream of a call. The span `media stream` ends at once, so that it is sent even if this process dies. It is
- * the parent of the others, of which only the finished ones are lost then.
+ * the parent of the others, so those that were sent before stay connected.
  */
 export function traceConversation(p: {
   request: Pick<StreamedCall, '_id' | 'mode' | 'direction'>;

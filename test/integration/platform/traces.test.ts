@@ -28,7 +28,7 @@ let receiver: Server;
 let webhooks: { headers: IncomingHttpHeaders; body: string }[];
 let env: Record<string, string>;
 let ports: { api: number; simulator: number; media: [number, number] };
-/** What ends the processes that run. */
+/** Functions that end the running processes. */
 const kills = new Map<string, () => Promise<void>>();
 
 async function start(...[role, roleEnv]: Parameters<typeof startRole>) {
@@ -258,7 +258,7 @@ it('nothing personal and no secret reaches the collector', () => {
   // Identifiers of the carrier.
   expect(text).not.toMatch(/(CA|AC|MZ)[0-9a-f]{32}/);
   expect(collector.headers[0]?.['x-collector-key']).toBe('s ecret');
-  // A request that belongs to no call has a trace of its own, with the id by which support finds it.
+  // A request that belongs to no call has its own trace, with the id by which support finds it.
   const ids = collector.spans.flatMap(({ attributes }) => attributes['callwright.request_id'] ?? []);
   expect(ids.every((id) => /^req_[0-9A-Z]{26}$/.test(id))).toBe(true);
 });
