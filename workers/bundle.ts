@@ -18,7 +18,7 @@ async function buildBundle(file: string, workflowInterceptorModules: string[]): 
 
 async function buildBundles(): Promise<void> {
   await buildBundle(WORKFLOW_BUNDLE, []);
-  const tracing = require.resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors');
+  const tracing = require.resolve('../src/platform/telemetry/tracing/workflow-interceptors.js');
   await buildBundle(TRACED_WORKFLOW_BUNDLE, [tracing]);
 }
 

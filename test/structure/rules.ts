@@ -116,7 +116,7 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
   },
   {
     words: /@opentelemetry\/|interceptors-opentelemetry/,
-    at: /^(src\/platform\/telemetry\/tracing\/|workers\/bundle\.ts$)/,
+    at: /^src\/platform\/telemetry\/tracing\//,
     why: 'Only tracing knows OpenTelemetry: report spans with src/platform/telemetry/spans.ts.',
   },
   {
