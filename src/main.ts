@@ -5,6 +5,7 @@ import { answer, linkToLauncher } from './platform/launcher-link.js';
 import { watchContention } from './platform/telemetry/contention.js';
 import { watchEventLoop } from './platform/telemetry/event-loop.js';
 import { createLogger, type Logger } from './platform/telemetry/logger.js';
+import type { Tracing } from './platform/telemetry/tracing/create-tracing.js';
 
 const ROLES = {
   api: startApi,
@@ -21,6 +22,8 @@ interface RoleDeps {
   stop: AbortSignal;
   /** The metrics of this process, if it serves any. */
   registry?: Registry | undefined;
+  /** The traces of this process, if it exports any. */
+  tracing?: Tracing | undefined;
 }
 
 /** A role that has started. */
@@ -54,10 +57,12 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   });
 
   let running: RunningRole;
+  let tracing: Tracing | undefined;
   try {
     // Before the role, because some parts report only if somebody observes them when they start.
     const registry = await serveMetrics(role, config, logger);
-    running = await ROLES[role]({ config, logger, stop: stopping.signal, registry });
+    tracing = await startTracing(role, config, logger);
+    running = await ROLES[role]({ config, logger, stop: stopping.signal, registry, tracing });
   } catch (error) {
     if (stopping.signal.aborted) process.exit(0);
     throw error;
@@ -71,6 +76,7 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   if (endedByItself) logger.error('role ended unexpectedly');
   stopping.abort();
   await running.close();
+  await tracing?.close();
   logger.info('role stopped');
   process.exit(endedByItself ? 1 : 0);
 }
@@ -177,6 +183,17 @@ async function serveMetrics(role: RoleName, config: Config, logger: Logger): Pro
   return registry;
 }
 
+/** Starts traces of this process, if a collector is configured. */
+async function startTracing(
+  role: RoleName,
+  { tracing: settings }: Config,
+  logger: Logger,
+): Promise<Tracing | undefined> {
+  if (settings === undefined || !['api', 'worker', 'media'].includes(role)) return undefined;
+  const { createTracing } = await import('./platform/telemetry/tracing/create-tracing.js');
+  return createTracing({ settings, role, logger });
+}
+
 /**
  * Adds the simulated carrier's tokens that are not configured. They are stored in the database, to which the simulator
  * connects only if it needs them.
@@ -194,7 +211,7 @@ async function openServices(deps: RoleDeps) {
   const { database, config } = await openSettled(deps);
   // The gateway connects when it is first used. So the process can start while Temporal is unavailable, and responds
   // with 503 meanwhile.
-  const gateway = await createCallGateway({ config });
+  const gateway = await createCallGateway({ config, interceptors: deps.tracing?.clientInterceptors });
   return { config, database, gateway };
 }
 

@@ -7,7 +7,8 @@ import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
-import { WORKFLOW_BUNDLE } from './bundle.js';
+import type { TemporalInterceptors } from '../src/platform/telemetry/tracing/temporal.js';
+import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './bundle.js';
 import { createSdkLogger } from './sdk-logger.js';
 import { createWorkerReadiness, type WorkerReadiness } from './worker-health.js';
 
@@ -24,6 +25,8 @@ export interface WorkerDeps {
   stop: AbortSignal;
   /** Defaults to the carriers of the configuration. */
   carriers?: Carriers;
+  /** Absent: the worker exports no traces. */
+  tracing?: TemporalInterceptors | undefined;
   /** File with the workflow code; defaults to that of the build. */
   bundlePath?: string;
   /** Called when the worker is ready to take tasks, with the check of its readiness. */
@@ -36,7 +39,8 @@ export interface WorkerDeps {
  * @throws when Temporal is unreachable at startup, or the bundle is missing
  */
 export async function runWorker(deps: WorkerDeps): Promise<void> {
-  const { config, database, logger, stop, carriers = createCarriers({ config }) } = deps;
+  const { config, database, logger, stop, tracing, carriers = createCarriers({ config }) } = deps;
+  const codePath = deps.bundlePath ?? (tracing === undefined ? WORKFLOW_BUNDLE : TRACED_WORKFLOW_BUNDLE);
   installRuntime(config, logger);
   const dialGate = createCallGate({ config, database });
   await dialGate.loadNumberingPlans();
@@ -47,7 +51,8 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
       connection,
       namespace,
       taskQueue,
-      workflowBundle: { codePath: deps.bundlePath ?? WORKFLOW_BUNDLE },
+      workflowBundle: { codePath },
+      ...tracing?.workerOptions,
       activities: createActivities({ config, database, carriers, logger, dialGate }),
       maxCachedWorkflows: config.worker.maxCachedCalls,
       shutdownGraceTime: SHUTDOWN_GRACE,

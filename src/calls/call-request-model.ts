@@ -31,6 +31,8 @@ export interface CallRequestDocument {
   carrierSid?: string;
   /** How long the call waits for its first media stream, if that is not the default. */
   streamWithinMs?: number;
+  /** The X-Request-Id of the request that placed the call. Older documents have none. */
+  requestId?: string;
   createdAt: Date;
 }
 
@@ -52,6 +54,7 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
     unknownFields: { type: [String], default: undefined },
     carrierSid: String,
     streamWithinMs: Number,
+    requestId: String,
     createdAt: { type: Date, required: true },
   },
   { collection: 'call_requests', versionKey: false },

@@ -58,6 +58,7 @@ export function createCallRequests(database: CallsDatabase, recent = createRecen
           $unset: {
             webhookUrl: '',
             unknownFields: '',
+            requestId: '',
             'agent.outputParameters': '',
             'agent.name': '',
             'agent.voicemailMessage': '',

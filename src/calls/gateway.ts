@@ -8,6 +8,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
   isGrpcServiceError,
+  type ClientInterceptors,
 } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { Config } from '../platform/config/config.js';
@@ -38,7 +39,9 @@ import type {
 } from '../kernel/call-signals.js';
 import type { ReconnectDecision } from '../kernel/resumption.js';
 import { report } from '../platform/telemetry/measurements.js';
+import { inSpan, traceparentOf } from '../platform/telemetry/spans.js';
 import { QuietConnection } from '../platform/temporal/connection.js';
+import { traceHeader } from '../platform/temporal/trace-header.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
 /** Thrown when Temporal is unavailable or did not respond in time; the request may be retried. */
@@ -86,10 +89,20 @@ const START_TIMEOUT_MS = 1_500;
 const GRPC_NOT_FOUND = 5;
 
 /** Connects lazily, so that a process can start, and respond with 503, while Temporal is unavailable. */
-export async function createCallGateway(deps: { config: Config }): Promise<CallGateway> {
+export async function createCallGateway(deps: GatewayDeps): Promise<CallGateway> {
+  return withTraces(createGateway(deps));
+}
+
+interface GatewayDeps {
+  config: Config;
+  interceptors?: ClientInterceptors | undefined;
+}
+
+function createGateway(deps: GatewayDeps): CallGateway {
   const { address, namespace, taskQueue, tls, apiKey } = deps.config.temporal;
   const connection = QuietConnection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
-  const client = new Client({ connection, namespace });
+  const { interceptors } = deps;
+  const client = new Client({ connection, namespace, ...(interceptors === undefined ? {} : { interceptors }) });
 
   async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
     // Uses the raw service, because a workflow handle cannot set the request id by which Temporal detects repeats.
@@ -103,6 +116,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
           input,
           identity: client.options.identity,
           requestId,
+          ...traceHeader(traceparentOf(callId)),
         }),
       );
       return true;
@@ -198,6 +212,21 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
       throw toUnavailable(error);
     }
   }
+}
+
+/** Runs the requests to a call's workflow in its trace. The start has a span by Temporal's interceptors. */
+function withTraces(gateway: CallGateway): CallGateway {
+  const inTraceOf = <T>(callId: string, operation: string, work: () => Promise<T>) =>
+    inSpan(`temporal ${operation}`, { callId, kind: 'client', facts: { operation } }, work);
+  return {
+    ...gateway,
+    signalCarrier: (callId, ...p) => inTraceOf(callId, CARRIER_SIGNAL, () => gateway.signalCarrier(callId, ...p)),
+    signalMedia: (callId, ...p) => inTraceOf(callId, MEDIA_SIGNAL, () => gateway.signalMedia(callId, ...p)),
+    hangUp: (callId, signal) => inTraceOf(callId, HANG_UP_SIGNAL, () => gateway.hangUp(callId, signal)),
+    reconnect: (callId, ...p) => inTraceOf(callId, RECONNECT_UPDATE, () => gateway.reconnect(callId, ...p)),
+    erase: (callId) => inTraceOf(callId, 'erase', () => gateway.erase(callId)),
+    redeliver: (redelivery) => inTraceOf(redelivery.callId, 'redeliver', () => gateway.redeliver(redelivery)),
+  };
 }
 
 /** Search attributes to set when the workflow starts. Setting them then adds no event to its history. */

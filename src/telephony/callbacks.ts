@@ -49,6 +49,8 @@ export interface InboundCall extends CarrierCallRef {
   forwardedFrom?: string | undefined;
   agentId?: string | undefined;
   externalCallId?: string | undefined;
+  /** The X-Request-Id. */
+  requestId: string;
   /** Error messages for a rejected call, in the terms of the API that the sender used. */
   errorMessages: {
     /** The call is not a live call to one of the sender's numbers. */

@@ -10,6 +10,7 @@ import { createWebhookDeliveries, type DeliveryHead, type WebhookDeliveries } fr
 import { createWebhookSecrets, type WebhookSecrets } from './secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { report } from '../platform/telemetry/measurements.js';
+import { inSpan, traceparentOf } from '../platform/telemetry/spans.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload, type CompletedCalls } from './payload.js';
 import { createBulkhead, type EgressTarget } from '../platform/egress/bulkhead.js';
@@ -39,6 +40,7 @@ export interface WebhookSender {
   attempt(callId: string, redelivery?: number, options?: { isFirst: boolean }): Promise<WebhookAttemptResult>;
 }
 
+type ClaimedAttempt = WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number };
 type SentAttempt = PostResult & Required<Pick<WebhookAttemptDocument, 'requestHeaders'>>;
 
 /** Creates the sender of completion webhooks. Each call of `attempt` makes at most one of the four attempts. */
@@ -130,14 +132,10 @@ export function createWebhookSender(deps: {
   }
 
   /** Claims and sends an attempt. Returns undefined when another worker has claimed it. */
-  async function claimAndPost(
-    attempt: WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number; redelivery: number },
-  ): Promise<SentAttempt | undefined> {
-    const { callId, accountId, url, body, number, redelivery } = attempt;
+  async function claimAndPost(attempt: ClaimedAttempt & { redelivery: number }): Promise<SentAttempt | undefined> {
+    const { callId, number, redelivery } = attempt;
     if ((await attempts.begin(callId, number, new Date(), redelivery)) === 'taken') return undefined;
-    const headers = createHeaders(attempt);
-    const result = await client.post({ accountId, url, body, headers });
-    return { ...result, requestHeaders: storableHeaders(headers).headers };
+    return postInSpan(client, attempt);
   }
 
   /** Records the result. @param at.number counts attempts across all deliveries of the event, `nth` within this one */
@@ -160,6 +158,21 @@ export function createWebhookSender(deps: {
     if (stored?.erasedAt) await attempts.erase(callId);
     return outcome === 'retry' ? { result: outcome, afterMs: retryDelayMs(nth) } : { result: outcome };
   }
+}
+
+/** Sends an attempt in a span, whose id the endpoint gets. */
+function postInSpan(client: ReturnType<typeof createWebhookClient>, attempt: ClaimedAttempt): Promise<SentAttempt> {
+  const { callId, accountId, url, body, number } = attempt;
+  return inSpan('webhook attempt', { callId, kind: 'client', facts: { attempt: number } }, async (span) => {
+    const headers = createHeaders(attempt);
+    const result = await client.post({ accountId, url, body, headers });
+    const { delivered, httpStatus, error } = result;
+    span?.add({
+      outcome: delivered ? 'delivered' : (error ?? 'refused'),
+      ...(httpStatus === undefined ? {} : { status: httpStatus }),
+    });
+    return { ...result, requestHeaders: storableHeaders(headers).headers };
+  });
 }
 
 /**
@@ -199,6 +212,7 @@ function createHeaders(p: Pick<WebhookDeliveryDocument, 'callId' | 'body' | 'mod
   const id = completionEventId(p.callId);
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signature = signatureHeader({ ...p, id, timestamp });
+  const traceparent = traceparentOf(p.callId);
   return {
     'content-type': 'application/json',
     'user-agent': USER_AGENT,
@@ -206,5 +220,6 @@ function createHeaders(p: Pick<WebhookDeliveryDocument, 'callId' | 'body' | 'mod
     'webhook-timestamp': timestamp,
     ...(p.mode === undefined ? {} : { 'webhook-mode': p.mode }),
     ...(signature === '' ? {} : { 'webhook-signature': signature }),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }

@@ -115,6 +115,11 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
     why: 'Ask for what a carrier can do or whether it is simulated, not for its name.',
   },
   {
+    words: /@opentelemetry\/|interceptors-opentelemetry/,
+    at: /^src\/platform\/telemetry\/tracing\//,
+    why: 'Only tracing knows OpenTelemetry: report spans with src/platform/telemetry/spans.ts.',
+  },
+  {
     words: /streamSid/,
     // The stored results of conversations have a field `streamSid`.
     at: /^src\/(telephony\/(twilio|simulator)\/|voice\/results\/(model|conversation-results)\.ts$)/,

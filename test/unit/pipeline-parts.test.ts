@@ -154,6 +154,7 @@ describe('the latency of a turn', () => {
       atMs: 1_905,
       totalMs: 905,
       parts: { recogniser: 600, model: 0, voice: 300, own: 5 },
+      begunMs: { recogniser: 1_000, model: 1_600, voice: 1_600 },
     });
     const late = { startedMs: 1_610, firstSentenceMs: 2_000, firstAudioMs: 2_100 };
     expect(measureLatency({ sinceMs: 1_000, knownMs: 1_600 }, late, 2_100).parts).toEqual({

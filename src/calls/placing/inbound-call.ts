@@ -13,6 +13,7 @@ import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { CallQueries } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { withDeadline } from '../../platform/http/deadline.js';
+import { joinTraceOfCall } from '../../platform/telemetry/spans.js';
 import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js';
 import { predictRejection, type PredictRejectionDeps } from './predict-rejection.js';
 import { findInboundAgent, type InboundAgentDeps } from './inbound-agent.js';
@@ -38,6 +39,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     // A repeated request is for a call that was already checked, and that may have ended by now.
     const known = await withDeadline(deadline, deps.bindings.find(request._id));
     const isRepeat = known !== null;
+    joinTraceOfCall(request._id, { begins: !isRepeat });
     const before = known?.rejection && reservationError(known.rejection);
     if (before) throw before;
     // Do not start an ended call again, which Temporal would do if it no longer stores the workflow. Media servers
@@ -130,6 +132,7 @@ function createRequestDocument(config: Config, agent: AgentDocument, call: Inbou
     maxDurationSeconds: agent.maxDurationSeconds,
     microsPerSecond: config.calls.rates.inbound,
     carrierSid,
+    requestId: call.requestId,
     createdAt: new Date(),
   };
 }

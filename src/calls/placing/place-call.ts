@@ -24,6 +24,8 @@ export interface PlaceCallInput {
   request: OutboundCallRequest;
   /** Percent-encoded names of fields that the request contains but the interface does not know; at most 1 kB. */
   unknownFields?: readonly string[];
+  /** The X-Request-Id. */
+  requestId: string;
   /** In ms since the epoch. */
   deadline: number;
   idempotencyKey?: string;
@@ -64,9 +66,9 @@ export async function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promi
 
 async function createCall(
   deps: PlacingDeps,
-  { principal, request, unknownFields = [] }: PlaceCallInput,
+  { principal, request, requestId, unknownFields = [] }: PlaceCallInput,
 ): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
-  const call = await createOutboundRequest(deps, principal, request);
+  const call = { ...(await createOutboundRequest(deps, principal, request)), requestId };
   return unknownFields.length === 0 ? call : { ...call, unknownFields };
 }
 

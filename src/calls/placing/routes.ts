@@ -40,8 +40,11 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
     return respond<CallResponse>(callResponse(status), { unchanged: true });
   }
 
-  async function place(ctx: ApiContext, input: Omit<PlaceCallInput, 'deadline'>): Promise<JsonResponse<CallResponse>> {
-    const response = await placeCall(deps, { ...input, deadline: deadlineOf(ctx) });
+  async function place(
+    ctx: ApiContext,
+    input: Omit<PlaceCallInput, 'deadline' | 'requestId'>,
+  ): Promise<JsonResponse<CallResponse>> {
+    const response = await placeCall(deps, { ...input, requestId: ctx.state.requestId, deadline: deadlineOf(ctx) });
     const { body, status } = response;
     const options = { status, headers: replayHeaders(response), unchanged: response.replayed };
     return isErrorResponse(response)

@@ -6,6 +6,7 @@ import type { CallInput, ReservationResult } from '../../kernel/call-signals.js'
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
+import { joinTraceOfCall } from '../../platform/telemetry/spans.js';
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { GivenUpCalls } from './given-up-calls.js';
 
@@ -46,6 +47,7 @@ export async function startCall(
   // Check the remaining time before anything is stored, because without enough time the call is not started.
   requireReservationTime(deps.config, deadline);
   const { request, isNew } = await withDeadline(deadline, storeOrFindRequest(deps.requests, requested));
+  joinTraceOfCall(request._id, { begins: isNew });
   const now = await withDeadline(deadline, deps.clock());
   const withinMs = requireReservationTime(deps.config, deadline);
   // An operation of a call that was stored before may be older than the epoch.

@@ -54,6 +54,7 @@ export function createCallActionHandlers(
       const order = {
         principal,
         request,
+        requestId: ctx.state.requestId,
         deadline: deadlineOf(ctx),
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };

@@ -40,7 +40,8 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
       assertWebhookUrl(body.webhook_url, config);
       const deadline = deadlineOf(ctx);
       const tokenMs = firstTokenMs();
-      const call = await withDeadline(deadline, createRequestDocument(deps, principal, body, tokenMs));
+      const origin = { tokenMs, requestId: ctx.state.requestId };
+      const call = await withDeadline(deadline, createRequestDocument(deps, principal, body, origin));
       const { rejection: predicted, ledgerEpoch } = await withDeadline(
         deadline,
         predictRejection(deps, principal, call),
@@ -94,7 +95,7 @@ async function createRequestDocument(
   deps: WebCallDeps,
   principal: Principal,
   request: WebCallRequest,
-  tokenMs: number,
+  { tokenMs, requestId }: { tokenMs: number; requestId: string },
 ): Promise<CallRequestDocument> {
   const { agent: draft, ...conducted } = request;
   const { call } = await createConducted(deps, principal, conducted, (stored) =>
@@ -113,6 +114,7 @@ async function createRequestDocument(
     microsPerSecond: deps.config.calls.rates.inbound,
     carrierSid: legIdOf(callId),
     streamWithinMs: tokenMs + STREAM_MARGIN_MS,
+    requestId,
     createdAt: new Date(),
   };
 }

@@ -210,9 +210,12 @@ function addSecretCommands(admin: Command, run: RunOnDatabase): void {
 }
 
 function addCallCommands(admin: Command, run: RunOnDatabase): void {
-  admin
-    .command('calls')
-    .description('manage stored calls')
+  const calls = admin.command('calls').description('manage stored calls');
+  calls
+    .command('trace <call_id>')
+    .description('print the trace id of a call, and the id of the request that placed it')
+    .action((callId: string) => run(async () => (await import('./calls.js')).traceCall, callId));
+  calls
     .command('index')
     .description('make calls from before version 0.2.0 findable by search; safe to repeat')
     .action(() => run(async () => (await import('./calls.js')).indexCalls));

@@ -10,6 +10,7 @@ import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { recordingFaults, recordingSettings } from './recording-settings.js';
 import { withSecretFiles } from './secret-files.js';
+import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
 export {
@@ -73,6 +74,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
     metrics: metricsSettings(values),
+    tracing: traceSettings(values),
     worker: workerSettings(values),
     reconciliation: {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,

@@ -8,6 +8,7 @@ import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines/engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
 import { recordingVariables } from './recording-variables.js';
+import { traceVariables } from './trace-variables.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -84,6 +85,7 @@ export const environment = z.object({
       'port on which a role serves [metrics](operations.md#metrics) for Prometheus; empty: it serves none. Roles on the same address need different ports',
     compose: '9465',
   }),
+  ...traceVariables,
   DRAIN_DELAY_SECONDS: z.coerce.number().int().min(0).max(60).optional().meta({
     description:
       'how long an API or media process [still serves](operations.md#stop-and-deploy) after SIGTERM while `/health/ready` is 503, so that load balancers send new requests elsewhere; longer than the interval of their checks',

@@ -38,6 +38,8 @@ const BASES = [
   'TTS_BASE_URL',
   'TEMPORAL_UI_URL',
   'RECORDING_S3_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
 ] as const satisfies readonly (keyof Environment)[];
 
 /**
@@ -111,6 +113,8 @@ const CHECKS: readonly Check[] = [
   encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
   encrypted('RECORDING_S3_ENDPOINT', ['https'], 'network'),
+  encrypted('OTEL_EXPORTER_OTLP_ENDPOINT', ['https'], 'network'),
+  encrypted('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['https'], 'network'),
   ...carrierProductionChecks,
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',

@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Logger } from '../telemetry/logger.js';
 import { isObserved, report } from '../telemetry/measurements.js';
+import { beginRequestSpan, type RequestSpan } from '../telemetry/spans.js';
 import type { ApiContext } from './context.js';
 
 const USABLE_ID = /^[\w.:-]{1,128}$/;
@@ -37,8 +38,11 @@ export function requestId(logger: Logger, p: { errorDocs: string; minDeadlineMs:
     ctx.state.arrivedAt = Date.now();
     ctx.state.minDeadlineMs = p.minDeadlineMs;
     ctx.set('X-Request-Id', ctx.state.requestId);
-    await next();
+    const { arrivedAt: startedAt } = ctx.state;
+    const span = beginRequestSpan({ startedAt, traceparent: ctx.get('traceparent') });
+    await (span === undefined ? next() : span.run(next));
     reportRequest(ctx);
+    endSpan(span, ctx);
     logger.debug(
       {
         requestId: ctx.state.requestId,
@@ -63,4 +67,15 @@ function reportRequest({ method, state, status }: ApiContext): void {
     status,
     seconds: (Date.now() - state.arrivedAt) / 1_000,
   });
+}
+
+const OWN_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Health checks, files and unknown paths have no span. */
+function endSpan(span: RequestSpan | undefined, { method, state, status }: ApiContext): void {
+  const { route, requestId: id } = state;
+  if (span === undefined || route === undefined || route.startsWith('/health')) return;
+  span.rename(`${method} ${route}`);
+  span.add({ method, route, status, ...(OWN_ID.test(id) ? { requestId: id } : {}) });
+  span.end({ failed: status >= 500 });
 }

@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { VERSION } from '../../kernel/version.js';
+import { activeTraceId } from './spans.js';
 
 export type { Logger };
 
 /**
- * Creates a JSON logger for one role. Every line names the role, the instance (host and process) and the version. Our
+ * Creates a JSON logger for one role. Every line names the role, the instance (host and process) and the version, and
+ * the trace of the work that logs it, if this process exports traces. Our
  * code never logs bodies, headers or phone numbers. `redact` also removes the request, with its Authorization header,
  * from errors of libraries that attach it, such as axios.
  * @param options.destination standard output by default
@@ -15,6 +17,7 @@ export function createLogger(options: { role: string; level: string; destination
     level: options.level,
     base: { role: options.role, instance: `${hostname()}:${process.pid}`, version: VERSION },
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: traceOfLine,
     serializers: { err: safeError },
     redact: {
       paths: ['headers', '*.headers', 'authorization', '*.authorization', 'body', '*.body', 'config', '*.config'],
@@ -22,6 +25,11 @@ export function createLogger(options: { role: string; level: string; destination
     },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+}
+
+function traceOfLine(): { traceId?: string } {
+  const traceId = activeTraceId();
+  return traceId === undefined ? {} : { traceId };
 }
 
 /** Returns the parts of an error to log: name, code, message and stack, without the objects that libraries attach. */

@@ -34,6 +34,8 @@ export interface Measurements {
   contention: { name: string; retries: number; gaveUp: boolean };
   /** A time for which the process blocked its event loop. */
   stall: { ms: number };
+  /** Spans of traces that the collector did not take, or that found the queue full. */
+  spansDropped: { cause: 'not_sent' | 'queue_full'; count: number };
   reconciliationFinding: { kind: string };
   brokenRecords: { count: number };
   recordingsDeleted: { count: number };

@@ -8,6 +8,7 @@ import type { ReadSigned } from '../../platform/http/signed-requests.js';
 import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
+import { joinTraceOfCall } from '../../platform/telemetry/spans.js';
 import { createCallbackGate } from '../callback-gate.js';
 import type { InboundCall, CallInstruction, CarrierCallRef, EndedStream, ResponseContext } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
@@ -71,7 +72,11 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
     work: (callback: Callback, callId: string) => Promise<void> | undefined,
   ) {
     const verify = verifying(route);
-    return async ({ ctx, params }: CallCallback) => gate.acknowledge(ctx, work(await verify(ctx), params.call_id));
+    return async ({ ctx, params }: CallCallback) => {
+      const callback = await verify(ctx);
+      joinTraceOfCall(params.call_id);
+      return gate.acknowledge(ctx, work(callback, params.call_id));
+    };
   }
 
   function instructing(
@@ -81,6 +86,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
     const verify = verifying(route);
     return async ({ ctx, params }: CallCallback) => {
       const callback = await verify(ctx);
+      joinTraceOfCall(params.call_id);
       const instruction = await decide(callback, params.call_id, ctx);
       return callback.carrierCall.carrier.render(instruction).body;
     };
@@ -206,6 +212,7 @@ async function readInboundCall(
     forwardedFrom: fields.ForwardedFrom,
     agentId: query.agent_id ?? fields.agent_id,
     externalCallId: fields.external_call_id,
+    requestId: ctx.state.requestId,
     errorMessages: ERROR_MESSAGES,
   };
 }

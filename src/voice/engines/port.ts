@@ -84,6 +84,8 @@ export interface TurnLatency {
   totalMs: number;
   /** Known parts of the total, in ms: `recogniser` (STT), `model` (LLM), `voice` (TTS), `own` (our processing). */
   parts?: Record<string, number>;
+  /** When parts began, in ms from the start of the stream, as far as it is known. */
+  begunMs?: Readonly<Record<string, number>>;
 }
 
 /** The kind of provider at fault: STT, LLM, TTS or a realtime model, which older records call `model`. */

@@ -71,7 +71,7 @@ export function createAgentSide(p: AgentSideDeps) {
   });
   const tool: EngineSink['runTool'] = async (call) => {
     const atMs = now();
-    const result = await tools.run(call);
+    const result = await storage.trace.tool(call.name, () => tools.run(call));
     record.addToolCall({ call, result, atMs, durationMs: now() - atMs });
     checkpoint();
     return result;
@@ -136,6 +136,7 @@ function createSink(
     },
     storeLatency(latency) {
       record.addLatency(latency);
+      p.storage.trace.reply(latency);
       report('replyLatency', { engine: engine.name, totalMs: latency.totalMs, parts: latency.parts ?? {} });
       logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply latency measured');
     },

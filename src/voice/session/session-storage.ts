@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Recordings } from '../recordings/recordings.js';
 import type { TestRecordingTime } from '../recordings/test-recording-time.js';
 import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
+import { traceConversation } from '../results/conversation-trace.js';
 import { createConversationRecord } from '../results/conversation-record.js';
 import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
 import { createCostReports } from '../results/cost-reports.js';
@@ -67,6 +68,7 @@ export function createSessionStorage(
     resumptions: resumption,
     ...(test ? { test } : {}),
   };
+  const trace = traceConversation({ request, stream: resumption, engine: engine.name, startedAt: p.startedAt });
   const interim = createInterimWords({
     callId,
     liveWords: deps.liveWords,
@@ -80,6 +82,7 @@ export function createSessionStorage(
     onClaimed: (row) => row && record.takeOver(row),
     onSuperseded() {
       interim.close();
+      trace.end('superseded');
       p.onSuperseded();
     },
   });
@@ -103,11 +106,17 @@ export function createSessionStorage(
     /** Start of the stream, in ms from the start of the call's first stream. */
     offsetMs,
     record,
+    trace,
     interim,
     recorder,
     reports,
     costs,
-    wrapUp,
+    wrapUp: {
+      end: (...[reason, lengthMs]: Parameters<typeof wrapUp.end>) =>
+        wrapUp.end(reason, lengthMs).finally(() => trace.end(reason)),
+      suspend: (...[why, lengthMs]: Parameters<typeof wrapUp.suspend>) =>
+        wrapUp.suspend(why, lengthMs).finally(() => trace.end('suspended')),
+    },
     checkpoint: (when?: 'at once') => writer.checkpoint(() => record.progress(), when),
   };
 }

@@ -51,6 +51,12 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     return ({ ms }) => stalls.observe(ms / 1_000);
   },
 
+  spansDropped: (registry) => {
+    const help = 'Spans of traces that were not sent';
+    const dropped = createCounter(registry, { name: 'trace_spans_dropped_total', help, labels: ['cause'] });
+    return ({ cause, count }) => dropped.inc({ cause }, count);
+  },
+
   reconciliationFinding: (registry) => {
     const help = 'Mismatches that reconciliation found';
     const findings = createCounter(registry, { name: 'reconciliation_findings_total', help, labels: ['kind'] });

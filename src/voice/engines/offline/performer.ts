@@ -117,5 +117,6 @@ function latencyOf({ sinceMs, knownMs, times, atMs }: CommandOf<'store_latency'>
   const totalMs = atMs - (isTurn ? turn.lastVoiceAtMs : sinceMs);
   const known: Record<string, number> = { ...heard, voice };
   const own = totalMs - Object.values(known).reduce((sum, ms) => sum + ms, 0);
-  return { atMs, totalMs, parts: { ...known, own } };
+  const spoken = isTurn ? { pause: turn.lastVoiceAtMs, recogniser: turn.endedAtMs } : {};
+  return { atMs, totalMs, parts: { ...known, own }, begunMs: { ...spoken, voice: times.startedMs } };
 }

@@ -27,5 +27,6 @@ export function measureLatency({ sinceMs, knownMs }: Waiting, times: ReplyTimes,
     atMs: Math.round(nowMs),
     totalMs: Math.round(totalMs),
     parts: Object.fromEntries(Object.entries(parts).map(([name, ms]) => [name, Math.round(ms)])),
+    begunMs: { recogniser: sinceMs, model: startedMs, voice: sentenceMs },
   };
 }

@@ -133,5 +133,6 @@ async function sayPrepared(p: PerformerDeps, { itemId, phrase }: CommandOf<'say'
 function latencyOf({ sinceMs, knownMs, atMs }: CommandOf<'store_latency'>) {
   const recogniser = Math.max(0, Math.round(knownMs - sinceMs));
   const model = Math.max(0, Math.round(atMs - knownMs));
-  return { atMs: Math.round(atMs), totalMs: recogniser + model, parts: { recogniser, model } };
+  const begunMs = { recogniser: sinceMs, model: knownMs };
+  return { atMs: Math.round(atMs), totalMs: recogniser + model, parts: { recogniser, model }, begunMs };
 }
