@@ -129,7 +129,9 @@ export const TEST_CONTRACT: CarrierContract = {
               notOwnCall: 'The call is not yours.',
               belongsToAnotherCall: 'The call is another one.',
             };
-            const call = { mode, carrier, carrierSid, forwarder, from, to, forwardedFrom, agentId, errorMessages };
+            const { requestId } = ctx.state;
+            const route = { forwarder, from, to, forwardedFrom, agentId };
+            const call = { mode, carrier, carrierSid, requestId, errorMessages, ...route };
             return carrier.render(await instructions.receiveCall(call, deadline));
           };
           return sent(await gate.decideInboundCall(ctx, { identifySender, decide }));
