@@ -1,4 +1,4 @@
-import { ofRole, processes, rateBy } from './parts.js';
+import { ofRole, orZero, processes, quantiles, rateBy } from './parts.js';
 import type { Dashboard } from './types.js';
 
 export const PROCESSES: Dashboard = {
@@ -18,6 +18,18 @@ export const PROCESSES: Dashboard = {
       unit: 'none',
       red: 18,
       queries: [{ expr: 'max by (instance) (callwright_mongodb_connections{state="in_use"})', legend: '{{instance}}' }],
+    },
+    {
+      title: 'Requests to object storage',
+      about: 'How long requests for recordings take, if these are not stored in MongoDB.',
+      unit: 's',
+      queries: quantiles('callwright_object_request_duration_seconds'),
+    },
+    {
+      title: 'Dropped spans',
+      about: 'Spans per second that the collector of traces did not take in time.',
+      unit: 'cps',
+      queries: [{ expr: orZero(rateBy('cause', 'callwright_trace_spans_dropped_total')), legend: '{{cause}}' }],
     },
     ...processes('.+'),
     {
