@@ -32,7 +32,7 @@ export async function deploy(context: ShapeContext, shape: Shape, placed: () => 
   };
   const old = of(shape, 'worker');
   await step(`workers of ${SECOND_BUILD} start beside those of ${FIRST_BUILD}`, async () => {
-    await Promise.all(startWorkers(shape.add, SECOND_BUILD));
+    await Promise.all(startWorkers(shape, SECOND_BUILD));
     await setCurrentVersion(shape.temporalAddress, SECOND_BUILD);
   });
   await step(`${FIRST_BUILD} is drained, and its workers stop`, async () => {

@@ -62,7 +62,7 @@ export async function startPrometheus(context: ShapeContext, shape: Shape): Prom
   });
 
   async function ask<Kind extends keyof Answers>(kind: Kind, parameters = {}): Promise<Answers[Kind]> {
-    const response = await fetch(`${base}/api/v1/${kind}?${new URLSearchParams(parameters)}`);
+    const response = await fetch(`${base}/api/v1/${kind}?${new URLSearchParams(parameters).toString()}`);
     const { data: answer, error } = (await response.json()) as { data: Answers[Kind]; error?: string };
     if (error !== undefined) throw new Error(`${JSON.stringify(parameters)}: ${error}`);
     return answer;

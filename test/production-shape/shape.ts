@@ -49,9 +49,9 @@ export async function startShape(context: ShapeContext, options: Options): Promi
 
   const address = webhookAddress();
   const customerServer = await startCustomerServer({ address, port: webhookPort, certificate });
-  context.atEnd(customerServer.close);
+  context.atEnd(() => customerServer.close());
   const names = await startDnsServer((name) => (name === WEBHOOK_HOST ? { addresses: [address] } : undefined));
-  context.atEnd(names.close);
+  context.atEnd(() => names.close());
   const webhookUrl = `https://${WEBHOOK_HOST}:${webhookPort}/inbox`;
 
   const temporalAddress = await (options.embedded ? startEmbeddedTemporal : startTemporalServer)(context);
@@ -83,7 +83,7 @@ export async function startShape(context: ShapeContext, options: Options): Promi
     add('simulator', 'simulator', {}, simulatorPort),
     ...api.map((port, index) => add('api', `api ${index + 1}`, {}, port)),
     ...media.map((port, index) => add('media', `media ${index + 1}`, {}, port)),
-    ...startWorkers(add, FIRST_BUILD),
+    ...startWorkers({ add }, FIRST_BUILD),
     add('exporter', 'exporter'),
   ]);
   await (options.embedded ? startEmbeddedProxy : startCaddy)(context, { port: proxyPort, certificate, api, media });
@@ -98,8 +98,8 @@ export async function startShape(context: ShapeContext, options: Options): Promi
 }
 
 /** Starts two workers with this build id. */
-export function startWorkers(add: Shape['add'], buildId: string): Promise<Instance>[] {
-  return [1, 2].map((number) => add('worker', `worker ${number} of ${buildId}`, { WORKER_BUILD_ID: buildId }));
+export function startWorkers(shape: Pick<Shape, 'add'>, buildId: string): Promise<Instance>[] {
+  return [1, 2].map((number) => shape.add('worker', `worker ${number} of ${buildId}`, { WORKER_BUILD_ID: buildId }));
 }
 
 async function takeTwo(ports: ShapeContext['ports']): Promise<number[]> {

@@ -114,6 +114,19 @@ it('large requests that only read the status of a call are rejected after a few'
   expect((await service.place(customer.testKey, { call_id: callId })).status).toBe(200);
 }, 60_000);
 
+it('many changes at the same time are rejected beyond the limit only, and do not count against the next', async () => {
+  const { customer, path } = await withLargeAgent();
+  const change = (count: number) => [{ ...tools[0], description: `Number ${count}.` }, ...tools.slice(1)];
+  const statuses = await Promise.all(
+    Array.from(
+      { length: 60 },
+      async (_, count) => (await ask.patch(path, customer.testKey, { tools: change(count) })).status,
+    ),
+  );
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(20);
+  expect((await ask.patch(path, customer.testKey, { tools: change(60) })).status).toBe(200);
+}, 60_000);
+
 it('many keys of an account share a limit of twice as many', async () => {
   const { customer, path } = await withLargeAgent();
   const accountId = customer.account._id;

@@ -39,9 +39,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 function settingsOf(env: NodeJS.ProcessEnv) {
-  const { given, faults: fileFaults } = withSecretFiles(env);
-  const { values, faults: valueFaults } = parseEnvironment(given);
-  const faults = [...fileFaults, ...valueFaults];
+  const { given, values, faults } = readEnvironment(env);
   const production = values.NODE_ENV === 'production';
   const readEngines = () => engineSettings(values, given['ENGINE'] !== undefined);
   const malformed = new Set(faults.map(({ variable }) => variable));
@@ -98,6 +96,12 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     payments: paymentSettings(values),
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
   };
+}
+
+function readEnvironment(env: NodeJS.ProcessEnv) {
+  const { given, faults } = withSecretFiles(env);
+  const parsed = parseEnvironment(given);
+  return { given, values: parsed.values, faults: [...faults, ...parsed.faults] };
 }
 
 function paymentSettings(values: Environment) {

@@ -15,7 +15,7 @@ export const HEALTH_EVERY_MS = 1_000;
 /** Starts a small proxy in this process, which does what the service needs from one. */
 export async function startEmbeddedProxy(context: ShapeContext, targets: ProxyTargets): Promise<void> {
   const proxy = await startSmallProxy(targets, HEALTH_EVERY_MS);
-  context.atEnd(proxy.close);
+  context.atEnd(() => proxy.close());
 }
 
 /** Starts Caddy with the Caddyfile of the compose file, changed for several processes on loopback. */

@@ -56,16 +56,19 @@ export function createWastedBodies() {
       return {
         async charge(bytes) {
           if (bytes < LARGE_BYTES) return p.isSmallLimited ? assertLeft() : undefined;
-          for (const { limiter, key } of counters) {
-            await limiter.consume(key, bytes).catch((error: unknown) => {
+          const taken: typeof counters = [];
+          for (const counter of counters) {
+            taken.push(counter);
+            await counter.limiter.consume(counter.key, bytes).catch(async (error: unknown) => {
+              // This body is not checked, so it must not count against the next ones.
+              await giveBack(taken, bytes);
               throw error instanceof RateLimiterRes ? exceeded(error) : error;
             });
           }
           charged = bytes;
         },
         async refund() {
-          if (charged === 0) return;
-          for (const { limiter, key } of counters) await limiter.reward(key, charged);
+          if (charged > 0) await giveBack(counters, charged);
         },
         async chargeMore(bytes) {
           if (bytes < LARGE_BYTES || bytes <= charged) return;
@@ -74,6 +77,13 @@ export function createWastedBodies() {
       };
     },
   };
+}
+
+async function giveBack(
+  counters: readonly { limiter: RateLimiterMemory; key: string }[],
+  bytes: number,
+): Promise<void> {
+  for (const { limiter, key } of counters) await limiter.reward(key, bytes);
 }
 
 function exceeded({ msBeforeNext }: RateLimiterRes): ServiceError {
