@@ -59,10 +59,10 @@ export function createCallActionHandlers(
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
       const placed = await placeCall(deps, order);
-      const extraHeaders = replayHeaders(placed);
+      const options = { headers: replayHeaders(placed), unchanged: placed.replayed };
       if (isErrorResponse(placed)) {
         const body = withReferences(placed.body, ctx.state);
-        return respond<never>(body, { status: placed.status, headers: extraHeaders });
+        return respond<never>(body, { ...options, status: placed.status });
       }
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
@@ -74,9 +74,7 @@ export function createCallActionHandlers(
       };
       // If an earlier request placed the call, its transcript may be long by now, so read it in the account's queue.
       const { runQueued } = ctx.state;
-      return respond(await (placed.replayed && runQueued ? runQueued(readBack) : readBack()), {
-        headers: extraHeaders,
-      });
+      return respond(await (placed.replayed && runQueued ? runQueued(readBack) : readBack()), options);
     },
 
     async cancelCall({ ctx, principal, params: { call_id: callId } }) {

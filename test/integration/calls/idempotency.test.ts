@@ -19,6 +19,9 @@ const callRequest = (fields: object = {}) => ({
 const place = (key: string, idempotencyKey: string, body: object = callRequest()) =>
   service.place(key, body, { 'Idempotency-Key': idempotencyKey });
 
+/** The same JSON with 200 kB of white space. */
+const withSpaces = (json: string) => json.replace('{', `{${' '.repeat(200_000)}`);
+
 describe('Idempotency-Key', () => {
   it('returns the first response again for the same key and request, with Idempotent-Replayed: true', async () => {
     const before = await service.countCallRequests();
@@ -38,6 +41,23 @@ describe('Idempotency-Key', () => {
     expectError(answer, 409, 'IDEMPOTENCY_CONFLICT');
     expect(await service.countCallRequests()).toBe(before);
   });
+
+  it.each(['/outbound_call', '/calls'])(
+    'lets large repeats to %s run into a limit, as they change nothing',
+    async (path) => {
+      const { agent, liveKey } = await service.customer();
+      const body = JSON.stringify({ to_phone_number: '+12025550100', agent_id: agent._id });
+      const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'large' };
+      const statuses: number[] = [];
+      while (statuses.length < 40 && statuses.at(-1) !== 429) {
+        statuses.push(
+          (await service.request(path, { method: 'POST', key: liveKey, headers, body: withSpaces(body) })).status,
+        );
+      }
+      expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
+      expect(statuses.at(-1)).toBe(429);
+    },
+  );
 
   it('belongs to one account and mode', async () => {
     const other = await service.customer();
