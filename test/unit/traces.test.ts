@@ -184,3 +184,23 @@ describe('a collector that takes nothing', () => {
     expect(Date.now() - before).toBeLessThan(10_000);
   });
 });
+
+describe('the settings of traces', () => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
+
+  it.each([
+    ['OTEL_RESOURCE_ATTRIBUTES', 'owner=100%'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'owner'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer%0Ax'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=%FF'],
+  ])('reject %s=%s by name', (variable, value) => {
+    expect(() => parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT, [variable]: value })).toThrow(
+      new RegExp(`${variable}: must be like name=value`),
+    );
+  });
+
+  it('accept encoded values', () => {
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x,a=b' };
+    expect(parseConfig(env).tracing).toMatchObject({ headers: 'authorization=Bearer%20x,a=b' });
+  });
+});

@@ -1,9 +1,14 @@
 import { z } from 'zod';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+/** Pairs as OpenTelemetry reads them, percent-encoded and separated by commas. */
+const PAIRS = /^[\w!#$%&'*+.^`|~-]+=[^\s,;]*(,[\w!#$%&'*+.^`|~-]+=[^\s,;]*)*$/;
+const pairs = z
+  .string()
+  .refine((text) => PAIRS.test(text) && isDecodable(text), 'must be like name=value,name=value, percent-encoded');
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
 
-/** Environment variables of traces, with the names and meanings of OpenTelemetry. */
+/** Environment variables of traces, with names of OpenTelemetry. */
 export const traceVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/ })
@@ -17,18 +22,10 @@ export const traceVariables = {
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('the whole address for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`'),
-  OTEL_EXPORTER_OTLP_HEADERS: z
-    .string()
-    .regex(
-      /^[\w!#$%&'*+.^`|~-]+=[^\s,;]*(,[\w!#$%&'*+.^`|~-]+=[^\s,;]*)*$/,
-      'must be headers like name=value,name=value, percent-encoded',
-    )
-    .optional()
-    .meta({
-      description:
-        'headers for the collector, such as `authorization=Bearer%20…`, percent-encoded, separated by commas',
-      secret: 'given',
-    }),
+  OTEL_EXPORTER_OTLP_HEADERS: pairs.optional().meta({
+    description: 'headers for the collector, such as `authorization=Bearer%20…`, percent-encoded, separated by commas',
+    secret: 'given',
+  }),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(['http/protobuf'], 'must be http/protobuf, the only supported protocol')
     .default('http/protobuf')
@@ -38,10 +35,11 @@ export const traceVariables = {
     .min(1)
     .optional()
     .meta({ description: 'name of the service in traces', shown: '`callwright-` and the role' }),
-  OTEL_RESOURCE_ATTRIBUTES: z
-    .string()
+  OTEL_RESOURCE_ATTRIBUTES: pairs
     .optional()
-    .describe('further attributes of the process in traces, such as `deployment.environment=staging`'),
+    .describe(
+      'further attributes of the process in traces, such as `deployment.environment=staging`; `OTEL_SERVICE_NAME` sets `service.name`',
+    ),
   OTEL_TRACES_SAMPLER: z
     .enum([...SAMPLERS, ...SAMPLERS.map((name) => `parentbased_${name}` as const)])
     .default('parentbased_always_on')
@@ -58,6 +56,15 @@ export const traceVariables = {
     .meta({ description: 'interval in ms at which spans are sent' }),
   OTEL_SDK_DISABLED: flag.default(false).meta({ description: 'turns traces off' }),
 };
+
+/** Whether all escapes are valid, and none is a control character, which no header may contain. */
+function isDecodable(text: string): boolean {
+  try {
+    return !/\p{Cc}/u.test(decodeURIComponent(text));
+  } catch {
+    return false;
+  }
+}
 
 type TraceValues = z.output<z.ZodObject<typeof traceVariables>>;
 
