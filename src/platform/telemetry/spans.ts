@@ -6,7 +6,7 @@ import { channel } from 'node:diagnostics_channel';
  */
 export interface SpanFacts {
   callId?: string;
-  /** Only ids that this service made: a client's own id may contain anything. */
+  /** Only ids of this service's form: a client's own id may contain anything. */
   requestId?: string;
   method?: string;
   route?: string;

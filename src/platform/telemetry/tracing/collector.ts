@@ -33,9 +33,14 @@ export function createCollector(p: { url: string; headers: string | undefined; l
   /** @returns undefined when the batch may be sent again */
   async function attempt(body: Uint8Array, signal: AbortSignal): Promise<{ rejected: number | 'all' } | undefined> {
     const response = await request(p.url, { method: 'POST', headers, body, signal, dispatcher: agent });
-    const { statusCode } = response;
-    const answer = new Uint8Array(await response.body.arrayBuffer());
-    if (statusCode >= 200 && statusCode < 300) return { rejected: rejectedSpans(answer) };
+    const { statusCode, body: answer } = response;
+    const bytes = answer.arrayBuffer().then(
+      (buffer) => new Uint8Array(buffer),
+      () => new Uint8Array(),
+    );
+    // The collector has the spans, even if the rest of its answer is lost.
+    if (statusCode >= 200 && statusCode < 300) return { rejected: rejectedSpans(await bytes) };
+    await bytes;
     return RETRYABLE.has(statusCode) ? undefined : { rejected: 'all' };
   }
 
