@@ -57,8 +57,18 @@ interface DialInput {
   slotAt?: number;
 }
 
-/** The carrier's record of a call without its phone numbers. */
-type CarrierRecord = Omit<CarrierCall, 'to' | 'forwardedFrom'>;
+/** What workflows need of the carrier's record of a call. No phone number may be in their histories. */
+type CarrierRecord = Pick<CarrierCall, (typeof RECORDED)[number]>;
+const RECORDED = [
+  'carrierSid',
+  'direction',
+  'status',
+  'createdAt',
+  'startedAt',
+  'endedAt',
+  'durationSeconds',
+  'answeredBy',
+] as const;
 
 interface CarrierCallTarget {
   mode: Mode;
@@ -182,16 +192,15 @@ export function createCarrierCalls(deps: Deps) {
 
     /** The carrier's record of a call; null if there is none. */
     async fetchCarrierCall({ mode, carrierSid }: CarrierCallTarget): Promise<CarrierRecord | null> {
-      return withoutNumbers(await carrierOfCall(mode, carrierSid).fetch(carrierSid));
+      return recordOf(await carrierOfCall(mode, carrierSid).fetch(carrierSid));
     },
   };
 }
 
-/** Leaves out the phone numbers, which must not be in the history of a workflow. */
-function withoutNumbers(call: CarrierCall | undefined): CarrierRecord | null {
+function recordOf(call: CarrierCall | undefined): CarrierRecord | null {
   if (call === undefined) return null;
-  const { to: _to, forwardedFrom: _forwardedFrom, ...record } = call;
-  return record;
+  const fields = RECORDED.flatMap((field) => (call[field] === undefined ? [] : [[field, call[field]] as const]));
+  return Object.fromEntries(fields) as CarrierRecord;
 }
 
 /** Leaves out the carrier's reason, which workflows do not need. */
