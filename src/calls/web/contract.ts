@@ -39,7 +39,7 @@ export const WebCall = z
     url: z.string().describe('Address of the WebSocket that carries the audio.'),
     token: z
       .string()
-      .describe('Secret for the first message on the WebSocket. Admits one socket, within 60 s (at most 90).'),
+      .describe('Secret for the first message on the WebSocket. Admits one socket. Valid for at least 60 s.'),
   })
   .meta({ id: 'WebCall' });
 
