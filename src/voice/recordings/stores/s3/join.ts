@@ -134,5 +134,5 @@ export function createJoin(p: {
   };
 }
 
-/** The file was deleted, written further or joined meanwhile. What is left to do, another attempt does. */
+/** The file was deleted, written further or joined meanwhile. Another attempt does the rest. */
 class FileChanged extends Error {}
