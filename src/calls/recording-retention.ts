@@ -19,8 +19,10 @@ interface Deps {
 const DAY_MS = 24 * 60 * 60_000;
 /** No call lasts this long, so the process that wrote a still unfinished recording must have crashed. */
 const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
-/** Time limit of one round; the next round continues. */
+/** Time limits of the steps of one round; the next round continues. Comparing money waits for the round's end. */
 const STEP_BUDGET_MS = 15_000;
+const FORGET_BUDGET_MS = 10_000;
+const JOIN_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 50;
 /** Recordings that are joined at once. Each takes 5 MB of memory. */
 const JOINS_AT_ONCE = 4;
@@ -68,24 +70,43 @@ export function createRecordingRetention(deps: Deps) {
 
   /** Finishes recordings whose media process crashed. @returns number of finished recordings */
   async function finish(until: number): Promise<number> {
-    const callIds = await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE);
-    const failed = (err: unknown, callId: string) =>
+    const oldest = new Date(Date.now() - UNFINISHED_AFTER_MS);
+    const unfinished = new Set<string>();
+    const failed = (err: unknown, callId: string) => {
+      unfinished.add(callId);
       logger.error({ err, callId }, 'unfinished recording could not be sealed');
-    return (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
+    };
+    let finished = 0;
+    while (Date.now() < until) {
+      const found = await recordings.unfinishedBefore(oldest, CALLS_AT_ONCE + unfinished.size);
+      const callIds = found.filter((callId) => !unfinished.has(callId));
+      if (callIds.length === 0) break;
+      finished += (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
+    }
+    return finished;
   }
 
-  /** Joins the segments of recordings in object storage. One that fails is tried again later. */
+  /**
+   * Joins the segments of recordings in object storage. One that fails is tried again later, and one that takes longer is
+   * continued in the next round.
+   */
   async function join(until: number): Promise<void> {
-    const files = (await upkeep.toJoin(CALLS_AT_ONCE)).values();
+    const over = AbortSignal.timeout(Math.max(0, until - Date.now()));
     const failed = async (err: unknown, { _id }: { _id: string }) => {
+      if (over.aborted) return;
       logger.error({ err, recording: _id }, 'segments of a recording could not be joined');
       await upkeep.postpone(_id, 'joinAfter');
     };
-    // They take the next file from the same iterator.
-    const joins = Array.from({ length: JOINS_AT_ONCE }, () =>
-      tryEach(files, { until, failed, work: (file) => upkeep.join(file) }),
-    );
-    await Promise.all(joins);
+    while (Date.now() < until) {
+      const found = await upkeep.toJoin(CALLS_AT_ONCE);
+      if (found.length === 0) break;
+      // They take the next file from the same iterator.
+      const files = found.values();
+      const joins = Array.from({ length: JOINS_AT_ONCE }, () =>
+        tryEach(files, { until, failed, work: (file) => upkeep.join(file, over) }),
+      );
+      await Promise.all(joins);
+    }
   }
 
   /** Deletes what arrived in object storage after a recording was deleted. */
@@ -94,7 +115,11 @@ export function createRecordingRetention(deps: Deps) {
       logger.error({ err, callId }, 'remains of a deleted recording could not be deleted');
       await upkeep.postpone(callId, 'forgetAfter');
     };
-    await tryEach(await upkeep.toForget(CALLS_AT_ONCE), { until, failed, work: (callId) => upkeep.forget(callId) });
+    while (Date.now() < until) {
+      const callIds = await upkeep.toForget(CALLS_AT_ONCE);
+      if (callIds.length === 0) break;
+      await tryEach(callIds, { until, failed, work: (callId) => upkeep.forget(callId) });
+    }
   }
 
   return {
@@ -107,8 +132,8 @@ export function createRecordingRetention(deps: Deps) {
       const finished = await finish(deadline);
       let deleted = await deleteOlder(retentionDays, 'all', deadline);
       deleted += await deleteOlder(testRetentionDays, 'test', deadline);
-      await forget(deadline);
-      await join(deadline);
+      await forget(Date.now() + FORGET_BUDGET_MS);
+      await join(Date.now() + JOIN_BUDGET_MS);
       if (deleted > 0) logger.info({ deleted }, 'expired recordings deleted');
       return { deleted, finished };
     },

@@ -4,6 +4,7 @@ import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createIdempotencyKeys } from '../../src/calls/placing/idempotency-keys.js';
 import { createCallProjection } from '../../src/calls/projection.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
+import { newFile } from '../../src/voice/recordings/model.js';
 import { createWebhookAttempts } from '../../src/webhooks/attempts.js';
 import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
 import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
@@ -78,8 +79,24 @@ describe('after a call is erased', () => {
     await erase(callId);
     const writer = createRecordings(service.database).open({ callId, stream: 0, offsetMs: 0 }, OURS);
     writer.write(CHUNK);
-    await writer.close();
+    await expect(writer.close()).rejects.toThrow(/deleted/);
+    expect(await chunksOf(callId)).toBe(0);
     expectError(await make.get(`/calls/${callId}/recording`, customer.liveKey), 404, 'NOT_FOUND');
+  });
+
+  it('all but its recording is gone if that cannot be deleted yet, and a repeat completes the erasure', async () => {
+    const callId = await make.endedCall(customer);
+    const { calls, callRequests, recordingFiles, webhookDeliveries } = service.database;
+    // No bucket is configured.
+    const objects = { bucket: 'elsewhere', prefix: 'recordings/', stored: 0 };
+    await recordingFiles.create({ ...newFile({ id: callId, chunkSize: 80_000, offsetMs: 0 }), length: 0, objects });
+    await expect(erase(callId)).rejects.toThrow('RECORDING_S3_BUCKET');
+    expect((await callRequests.findById(callId).lean())?.toPhoneNumber).toBe('');
+    expect((await webhookDeliveries.findById(callId).lean())?.erasedAt).toBeInstanceOf(Date);
+    expect((await calls.findById(callId).lean())?.erasedAt).toBeUndefined();
+    await recordingFiles.updateOne({ _id: callId }, { $unset: { objects: '' } });
+    await erase(callId);
+    expect((await calls.findById(callId).lean())?.erasedAt).toBeInstanceOf(Date);
   });
 
   it('its agent and the agent’s settings are gone', async () => {

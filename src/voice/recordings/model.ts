@@ -38,7 +38,10 @@ export interface RecordingFileDocument {
   objects?: RecordingObjects;
   /** When the segments in object storage may be joined to one object; absent while they are written and afterwards. */
   joinAfter?: Date;
-  /** Set when the file is deleted: when to look for audio that arrived later, and delete this document, too. */
+  /**
+   * Set when the file is deleted: when to look for audio that arrived later, and delete this document, too. The file of a
+   * call's first stream then stands for the whole call, and is created if it did not exist.
+   */
   forgetAfter?: Date;
   /** The waveform of the whole recording, in the file of the first stream; absent until somebody has read it. */
   waveform?: {
@@ -47,6 +50,15 @@ export interface RecordingFileDocument {
     /** The caller's and the agent's peak of each part, one byte each. */
     peaks: mongo.Binary;
   };
+}
+
+/** No stream lasts this long, so no process still writes a file of this age. */
+export const WRITTEN_WITHIN_MS = 6 * 60 * 60_000;
+
+/** The fields that every file has from the beginning. */
+export function newFile({ id, chunkSize, offsetMs }: { id: string; chunkSize: number; offsetMs: number }) {
+  const metadata = { contentType: 'audio/wav' as const, offsetMs };
+  return { _id: id, chunkSize, uploadDate: new Date(), filename: `${id}.wav`, metadata };
 }
 
 /** `_id` is `<file id>:<n>`, so that a repeated write cannot duplicate a chunk and reads need no other index. */

@@ -1,13 +1,10 @@
 import type { VoiceDatabase } from '../database.js';
+import { markDeleted } from './deletion-mark.js';
 import { callIdOf, possibleFiles } from './file-ids.js';
-import type { RecordingFileDocument } from './model.js';
+import { WRITTEN_WITHIN_MS, type RecordingFileDocument } from './model.js';
 import type { AudioStore, ObjectStore, Part, ReadOptions } from './stores/port.js';
 import type { AudioStores } from './stores/stores.js';
 
-/** No stream lasts this long, so no process still writes a file of this age. */
-const WRITTEN_WITHIN_MS = 6 * 60 * 60_000;
-/** A process notices sooner that the file it writes was deleted, and no request to a store takes as long. */
-const FORGET_AFTER_MS = 10 * 60_000;
 /** When work on a file is tried again after it failed. */
 const TRY_AGAIN_AFTER_MS = 5 * 60_000;
 
@@ -32,9 +29,9 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
 
   /** Deletes the audio of a call in every store. @param known its files */
   async function deleteAudio(callId: string, known: readonly RecordingFileDocument[]): Promise<void> {
+    await stores.chunks.delete(callId, []);
     const inObjects = known.filter(({ objects }) => objects !== undefined);
     if (inObjects.length > 0 || stores.objects !== undefined) await objectStore(callId).delete(callId, inObjects);
-    await stores.chunks.delete(callId, []);
   }
 
   return {
@@ -54,7 +51,8 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
 
     /** Sets the length of an unfinished file to the bytes stored so far. */
     async seal(file: RecordingFileDocument): Promise<void> {
-      const length = await storeOf(file).storedBytes(file);
+      // A process without access to object storage can do it, too.
+      const length = file.objects?.stored ?? (await stores.chunks.storedBytes(file));
       // The process that writes the file may be alive and set another length, so its segments are joined later.
       const joinAfter = new Date(file.uploadDate.getTime() + WRITTEN_WITHIN_MS);
       const sealed = { $set: { length, ...(file.objects && { joinAfter }) }, $unset: { open: '' } };
@@ -70,14 +68,12 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
     /** Deletes all files that a call can have, and audio that arrived after its file was deleted. */
     async deleteOf(callId: string): Promise<void> {
       const ids = { _id: { $in: possibleFiles(callId) } };
-      // From now on, a process that writes a file removes what it stores.
-      const forgetAfter = new Date(Date.now() + FORGET_AFTER_MS);
-      const marked = { $set: { forgetAfter }, $unset: { length: '', open: '', waveform: '', joinAfter: '' } };
-      await files.updateMany(ids, marked);
+      const isMarkKept = await markDeleted(files, callId, stores.target.segmentBytes);
       await deleteAudio(callId, await files.find(ids).lean<RecordingFileDocument[]>());
       // Delete the documents last: if a sweep is interrupted, the next one still finds the audio. Those of objects stay for
       // a while, because an object that is being sent can arrive after its process has died.
-      await files.deleteMany({ ...ids, objects: { $exists: false } });
+      const unneeded = isMarkKept ? { $in: possibleFiles(callId).filter((id) => id !== callId) } : ids._id;
+      await files.deleteMany({ _id: unneeded, objects: { $exists: false } });
     },
 
     /** Work on files in object storage that happens after they were written or deleted. */
@@ -90,7 +86,8 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
           .limit(limit)
           .lean<RecordingFileDocument[]>(),
 
-      join: (file: RecordingFileDocument): Promise<void> => objectStore(callIdOf(file._id)).join(file),
+      join: (file: RecordingFileDocument, signal: AbortSignal): Promise<void> =>
+        objectStore(callIdOf(file._id)).join(file, signal),
 
       /** Ids of calls whose recording was deleted some time ago. */
       async toForget(limit: number): Promise<string[]> {

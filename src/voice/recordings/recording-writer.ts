@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import { adoptMark } from './deletion-mark.js';
+import { newFile } from './model.js';
 import type { AudioStore } from './stores/port.js';
 import type { MayStore } from './test-recording-time.js';
 
@@ -10,8 +12,8 @@ const SECONDS_PER_REQUEST = 10;
 const LONGEST_PAUSE_MS = 5_000;
 /** Maximum unwritten audio: two minutes. Without a limit, a slow store would let memory grow. */
 const MAX_WAITING_BYTES = 120 * BYTES_PER_SECOND;
-/** Maximum unused buffers: 16 MB, enough for a process with several hundred calls. */
-const MAX_FREE_BYTES = 16_384_000;
+/** Maximum unused buffers, one for each of several hundred calls: 16 MB of chunks, or 41 MB of objects. */
+const MAX_FREE_BUFFERS = 512;
 
 export interface RecordingWriter {
   /** Copies mu-law bytes of both tracks, interleaved: left the caller, right the agent. Never waits. */
@@ -29,7 +31,7 @@ export function createBufferPool(bytes: number) {
   return {
     take: (): Uint8Array => free.pop() ?? new Uint8Array(bytes),
     giveBack(buffer: Uint8Array): void {
-      if ((free.length + 1) * bytes <= MAX_FREE_BYTES) free.push(buffer);
+      if (free.length < MAX_FREE_BUFFERS) free.push(buffer);
     },
   };
 }
@@ -73,16 +75,8 @@ export function writeRecording(deps: {
   }
 
   function createFile(): Promise<unknown> {
-    return files.create({
-      _id: id,
-      chunkSize: segmentBytes,
-      uploadDate: new Date(),
-      filename: `${id}.wav`,
-      metadata: { contentType: 'audio/wav', offsetMs },
-      open: true,
-      ...(test ? { test } : {}),
-      ...place,
-    });
+    const created = newFile({ id, chunkSize: segmentBytes, offsetMs });
+    return files.create({ ...created, open: true, ...(test ? { test } : {}), ...place });
   }
 
   async function storeSegment(n: number, data: Uint8Array): Promise<void> {
@@ -104,7 +98,12 @@ export function writeRecording(deps: {
         if (endedAfter === Infinity && !(await mayStore(seconds))) endedAfter = n;
       });
     }
-    if (n === 0) next(async () => endedAfter > 0 && createFile());
+    if (n === 0) {
+      next(async () => endedAfter > 0 && createFile());
+      next(async () => {
+        if (endedAfter > 0) removed = await adoptMark(files, id);
+      });
+    }
     const data = full.subarray(0, filled);
     segment = undefined;
     filled = 0;

@@ -152,10 +152,11 @@ export function createRecordings(
       return [...new Set(old.map(({ _id }) => callIdOf(_id)))];
     },
 
-    /** Ids of calls with unfinished files older than `time`. Reads at most `limit` files. */
+    /** Ids of calls with unfinished files older than `time`, oldest first. Reads at most `limit` files. */
     async unfinishedBefore(time: Date, limit: number): Promise<string[]> {
       const open = await files
         .find({ open: true, uploadDate: { $lt: time } }, { _id: 1 })
+        .sort({ uploadDate: 1 })
         .limit(limit)
         .lean<{ _id: string }[]>();
       return [...new Set(open.map(({ _id }) => callIdOf(_id)))];

@@ -1,11 +1,17 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
+import {
+  AbortMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
 import { createCallProjection } from '../../../src/calls/projection.js';
 import { createRecordingRetention } from '../../../src/calls/recording-retention.js';
 import { observe } from '../../../src/platform/telemetry/measurements.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { createRecordings, type Recordings } from '../../../src/voice/recordings/recordings.js';
+import { newFile } from '../../../src/voice/recordings/model.js';
 import { createBucket } from '../../../src/voice/recordings/stores/s3/bucket.js';
 import { createAudioStores } from '../../../src/voice/recordings/stores/stores.js';
 import { createTestBucket, variablesOf } from '../../support/object-storage/bucket.js';
@@ -27,6 +33,17 @@ const recordingsWith = (env: Record<string, string>) =>
 async function write(recordings: Recordings, callId: string, audio: Buffer, stream = 0, offsetMs = 0) {
   const writer = recordings.open({ callId, stream, offsetMs }, OURS);
   writer.write(audio);
+  await writer.close();
+}
+
+/** Writes more than the two minutes that a writer accepts without waiting for the store. */
+async function writeLong(callId: string, audio: Buffer): Promise<void> {
+  const writer = world.recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
+  for (let at = 0; at < audio.length; at += 100_000 * BYTES_PER_MS) {
+    writer.write(audio.subarray(at, at + 100_000 * BYTES_PER_MS));
+    const until = Math.min(at + 100_000 * BYTES_PER_MS, audio.length);
+    while (((await fileOf(callId))?.objects?.stored ?? 0) < until) await new Promise((r) => setTimeout(r, 50));
+  }
   await writer.close();
 }
 
@@ -104,29 +121,40 @@ describe('what a crash leaves', () => {
     await world.database.recordingFiles.updateOne({ _id: callId }, { $set: { 'objects.uploadId': uploadId } });
   }
 
-  it('of an upload is erased with its call', async () => {
+  it.each([true, false])('of an upload is erased with its call, if its id was stored (%s) or not', async (isStored) => {
     const callId = newCallId();
     await write(world.recordings, callId, audioOf(6_000));
     await unfinishedUpload(callId);
+    if (!isStored) {
+      await world.database.recordingFiles.updateOne({ _id: callId }, { $unset: { 'objects.uploadId': '' } });
+    }
+    expect((await remainsOf(world, callId)).length).toBe(3);
     await world.recordings.delete(callId);
     expect(await remainsOf(world, callId)).toEqual([]);
   });
 
-  it('of an upload is aborted before the next one', async () => {
+  it('of an upload is used by the next join, if it fits', async () => {
     const callId = newCallId();
     const audio = audioOf(340_000);
-    // Without waiting for the store, a writer accepts two minutes.
-    const writer = world.recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
-    for (let at = 0; at < audio.length; at += 100_000 * BYTES_PER_MS) {
-      writer.write(audio.subarray(at, at + 100_000 * BYTES_PER_MS));
-      const until = Math.min(at + 100_000 * BYTES_PER_MS, audio.length);
-      while (((await fileOf(callId))?.objects?.stored ?? 0) < until) await new Promise((r) => setTimeout(r, 50));
-    }
-    await writer.close();
+    await writeLong(callId, audio);
+    // Its part is too short.
     await unfinishedUpload(callId);
     await sweep(world.recordings);
     expect(await remainsOf(world, callId)).toEqual([`recordings/${callId}/0/joined`]);
     expect((await fileOf(callId))?.objects?.uploadId).toBeUndefined();
+    expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
+  });
+
+  it('of an upload that no longer exists is forgotten', async () => {
+    const callId = newCallId();
+    const audio = audioOf(340_000);
+    await writeLong(callId, audio);
+    await unfinishedUpload(callId);
+    const uploadId = (await fileOf(callId))?.objects?.uploadId;
+    const at = { Bucket: world.bucket.name, Key: `recordings/${callId}/0/joined`, UploadId: uploadId };
+    await world.bucket.client.send(new AbortMultipartUploadCommand(at));
+    await sweep(world.recordings);
+    expect(await remainsOf(world, callId)).toEqual([`recordings/${callId}/0/joined`]);
     expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
   });
 
@@ -156,6 +184,86 @@ describe('what a crash leaves', () => {
     expect(await remainsOf(world, callId)).toEqual([]);
     expect(await fileOf(callId)).toBeNull();
   });
+});
+
+describe('a join', () => {
+  it('that is stopped keeps its parts, and the next one continues', async () => {
+    const callId = newCallId();
+    const audio = audioOf(700_000);
+    await writeLong(callId, audio);
+    const over = new AbortController();
+    let parts = 0;
+    const stop = observe('objectRequest', ({ operation }) => {
+      if (operation !== 'upload_part') return;
+      parts += 1;
+      over.abort(new Error('stopped'));
+    });
+    const file = await fileOf(callId);
+    if (file === null) throw new Error('There is no file.');
+    await expect(world.recordings.upkeep.join(file, over.signal)).rejects.toThrow('stopped');
+    expect(parts).toBe(1);
+    expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
+    await sweep(world.recordings);
+    stop();
+    expect(parts).toBe(3);
+    expect(await remainsOf(world, callId)).toEqual([`recordings/${callId}/0/joined`]);
+    expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
+  });
+
+  it('that several processes begin at once leaves one object', async () => {
+    const callId = newCallId();
+    const audio = audioOf(340_000);
+    await writeLong(callId, audio);
+    const file = await fileOf(callId);
+    if (file === null) throw new Error('There is no file.');
+    const { signal } = new AbortController();
+    await Promise.allSettled([1, 2, 3].map(() => world.recordings.upkeep.join(file, signal)));
+    await sweep(world.recordings);
+    expect(await remainsOf(world, callId)).toEqual([`recordings/${callId}/0/joined`]);
+    expect((await fileOf(callId))?.objects).toMatchObject({ joined: true });
+    expect((await fileOf(callId))?.objects?.uploadId).toBeUndefined();
+    expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
+  });
+
+  it('ends without an object if the call is erased meanwhile', async () => {
+    const callId = newCallId();
+    await writeLong(callId, audioOf(340_000));
+    const file = await fileOf(callId);
+    if (file === null) throw new Error('There is no file.');
+    let erased: Promise<void> | undefined;
+    const stop = observe('objectRequest', ({ operation }) => {
+      if (operation === 'upload_part') erased ??= world.recordings.delete(callId);
+    });
+    await Promise.allSettled([world.recordings.upkeep.join(file, new AbortController().signal)]);
+    stop();
+    await erased;
+    expect(erased).toBeDefined();
+    expect(await remainsOf(world, callId)).toEqual([]);
+  });
+});
+
+it('one round joins and forgets more files than one query finds', async () => {
+  const { recordingFiles } = world.database;
+  const objects = { bucket: world.bucket.name, prefix: 'recordings/', stored: 0 };
+  const newFiles = (fields: object) =>
+    Array.from({ length: 52 }, () => ({
+      ...newFile({ id: newCallId(), chunkSize: 80_000, offsetMs: 0 }),
+      objects,
+      ...fields,
+    }));
+  const due = new Date(Date.now() - 1_000);
+  await recordingFiles.insertMany([...newFiles({ length: 0, joinAfter: due }), ...newFiles({ forgetAfter: due })]);
+  await sweep(world.recordings);
+  expect(await recordingFiles.countDocuments({ joinAfter: due })).toBe(0);
+  expect(await recordingFiles.countDocuments({ forgetAfter: due })).toBe(0);
+});
+
+it('a process without a bucket finishes a recording that is in S3', async () => {
+  const callId = newCallId();
+  await write(world.recordings, callId, audioOf(6_000));
+  await world.database.recordingFiles.updateOne({ _id: callId }, { $set: { open: true }, $unset: { length: '' } });
+  expect(await recordingsWith({}).seal(callId)).toBe(true);
+  expect((await readPcm(world.recordings, callId)).length).toBe(2 * 6_000 * BYTES_PER_MS);
 });
 
 it('an erased call has no earlier version left in a bucket that keeps versions', async () => {

@@ -2,6 +2,7 @@ import { createCallProjection } from '../../../src/calls/projection.js';
 import { createRecordingRetention } from '../../../src/calls/recording-retention.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
+import { newFile } from '../../../src/voice/recordings/model.js';
 import { newCallId } from '../../support/store/test-database.js';
 import { eventually } from '../voice/support/media-fixture';
 import {
@@ -167,6 +168,34 @@ describe.each(STORES)('recordings in %s', (store) => {
     expect(await remainsOf(world, callId)).toEqual([]);
     expect(await world.recordings.seal(callId)).toBe(false);
     expect(await world.recordings.read(callId)).toBeNull();
+  });
+
+  it.each([0, 2])('leave nothing when they are erased before audio of stream %i is stored', async (stream) => {
+    const callId = newCallId();
+    const files = { _id: { $in: [callId, `${callId}.2`] } };
+    const writer = world.recordings.open({ callId, stream, offsetMs: 0 }, OURS);
+    writer.write(audioOf(500));
+    await world.recordings.delete(callId);
+    writer.write(audioOf(12_000));
+    await expect(writer.close()).rejects.toThrow('deleted');
+    expect(await remainsOf(world, callId)).toEqual([]);
+    expect(await world.recordings.seal(callId)).toBe(false);
+    expect(await world.recordings.read(callId)).toBeNull();
+    await world.database.recordingFiles.updateMany(files, { $set: { forgetAfter: new Date(Date.now() - 1) } });
+    await sweep();
+    expect(await world.database.recordingFiles.countDocuments(files)).toBe(0);
+  });
+
+  it('are finished in one round, however many processes died', async () => {
+    const uploadDate = new Date(Date.now() - 7 * 60 * 60_000);
+    const files = Array.from({ length: 52 }, () => ({
+      ...newFile({ id: newCallId(), chunkSize: 32_000, offsetMs: 0 }),
+      uploadDate,
+      open: true as const,
+    }));
+    await world.database.recordingFiles.insertMany(files);
+    expect((await sweep()).finished).toBe(52);
+    expect(await world.database.recordingFiles.countDocuments({ open: true, uploadDate })).toBe(0);
   });
 
   it('are deleted after their retention, and others are not', async () => {

@@ -9,7 +9,10 @@ export interface Part {
 export interface ReadOptions {
   /** Ends the reading, and the request that is in progress. */
   signal: AbortSignal;
-  /** Whether the whole file is needed soon. Then more is read at once, about 1 MB. */
+  /**
+   * Whether the whole file is needed soon. Then up to 1 MB is read at once, but never more than one segment of a file in
+   * object storage that is not joined yet.
+   */
   inBulk?: boolean;
 }
 
@@ -39,9 +42,6 @@ export interface AudioStore {
    */
   put(segment: StoredSegment): Promise<boolean>;
 
-  /** The bytes stored so far of a file without a length, without gaps from its beginning. */
-  storedBytes(file: RecordingFileDocument): Promise<number>;
-
   /**
    * Reads a part of a file piece by piece, with bounded memory.
    * @throws Error if audio is missing; the reason of the signal
@@ -58,8 +58,17 @@ export interface AudioStore {
   delete(callId: string, files: readonly RecordingFileDocument[]): Promise<void>;
 }
 
-/** A store whose segments are objects, which are joined once the file is complete. */
+/** A store whose segments are documents in MongoDB. */
+export interface ChunkStore extends AudioStore {
+  /** The bytes stored so far of a file without a length, without gaps from its beginning. */
+  storedBytes(file: RecordingFileDocument): Promise<number>;
+}
+
+/** A store whose segments are objects, which are joined once the file is complete. Files count their confirmed bytes. */
 export interface ObjectStore extends AudioStore {
-  /** Makes one object of the file's segments and deletes these. A repeat continues after a crash. */
-  join(file: RecordingFileDocument): Promise<void>;
+  /**
+   * Makes one object of the file's segments and deletes these. A repeat continues where an earlier attempt stopped.
+   * @throws the reason of the signal; another error if it must be tried again
+   */
+  join(file: RecordingFileDocument, signal: AbortSignal): Promise<void>;
 }

@@ -1,13 +1,13 @@
 import type { Config } from '../../../platform/config/config.js';
 import type { VoiceDatabase } from '../../database.js';
 import { createChunkStore } from './mongodb/chunk-store.js';
-import type { AudioStore, ObjectStore } from './port.js';
+import type { AudioStore, ChunkStore, ObjectStore } from './port.js';
 import { createBucket } from './s3/bucket.js';
 import { createObjectStore } from './s3/object-store.js';
 
 /** The stores that hold audio. New recordings go to one; the other still has those from before the setting changed. */
 export interface AudioStores {
-  chunks: AudioStore;
+  chunks: ChunkStore;
   /** Absent if none is configured. */
   objects?: ObjectStore;
   /** Where new recordings are stored. */

@@ -5,7 +5,7 @@ import { isDuplicateKey } from '../../../../platform/mongo/connection.js';
 import type { VoiceDatabase } from '../../../database.js';
 import { possibleFiles } from '../../file-ids.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from '../../model.js';
-import type { AudioStore, Part, ReadOptions, StoredSegment } from '../port.js';
+import type { ChunkStore, Part, ReadOptions, StoredSegment } from '../port.js';
 
 /** Size of a chunk: two seconds of a recording. */
 const CHUNK_BYTES = 32_000;
@@ -13,7 +13,7 @@ const CHUNK_BYTES = 32_000;
 const CHUNKS_IN_BULK = 32;
 
 /** Stores audio in MongoDB, as the chunks of GridFS files. */
-export function createChunkStore(database: VoiceDatabase): AudioStore {
+export function createChunkStore(database: VoiceDatabase): ChunkStore {
   const files = database.recordingFiles;
   const chunks = driverCollection<RecordingChunkDocument>(database, database.recordingChunks);
 

@@ -1,84 +1,131 @@
-import type { UpdateQuery } from 'mongoose';
+import type { QueryFilter, UpdateQuery } from 'mongoose';
 import type { VoiceDatabase } from '../../../database.js';
 import type { RecordingFileDocument } from '../../model.js';
-import type { AudioStore } from '../port.js';
-import type { Bucket, Place } from './bucket.js';
+import type { ObjectStore } from '../port.js';
+import type { Bucket } from './bucket.js';
 import { joinedPlace, placeOf, SEGMENT_BYTES, segmentsPlace } from './keys.js';
+import { readSegments } from './read-segments.js';
+import { isMissing, type Place } from './requests.js';
+import type { StoredPart, UploadedPart } from './uploads.js';
 
+const SEGMENTS_PER_PART = 66;
 /** Parts of a multipart upload have at least 5 MiB. */
-const PART_BYTES = 66 * SEGMENT_BYTES;
+const PART_BYTES = SEGMENTS_PER_PART * SEGMENT_BYTES;
 
 /**
- * Makes one object of a file's segments. Each step is stored in the file's document before the next, so that a crash
- * leaves nothing that a repeat or the deletion of the file does not find. Two processes may join a file at once, because
- * both write the same bytes.
+ * Makes one object of a file's segments. A long file is uploaded in parts. The id of the upload is in the file's document,
+ * so that a later attempt continues after the last part. Two processes may join a file at once: both write the same
+ * bytes, and only the upload whose id is in the document lasts. An upload that a crash leaves without its id in the
+ * document has no parts, and is aborted when the call's audio is deleted.
  */
 export function createJoin(p: {
   files: VoiceDatabase['recordingFiles'];
   bucket: Bucket;
-  read: AudioStore['read'];
-  deleteBelow: (place: Place) => Promise<void>;
-}) {
-  const { files, bucket, read, deleteBelow } = p;
+  deleteBelow: (place: Place, signal?: AbortSignal) => Promise<void>;
+}): Pick<ObjectStore, 'join'> {
+  const { files, bucket, deleteBelow } = p;
 
   /** Changes the file unless it was deleted, or written further, meanwhile. */
   async function change(
     { _id, length = 0 }: RecordingFileDocument,
     update: UpdateQuery<RecordingFileDocument>,
+    when: QueryFilter<RecordingFileDocument> = {},
   ): Promise<boolean> {
-    const { matchedCount } = await files.updateOne({ _id, length, forgetAfter: null }, update);
+    const { matchedCount } = await files.updateOne({ _id, length, forgetAfter: null, ...when }, update);
     return matchedCount > 0;
   }
 
-  async function* partsOf(file: RecordingFileDocument, length: number): AsyncGenerator<Uint8Array> {
-    const { signal } = new AbortController();
-    for (let from = 0; from < length; from += PART_BYTES) {
-      const part = new Uint8Array(Math.min(PART_BYTES, length - from));
-      let filled = 0;
-      for await (const data of read(file, { from, to: from + part.length }, { signal, inBulk: true })) {
-        part.set(data, filled);
-        filled += data.length;
-      }
-      yield part;
-    }
+  /** Whether the file still has to be joined as it is. */
+  async function isToJoin({ _id, length = 0 }: RecordingFileDocument): Promise<boolean> {
+    return (await files.exists({ _id, length, forgetAfter: null, 'objects.joined': null })) !== null;
   }
 
-  async function upload(file: RecordingFileDocument, place: Place, length: number): Promise<void> {
-    const { uploadId: earlier } = placeOf(file);
-    if (earlier !== undefined) await bucket.abortUpload(place, earlier);
-    const uploadId = await bucket.beginUpload(place);
-    try {
-      // An upload without parts contains no audio, so its id can be stored after it has begun.
-      if (!(await change(file, { $set: { 'objects.uploadId': uploadId } }))) throw new FileChanged();
-      const parts: { PartNumber: number; ETag: string }[] = [];
-      for await (const data of partsOf(file, length)) {
-        parts.push(await bucket.uploadPart(place, uploadId, parts.length + 1, data));
-      }
-      await bucket.completeUpload(place, uploadId, parts);
-    } catch (error) {
-      await bucket.abortUpload(place, uploadId).catch(() => undefined);
-      throw error;
-    }
+  /** The stored parts of an upload; undefined if there is no such upload. */
+  async function partsOf(place: Place, uploadId: string, signal: AbortSignal): Promise<StoredPart[] | undefined> {
+    return bucket.uploadedParts(place, uploadId, signal).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+      return undefined;
+    });
   }
 
-  async function store(file: RecordingFileDocument, length: number): Promise<void> {
-    const place = joinedPlace(file._id, placeOf(file));
-    if (length <= PART_BYTES) for await (const data of partsOf(file, length)) await bucket.put(place, data);
-    else await upload(file, place, length);
-    const size = await bucket.size(place);
-    if (size !== length) throw new Error(`The joined recording ${file._id} has ${size} bytes instead of ${length}.`);
-    const joined = { $set: { 'objects.joined': true as const }, $unset: { 'objects.uploadId': '' } };
-    if (await change(file, joined)) return;
-    await deleteBelow(place);
+  async function isStored(place: Place, length: number, signal: AbortSignal): Promise<boolean> {
+    const size = await bucket.size(place, signal).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+    return size === length;
+  }
+
+  /** Begins an upload in the place of an earlier one that no longer exists. */
+  async function begin(file: RecordingFileDocument, place: Place, signal: AbortSignal): Promise<string> {
+    const uploadId = await bucket.beginUpload(place, signal);
+    const unchanged = { 'objects.uploadId': placeOf(file).uploadId ?? null, 'objects.joined': null };
+    if (await change(file, { $set: { 'objects.uploadId': uploadId } }, unchanged)) return uploadId;
+    await bucket.abortUpload(place, uploadId);
     throw new FileChanged();
   }
 
+  /** Uploads the parts that are missing, and completes the upload. */
+  async function uploadParts(
+    { file, place, length, uploadId }: { file: RecordingFileDocument; place: Place; length: number; uploadId: string },
+    stored: readonly StoredPart[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const parts: UploadedPart[] = [];
+    for (let from = 0; from < length; from += PART_BYTES) {
+      const [number, size] = [parts.length + 1, Math.min(PART_BYTES, length - from)];
+      const earlier = stored.find(({ PartNumber, Size }) => PartNumber === number && Size === size);
+      if (earlier !== undefined) parts.push({ PartNumber: number, ETag: earlier.ETag });
+      else {
+        const data = await readSegments(bucket, file, { from, to: from + size }, signal);
+        parts.push(await bucket.uploadPart(place, { uploadId, number, data }, signal));
+      }
+    }
+    await bucket.completeUpload(place, uploadId, parts, signal);
+  }
+
+  /** Uploads the file in parts. A failure keeps them for the next attempt. @returns the upload's id */
+  async function upload(file: RecordingFileDocument, place: Place, length: number, signal: AbortSignal) {
+    const { uploadId: earlier } = placeOf(file);
+    const stored = earlier === undefined ? undefined : await partsOf(place, earlier, signal);
+    // An upload that no longer exists was completed or aborted.
+    if (earlier !== undefined && stored === undefined && (await isStored(place, length, signal))) return earlier;
+    const uploadId = earlier !== undefined && stored !== undefined ? earlier : await begin(file, place, signal);
+    try {
+      await uploadParts({ file, place, length, uploadId }, stored ?? [], signal);
+    } catch (error) {
+      if (isMissing(error) && !(await isToJoin(file))) await bucket.abortUpload(place, uploadId);
+      throw error;
+    }
+    return uploadId;
+  }
+
+  async function store(file: RecordingFileDocument, length: number, signal: AbortSignal): Promise<void> {
+    const place = joinedPlace(file._id, placeOf(file));
+    let uploadId: string | undefined;
+    if (length <= PART_BYTES)
+      await bucket.put(place, await readSegments(bucket, file, { from: 0, to: length }, signal), signal);
+    else uploadId = await upload(file, place, length, signal);
+    if (!(await isStored(place, length, signal))) throw new Error(`The joined recording ${file._id} is incomplete.`);
+    if (!(await change(file, { $set: { 'objects.joined': true } }))) {
+      await deleteBelow(place, signal);
+      throw new FileChanged();
+    }
+    if (uploadId !== undefined) {
+      await change(file, { $unset: { 'objects.uploadId': '' } }, { 'objects.uploadId': uploadId });
+    }
+  }
+
   return {
-    async join(file: RecordingFileDocument): Promise<void> {
+    async join(file, signal) {
       const { length = 0 } = file;
       try {
-        if (length > 0 && !placeOf(file).joined) await store(file, length);
-        await deleteBelow(segmentsPlace(file._id, placeOf(file)));
+        if (length > 0 && !placeOf(file).joined) {
+          await store(file, length, signal).catch(async (error: unknown) => {
+            // The segments or the upload may be gone because another process joined the file, or it was deleted.
+            throw isMissing(error) && !(await isToJoin(file)) ? new FileChanged() : error;
+          });
+        }
+        await deleteBelow(segmentsPlace(file._id, placeOf(file)), signal);
         await change(file, { $unset: { joinAfter: '' } });
       } catch (error) {
         if (!(error instanceof FileChanged)) throw error;
@@ -87,5 +134,5 @@ export function createJoin(p: {
   };
 }
 
-/** The file was deleted or written further while it was joined. Nothing is left to do. */
+/** The file was deleted, written further or joined meanwhile. Another attempt does the rest. */
 class FileChanged extends Error {}

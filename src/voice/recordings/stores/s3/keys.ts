@@ -1,6 +1,6 @@
 import { callIdOf, streamOf } from '../../file-ids.js';
 import type { RecordingFileDocument, RecordingObjects } from '../../model.js';
-import type { Place } from './bucket.js';
+import type { Place } from './requests.js';
 
 type Home = Pick<RecordingObjects, 'bucket' | 'prefix'>;
 

@@ -1,9 +1,10 @@
 import type { VoiceDatabase } from '../../../database.js';
 import type { RecordingFileDocument } from '../../model.js';
 import type { ObjectStore, Part, ReadOptions, StoredSegment } from '../port.js';
-import { isMissing, type Bucket, type ObjectPage, type ObjectVersion, type Place } from './bucket.js';
+import type { Bucket, ObjectPage, ObjectVersion } from './bucket.js';
 import { createJoin } from './join.js';
 import { callPlace, joinedPlace, placeOf, SEGMENT_BYTES, segmentPlace } from './keys.js';
+import { isMissing, type Place } from './requests.js';
 
 const PIECE_BYTES = 256_000;
 const PIECE_IN_BULK_BYTES = 1_024_000;
@@ -36,18 +37,18 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
     return false;
   }
 
-  async function* objectsBelow(place: Place): AsyncGenerator<ObjectVersion[]> {
+  async function* objectsBelow(place: Place, signal?: AbortSignal): AsyncGenerator<ObjectVersion[]> {
     let page: ObjectPage | undefined;
     do {
-      page = await bucket.list(place, page);
+      page = await bucket.list(place, page, signal);
       yield page.objects;
     } while (page.next !== undefined);
   }
 
-  async function deleteBelow(place: Place): Promise<void> {
-    for await (const objects of objectsBelow(place)) {
+  async function deleteBelow(place: Place, signal?: AbortSignal): Promise<void> {
+    for await (const objects of objectsBelow(place, signal)) {
       for (let at = 0; at < objects.length; at += KEYS_PER_DELETION) {
-        await bucket.delete(place.bucket, objects.slice(at, at + KEYS_PER_DELETION));
+        await bucket.delete(place.bucket, objects.slice(at, at + KEYS_PER_DELETION), signal);
       }
     }
   }
@@ -95,9 +96,7 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
     place: () => ({ objects: { ...home, stored: 0 } }),
     put,
     read,
-    // Counted in the document, so that the end of a recording needs no listing.
-    storedBytes: (file) => Promise.resolve(placeOf(file).stored),
-    ...createJoin({ files, bucket, read, deleteBelow }),
+    ...createJoin({ files, bucket, deleteBelow }),
 
     async list(callId) {
       const keys: string[] = [];
@@ -116,7 +115,14 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
         const { uploadId } = placeOf(file);
         if (uploadId !== undefined) await bucket.abortUpload(joinedPlace(file._id, placeOf(file)), uploadId);
       }
-      for (const place of placesOf(callId, known)) await deleteBelow(place);
+      for (const place of placesOf(callId, known)) {
+        // Those whose process died before it stored their id.
+        for (const { key, uploadId } of await bucket.uploadsBelow(place)) {
+          await bucket.abortUpload({ bucket: place.bucket, key }, uploadId);
+        }
+        // Afterwards, because an upload may have been completed until it was aborted.
+        await deleteBelow(place);
+      }
     },
   };
 }
