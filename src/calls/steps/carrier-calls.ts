@@ -57,7 +57,7 @@ interface DialInput {
   slotAt?: number;
 }
 
-/** What workflows need of the carrier's record of a call. No phone number may be in their histories. */
+/** The part of the carrier’s record that workflows need. No phone number may be in their histories. */
 type CarrierRecord = Pick<CarrierCall, (typeof RECORDED)[number]>;
 const RECORDED = [
   'carrierSid',

@@ -18,7 +18,7 @@ import { createTestBucket, variablesOf } from '../../support/object-storage/buck
 import { newCallId } from '../../support/store/test-database.js';
 import { audioOf, BYTES_PER_MS, openWorld, OURS, pcmOf, readPcm, remainsOf, settingsOf, type World } from './support';
 
-jest.setTimeout(60_000);
+jest.setTimeout(240_000);
 
 let world: World;
 beforeAll(async () => {

@@ -19,7 +19,7 @@ import {
   type World,
 } from './support';
 
-jest.setTimeout(60_000);
+jest.setTimeout(240_000);
 
 const DAY_MS = 24 * 60 * 60_000;
 
