@@ -2,6 +2,8 @@ import { LONGEST_DIAL_WAIT_MS } from '../../../src/telephony/pacing/dial-queue.j
 import { lastLease, placeCall, startHarness, startReceiver, type Harness, type TestCall } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
 
+jest.setTimeout(180_000);
+
 let harness: Harness;
 let dialedAt: number[];
 
@@ -84,9 +86,18 @@ const isWaiting = (call: TestCall) => harness.database.calls.exists({ _id: call.
 
 describe('a call on a carrier account that accepts one call per second', () => {
   it('is dialed at once and stays RINGING if there are no other calls', async () => {
-    const { answer, call } = await placeCall(harness, { paced: true });
-    expect(answer).toEqual({ outcome: 'granted' });
-    await waitForDials(1, call);
+    const place = async () => {
+      const { answer, call } = await placeCall(harness, { paced: true });
+      expect(answer).toEqual({ outcome: 'granted' });
+      await waitForDials(1, call, () => harness.database.calls.exists({ _id: call.callId, status: 'FAILED' }));
+      return call;
+    };
+    let call = await place();
+    for (let calls = 1; dialedAt.length === 0 && calls < 5; calls += 1) {
+      // On a busy machine all attempts may come too late for their slots.
+      expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'carrier_unreachable' });
+      call = await place();
+    }
     expect(await call.stored()).toMatchObject({ status: 'RINGING' });
     await call.end('busy');
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'busy' });
