@@ -1,14 +1,9 @@
 import { execFile } from 'node:child_process';
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildOnce } from '../../src/dev/servers/build-once.js';
-import { cacheFolder } from '../../src/dev/servers/cache-folder.js';
-import { findOnPath, isExecutable, requireOnPath } from '../../src/dev/servers/executables.js';
-import { runCommand } from '../../src/dev/processes/run-command.js';
+import { findOnPath, isExecutable } from '../../src/dev/servers/executables.js';
+import { buildGoProgram, goProgramPath, type GoProgram } from '../../src/dev/servers/go-program.js';
 
 export const VALE_VERSION = '3.22.0';
-const BUILD_TIMEOUT_MS = 540_000;
 const LINT_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
@@ -20,7 +15,19 @@ export interface Alert {
   Message: string;
 }
 
-const installedAt = (env: NodeJS.ProcessEnv) => join(cacheFolder(env), `vale-${VALE_VERSION}`, 'vale');
+const VALE: GoProgram = {
+  label: 'vale',
+  name: 'vale',
+  version: VALE_VERSION,
+  module: 'github.com/vale-cli/vale/v3/cmd/vale',
+  what: 'Vale',
+  usually: 'usually 2 minutes',
+  advice: 'Install Go 1.25 or later and a C compiler to build Vale.',
+  timeoutMs: 540_000,
+  flags: [`-ldflags=-s -w -X main.version=${VALE_VERSION}`],
+  variables: { CGO_ENABLED: '1' },
+};
+const installedAt = (env: NodeJS.ProcessEnv) => goProgramPath(VALE, env);
 
 /**
  * @returns the path of Vale in exactly this version, from the cache folder or PATH; undefined if this version is not
@@ -38,32 +45,8 @@ export async function findVale(env: NodeJS.ProcessEnv): Promise<string | undefin
  * Builds Vale with `go install` into the cache folder, which is outside the repository.
  * @throws Error that says what to install when Go is missing
  */
-export async function installVale(env: NodeJS.ProcessEnv, report: (line: string) => void): Promise<string> {
-  const go = await requireOnPath('go', env, 'Install Go 1.25 or later and a C compiler to build Vale.');
-  const folder = join(cacheFolder(env), `vale-${VALE_VERSION}`);
-  await buildOnce({
-    folder,
-    what: 'Vale',
-    report,
-    build: async (made) => {
-      await runCommand({
-        what: 'building Vale',
-        usually: 'usually 2 minutes',
-        file: go,
-        args: [
-          'install',
-          `-ldflags=-s -w -X main.version=${VALE_VERSION}`,
-          `github.com/vale-cli/vale/v3/cmd/vale@v${VALE_VERSION}`,
-        ],
-        cwd: made,
-        env: { ...env, GOBIN: join(made, 'bin'), CGO_ENABLED: '1' },
-        timeoutMs: BUILD_TIMEOUT_MS,
-        report,
-      });
-      await rename(join(made, 'bin', 'vale'), join(made, 'vale'));
-    },
-  });
-  return installedAt(env);
+export function installVale(env: NodeJS.ProcessEnv, report: (line: string) => void): Promise<string> {
+  return buildGoProgram(VALE, { env, report });
 }
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../src/dev/servers/cache-folder.js';
 import { probePort, startReady } from '../../../src/dev/servers/server-process.js';
 import type { ShapeContext } from '../context.js';
-import { goProgram } from './go-program.js';
+import { buildGoServer } from './go-server.js';
 import { startSmallProxy, type ProxyTargets } from './small-proxy.js';
 
 /** The version of the compose file. */
@@ -22,7 +22,7 @@ export async function startEmbeddedProxy(context: ShapeContext, targets: ProxyTa
 export async function startCaddy(context: ShapeContext, targets: ProxyTargets): Promise<void> {
   const { folder, env, report, signal } = context;
   const module = 'github.com/caddyserver/caddy/v2/cmd/caddy';
-  const file = await goProgram({ label: 'caddy', name: 'caddy', module, version: CADDY_VERSION, env, report, signal });
+  const file = await buildGoServer({ label: 'caddy', name: 'caddy', module, version: CADDY_VERSION }, context);
   const configFile = join(folder, 'Caddyfile');
   await writeFile(configFile, caddyfile(await readFile(join(packageRoot(), 'deploy/Caddyfile'), 'utf8'), targets));
   const caddy = await startReady({

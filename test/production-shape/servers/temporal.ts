@@ -9,7 +9,7 @@ import { runCommand } from '../../../src/dev/processes/run-command.js';
 import { findTemporal } from '../../../src/dev/servers/temporal/find-temporal.js';
 import { probePort, startReady } from '../../../src/dev/servers/server-process.js';
 import type { ShapeContext } from '../context.js';
-import { goProgram } from './go-program.js';
+import { buildGoServer } from './go-server.js';
 import { POSTGRESQL_USER, postgresqlVersion, startPostgresql } from './postgresql.js';
 
 /** The version of the compose file. */
@@ -49,7 +49,7 @@ export async function startEmbeddedTemporal(context: ShapeContext): Promise<stri
 export async function startTemporalServer(context: ShapeContext): Promise<string> {
   const { folder, ports, env } = context;
   const build = (label: string, path: string, name: string) =>
-    goProgram({ ...context, label, name, module: `${MODULE}/cmd/${path}`, version: TEMPORAL_VERSION });
+    buildGoServer({ label, name, module: `${MODULE}/cmd/${path}`, version: TEMPORAL_VERSION }, context);
   const server = await build('temporal-server', 'server', 'server');
   const sqlTool = await build('temporal-sql-tool', 'tools/sql', 'sql');
   const postgresql = { port: await ports.take(), password: randomBytes(16).toString('hex') };

@@ -1,9 +1,7 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildOnce } from '../../../src/dev/servers/build-once.js';
-import { cacheFolder } from '../../../src/dev/servers/cache-folder.js';
-import { requireOnPath } from '../../../src/dev/servers/executables.js';
-import { runCommand, type Report } from '../../../src/dev/processes/run-command.js';
+import { buildGoProgram, type GoProgram } from '../../../src/dev/servers/go-program.js';
+import type { Report } from '../../../src/dev/processes/run-command.js';
 import { probePort, startReady, type ServerProcess } from '../../../src/dev/servers/server-process.js';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from './credentials.js';
 
@@ -11,9 +9,16 @@ import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from './credentials.js';
  * Versity's S3 gateway. It checks signatures, checksums and the size of parts as S3 does, keeps versions, and is built in
  * two minutes. It accepts requests to encrypt, but stores nothing encrypted.
  */
-const VERSION = '1.8.0';
-const ADVICE = 'Install Go 1.25 or later: tests of recordings in object storage build an S3 server with it.';
-const BUILD_TIMEOUT_MS = 1_200_000;
+const VERSITYGW: GoProgram = {
+  label: 'versitygw',
+  name: 'versitygw',
+  version: '1.8.0',
+  module: 'github.com/versity/versitygw/cmd/versitygw',
+  what: 'the S3 server',
+  usually: 'usually 2 minutes on first run',
+  advice: 'Install Go 1.25 or later: tests of recordings in object storage build an S3 server with it.',
+  timeoutMs: 1_200_000,
+};
 
 /** Starts an S3 server on the loopback interface whose files are in this folder. */
 export async function startObjectStorage(p: {
@@ -23,7 +28,7 @@ export async function startObjectStorage(p: {
   report: Report;
 }): Promise<ServerProcess> {
   const { folder, port, env } = p;
-  const file = await findServer(p);
+  const file = await buildGoProgram(VERSITYGW, p);
   const [data, versions, attributes] = ['data', 'versions', 'attributes'].map((name) => join(folder, name));
   for (const each of [data, versions, attributes]) await mkdir(String(each), { recursive: true });
   const args = ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', 'posix'];
@@ -35,27 +40,4 @@ export async function startObjectStorage(p: {
     probe: () => probePort(port),
     timeoutMs: 60_000,
   });
-}
-
-async function findServer({ env, report }: { env: NodeJS.ProcessEnv; report: Report }): Promise<string> {
-  const folder = join(cacheFolder(env), `versitygw-${VERSION}`);
-  await buildOnce({
-    folder,
-    what: 'the S3 server',
-    report,
-    build: async (made) => {
-      await runCommand({
-        what: 'building the S3 server',
-        usually: 'usually 2 minutes on first run',
-        file: await requireOnPath('go', env, ADVICE),
-        args: ['install', `github.com/versity/versitygw/cmd/versitygw@v${VERSION}`],
-        cwd: made,
-        env: { ...env, GOBIN: join(made, 'bin') },
-        timeoutMs: BUILD_TIMEOUT_MS,
-        report,
-      });
-      await rename(join(made, 'bin', 'versitygw'), join(made, 'versitygw'));
-    },
-  });
-  return join(folder, 'versitygw');
 }
