@@ -3,7 +3,7 @@ import { plainMongodbFault } from './database-links.js';
 import { encryptionKeysFault } from './encryption.js';
 import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js';
 import { isPrivateRange } from './private-ranges.js';
-import { secretFaults } from './secret-variables.js';
+import { secretFaults, type Fault } from './secret-variables.js';
 import type { ProductionCheck } from './carriers/account.js';
 import { carrierProductionChecks, REAL_CARRIERS } from './carriers/carriers.js';
 
@@ -139,12 +139,6 @@ function placeholderFaults(values: Environment): Fault[] {
       ? [{ variable, sentence: `${variable} still contains the placeholder change-me: set your own value.` }]
       : [],
   );
-}
-
-/** A problem with one variable. The sentence names the variable and the remedy. */
-export interface Fault {
-  variable: string;
-  sentence: string;
 }
 
 /** Returns why production must not run with these settings, at most one reason per variable. */

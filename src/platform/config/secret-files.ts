@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { SECRETS } from './secret-variables.js';
+import { SECRETS, type Fault } from './secret-variables.js';
 
 const SUFFIX = '_FILE';
 const MAX_CHARACTERS = 65_536;
 /** Editors and commands end a file with a line break that is no part of the secret. */
 const LINE_BREAK = /\r?\n$/;
-
-interface Fault {
-  variable: string;
-  sentence: string;
-}
 
 /**
  * Replaces each `<variable>_FILE` of a secret by the variable, with the text of the file. Docker and Kubernetes give secrets

@@ -25,7 +25,8 @@ const namesOf = (kind: Secret) => SECRETS.flatMap(({ variable, secret }) => (sec
 
 const PASSWORD = /^[a-z+]{1,20}:\/\/[^/?#@:]*:([^/?#@]*)@/;
 
-interface Fault {
+/** A problem with one variable. The sentence names the variable and the remedy. */
+export interface Fault {
   variable: string;
   sentence: string;
 }
