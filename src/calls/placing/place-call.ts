@@ -43,8 +43,9 @@ export function isErrorResponse(response: PlaceCallResponse): response is PlaceC
   return response.status !== 200;
 }
 
-export function replayHeaders({ replayed }: PlaceCallResponse): Record<string, string> {
-  return replayed ? { 'Idempotent-Replayed': 'true' } : {};
+/** How to send a response: a replayed one says so, and its request changed nothing. */
+export function replayOptions({ replayed }: PlaceCallResponse) {
+  return { headers: replayed ? { 'Idempotent-Replayed': 'true' } : {}, unchanged: replayed };
 }
 
 /**

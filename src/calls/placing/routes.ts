@@ -21,7 +21,7 @@ import { respond, type JsonResponse } from '../../platform/http/routing/response
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { callResponse, findStatus } from './call-status.js';
 import { findUnknownFields, warningsHeader } from './unknown-fields.js';
-import { isErrorResponse, placeCall, replayHeaders, type PlaceCallInput, type PlacingDeps } from './place-call.js';
+import { isErrorResponse, placeCall, replayOptions, type PlaceCallInput, type PlacingDeps } from './place-call.js';
 
 export interface OutboundCallDeps extends PlacingDeps {
   queries: CallQueries;
@@ -46,7 +46,7 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
   ): Promise<JsonResponse<CallResponse>> {
     const response = await placeCall(deps, { ...input, requestId: ctx.state.requestId, deadline: deadlineOf(ctx) });
     const { body, status } = response;
-    const options = { status, headers: replayHeaders(response), unchanged: response.replayed };
+    const options = { status, ...replayOptions(response) };
     return isErrorResponse(response)
       ? respond<CallResponse>(withReferences(response.body, ctx.state), options)
       : respond<CallResponse>(body as CallResponse, options);

@@ -11,7 +11,7 @@ import { abortSignalOf, deadlineOf, withDeadline } from '../../platform/http/dea
 import { withReferences } from '../../platform/http/contract/errors.js';
 import { respond } from '../../platform/http/routing/response.js';
 import { findCall } from '../placing/call-status.js';
-import { isErrorResponse, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
+import { isErrorResponse, placeCall, replayOptions, type PlacingDeps } from '../placing/place-call.js';
 import { createCallWaits } from './call-waits.js';
 import { callView } from './call-views.js';
 import { READ_WAIT_MS, type CallReading } from './call-reading.js';
@@ -59,7 +59,7 @@ export function createCallActionHandlers(
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
       const placed = await placeCall(deps, order);
-      const options = { headers: replayHeaders(placed), unchanged: placed.replayed };
+      const options = replayOptions(placed);
       if (isErrorResponse(placed)) {
         const body = withReferences(placed.body, ctx.state);
         return respond<never>(body, { ...options, status: placed.status });
