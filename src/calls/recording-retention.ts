@@ -1,4 +1,5 @@
 import type { CallProjection } from './projection.js';
+import { WRITTEN_WITHIN_MS } from '../voice/recordings/model.js';
 import type { Recordings } from '../voice/recordings/recordings.js';
 import type { VoiceDatabase } from '../voice/database.js';
 import { createOldToolCalls } from '../voice/results/old-tool-calls.js';
@@ -17,8 +18,6 @@ interface Deps {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** No call lasts this long, so the process that wrote a still unfinished recording must have crashed. */
-const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
 /** Time limits of the steps of one round; the next round continues. Comparing money waits for the round's end. */
 const STEP_BUDGET_MS = 15_000;
 const FORGET_BUDGET_MS = 10_000;
@@ -49,41 +48,54 @@ export function createRecordingRetention(deps: Deps) {
     await recordings.delete(callId);
   }
 
-  async function deleteOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
-    const oldest = new Date(Date.now() - days * DAY_MS);
-    let isMore = days > 0;
-    while (isMore && Date.now() < until) isMore = await oldToolCalls.deleteBefore(oldest, which);
-    const undeleted = new Set<string>();
+  /**
+   * Works on the recordings of calls until none is found or the time is over. One that fails is left for the next round.
+   * @param p.find returns the ids of at most so many calls
+   * @returns number of calls without a failure
+   */
+  async function workThrough(p: {
+    until: number;
+    find: (most: number) => Promise<string[]>;
+    work: (callId: string) => Promise<unknown>;
+    failure: string;
+  }): Promise<number> {
+    const { until, find, work } = p;
+    const left = new Set<string>();
     const failed = (err: unknown, callId: string) => {
-      undeleted.add(callId);
-      logger.error({ err, callId }, 'expired recording could not be deleted');
+      left.add(callId);
+      logger.error({ err, callId }, p.failure);
     };
-    let deleted = 0;
-    while (days > 0 && Date.now() < until) {
-      const found = await recordings.callsBefore(oldest, CALLS_AT_ONCE + undeleted.size, which);
-      const callIds = found.filter((callId) => !undeleted.has(callId));
+    let done = 0;
+    while (Date.now() < until) {
+      const callIds = (await find(CALLS_AT_ONCE + left.size)).filter((callId) => !left.has(callId));
       if (callIds.length === 0) break;
-      deleted += (await tryEach(callIds, { until, failed, work: deleteRecording })).length;
+      done += (await tryEach(callIds, { until, failed, work })).length;
     }
-    return deleted;
+    return done;
+  }
+
+  async function deleteOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
+    if (days === 0) return 0;
+    const oldest = new Date(Date.now() - days * DAY_MS);
+    let isMore = true;
+    while (isMore && Date.now() < until) isMore = await oldToolCalls.deleteBefore(oldest, which);
+    return workThrough({
+      until,
+      find: (most) => recordings.callsBefore(oldest, most, which),
+      work: deleteRecording,
+      failure: 'expired recording could not be deleted',
+    });
   }
 
   /** Finishes recordings whose media process crashed. @returns number of finished recordings */
-  async function finish(until: number): Promise<number> {
-    const oldest = new Date(Date.now() - UNFINISHED_AFTER_MS);
-    const unfinished = new Set<string>();
-    const failed = (err: unknown, callId: string) => {
-      unfinished.add(callId);
-      logger.error({ err, callId }, 'unfinished recording could not be sealed');
-    };
-    let finished = 0;
-    while (Date.now() < until) {
-      const found = await recordings.unfinishedBefore(oldest, CALLS_AT_ONCE + unfinished.size);
-      const callIds = found.filter((callId) => !unfinished.has(callId));
-      if (callIds.length === 0) break;
-      finished += (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
-    }
-    return finished;
+  function finish(until: number): Promise<number> {
+    const oldest = new Date(Date.now() - WRITTEN_WITHIN_MS);
+    return workThrough({
+      until,
+      find: (most) => recordings.unfinishedBefore(oldest, most),
+      work: (callId) => recordings.seal(callId),
+      failure: 'unfinished recording could not be sealed',
+    });
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { VoiceDatabase } from '../../../database.js';
+import { possibleFiles } from '../../file-ids.js';
 import type { RecordingFileDocument } from '../../model.js';
 import type { ObjectStore, Part, ReadOptions, StoredSegment } from '../port.js';
 import type { Bucket, ObjectPage, ObjectVersion } from './bucket.js';
@@ -100,11 +101,8 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
 
     async list(callId) {
       const keys: string[] = [];
-      const known = await files.find({ _id: { $gte: callId, $lt: `${callId}/` } }).lean<RecordingFileDocument[]>();
-      for (const place of placesOf(
-        callId,
-        known.filter(({ objects }) => objects !== undefined),
-      )) {
+      const ofCall = { _id: { $in: possibleFiles(callId) }, objects: { $exists: true } };
+      for (const place of placesOf(callId, await files.find(ofCall).lean<RecordingFileDocument[]>())) {
         for await (const objects of objectsBelow(place)) keys.push(...objects.map(({ Key }) => Key));
       }
       return keys;
