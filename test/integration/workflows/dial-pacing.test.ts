@@ -82,14 +82,16 @@ function expectOnePerSecond(since: number): void {
   for (const [index, at] of sorted.entries()) expect(at - since).toBeGreaterThanOrEqual(index * 1_000);
 }
 
-const isWaiting = (call: TestCall) => harness.database.calls.exists({ _id: call.callId, status: 'IDLE' });
+const hasStatus = (call: TestCall, status: 'FAILED' | 'IDLE') =>
+  harness.database.calls.exists({ _id: call.callId, status });
+const isWaiting = (call: TestCall) => hasStatus(call, 'IDLE');
 
 describe('a call on a carrier account that accepts one call per second', () => {
   it('is dialed at once and stays RINGING if there are no other calls', async () => {
     const place = async () => {
       const { answer, call } = await placeCall(harness, { paced: true });
       expect(answer).toEqual({ outcome: 'granted' });
-      await waitForDials(1, call, () => harness.database.calls.exists({ _id: call.callId, status: 'FAILED' }));
+      await waitForDials(1, call, () => hasStatus(call, 'FAILED'));
       return call;
     };
     let call = await place();
@@ -186,7 +188,7 @@ describe('a call on a carrier account that accepts one call per second', () => {
     const placedAt = await harness.environment.currentTimeMs();
     const { call } = await placeCall(harness, { paced: true });
     await call.sleep(10_000);
-    await waitForDials(3, call, () => harness.database.calls.exists({ _id: call.callId, status: 'FAILED' }));
+    await waitForDials(3, call, () => hasStatus(call, 'FAILED'));
     expectOnePerSecond(placedAt);
     return call;
   }
