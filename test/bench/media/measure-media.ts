@@ -66,9 +66,9 @@ export async function createMediaBench(p: {
   }
 
   /** Starts a server, connects all calls to it and measures it for a while. */
-  async function measure(program: string): Promise<MediaMeasurement> {
+  async function measure(program: string, own: Record<string, string> = {}): Promise<MediaMeasurement> {
     const placed = await placeAll();
-    const { process: server, first } = await start<{ port: number }>(program, { core: 0, env });
+    const { process: server, first } = await start<{ port: number }>(program, { core: 0, env: { ...env, ...own } });
     const { process: carriers } = await start('carriers-process.ts', { core: 1 });
     try {
       const idle = await server.ask<ProcessFigures>('figures');
@@ -91,7 +91,8 @@ export async function createMediaBench(p: {
 
   return {
     measureEcho: () => measure('echo-process.ts'),
-    measureMedia: () => measure('media-process.ts'),
+    /** @param own further variables of the process */
+    measureMedia: (own?: Record<string, string>) => measure('media-process.ts', own),
     async close(): Promise<void> {
       await Promise.all(started.map((measured) => measured.stop()));
       await calls.endAll();

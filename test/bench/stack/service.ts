@@ -31,8 +31,12 @@ export type BenchService = Awaited<ReturnType<typeof startBenchService>>;
  * Starts the roles that a call without audio needs, as separate processes from the build, with a customer whose limits
  * the benchmark does not reach.
  * @param options.ringSeconds how long a phone rings; 30 s by default
+ * @param options.environment returns further variables for a process
  */
-export async function startBenchService(servers: BenchServers, options: NodeOptions & { ringSeconds?: number } = {}) {
+export async function startBenchService(
+  servers: BenchServers,
+  options: NodeOptions & { ringSeconds?: number; environment?: () => Promise<Record<string, string>> } = {},
+) {
   const id = randomUUID();
   const [apiPort, simulatorPort] = [await servers.ports.take(), await servers.ports.take()];
   const env = roleEnvironment(servers, {
@@ -49,9 +53,10 @@ export async function startBenchService(servers: BenchServers, options: NodeOpti
   await createIndexes(database);
   const inbox = await startInbox();
   const customer = await createCustomer(database, config.apiKeyPepper);
+  const observed = async () => ({ ...env, ...(await options.environment?.()) });
   const roles = {
-    api: await startRole(servers, 'api', env, options),
-    worker: await startRole(servers, 'worker', env, options),
+    api: await startRole(servers, 'api', await observed(), options),
+    worker: await startRole(servers, 'worker', await observed(), options),
     simulator: await startRole(servers, 'simulator', env),
   };
   const client = createHttpClient(`http://127.0.0.1:${apiPort}`, CONNECTIONS);
