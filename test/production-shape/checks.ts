@@ -6,6 +6,7 @@ import type { Step } from './deployment.js';
 import type { Load } from './load.js';
 import { NAMESPACE } from './servers/temporal.js';
 import type { Shape } from './shape.js';
+import { traceFaults } from './traces.js';
 
 /** A statement about the run, and what contradicts it. */
 export interface Finding {
@@ -63,6 +64,10 @@ export async function check(p: { shape: Shape; load: Load; steps: readonly Step[
     },
     { statement: 'every process ended in order, and only when it was stopped', faults: records.faults },
     { statement: 'no role logged an error', faults: errorsOf(records.logs) },
+    {
+      statement: 'the trace of every accepted call is complete and connected',
+      faults: await traceFaults(shape.collector, evidence.accepted),
+    },
     {
       statement: 'requests were sent during every step of the deployment',
       faults: steps.filter(({ requests }) => requests === 0).map(({ name }) => name),

@@ -14,6 +14,8 @@ export interface SettingsOptions {
   nameserver: string;
   /** The address of the customer's server. */
   webhookAddress: string;
+  /** The address of the collector of traces. */
+  collectorUrl: string;
   /** Whether to drain for less time than production does by default. */
   short: boolean;
 }
@@ -39,6 +41,8 @@ export function productionSettings(p: SettingsOptions): NodeJS.ProcessEnv {
     ALLOW_STANDALONE_MONGODB: 'true',
     TEMPORAL_ADDRESS: p.temporalAddress,
     WEBHOOK_NAMESERVERS: p.nameserver,
+    OTEL_EXPORTER_OTLP_ENDPOINT: p.collectorUrl,
+    OTEL_BSP_SCHEDULE_DELAY: '1000',
     ...(isPrivate(p.webhookAddress) ? { WEBHOOK_ALLOW_CIDRS: rangeOf(p.webhookAddress) } : {}),
     ...(p.short ? { DRAIN_DELAY_SECONDS: '3', ANSWER_WITHIN_MS: '5000' } : {}),
   };

@@ -5,6 +5,7 @@ import { packageRoot } from '../../src/dev/servers/cache-folder.js';
 import { findMongodb } from '../../src/dev/servers/mongodb/find-mongodb.js';
 import { mongodbUri, startMongodb } from '../../src/dev/servers/mongodb/start-mongodb.js';
 import { startDnsServer } from '../support/dns-server.js';
+import { startCollectorStub, type CollectorStub } from '../support/tracing/collector-stub.js';
 import { makeCertificate, type Certificate } from './certificate.js';
 import { createClient, type Client } from './client.js';
 import type { ShapeContext } from './context.js';
@@ -34,6 +35,8 @@ export interface Shape {
   /** How often the webhook of each call has arrived. */
   received: ReadonlyMap<string, number>;
   records: RoleRecords;
+  /** Has the traces of all roles. */
+  collector: CollectorStub;
   /** The instances that run; a new version replaces the workers. */
   instances: Instance[];
   /** Starts another process of a role. */
@@ -52,6 +55,8 @@ export async function startShape(context: ShapeContext, options: Options): Promi
   context.atEnd(() => customerServer.close());
   const names = await startDnsServer((name) => (name === WEBHOOK_HOST ? { addresses: [address] } : undefined));
   context.atEnd(() => names.close());
+  const collector = await startCollectorStub();
+  context.atEnd(async () => collector.close());
   const webhookUrl = `https://${WEBHOOK_HOST}:${webhookPort}/inbox`;
 
   const temporalAddress = await (options.embedded ? startEmbeddedTemporal : startTemporalServer)(context);
@@ -64,6 +69,7 @@ export async function startShape(context: ShapeContext, options: Options): Promi
     certificateFile: certificate.certFile,
     nameserver: names.address,
     webhookAddress: address,
+    collectorUrl: collector.url,
     short: options.embedded,
   });
   await setUp(context, env);
@@ -94,7 +100,7 @@ export async function startShape(context: ShapeContext, options: Options): Promi
   const carrierUrl = `http://127.0.0.1:${simulatorPort}`;
   const { received } = customerServer;
   const around = { certificate, temporalAddress, carrierUrl, webhookUrl, received };
-  return { env, database, customer, client, records, instances, add, ...around };
+  return { env, database, customer, client, records, collector, instances, add, ...around };
 }
 
 /** Starts two workers with this build id. */

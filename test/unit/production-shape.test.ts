@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { traceOfCall } from '../../src/kernel/call-trace.js';
 import { isPrivateRange } from '../../src/platform/config/private-ranges.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { readOptions } from '../production-shape/options.js';
@@ -7,6 +8,8 @@ import { withTargetFiles } from '../production-shape/prometheus.js';
 import { caddyfile, CADDY_VERSION } from '../production-shape/servers/proxy.js';
 import { TEMPORAL_VERSION } from '../production-shape/servers/temporal.js';
 import { productionSettings } from '../production-shape/settings.js';
+import { traceFaults } from '../production-shape/traces.js';
+import type { ReceivedSpan } from '../support/tracing/collector-stub.js';
 
 const { load } = jest.requireActual<{ load: (text: string) => unknown }>('js-yaml');
 const read = (path: string) => readFileSync(join(__dirname, '../..', path), 'utf8');
@@ -47,12 +50,35 @@ describe('the production shape', () => {
       certificateFile: '/a/cert.pem',
       nameserver: '127.0.0.1:5',
       webhookAddress,
+      collectorUrl: 'http://127.0.0.1:6',
       short: false,
     });
     const { production, webhooks } = parseConfig(settings);
     expect(production).toBe(true);
     expect(webhooks.allowCidrs.every(isPrivateRange)).toBe(true);
     expect(webhooks.allowCidrs).toHaveLength(webhookAddress === '127.0.0.1' ? 0 : 1);
+  });
+
+  it('finds traces that are not one tree, and spans of a call in another trace', async () => {
+    const callId = 'call_01JDZ3NDEKTSV4RRFFQ69G5FAV';
+    const { traceId } = traceOfCall(callId) ?? { traceId: '' };
+    const span = (name: string, spanId: string, parentId = '', own: object = {}) =>
+      ({ name, traceId, spanId, parentId, attributes: {}, ...own }) as ReceivedSpan;
+    const whole = [
+      span('POST /outbound_call', '1'),
+      span('RunWorkflow:CallWorkflow', '2', '1'),
+      span('webhook attempt', '3', '2'),
+      span('RunActivity:extendHold', '4', 'never sent'),
+    ];
+    const faultsOf = (spans: ReceivedSpan[]) => traceFaults({ spans, faults: [] }, new Set([callId]), 0);
+    expect(await faultsOf(whole)).toEqual([]);
+    expect(await faultsOf(whole.slice(0, 2))).toEqual([`${callId}: webhook attempt is missing`]);
+    expect(await faultsOf([...whole, span('turn', '5', '9')])).toEqual([`${callId}: the parent of turn is missing`]);
+    expect(await faultsOf([...whole, span('again', '6')])).toEqual([
+      `${callId}: 2 first spans: POST /outbound_call, again`,
+    ]);
+    const stray = span('turn', '7', '', { traceId: 'other', attributes: { 'callwright.call_id': callId } });
+    expect(await faultsOf([...whole, stray])).toEqual([`${callId}: turn is in another trace`]);
   });
 
   it('places 200 calls, 20 in the short form, or as many as it is asked for', () => {

@@ -9,6 +9,7 @@ import { traceOfCall } from '../../../src/kernel/call-trace.js';
 import { eventually, startService, type Customer, type Service } from '../../support/http/harness.js';
 import { freePort, startRole } from '../../support/role-process';
 import { startCollectorStub, type CollectorStub, type ReceivedSpan } from '../../support/tracing/collector-stub';
+import { callIdOf, spansWithoutParent, treeFaults } from '../../support/tracing/connected-spans';
 
 jest.setTimeout(500_000);
 
@@ -140,30 +141,14 @@ const named = (spans: readonly ReceivedSpan[], name: string | RegExp) =>
 async function traceOf(callId: string): Promise<ReceivedSpan[]> {
   const traceId = traceOfCall(callId)?.traceId ?? '';
   await eventually(async () => named(collector.ofTrace(traceId), 'RunWorkflow:CallWorkflow').length > 0, 90_000);
-  await eventually(async () => unconnected(collector.ofTrace(traceId)).length === 0, 5_000).catch(() => undefined);
+  await eventually(async () => treeFaults(collector.ofTrace(traceId)).length === 0, 5_000).catch(() => undefined);
   return collector.ofTrace(traceId);
 }
 
-const missingParents = (spans: readonly ReceivedSpan[]) =>
-  spans.map(({ parentId }) => parentId).filter((id) => id !== '' && !spans.some(({ spanId }) => spanId === id));
-
-/** Spans whose parent did not arrive. */
-function unconnected(spans: readonly ReceivedSpan[]): string[] {
-  const ids = new Set(spans.map(({ spanId }) => spanId));
-  return spans.flatMap(({ name, parentId }) => (parentId === '' || ids.has(parentId) ? [] : [name]));
-}
-
 function expectOneConnectedTrace(callId: string, spans: readonly ReceivedSpan[]): void {
-  // A call ends while this activity waits for its next window, so the span of its start never ends.
-  expect(unconnected(spans).filter((name) => name !== 'RunActivity:extendHold')).toEqual([]);
-  expect(spans.filter(({ parentId }) => parentId === '')).toHaveLength(1);
-  expect(spans.length).toBe(new Set(spans.map(({ spanId }) => spanId)).size);
+  expect(treeFaults(spans)).toEqual([]);
   // No span of the call is in another trace.
-  const strays = collector.spans.filter(
-    ({ traceId, attributes }) =>
-      traceId !== spans[0]?.traceId &&
-      (attributes['callwright.call_id'] === callId || attributes['temporalWorkflowId'] === callId),
-  );
+  const strays = collector.spans.filter((span) => span.traceId !== spans[0]?.traceId && callIdOf(span) === callId);
   expect(strays.map(({ name }) => name)).toEqual([]);
 }
 
@@ -188,7 +173,10 @@ async function callThroughDeaths() {
   await eventually(async () => named(collector.ofTrace(traceId), 'temporal media').length > 0, 30_000);
   await successor;
   // A killed process loses spans that it has not sent. Of those that are needed, only the workflow's may be open.
-  await eventually(async () => new Set(missingParents(collector.ofTrace(traceId))).size <= 1);
+  await eventually(async () => {
+    const missing = spansWithoutParent(collector.ofTrace(traceId)).map(({ parentId }) => parentId);
+    return new Set(missing).size <= 1;
+  });
   await worker.kill();
   [, mediaTarget] = ports.media;
   await media.kill();
