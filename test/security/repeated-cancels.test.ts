@@ -4,6 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createCallProjection } from '../../src/calls/projection.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import {
+  eventually,
   expectError,
   startService,
   type ServiceResponse,
@@ -94,6 +95,58 @@ describe('requests that cancel a call and wait for its end', () => {
     expect((await Promise.all(otherCancels)).map(({ status }) => status)).toEqual([200, 200]);
     await Promise.all(cancels);
     expect(answered.filter(({ status }) => status === 200)).toHaveLength(20);
+  }, 60_000);
+
+  it('end four test calls at once, two of one account, and each live call at once', async () => {
+    const { address, namespace, taskQueue } = service.config.temporal;
+    const connection = await Connection.connect({ address });
+    const { workflow } = new Client({ connection, namespace });
+    const hungUp = async (callIds: readonly string[]) => {
+      const signaled: string[] = [];
+      for (const callId of callIds) {
+        const { events } = await workflow.getHandle(callId).fetchHistory();
+        if (events?.some((event) => event.workflowExecutionSignaledEventAttributes)) signaled.push(callId);
+      }
+      return signaled;
+    };
+    const customers = [await service.customer(), await service.customer(), await service.customer()];
+    const started = async (customer: Customer, mode: Mode) => {
+      const callId = await ringing(customer, mode);
+      await workflow.start('call', { workflowId: callId, taskQueue });
+      return callId;
+    };
+    try {
+      const calls: { callId: string; customer: Customer }[] = [];
+      for (const customer of customers) {
+        for (let i = 0; i < 3; i++) calls.push({ customer, callId: await started(customer, 'test') });
+      }
+      const callIds = calls.map(({ callId }) => callId);
+      const cancels = calls.map(({ callId, customer }) => cancel(callId, customer.testKey));
+      await eventually(async () => (await hungUp(callIds)).length >= 4);
+      const live = await Promise.all(customers.map((customer) => started(customer, 'live')));
+      const liveCancels = live.map((callId, i) => cancel(callId, customers[i]?.liveKey ?? ''));
+      await eventually(async () => (await hungUp(live)).length === live.length);
+
+      const ended = new Set<string>();
+      while (ended.size < callIds.length) {
+        const current = (await hungUp(callIds)).filter((callId) => !ended.has(callId));
+        expect(current.length).toBeLessThanOrEqual(4);
+        for (const customer of customers) {
+          const own = calls.filter((call) => call.customer === customer && current.includes(call.callId));
+          expect(own.length).toBeLessThanOrEqual(2);
+        }
+        const [next] = current;
+        if (next !== undefined) await end(next);
+        if (next !== undefined) ended.add(next);
+        await sleep(300);
+      }
+      for (const callId of live) await end(callId);
+      const responses = await Promise.all([...cancels, ...liveCancels]);
+      expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
+      for (const callId of [...callIds, ...live]) await workflow.getHandle(callId).terminate();
+    } finally {
+      await connection.close();
+    }
   }, 60_000);
 
   it('add one event to the workflow history of the call', async () => {
