@@ -87,13 +87,22 @@ describe('the models and voices that an agent names', () => {
 
   it('are asked about once, however many accounts name them', async () => {
     const other = await service.customer(0);
-    for (const voiceId of ['voice-default', 'missing-for-all']) {
-      const statuses = await Promise.all(
-        [customer, other, customer].map(async (each) => (await create({ voice_id: voiceId }, each)).status),
+    const ask = async (voiceId: string) => {
+      const responses = await Promise.all(
+        [customer, other, customer].map((each) => create({ voice_id: voiceId }, each)),
       );
-      expect(statuses).toEqual(voiceId === 'voice-default' ? [200, 200, 200] : [400, 400, 400]);
+      expect(asked()).toEqual([`/v1/voices/${voiceId}`]);
+      providers.tts.lists.asked.length = 0;
+      return responses;
+    };
+    const known = await ask('voice-default');
+    expect(known.map(({ status }) => status)).toEqual([200, 200, 200]);
+    let missing = await ask('missing-for-all');
+    // On a busy machine the provider's answer may come too late. Then the agents are saved with a warning.
+    for (let tries = 0; tries < 5 && missing.some((each) => shown(each) !== undefined); tries += 1) {
+      missing = await ask(`missing-for-all-${tries}`);
     }
-    expect(asked()).toEqual(['/v1/voices/voice-default', '/v1/voices/missing-for-all']);
+    expect(missing.map(({ status }) => status)).toEqual([400, 400, 400]);
   });
 
   it('are saved with a warning if the prompt may be longer than a realtime session may have', async () => {

@@ -63,11 +63,13 @@ afterAll(async () => {
 const here = async (key: string) => (await service.request(status, { key })).status;
 const there = async (key: string) => (await other.get(status, key)).status;
 
-/** Sends requests until the other instance answers from its cache. */
+/** Sends requests until the other instance answers from its cache. On a busy machine a request may come too late. */
 async function warm(key: string): Promise<void> {
   for (let n = 0; n < 200; n++) {
     other.commands.length = 0;
-    expect(await there(key)).toBe(200);
+    const code = await there(key);
+    if (code === 503) continue;
+    expect(code).toBe(200);
     if (!other.commands.includes('find api_keys')) return;
     await sleep(20);
   }
