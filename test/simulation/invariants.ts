@@ -89,6 +89,7 @@ export function createInvariants(
       consistently: (work) => work(sessionOn(cells, async (_name, _key, operation) => operation())),
     });
     if (!(await quietLedger.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit fails');
+    if (!(await quietLedger.auditNew(LEDGER_ACCOUNT_ID)).balanced) violated('the audit since the checkpoint fails');
     await quietLedger.sweep(LEDGER_ACCOUNT_ID);
     if (!(await quietLedger.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit of the rows alone fails');
     const { heldMicros, creditedMicros } = await quietLedger.balance(LEDGER_ACCOUNT_ID);

@@ -125,6 +125,15 @@ export const MUTANTS: Record<string, Mutant> = {
   },
   'a partial window is not the last': { caughtBy: /after its last/, session: partialIsNotLast },
   'a window does not wait for the previous one': { caughtBy: /stay held|after its last/, session: noPredecessor },
+  'a checkpoint covers operations that have no entry yet': {
+    caughtBy: /an audit since a checkpoint fails|the audit since the checkpoint fails|a recount fails/,
+    session: (session) => ({
+      advanceCheckpoint: async (id, sums) => {
+        const account = await session.findAccount(id, []);
+        await session.advanceCheckpoint(id, { ...sums, epoch: account?.epoch ?? sums.epoch });
+      },
+    }),
+  },
   'a settlement bills at the default rate': { caughtBy: /is billed/, session: settlementAtDefault },
   'the first minute is checked and held at the default rate': {
     caughtBy: /not a minute/,

@@ -33,7 +33,7 @@ interface Host {
  */
 export async function simulate(seed: number, options: { mutant?: Mutant; traced?: boolean } = {}): Promise<Outcome> {
   const random = createRandom(seed);
-  const cells: LedgerCells = { accounts: new Map(), entries: new Map() };
+  const cells: LedgerCells = { accounts: new Map(), entries: new Map(), checkpoints: new Map() };
   const dailySpendCapMicros = random.chance(0.5) ? (60 + random.below(random.pick([200, 1_200]))) * SECOND : undefined;
   const facts: CallFacts = {
     rates: new Map(),
@@ -47,6 +47,7 @@ export async function simulate(seed: number, options: { mutant?: Mutant; traced?
     sweepAtMarkers: random.pick([4, 8, 100]),
     stepsPerDay: random.pick([80, 300, 100_000]),
     skew: random.below(3),
+    checkpointEvery: 1 + random.below(5),
   };
 
   const startHost = (): Host => {
@@ -63,6 +64,7 @@ export async function simulate(seed: number, options: { mutant?: Mutant; traced?
       pause: async () => undefined,
       now: () => (Math.floor(scheduler.step / settings.stepsPerDay) + skewedDays) * MS_PER_DAY,
       sweepAtMarkers: settings.sweepAtMarkers,
+      checkpointEvery: settings.checkpointEvery,
     });
     return { process, ledger };
   };
@@ -150,6 +152,14 @@ function actorsOf(world: World, invariants: ReturnType<typeof createInvariants>)
     const { balanced } = await operation('audit', (ledger) => ledger.audit(id), 0);
     if (!balanced) invariants.violated('an audit during the run fails');
   };
+  const newAudits = async () => {
+    for (let rounds = 2 + random.below(3); rounds > 0; rounds -= 1) {
+      await wait(random.below(150));
+      const { balanced } = await operation('new audit', (ledger) => ledger.auditNew(id), 0.2);
+      if (!balanced) invariants.violated('an audit since a checkpoint fails during the run');
+      if (!(await operation('recount', (ledger) => ledger.recount(id), 0.2))) invariants.violated('a recount fails');
+    }
+  };
   const freeze = async () => {
     if (random.chance(0.5)) return;
     await wait(random.below(120));
@@ -157,7 +167,7 @@ function actorsOf(world: World, invariants: ReturnType<typeof createInvariants>)
     await wait(random.below(100));
     await operation('unfreeze', (ledger) => ledger.unfreeze(id));
   };
-  return [...topUps, ...calls, ...sweeps, audit, freeze];
+  return [...topUps, ...calls, ...sweeps, audit, newAudits, freeze];
 }
 
 /** Runs a call as its workflow does, with early extensions and an end at a random time. */

@@ -1,5 +1,6 @@
 import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
 import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
+import { describeLedgerCheckpoints } from '../support/store/ledger-checkpoint-rules.js';
 import { describeLedgerControls } from '../support/store/ledger-control-rules.js';
 import { describeEarlyDecisions } from '../support/store/ledger-early-rules.js';
 import { describeLedgerRates } from '../support/store/ledger-rate-rules.js';
@@ -17,6 +18,7 @@ describe('the ledger on a storage with atomic documents', () => {
   });
   describeLedgerRates(() => ledger);
   describeEarlyDecisions(() => storage);
+  describeLedgerCheckpoints(() => ({ storage, lose: async (key) => storage.entries.delete(key) }));
 
   it('finishes an operation whose writer died before writing the entry', async () => {
     const id = newLedgerAccountId();

@@ -1,8 +1,8 @@
 import type { Micros } from '../../kernel/money.js';
 import { readAccount } from './decide.js';
-import { isPricedExactly } from './rates.js';
+import { addSums, createSums, EMPTY_SUMS, type Sums } from './sums.js';
 import type { LedgerSession } from './storage.js';
-import type { LedgerMarker } from './model.js';
+import type { LedgerAccountDocument, LedgerSums } from './model.js';
 
 export interface Balance {
   availableMicros: Micros;
@@ -27,8 +27,11 @@ export interface LedgerAudit {
   mispriced: number;
 }
 
+/** A checkpoint is moved when this many operations have been added to it. */
+export const CHECKPOINT_EVERY = 1_000;
+
 /**
- * Compares an account with the sum of its operations. An operation is a marker in the account document until a sweep
+ * Compares an account with the sum of all its operations. An operation is a marker in the account document until a sweep
  * leaves only its ledger entry and increments the document's epoch.
  *
  * The sum is exact during concurrent writes. The account is read once, at epoch e. Every operation of an earlier epoch
@@ -36,24 +39,56 @@ export interface LedgerAudit {
  * the entries of epochs before e are exactly the operations that the account contained when it was read.
  */
 export async function auditAccount(session: LedgerSession, ledgerAccountId: string): Promise<LedgerAudit> {
-  const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');
-  let spentMicros = 0;
-  const operations: Balance = { availableMicros: 0, heldMicros: 0, creditedMicros: 0, billedMicros: 0 };
-  let operationCount = 0;
-  let mispriced = 0;
-  const add = (marker: LedgerMarker) => {
-    operationCount++;
-    mispriced += Number(!isPricedExactly(marker));
-    addTo(operations, marker);
-    if (marker.spendDay === account.spendDay) spentMicros += spendingOf(marker);
-  };
-  Object.values(markers).forEach(add);
-  for await (const entry of session.entriesBefore(ledgerAccountId, epoch)) {
-    if (!(entry._id in markers)) add(entry);
+  return (await compare(session, ledgerAccountId, EMPTY_SUMS)).audit;
+}
+
+/**
+ * Compares an account with the sum of its operations like `auditAccount`, but takes the sums of old entries from the
+ * checkpoint that an earlier audit stored. So the cost depends on the number of new operations. A recount reads the old
+ * entries again from time to time.
+ */
+export async function auditSinceCheckpoint(
+  session: LedgerSession,
+  ledgerAccountId: string,
+  checkpointEvery: number,
+): Promise<LedgerAudit> {
+  const checkpoint = (await session.findCheckpoint(ledgerAccountId)) ?? EMPTY_SUMS;
+  const { audit, complete } = await compare(session, ledgerAccountId, checkpoint);
+  if (audit.balanced && complete.operationCount - checkpoint.operationCount >= checkpointEvery) {
+    await session.advanceCheckpoint(ledgerAccountId, complete);
   }
-  operations.availableMicros = operations.creditedMicros - operations.billedMicros - operations.heldMicros;
+  return audit;
+}
+
+/**
+ * @param since sums of the operations before their epoch, which are not read again
+ * @returns the result, and the sums of all operations before the first epoch that may still get entries: the epochs of
+ * the markers and the account's current one
+ */
+async function compare(
+  session: LedgerSession,
+  ledgerAccountId: string,
+  since: LedgerSums,
+): Promise<{ audit: LedgerAudit; complete: LedgerSums }> {
+  const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');
+  const completeEpoch = Math.min(epoch, ...Object.values(markers).map((marker) => marker.epoch));
+  const complete = createSums(since, account.spendDay);
+  const latest = createSums(EMPTY_SUMS, account.spendDay);
+  for await (const entry of session.entriesOf(ledgerAccountId, { from: since.epoch, before: epoch })) {
+    if (entry.epoch < completeEpoch) complete.add(entry);
+    else if (!(entry._id in markers)) latest.add(entry);
+  }
+  Object.values(markers).forEach(latest.add);
+  const sums = addSums(complete.read(completeEpoch), latest.read(epoch));
+  return { audit: resultOf(account, sums), complete: complete.read(completeEpoch) };
+}
+
+function resultOf(account: Balance & Pick<LedgerAccountDocument, 'spentMicros'>, sums: Sums): LedgerAudit {
+  const { creditedMicros, billedMicros, heldMicros, operationCount, mispriced } = sums;
+  const availableMicros = creditedMicros - billedMicros - heldMicros;
+  const operations: Balance = { availableMicros, heldMicros, creditedMicros, billedMicros };
   const amounts = balanceOf(account);
-  const balanced = isBalanced(amounts, operations) && spentMicros === account.spentMicros && mispriced === 0;
+  const balanced = isBalanced(amounts, operations) && sums.spentMicros === account.spentMicros && mispriced === 0;
   return { balanced, account: amounts, operations, operationCount, mispriced };
 }
 
@@ -61,28 +96,6 @@ export async function auditAccount(session: LedgerSession, ledgerAccountId: stri
 export function balanceOf(account: Balance): Balance {
   const { availableMicros, heldMicros, creditedMicros, billedMicros } = account;
   return { availableMicros, heldMicros, creditedMicros, billedMicros };
-}
-
-function addTo(sum: Balance, marker: LedgerMarker): void {
-  switch (marker.type) {
-    case 'topUp':
-      sum.creditedMicros += marker.amountMicros ?? 0;
-      return;
-    case 'hold':
-      sum.heldMicros += marker.amountMicros ?? 0;
-      return;
-    case 'settlement':
-      sum.heldMicros -= marker.heldMicros ?? 0;
-      sum.billedMicros += marker.billedMicros ?? 0;
-      return;
-    case 'correction':
-      sum.billedMicros -= marker.amountMicros ?? 0;
-  }
-}
-
-/** Returns the amount by which an operation changes the spending of its day. */
-function spendingOf({ type, amountMicros = 0, unspentMicros = 0 }: LedgerMarker): Micros {
-  return type === 'hold' ? amountMicros : 0 - unspentMicros;
 }
 
 function isBalanced(account: Balance, operations: Balance): boolean {

@@ -1,6 +1,13 @@
 import type { Micros } from '../../kernel/money.js';
 import type { BillingDatabase } from '../database.js';
-import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './audit.js';
+import {
+  auditAccount,
+  auditSinceCheckpoint,
+  balanceOf,
+  CHECKPOINT_EVERY,
+  type Balance,
+  type LedgerAudit,
+} from './audit.js';
 import { SWEEP_AT_MARKERS, createSharedSweeps, readAccount, sweep, type LedgerWork } from './decide.js';
 import {
   validateReason,
@@ -15,6 +22,7 @@ import {
   type Settlement,
   type TopUpRequest,
 } from './operations.js';
+import { RECOUNT_ENTRIES, recountCheckpoint } from './recount.js';
 import { billedAt, spendingAt } from './spending.js';
 import { randomPause } from '../../platform/mongo/optimistic-update.js';
 import { createLedgerStorage, type LedgerStorage } from './storage.js';
@@ -81,8 +89,15 @@ export interface Ledger {
    * their `knownEpoch`.
    */
   balanceAtEpoch(ledgerAccountId: string): Promise<Balance & { epoch: number }>;
-  /** Compares the account with the sum of its operations. Exact even during concurrent writes. */
+  /** Compares the account with the sum of all its operations. Exact even during concurrent writes. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
+  /** Does the same at the cost of the operations since the last such audits, and trusts their sums. */
+  auditNew(ledgerAccountId: string): Promise<LedgerAudit>;
+  /**
+   * Reads the next part of the old entries again, at most once a day each.
+   * @returns false if they do not have the sums that `auditNew` trusts
+   */
+  recount(ledgerAccountId: string): Promise<boolean>;
   /** Lists the ids of all ledger accounts, or of those of one customer account. */
   accounts(accountId?: string): Promise<string[]>;
   /** Moves an account's latest operations to ledger entries; busy accounts do this automatically. */
@@ -100,14 +115,20 @@ export function createLedger(database: BillingDatabase): Ledger {
 /** Maximum concurrent operations per account and process; more would only conflict with each other. */
 const MAX_CONCURRENT_OPERATIONS = 16;
 
-/** Parts that a simulation replaces: the pause between attempts, the clock, and the sweep threshold. */
-export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>>;
+/** Parts that a simulation replaces: the pause between attempts, the clock, and sizes. */
+export interface LedgerOptions extends Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>> {
+  /** A checkpoint is moved when this many operations have been added to it. */
+  checkpointEvery?: number;
+  /** Maximum number of entries that one step of a recount reads. */
+  recountEntries?: number;
+}
 
 /** Creates the ledger on any storage with atomic document updates. */
 export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
   const enqueue = createOperationQueues(MAX_CONCURRENT_OPERATIONS);
-  const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...options };
+  const { checkpointEvery = CHECKPOINT_EVERY, recountEntries = RECOUNT_ENTRIES, ...replaced } = options;
+  const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...replaced };
   const onWork = <T>(ledgerAccountId: string, operation: (work: LedgerWork) => Promise<T>) =>
     enqueue(ledgerAccountId, () =>
       storage.consistently((session) =>
@@ -139,6 +160,9 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
         return { ...balanceOf(account), epoch: account.epoch };
       }),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
+    auditNew: (id) => storage.consistently((session) => auditSinceCheckpoint(session, id, checkpointEvery)),
+    recount: (id) =>
+      storage.consistently((session) => recountCheckpoint(session, id, { now: settings.now(), most: recountEntries })),
     accounts: (accountId) => storage.consistently((session) => session.listAccounts(accountId)),
     sweep: (id) => storage.consistently((session) => sweep(session, id)),
   };

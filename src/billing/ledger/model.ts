@@ -85,6 +85,36 @@ export interface LedgerEntryDocument extends LedgerMarker {
   ledgerAccountId: string;
 }
 
+/** Sums over all operations of an account that were decided before an epoch, and therefore have entries. */
+export interface LedgerSums {
+  epoch: number;
+  creditedMicros: Micros;
+  heldMicros: Micros;
+  billedMicros: Micros;
+  operationCount: number;
+  /** Number of operations whose amount is not a number of whole seconds at the price recorded in them. */
+  mispriced: number;
+  /** The latest UTC day of these operations that counts spending, in days since 1970-01-01, and its spending. */
+  spendDay: number;
+  spentMicros: Micros;
+}
+
+/** A repeated count of the entries of a checkpoint: how far it is, and the sums that it must arrive at. */
+export interface LedgerRecount {
+  counted: LedgerSums;
+  expected: LedgerSums;
+}
+
+/** Sums up to which an account was compared with its operations, so that later audits read only newer entries. */
+export interface LedgerCheckpointDocument extends LedgerSums {
+  /** The ledger account's id. */
+  _id: string;
+  /** The recount in progress. */
+  recount?: LedgerRecount;
+  /** When the last recount ended. */
+  recountedAt?: Date;
+}
+
 const amount = { type: Number, required: true };
 
 export const ledgerAccountSchema = new Schema<LedgerAccountDocument>(
@@ -138,6 +168,22 @@ ledgerEntrySchema.index({ type: 1, at: 1, _id: 1 });
 
 // For statement pages. The index is unique only because the embedded server builds no other kind.
 ledgerEntrySchema.index({ ledgerAccountId: 1, at: -1, _id: -1 }, { unique: true });
+
+const sums = {
+  epoch: amount,
+  creditedMicros: amount,
+  heldMicros: amount,
+  billedMicros: amount,
+  operationCount: amount,
+  mispriced: amount,
+  spendDay: amount,
+  spentMicros: amount,
+};
+
+export const ledgerCheckpointSchema = new Schema<LedgerCheckpointDocument>(
+  { _id: String, ...sums, recount: { type: { counted: sums, expected: sums }, _id: false }, recountedAt: Date },
+  { collection: 'ledger_checkpoints', versionKey: false },
+);
 
 /**
  * A concurrency slot of one call. With `removeAfter`, the slot was released; the remaining tombstone prevents the call

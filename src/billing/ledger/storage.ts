@@ -2,7 +2,15 @@ import type { ClientSession, mongo } from 'mongoose';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
-import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMarker } from './model.js';
+import type {
+  LedgerAccountDocument,
+  LedgerCheckpointDocument,
+  LedgerEntryDocument,
+  LedgerFreeze,
+  LedgerMarker,
+  LedgerRecount,
+  LedgerSums,
+} from './model.js';
 
 /** The amounts an operation may change. In each operation, credited - billed = available + held stays true. */
 export type LedgerAmount = 'availableMicros' | 'heldMicros' | 'creditedMicros' | 'billedMicros';
@@ -73,8 +81,20 @@ export interface LedgerSession {
   updateAndRead(update: AccountUpdate, keys: readonly string[]): Promise<LedgerAccountDocument['markers'] | null>;
   /** Freezes an account unless it is frozen. Null unfreezes it. */
   setFreeze(ledgerAccountId: string, freeze: LedgerFreeze | null): Promise<void>;
-  /** Reads the account's entries that were made before its current epoch, in no particular order. */
-  entriesBefore(ledgerAccountId: string, epoch: number): AsyncIterable<LedgerEntryDocument>;
+  /** Reads the account's entries of the epochs from `from` up to, but without, `before`, in no particular order. */
+  entriesOf(ledgerAccountId: string, epochs: { from: number; before: number }): AsyncIterable<LedgerEntryDocument>;
+  /** Reads the first `most` of these entries, sorted by epoch. */
+  firstEntriesOf(
+    ledgerAccountId: string,
+    p: { from: number; before: number; most: number },
+  ): Promise<LedgerEntryDocument[]>;
+  findCheckpoint(ledgerAccountId: string): Promise<LedgerCheckpointDocument | null>;
+  /** Stores the sums of a checkpoint unless there is a later one. */
+  advanceCheckpoint(ledgerAccountId: string, sums: LedgerSums): Promise<void>;
+  /** Stores how far a recount is; null ends it. */
+  saveRecount(ledgerAccountId: string, recount: LedgerRecount | null, at: Date): Promise<void>;
+  /** Removes a checkpoint, so that the next audit reads all entries. */
+  removeCheckpoint(ledgerAccountId: string): Promise<void>;
 }
 
 export interface LedgerStorage {
@@ -154,10 +174,50 @@ function sessionOn(database: BillingDatabase, session: ClientSession | undefined
         await accounts.updateOne(filter, { $set: { frozen: freeze } }, options);
       }
     },
-    entriesBefore: (ledgerAccountId, epoch) =>
-      entries.find({ ledgerAccountId, epoch: { $lt: epoch } }, { ...options, batchSize: 1_000 }),
+    ...checkpointsOn(database, session),
   };
 }
+
+function checkpointsOn(
+  database: BillingDatabase,
+  session: ClientSession | undefined,
+): Pick<
+  LedgerSession,
+  'entriesOf' | 'firstEntriesOf' | 'findCheckpoint' | 'advanceCheckpoint' | 'saveRecount' | 'removeCheckpoint'
+> {
+  const entries = driverCollection<LedgerEntryDocument>(database, database.ledgerEntries);
+  const checkpoints = driverCollection<LedgerCheckpointDocument>(database, database.ledgerCheckpoints);
+  const options = session ? { session } : {};
+  const ofEpochs = (ledgerAccountId: string, { from, before }: { from: number; before: number }) => ({
+    ledgerAccountId,
+    epoch: { $gte: from, $lt: before },
+  });
+  return {
+    entriesOf: (id, epochs) => entries.find(ofEpochs(id, epochs), { ...options, batchSize: ENTRIES_AT_ONCE }),
+    firstEntriesOf: (id, { most, ...epochs }) =>
+      entries
+        .find(ofEpochs(id, epochs), { ...options, batchSize: ENTRIES_AT_ONCE })
+        .sort({ epoch: 1 })
+        .limit(most)
+        .toArray(),
+    findCheckpoint: (id) => checkpoints.findOne({ _id: id }, options),
+    // With a later checkpoint, the upsert finds its id taken.
+    advanceCheckpoint: (id, sums) =>
+      ifAbsent(() =>
+        checkpoints.updateOne({ _id: id, epoch: { $lt: sums.epoch } }, { $set: sums }, { ...options, upsert: true }),
+      ),
+    async saveRecount(id, recount, at) {
+      const change =
+        recount === null ? { $unset: { recount: '' as const }, $set: { recountedAt: at } } : { $set: { recount } };
+      await checkpoints.updateOne({ _id: id }, change, options);
+    },
+    async removeCheckpoint(id) {
+      await checkpoints.deleteOne({ _id: id }, options);
+    },
+  };
+}
+
+const ENTRIES_AT_ONCE = 1_000;
 
 function projectionOf(keys: readonly string[]): Record<string, 1> {
   return Object.fromEntries([...FIGURES, ...keys.map(markerPath)].map((path) => [path, 1]));

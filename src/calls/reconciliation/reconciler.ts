@@ -71,8 +71,8 @@ export function createReconciler(deps: ReconcilerDeps) {
     ...createReconciliationFollowUps({ ...deps, report, ...records, unfinishedWebhooks }),
 
     /**
-     * Compares ledger accounts with the sums of their operations. Calls continue meanwhile, so an account that does not
-     * match is audited again before it is reported.
+     * Compares ledger accounts with the sums of their operations. An account that does not match is compared with all of
+     * its operations before it is reported.
      */
     async auditLedgerAccounts(): Promise<{ audited: number; found: number }> {
       const deadline = Date.now() + STEP_BUDGET_MS;
@@ -84,7 +84,7 @@ export function createReconciler(deps: ReconcilerDeps) {
           // Advance the stored position first, so that an account that cannot be read does not block those after it.
           await step.advance(id);
           await ledger.sweep(id);
-          const balanced = (await ledger.audit(id)).balanced;
+          const balanced = (await ledger.auditNew(id)).balanced && (await ledger.recount(id));
           const audit = balanced ? undefined : await ledger.audit(id);
           if (audit?.balanced === false) {
             found += Number(await report(unbalanced(id, audit)));

@@ -2,6 +2,7 @@ import type { Database } from '../../../src/database.js';
 import { createLedger, type Ledger } from '../../../src/billing/ledger/ledger.js';
 import { createLedgerStorage } from '../../../src/billing/ledger/storage.js';
 import { MAX_MARKERS } from '../../../src/billing/ledger/decide.js';
+import { describeLedgerCheckpoints } from '../../support/store/ledger-checkpoint-rules.js';
 import { describeLedgerControls } from '../../support/store/ledger-control-rules.js';
 import { describeEarlyDecisions } from '../../support/store/ledger-early-rules.js';
 import { describeLedgerRates } from '../../support/store/ledger-rate-rules.js';
@@ -23,6 +24,10 @@ describe('the ledger in MongoDB', () => {
   });
   describeLedgerRates(() => ledger);
   describeEarlyDecisions(() => createLedgerStorage(database));
+  describeLedgerCheckpoints(() => ({
+    storage: createLedgerStorage(database),
+    lose: (key) => database.ledgerEntries.deleteOne({ _id: key }),
+  }));
 
   it('grants exactly 100 of 500 concurrent first holds when the balance covers 100', async () => {
     const id = newLedgerAccountId();

@@ -5,7 +5,12 @@ import type {
   LedgerSession,
   LedgerStorage,
 } from '../../../src/billing/ledger/storage.js';
-import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from '../../../src/billing/ledger/model.js';
+import type {
+  LedgerAccountDocument,
+  LedgerCheckpointDocument,
+  LedgerEntryDocument,
+  LedgerMarker,
+} from '../../../src/billing/ledger/model.js';
 
 /** Decides when an operation on the storage runs, and runs it. */
 export type Execute = <T>(name: string, key: string, operation: () => T) => Promise<T>;
@@ -13,13 +18,14 @@ export type Execute = <T>(name: string, key: string, operation: () => T) => Prom
 export interface LedgerCells {
   accounts: Map<string, LedgerAccountDocument>;
   entries: Map<string, LedgerEntryDocument>;
+  checkpoints: Map<string, LedgerCheckpointDocument>;
 }
 
 /**
  * A storage in memory. Only an operation on one document is atomic. Every operation first lets other operations run.
  */
 export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
-  const cells: LedgerCells = { accounts: new Map(), entries: new Map() };
+  const cells: LedgerCells = { accounts: new Map(), entries: new Map(), checkpoints: new Map() };
   const session = sessionOn(cells, async (_name, _key, operation) => {
     await nextTurn();
     return operation();
@@ -32,10 +38,11 @@ export type UpdateChange = (update: AccountUpdate, account: LedgerAccountDocumen
 
 /** Creates a session in which every operation is one atomic step, which `execute` schedules. */
 export function sessionOn(
-  { accounts, entries }: LedgerCells,
+  cells: LedgerCells,
   execute: Execute,
   change: UpdateChange = (update) => update,
 ): LedgerSession {
+  const { accounts, entries } = cells;
   return {
     findAccount: (id, keys) => execute('findAccount', id, () => copyOf(accounts.get(id), keys)),
     findEntry: (key) => execute('findEntry', key, () => copy(entries.get(key))),
@@ -74,18 +81,43 @@ export function sessionOn(
         if (freeze === null) delete account?.frozen;
         else if (account) account.frozen ??= freeze;
       }),
-    async *entriesBefore(id, epoch) {
+    ...checkpointsOn(cells, execute),
+  };
+}
+
+function checkpointsOn({ entries, checkpoints }: LedgerCells, execute: Execute) {
+  const ofEpochs = (id: string, from: number, before: number) =>
+    [...entries.values()].filter(
+      (entry) => entry.ledgerAccountId === id && entry.epoch >= from && entry.epoch < before,
+    );
+  return {
+    async *entriesOf(id, { from, before }) {
       // Reads two pages, as a cursor does. So an entry that is inserted in between may or may not be found.
       const pages = [(key: string) => key < 'M', (key: string) => key >= 'M'];
       for (const isOnPage of pages) {
-        yield* await execute('entriesBefore', id, () =>
-          [...entries.values()].filter(
-            (entry) => entry.ledgerAccountId === id && entry.epoch < epoch && isOnPage(entry._id),
-          ),
-        );
+        yield* await execute('entriesOf', id, () => ofEpochs(id, from, before).filter(({ _id }) => isOnPage(_id)));
       }
     },
-  };
+    firstEntriesOf: (id, { from, before, most }) =>
+      execute('firstEntriesOf', id, () =>
+        ofEpochs(id, from, before)
+          .toSorted((a, b) => a.epoch - b.epoch)
+          .slice(0, most),
+      ),
+    findCheckpoint: (id) => execute('findCheckpoint', id, () => copy(checkpoints.get(id))),
+    advanceCheckpoint: (id, sums) =>
+      execute('advanceCheckpoint', id, () => {
+        const stored = checkpoints.get(id);
+        if (stored === undefined || stored.epoch < sums.epoch) checkpoints.set(id, { ...stored, ...sums, _id: id });
+      }),
+    saveRecount: (id, recount, at) =>
+      execute('saveRecount', id, () => {
+        const { recount: _, ...stored } = checkpoints.get(id) ?? {};
+        if (!('_id' in stored)) return;
+        checkpoints.set(id, { ...stored, ...(recount === null ? { recountedAt: at } : { recount }) });
+      }),
+    removeCheckpoint: (id) => execute('removeCheckpoint', id, () => void checkpoints.delete(id)),
+  } satisfies Partial<LedgerSession>;
 }
 
 /** The keys of the operations that an update decides, separated by spaces. */

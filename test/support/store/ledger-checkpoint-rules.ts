@@ -1,0 +1,146 @@
+import { createLedgerOn, type Ledger } from '../../../src/billing/ledger/ledger.js';
+import type { LedgerSession, LedgerStorage } from '../../../src/billing/ledger/storage.js';
+import { newCallId, newLedgerAccountId } from './test-database.js';
+
+const SECOND = 2_500;
+const DAY_MS = 86_400_000;
+/** An epoch has at most 130 operations, so a step reads at least one epoch. */
+const STEP = 131;
+const CHECKPOINT_EVERY = 10;
+
+export interface CheckpointStores {
+  storage: LedgerStorage;
+  /** Removes an entry, as a fault of the database may. */
+  lose(key: string): Promise<unknown>;
+}
+
+/** Tests of audits that trust the sums of earlier ones. A ledger must pass them on every storage. */
+export function describeLedgerCheckpoints(getStores: () => CheckpointStores): void {
+  describe('audits since a checkpoint', () => describeAudits(getStores));
+}
+
+function describeAudits(getStores: () => CheckpointStores): void {
+  let id: string;
+  let now: number;
+  let entriesRead: number;
+  let ledger: Ledger;
+  beforeEach(async () => {
+    now = Date.now();
+    entriesRead = 0;
+    ledger = createLedgerOn(
+      countingEntries(getStores().storage, (count) => (entriesRead += count)),
+      {
+        now: () => now,
+        checkpointEvery: CHECKPOINT_EVERY,
+        recountEntries: STEP,
+      },
+    );
+    id = newLedgerAccountId();
+    await ledger.open(id);
+  });
+
+  /** Credits, holds or settles so often, and moves the operations to entries. */
+  async function work(operations: number): Promise<string> {
+    const callId = newCallId();
+    await ledger.topUp({ ledgerAccountId: id, paymentId: newCallId(), amountMicros: 60 * SECOND });
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: SECOND });
+    for (let count = 2; count < operations; count += 1) {
+      await ledger.topUp({ ledgerAccountId: id, paymentId: newCallId(), amountMicros: 1 });
+    }
+    await ledger.sweep(id);
+    return callId;
+  }
+
+  const readBy = async (run: () => Promise<unknown>) => {
+    entriesRead = 0;
+    await run();
+    return entriesRead;
+  };
+
+  async function recountAll(): Promise<boolean> {
+    for (let steps = 0; steps < 10; steps += 1) if (!(await ledger.recount(id))) return false;
+    return true;
+  }
+
+  it('read only the entries that were made since, and agree with the audit of all', async () => {
+    await work(12);
+    expect(await readBy(() => ledger.auditNew(id))).toBe(12);
+    expect(await readBy(() => ledger.auditNew(id))).toBe(0);
+    await work(5);
+    expect(await readBy(() => ledger.auditNew(id))).toBe(5);
+    expect(await ledger.auditNew(id)).toEqual(await ledger.audit(id));
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true, operationCount: 17 });
+  });
+
+  it('count the spending of the day, also across a checkpoint, and that of the next day anew', async () => {
+    await work(12);
+    await ledger.auditNew(id);
+    await work(3);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true });
+    now += DAY_MS;
+    const callId = await work(3);
+    await ledger.settle({ ledgerAccountId: id, callId, billedSeconds: 7 });
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true });
+    await work(12);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true });
+    expect(await readBy(() => ledger.auditNew(id))).toBe(0);
+    expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+  });
+
+  it('cover no operation that has no entry yet', async () => {
+    await work(12);
+    await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 5 });
+    await ledger.auditNew(id);
+    await ledger.sweep(id);
+    expect(await readBy(() => ledger.auditNew(id))).toBe(1);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true, operationCount: 13 });
+  });
+
+  it('find a new entry that is lost, and do not move the checkpoint then', async () => {
+    await work(12);
+    await ledger.auditNew(id);
+    const callId = await work(12);
+    await getStores().lose(`H${callId}~0`);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
+  });
+
+  it('are followed by a recount of the old entries in steps, once a day, which finds one that is lost', async () => {
+    const callIds = [await work(100), await work(100), await work(100)];
+    await ledger.auditNew(id);
+    expect(await readBy(() => ledger.recount(id))).toBe(STEP);
+    expect(await recountAll()).toBe(true);
+    expect(await readBy(() => ledger.recount(id))).toBe(0);
+
+    await getStores().lose(`H${callIds[1]}~0`);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true });
+    expect(await recountAll()).toBe(true);
+    now += DAY_MS;
+    expect(await recountAll()).toBe(false);
+    // The checkpoint is gone, so the next audit reads everything.
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false, operationCount: 299 });
+  });
+}
+
+function countingEntries(storage: LedgerStorage, count: (entries: number) => void): LedgerStorage {
+  return {
+    consistently: (work) =>
+      storage.consistently((session) => {
+        const counting: LedgerSession = {
+          ...session,
+          async *entriesOf(...args) {
+            for await (const entry of session.entriesOf(...args)) {
+              count(1);
+              yield entry;
+            }
+          },
+          async firstEntriesOf(...args) {
+            const entries = await session.firstEntriesOf(...args);
+            count(entries.length);
+            return entries;
+          },
+        };
+        return work(counting);
+      }),
+  };
+}
