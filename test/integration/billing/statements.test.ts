@@ -209,7 +209,7 @@ describe('GET /ledger', () => {
         .slice(1)
         .map((line) => line.split(',')[0]),
     ).toEqual(entries.map(({ id }) => id));
-  });
+  }, 180_000);
 });
 
 describe('GET /usage', () => {
