@@ -2,6 +2,9 @@ import { request as httpRequest } from 'node:http';
 import { startService, type Service } from '../support/http/harness.js';
 import { createBrowser, resetRateLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
 
+/** The status when a body did not arrive in time. */
+const TOO_LATE = 400;
+
 let service: Service;
 beforeAll(async () => {
   service = await startService({ worker: false });
@@ -18,7 +21,10 @@ function heldBack(path: string, headers: Record<string, string>, body: object) {
   });
   const status = new Promise<number>((resolve, reject) => {
     request.on('response', (response) => resolve(response.resume().statusCode ?? 0));
-    request.on('error', reject);
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET') resolve(TOO_LATE);
+      else reject(error);
+    });
   });
   request.write(text.slice(0, 3));
   return {
@@ -29,21 +35,35 @@ function heldBack(path: string, headers: Record<string, string>, body: object) {
   };
 }
 
+/**
+ * Returns the statuses of requests. On a busy machine the server may stop waiting for a body before its rest is sent,
+ * with 400 or by closing the connection. Then the requests are made again.
+ */
+async function inTime(send: () => Promise<number[]>): Promise<number[]> {
+  for (let tries = 1; ; tries += 1) {
+    const statuses = await send();
+    if (tries === 5 || !statuses.includes(TOO_LATE)) return statuses;
+  }
+}
+
 const ownPage = (cookie: string) => ({ Cookie: cookie, 'Sec-Fetch-Site': 'same-origin' });
 /** Waits long enough that the server has authenticated the sender and counts the body as slow. */
 const heldForAWhile = () => new Promise((resolve) => setTimeout(resolve, 900));
 
 describe('a delayed request body', () => {
   it('does not act for an API key that was revoked meanwhile', async () => {
-    const { account, liveKey } = await service.customer();
-    const authorized = { Authorization: `Bearer ${liveKey}` };
-    const making = heldBack('/api_keys', authorized, { name: 'survivor', mode: 'live' });
-    const calling = heldBack('/outbound_call', authorized, { to_phone_number: '+12025550100', instruction: 'Hi.' });
-    await heldForAWhile();
-    for (const { keyId } of await service.apiKeys.list(account._id)) await service.apiKeys.revoke(keyId);
-    expect(await making.finish()).toBe(401);
-    expect(await calling.finish()).toBe(401);
-    expect((await service.apiKeys.list(account._id)).filter(({ name }) => name === 'survivor')).toEqual([]);
+    const statuses = await inTime(async () => {
+      const { account, liveKey } = await service.customer();
+      const authorized = { Authorization: `Bearer ${liveKey}` };
+      const making = heldBack('/api_keys', authorized, { name: 'survivor', mode: 'live' });
+      const calling = heldBack('/outbound_call', authorized, { to_phone_number: '+12025550100', instruction: 'Hi.' });
+      await heldForAWhile();
+      for (const { keyId } of await service.apiKeys.list(account._id)) await service.apiKeys.revoke(keyId);
+      const answers = await Promise.all([making.finish(), calling.finish()]);
+      expect((await service.apiKeys.list(account._id)).filter(({ name }) => name === 'survivor')).toEqual([]);
+      return answers;
+    });
+    expect(statuses).toEqual([401, 401]);
     expect(await service.countCallRequests()).toBe(0);
   });
 
