@@ -14,7 +14,7 @@ function busy(ms: number): boolean {
   const [began, before] = [performance.now(), process.cpuUsage()];
   while (performance.now() - began < ms);
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000 > 0.8 * (performance.now() - began);
+  return (user + system) / 1_000 > 0.6 * (performance.now() - began);
 }
 
 /** Lets `stall` block the event loop until it had a core for itself so many times. */
