@@ -7,7 +7,14 @@ import { openPipeline } from './support/pipeline-harness';
 import { makeRealtimeHarness } from './support/realtime-harness';
 import { createScriptedEngine } from './support/scripted-engine';
 
-const SILENCE = { promptAfterMs: 2_500, endAfterMs: 6_000 };
+interface SilenceLimits {
+  promptAfterMs: number;
+  endAfterMs: number;
+}
+
+const SILENCE: SilenceLimits = { promptAfterMs: 2_500, endAfterMs: 6_000 };
+/** No prompt can come, however slow the machine is. */
+const LONG_SILENCE: SilenceLimits = { promptAfterMs: 60_000, endAfterMs: 90_000 };
 
 interface Setup {
   /** Absent: the offline engine. */
@@ -15,20 +22,20 @@ interface Setup {
   close(): Promise<void>;
 }
 
-/** Each engine with short silence timeouts; providers answer one turn of the caller. */
-const ENGINES: [name: string, open: () => Promise<Setup>][] = [
+/** Each engine; providers answer one turn of the caller. */
+const ENGINES: [name: string, open: (silence: SilenceLimits) => Promise<Setup>][] = [
   [
     'openai-realtime',
-    async () => {
-      const harness = await makeRealtimeHarness({ silence: SILENCE });
+    async (silence) => {
+      const harness = await makeRealtimeHarness({ silence });
       harness.script?.([{ hears: 'Yes, that is fine.', says: 'Very well.' }]);
       return { engine: harness.factory, close: () => harness.close() };
     },
   ],
   [
     'pipeline',
-    async () => {
-      const pipeline = await openPipeline({ silence: SILENCE });
+    async (silence) => {
+      const pipeline = await openPipeline({ silence });
       pipeline.stt.script(['Yes, that is fine.']);
       pipeline.chat.answers.set('Yes, that is fine.', { says: 'Very well.' });
       return { engine: pipeline.factory, close: () => pipeline.close() };
@@ -56,7 +63,7 @@ describe('a carrier that sends no frames while the caller is silent', () => {
   it.each(ENGINES)(
     'gets answers to its callers, and calls end after silence, with %s',
     async (name, open) => {
-      setup = await open();
+      setup = await open(SILENCE);
       const { engine } = setup;
       media = await openMediaFixture({ dialogue: SILENCE, ...(engine === undefined ? {} : { engine }) });
       const call = await media.placeCall();
@@ -83,9 +90,9 @@ describe('words that arrive after silence has taken their place', () => {
   it.each(ENGINES)(
     'are answered once, by %s',
     async (_, open) => {
-      const setup = await open();
+      const setup = await open(LONG_SILENCE);
       const { engine } = setup;
-      const media = await openMediaFixture(engine === undefined ? {} : { engine });
+      const media = await openMediaFixture({ dialogue: LONG_SILENCE, ...(engine === undefined ? {} : { engine }) });
       const call = await media.placeCall();
       const line = await media.openLine(call);
       const speakers = async () => ((await media.results.find(call.callId))?.turns ?? []).map(({ speaker }) => speaker);
