@@ -9,7 +9,9 @@ import { isCheapKey } from '../../src/platform/egress/certificates/cheap-key.js'
 import {
   createCertificate,
   createCostlyChain,
+  createHiddenKey,
   createManyNames,
+  unusedExtension,
   wideNameOf,
 } from '../security/support/costly-certificates.js';
 
@@ -61,6 +63,27 @@ describe('the check of a server’s chain of certificates', () => {
     expect(small.bytes.length).toBeLessThan(2_048);
     expect(faultOf(leaf, small, middle)).toBe(FOREIGN);
     expect(faultOf(leaf, createManyNames({ parts: 90, points: 0 }), middle)).toBeUndefined();
+  });
+
+  it('rejects what OpenSSL reads in another way', () => {
+    const { key } = readCertificate(middle.bytes);
+    for (const hidden of [createHiddenKey(key), createManyNames({ parts: 1, points: 1, hidesExtensions: true })]) {
+      // OpenSSL accepts it, so nothing else would stop it.
+      expect(new X509Certificate(hidden.bytes).raw).toEqual(hidden.bytes);
+      expect(faultOf(leaf, middle, hidden)).toBe(UNREADABLE);
+    }
+    expect(new X509Certificate(createHiddenKey(key).bytes).publicKey.export({ type: 'spki', format: 'der' })).toEqual(
+      key,
+    );
+  });
+
+  it('rejects a curve with custom parameters, also where no key is expected', () => {
+    const parameters = bytesOf(explicitCurve);
+    const extension = createCertificate({ name: 'x', extensions: [unusedExtension(parameters)] });
+    expect(faultOf(leaf, middle, extension)).toBe('A certificate of the server has an unusual key.');
+    expect(
+      faultOf(leaf, middle, createCertificate({ name: 'x', extensions: [unusedExtension(Buffer.alloc(64))] })),
+    ).toBeUndefined();
   });
 
   it('rejects servers that no trusted authority knows', () => {

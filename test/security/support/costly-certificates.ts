@@ -9,10 +9,21 @@ import {
 
 /** DER, the encoding of certificates: a tag, the length, the content. */
 function der(tag: number, ...contents: Uint8Array[]): Buffer {
-  const content = Buffer.concat(contents);
-  if (content.length < 128) return Buffer.concat([Buffer.from([tag, content.length]), content]);
+  return Buffer.concat([Buffer.from([tag]), withLength(Buffer.concat(contents))]);
+}
+
+function withLength(content: Buffer): Buffer {
+  if (content.length < 128) return Buffer.concat([Buffer.from([content.length]), content]);
   const length = Buffer.from(evenHex(content.length.toString(16)), 'hex');
-  return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, content]);
+  return Buffer.concat([Buffer.from([0x80 | length.length]), length, content]);
+}
+
+/**
+ * An element whose tag has two bytes, although one would do. OpenSSL reads it as an element with the number in the second
+ * byte. Who reads one byte only, sees an element of that length, and then others in the content.
+ */
+function longTag(tag: number, ...contents: Uint8Array[]): Buffer {
+  return Buffer.concat([Buffer.from([tag | 0x1f, tag & 0x1f]), withLength(Buffer.concat(contents))]);
 }
 
 const evenHex = (hex: string) => (hex.length % 2 === 0 ? hex : `0${hex}`);
@@ -104,6 +115,9 @@ interface Issuer {
  * @param p.issuer itself by default
  * @param p.extensions the DER of extensions
  * @param p.issuerName a name in DER in place of the issuer's
+ * @param p.serial DER in place of the serial number
+ * @param p.publicKey DER in place of the key
+ * @param p.hidesExtensions whether to write the extensions in a form that only OpenSSL reads
  */
 export function createCertificate(p: {
   name: string;
@@ -111,36 +125,52 @@ export function createCertificate(p: {
   isAuthority?: boolean;
   extensions?: readonly Buffer[];
   issuerName?: Buffer;
+  serial?: Buffer;
+  publicKey?: Buffer;
+  hidesExtensions?: boolean;
 }): Issuer & { bytes: Buffer; cert: string; key: string } {
-  const { name, isAuthority = false, extensions = [] } = p;
+  const { name, isAuthority = false, extensions = [], hidesExtensions = false } = p;
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const issuer = p.issuer ?? { name, privateKey };
   const all = [...(isAuthority ? [AUTHORITY] : []), ...extensions];
   const signed = sequence(
     der(0xa0, unsigned(2n)),
-    unsigned(1n),
+    p.serial ?? unsigned(1n),
     ED25519,
     p.issuerName ?? nameOf(issuer.name),
     VALIDITY,
     nameOf(name),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    ...(all.length === 0 ? [] : [der(0xa3, sequence(...all))]),
+    p.publicKey ?? publicKey.export({ type: 'spki', format: 'der' }),
+    ...(all.length === 0 ? [] : [(hidesExtensions ? longTag : der)(0xa3, sequence(...all))]),
   );
   const bytes = sequence(signed, ED25519, bits(sign(null, signed, issuer.privateKey)));
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { name, privateKey, bytes, cert: pem(bytes), key };
 }
 
+/** An extension that no program knows. */
+export const unusedExtension = (value: Buffer) => sequence(objectId('2a0304'), der(0x04, value));
+
 /**
  * Creates a certificate for which OpenSSL copies the name of its issuer, 850 parts, 1,250 times, because as many distribution
  * points of revocation lists refer to it: a second of CPU and 130 MB.
  */
-export function createManyNames({ parts = 850, points: count = 1_250 } = {}) {
+export function createManyNames({ parts = 850, points: count = 1_250, hidesExtensions = false } = {}) {
   const part = der(0x31, sequence(der(0x06, Buffer.from([0x2a])), der(0x0c)));
   const point = sequence(der(0xa0, der(0xa1)));
   const points = sequence(objectId('551d1f'), der(0x04, sequence(...Array.from({ length: count }, () => point))));
   const issuerName = sequence(...Array.from({ length: parts }, () => part));
-  return createCertificate({ name: 'many', issuerName, extensions: [points] });
+  return createCertificate({ name: 'many', issuerName, extensions: [points], hidesExtensions });
+}
+
+/**
+ * Creates a certificate in which OpenSSL finds this key, but one who does not know tags of two bytes finds another one, in
+ * what OpenSSL takes for the serial number.
+ */
+export function createHiddenKey(publicKey: Buffer) {
+  const shown = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'der' });
+  const serial = longTag(0x02, Buffer.from([1]), ED25519, sequence(), sequence(), sequence(), shown);
+  return createCertificate({ name: 'hidden', serial, publicKey });
 }
 
 function pem(certificate: Buffer): string {

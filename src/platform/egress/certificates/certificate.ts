@@ -1,8 +1,11 @@
 import { constants, verify } from 'node:crypto';
 import { contentOf, DerError, elementsOf, readOne, TAG, type Element } from './der.js';
 
-const VERSION = 0xa0;
-const EXTENSIONS = 0xa3;
+/**
+ * The tags of what is signed, in hex: version, serial number, algorithm, issuer, validity, subject, key, two ids that
+ * nobody uses, and extensions (RFC 5280, 4.1).
+ */
+const SIGNED_FIELDS = /^(?<version>a0)?02(30){5}(81|a1)?(82|a2)?(?<extensions>a3)?$/;
 /** The name of a distribution point, and its form that adds to the name of the issuer (RFC 5280, 4.2.1.13). */
 const POINT_NAME = 0xa0;
 const RELATIVE_NAME = 0xa1;
@@ -52,12 +55,14 @@ export interface Certificate {
  */
 export function readCertificate(bytes: Buffer): Certificate {
   const [signed, outerAlgorithm, signature, ...others] = elementsOf(contentOf(readOne(bytes), TAG.sequence));
-  const fields = elementsOf(contentOf(signed, TAG.sequence)).filter(({ tag }) => tag !== VERSION);
-  const [, signatureAlgorithm, issuer, , subject, key, ...rest] = fields;
-  if (signed === undefined || signatureAlgorithm === undefined || key?.tag !== TAG.sequence)
+  const fields = elementsOf(contentOf(signed, TAG.sequence));
+  const form = SIGNED_FIELDS.exec(fields.map(({ tag }) => tag.toString(16).padStart(2, '0')).join(''))?.groups;
+  if (form === undefined) throw new DerError('The fields of a certificate are not in their order.');
+  const [, signatureAlgorithm, issuer, , subject, key] = form['version'] === undefined ? fields : fields.slice(1);
+  if (signed === undefined || signatureAlgorithm === undefined || key === undefined)
     throw new DerError('An element is missing.');
   const bits = contentOf(signature, TAG.bits);
-  const extensions = readExtensions(rest.filter(({ tag }) => tag === EXTENSIONS));
+  const extensions = readExtensions(form['extensions'] === undefined ? [] : fields.slice(-1));
   // So that all bytes are signed, except for the signature.
   if (outerAlgorithm?.bytes.equals(signatureAlgorithm.bytes) !== true || others.length > 0 || bits[0] !== 0)
     throw new DerError('An element differs from what is signed.');

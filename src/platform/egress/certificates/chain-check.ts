@@ -21,7 +21,8 @@ export function findChainFault(chain: readonly Buffer[], anchors: TrustAnchors):
   let certificates: Certificate[];
   try {
     certificates = chain.map(readCertificate);
-    if (!certificates.every(({ key }) => isCheapKey(key))) return 'A certificate of the server has an unusual key.';
+    if (!certificates.every(({ bytes, key }) => isCheapKey(key) && !hasCustomCurve(bytes)))
+      return 'A certificate of the server has an unusual key.';
     const untrusted = findUntrusted(certificates, anchors);
     const [first] = certificates;
     if (first === undefined || untrusted.includes(first)) return 'No trusted authority signed the certificate.';
@@ -34,6 +35,14 @@ export function findChainFault(chain: readonly Buffer[], anchors: TrustAnchors):
     if (error instanceof DerError) return 'A certificate of the server is not readable.';
     throw error;
   }
+}
+
+/** The kinds of fields (ANSI X9.62) of which only a curve with custom parameters tells, as the bytes of their object ids. */
+const CUSTOM_CURVES = ['06072a8648ce3d0101', '06072a8648ce3d0102'].map((hex) => Buffer.from(hex, 'hex'));
+
+/** Whether a custom curve may be anywhere in a certificate, also where this check expects no key. */
+function hasCustomCurve(bytes: Buffer): boolean {
+  return CUSTOM_CURVES.some((id) => bytes.includes(id));
 }
 
 /** Returns the certificates that are not signed by an anchor, nor by one that is, and so on. */

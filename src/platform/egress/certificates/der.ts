@@ -38,13 +38,18 @@ export function readOne(bytes: Buffer): Element {
   return element;
 }
 
+/** A tag whose lower bits are all set has further bytes. No certificate needs one. */
+const LONG_TAG = 0x1f;
+
 /**
- * Reads the elements that follow each other, without what they contain.
+ * Reads the elements that follow each other, without what they contain. Rejects every form that OpenSSL reads in another
+ * way, so that nothing can be hidden from this check.
  * @throws DerError
  */
 export function elementsOf(bytes: Buffer): Element[] {
   const elements: Element[] = [];
   for (let at = 0; at < bytes.length;) {
+    if (((bytes[at] ?? 0) & LONG_TAG) === LONG_TAG) throw new DerError('A tag has several bytes.');
     const { start, length } = readLength(bytes, at + 1);
     const end = start + length;
     if (end > bytes.length) throw new DerError('An element is longer than what contains it.');
@@ -54,12 +59,17 @@ export function elementsOf(bytes: Buffer): Element[] {
   return elements;
 }
 
-/** Reads a definite length of at most three bytes. BER has other forms, which no certificate may use. */
+/** The shortest content whose length needs 1, 2 or 3 bytes. */
+const SHORTEST_OF_SIZE = [0, 0x80, 0x1_00, 0x1_00_00] as const;
+
+/** Reads a definite length of at most three bytes, none of them needless. BER has other forms, which no certificate may use. */
 function readLength(bytes: Buffer, at: number): { start: number; length: number } {
   const first = bytes[at];
   if (first === undefined) throw new DerError('A length is missing.');
   if (first < 0x80) return { start: at + 1, length: first };
   const size = first & 0x7f;
   if (size === 0 || size > 3 || at + 1 + size > bytes.length) throw new DerError('A length is not readable.');
-  return { start: at + 1 + size, length: bytes.readUIntBE(at + 1, size) };
+  const length = bytes.readUIntBE(at + 1, size);
+  if (length < (SHORTEST_OF_SIZE[size] ?? 0)) throw new DerError('A length is longer than necessary.');
+  return { start: at + 1 + size, length };
 }
