@@ -84,28 +84,35 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     }
     const checked = principal && checkedBody(principal, route, wasted);
     if (checked) ctx.state.chargeBody = (bytes) => checked.charge(bytes);
-    let withdraw = () => {};
+    /** How to take the change off the count, and who makes it, once the handler has begun. */
+    const change: { withdraw: () => void; by?: Principal } = { withdraw: () => undefined };
     try {
       const parts = await readRequest(ctx, route);
       const audited = isAudited(route, parts.body) ? principal : undefined;
       const work = async () => {
-        if (audited) withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
+        if (audited) change.withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
+        if (audited) change.by = audited;
         return handle({ ctx, ...(principal && { principal }), ...parts });
       };
       const result = await runQueued(ctx, route, principal, work);
-      const change = sendResponse(ctx, route, result, !config.production);
+      const sent = sendResponse(ctx, route, result, !config.production);
       if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
-      if (change.unchanged) {
-        withdraw();
+      if (sent.unchanged) {
+        change.withdraw();
         // A small change of a large agent checks the whole agent, which the response shows.
         if (route.method === 'patch') await checked?.chargeMore(ctx.response.length ?? 0);
         return;
       }
       await checked?.refund();
-      if (audited) await recordChange(auditor, ctx, audited, { id, route, target: change.target });
+      if (audited) await recordChange(auditor, ctx, audited, { id, route, target: sent.target });
     } catch (error) {
-      withdraw();
-      if (!isOfSender(error)) await checked?.refund();
+      if (change.by === undefined || isOfSender(error)) {
+        change.withdraw();
+        if (!isOfSender(error)) await checked?.refund();
+      } else {
+        // The work may continue after the deadline of the request, so its change counts and is recorded.
+        void recordChange(auditor, ctx, change.by, { id, route, target: undefined, unconfirmed: true });
+      }
       throw error;
     }
   }
@@ -137,12 +144,14 @@ async function recordChange(
   auditor: Auditor,
   ctx: ApiContext,
   principal: Principal,
-  { id, route, target }: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined },
+  p: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined; unconfirmed?: boolean },
 ): Promise<void> {
+  const { id, route, target, unconfirmed } = p;
   const { account, actor } = principal;
   const mode = changedMode(route, principal);
   const pathId = Object.values(ctx['params'] as Record<string, string>)[0];
-  await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: pathId ?? target });
+  const facts = { accountId: account._id, mode, actor, action: id, target: pathId ?? target };
+  await auditor(ctx, { ...facts, ...(unconfirmed && { unconfirmed }) });
 }
 
 function createRouter(

@@ -17,6 +17,8 @@ export interface AuditEntryDocument {
   action: string;
   target?: string;
   requestId: string;
+  /** The request failed after the change had begun, so it is not known whether it was made. */
+  unconfirmed?: true;
   /** When the entry is deleted. Set only in entries of test mode. */
   expiresAt?: Date;
 }
@@ -33,6 +35,7 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
     action: { type: String, required: true },
     target: String,
     requestId: { type: String, required: true },
+    unconfirmed: Boolean,
     expiresAt: Date,
   },
   { collection: 'audit_log', versionKey: false },

@@ -4,10 +4,20 @@ import type { AuditLog } from './audit-log.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
 
-/** Records a change in the audit log; `mode` is `test` if it affected test mode only. */
+/**
+ * Records a change in the audit log; `mode` is `test` if it affected test mode only, and `unconfirmed` is set if it is not
+ * known whether the change was made.
+ */
 export type Auditor = (
   ctx: ApiContext,
-  change: { accountId: string; mode: Mode; actor: Actor; action: string; target?: string | undefined },
+  change: {
+    accountId: string;
+    mode: Mode;
+    actor: Actor;
+    action: string;
+    target?: string | undefined;
+    unconfirmed?: boolean;
+  },
 ) => Promise<void>;
 
 /**
@@ -15,7 +25,7 @@ export type Auditor = (
  * The entry is then written to the service's log instead.
  */
 export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger: Logger }): Auditor {
-  return async (ctx, { accountId, mode, actor, action, target }) => {
+  return async (ctx, { accountId, mode, actor, action, target, unconfirmed = false }) => {
     const entry = {
       accountId,
       mode,
@@ -24,6 +34,7 @@ export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger
       action,
       ...(target === undefined ? {} : { target }),
       requestId: ctx.state.requestId,
+      ...(unconfirmed ? { unconfirmed: true as const } : {}),
     };
     try {
       await auditLog.add({ ...entry, actorName: actor.kind === 'key' ? actor.name : actor.email });

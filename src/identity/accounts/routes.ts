@@ -84,5 +84,6 @@ function auditView(entry: AuditEntryDocument): AuditEntry {
     action: entry.action,
     ...(entry.target === undefined ? {} : { target: entry.target }),
     request_id: entry.requestId,
+    ...(entry.unconfirmed ? { unconfirmed: true as const } : {}),
   };
 }

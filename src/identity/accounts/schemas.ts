@@ -129,6 +129,12 @@ export const AuditEntry = z
     action: z.string().describe('Operation id, such as createAgent.'),
     target: z.string().optional().describe('The object that was changed.'),
     request_id: z.string().describe('Identifier of the request that made the change, as in its X-Request-Id header.'),
+    unconfirmed: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Present if the request failed after the change had begun, so the change may or may not have been made.',
+      ),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;

@@ -4,9 +4,13 @@ import type { ApiContext } from './context.js';
 /** Time limit for a response. A request that cannot be completed in this time gets 503. */
 const RESPONSE_TIMEOUT_MS = 1_900;
 
-/** The response deadline of a request, ms since the epoch. Time in the account's queue does not count. */
-export function deadlineOf(ctx: ApiContext, timeoutMs = RESPONSE_TIMEOUT_MS): number {
-  return (ctx.state.startedAt ?? ctx.state.arrivedAt) + Math.max(timeoutMs, ctx.state.minDeadlineMs);
+/**
+ * The response deadline of a request, ms since the epoch. Time in the account's queue does not count, nor does the time
+ * until the body has arrived that a handler asked for.
+ */
+export function deadlineOf({ state }: ApiContext, timeoutMs = RESPONSE_TIMEOUT_MS): number {
+  const began = Math.max(state.startedAt ?? state.arrivedAt, state.bodyAt ?? 0);
+  return began + Math.max(timeoutMs, state.minDeadlineMs);
 }
 
 /**

@@ -162,7 +162,9 @@ function AuditLog() {
                   <td role="cell">
                     {entry.actor.name} <span class="quiet">{entry.actor.kind}</span>
                   </td>
-                  <td role="cell">{labelOf(entry.action)}</td>
+                  <td role="cell">
+                    {labelOf(entry.action)} {entry.unconfirmed && <span class="quiet">not confirmed</span>}
+                  </td>
                   <td role="cell">{entry.target === undefined ? null : <code>{entry.target}</code>}</td>
                 </tr>
               ))}

@@ -1,0 +1,98 @@
+import { request as httpRequest } from 'node:http';
+import { createApiServer } from '../../src/api/server.js';
+import { openDatabase, type Database } from '../../src/database.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
+import { startStoreLink, type StoreLink } from '../support/store/store-link.js';
+
+jest.setTimeout(120_000);
+
+let service: Service;
+let link: StoreLink;
+let database: Database;
+let api: ReturnType<typeof createApiServer>;
+let port: number;
+let customer: Customer;
+
+/** Starts another instance of the API, which reaches the database over a link. */
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  link = await startStoreLink(process.env.TEST_MONGODB_URI ?? '');
+  const name = new URL(service.config.mongodbUri).pathname.slice(1);
+  database = await openDatabase(link.uri(name, '?monitorCommands=true'), { waitMs: 500 });
+  const { config, gateway } = service;
+  const logger = createLogger({ role: 'test', level: 'silent' });
+  api = createApiServer({ config, database, gateway, logger, minDeadlineMs: 0, mailDelayMs: () => 0 });
+  ({ port } = await api.listen());
+  customer = await service.customer();
+});
+afterAll(async () => {
+  await api.close();
+  await database.close();
+  await link.close();
+  await service.close();
+});
+
+/** Changes the instruction of the customer's agent; the last byte of the request comes later. */
+function patch(instruction: string, lastByteAfterMs = 0): Promise<number> {
+  const body = JSON.stringify({ instruction });
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      port,
+      method: 'PATCH',
+      path: `/agents/${customer.agent._id}`,
+      headers: {
+        Authorization: `Bearer ${customer.liveKey}`,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+      },
+    });
+    request.on('response', (response) => resolve(response.resume().statusCode ?? 0));
+    request.on('error', reject);
+    request.write(body.slice(0, -1));
+    setTimeout(() => request.end(body.slice(-1)), lastByteAfterMs);
+  });
+}
+
+const stored = async () => (await service.database.agents.findById(customer.agent._id).lean())?.instruction;
+const entries = () =>
+  service.database.auditEntries
+    .find({ accountId: customer.account._id, action: 'updateAgent' })
+    .sort({ _id: 1 })
+    .lean();
+
+describe('a change whose request gets an error', () => {
+  it('has an entry in the audit log that says so, if it may have been made, and counts as a change', async () => {
+    const hold = ({ commandName, command }: { commandName: string; command: Record<string, unknown> }) => {
+      if (commandName !== 'find' && command[commandName] === 'agents') link.hold();
+    };
+    database.connection.getClient().on('commandStarted', hold);
+    expect(await patch('Be short.')).toBe(503);
+    database.connection.getClient().off('commandStarted', hold);
+    link.repair();
+    expect(await stored()).toBe('Be short.');
+    await eventually(async () => (await entries()).length === 1, 30_000);
+    expect(await entries()).toEqual([
+      expect.objectContaining({ unconfirmed: true, target: customer.agent._id, actorKind: 'key' }),
+    ]);
+    const counts = await service.database.connection
+      .collection('rate_limits')
+      .find({ key: { $regex: `changes:${customer.account._id}` } })
+      .toArray();
+    expect(counts.map(({ points }) => points as number)).toEqual([1]);
+  });
+
+  it('is not one that came slowly: it has as much time as others when its body has arrived', async () => {
+    const before = (await entries()).length;
+    for (const [index, afterMs] of [1_700, 1_850, 1_900].entries()) {
+      const earlier = await stored();
+      const status = await patch(`Be kind ${index}.`, afterMs);
+      // On a busy machine the body may come too late; then nothing is changed.
+      expect([200, 400, 408]).toContain(status);
+      expect(await stored()).toBe(status === 200 ? `Be kind ${index}.` : earlier);
+      const recorded = (await entries()).slice(before);
+      expect(recorded.filter(({ unconfirmed }) => unconfirmed)).toEqual([]);
+    }
+    expect((await entries()).length).toBeGreaterThan(before);
+  });
+});
