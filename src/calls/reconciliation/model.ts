@@ -81,7 +81,7 @@ export const cursorSchema = new Schema<CursorDocument>(
   { collection: 'reconciliation_cursors', versionKey: false },
 );
 
-const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison'] as const;
+export const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison'] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /**
