@@ -3,6 +3,9 @@ import type { CallsDatabase } from '../database.js';
 import { compareBill, isUnfinished, readBills } from './call-bills.js';
 import { CHECK_KINDS } from './model.js';
 
+/** The checks that need the records of their call. */
+const NEEDED = CHECK_KINDS.filter((kind) => kind !== 'retention');
+
 /**
  * Returns those of the calls whose records nothing needs any more to get money right: the call has ended, its
  * settlement agrees with it, and no check of it is due. Ledger entries that are not written yet make a call unreconciled,
@@ -13,7 +16,7 @@ export async function findReconciled(
   calls: readonly { callId: string; ledgerAccountId: string }[],
 ): Promise<Set<string>> {
   const bills = await readBills(database, calls);
-  const checkIds = calls.flatMap(({ callId }) => CHECK_KINDS.map((kind) => `${kind}:${callId}`));
+  const checkIds = calls.flatMap(({ callId }) => NEEDED.map((kind) => `${kind}:${callId}`));
   const checks = await database.reconciliationChecks
     .find({ _id: { $in: checkIds } }, { callId: 1 })
     .lean<{ callId: string }[]>();
