@@ -31,6 +31,7 @@ import { createCarrierCalls } from '../src/calls/steps/carrier-calls.js';
 import { createConversationFacts } from '../src/calls/steps/conversation-fields.js';
 import { createDialSlots } from '../src/calls/steps/dial-slots.js';
 import { createHoldExtensions } from '../src/calls/steps/hold-extension.js';
+import { createRecordRetention } from '../src/calls/retention/record-retention.js';
 import { createRecordingRetention } from '../src/calls/recording-retention.js';
 import { withFailures } from './failures.js';
 import { createExtensionActivities } from './extension.js';
@@ -76,11 +77,16 @@ export function createActivities(deps: ActivityDeps) {
     rejectionReports: createRejectionReports({ carrierEvents: createCarrierEvents(database), logger }),
     webhookSecrets: createWebhookSecrets({ database, config }),
   };
-  const erasure = createCallErasure({
+  const endings = { deliveries: createWebhookDeliveries(database), attempts: createWebhookAttempts(database) };
+  const erasure = createCallErasure({ ...stores, ...endings, idempotencyKeys: createIdempotencyKeys(database) });
+  const checks = createReconciliationChecks(database);
+  const recordRetention = createRecordRetention({
     ...stores,
-    deliveries: createWebhookDeliveries(database),
-    attempts: createWebhookAttempts(database),
-    idempotencyKeys: createIdempotencyKeys(database),
+    ...endings,
+    database,
+    checks,
+    retention: config.retention,
+    logger,
   });
   return withFailures({
     // Every function of these objects is an activity, and running calls know it by its name.
@@ -93,7 +99,10 @@ export function createActivities(deps: ActivityDeps) {
     ...createExtensionActivities(createHoldExtensions({ ...stores, config, carrierOfCall })),
     ...createPacingActivities(createDialSlots({ ...stores, config })),
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
-    ...createRecordingActivities(createRecordingRetention({ ...stores, ...config.recordings, database, logger })),
+    ...createRecordingActivities(
+      createRecordingRetention({ ...stores, ...config.recordings, database, logger }),
+      recordRetention,
+    ),
     ...createWebhookActivities({
       sender: createCompletionSender({ config, database, logger, stores }),
     }),
@@ -105,7 +114,8 @@ export function createActivities(deps: ActivityDeps) {
       dialGate,
       logger,
       findings: createFindings(database),
-      checks: createReconciliationChecks(database),
+      checks,
+      expireAgain: (callId) => recordRetention.expireAgain(callId),
       walks: createReconciliationWalks(database),
     }),
   });

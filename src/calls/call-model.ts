@@ -1,6 +1,7 @@
 import { Schema } from 'mongoose';
 import { CALL_STATUSES, END_REASONS } from '../kernel/call-state.js';
 import type { CallStatus, EndReason } from '../kernel/call-state.js';
+import type { Mode } from '../kernel/ids.js';
 import type { Micros } from '../kernel/money.js';
 import type { StoredLatency, StoredUsage } from '../voice/results/model.js';
 import type { CompletedCall } from '../webhooks/payload.js';
@@ -8,7 +9,8 @@ import type { CompletedCall } from '../webhooks/payload.js';
 /**
  * The read model of a call, for the API, the portal and the webhook. Only the projection writes it, each time with a
  * higher sequence number. A document without an account is the tombstone of a call that must not appear: it blocks late
- * writes, and queries by account do not find it.
+ * writes, and queries by account do not find it. The tombstone of a call past its retention also has the call's owner,
+ * status and bill.
  */
 export interface CallDocument extends CompletedCall {
   sequence: number;
@@ -31,6 +33,14 @@ export interface CallDocument extends CompletedCall {
   changes?: StoredChange[];
   /** When the personal data was erased. */
   erasedAt?: Date;
+  /** The account and mode of a call past its retention. Only the tombstones of such calls have it. */
+  owner?: CallOwner;
+}
+
+/** The account and mode of a call that was deleted, under a name that no query of calls uses. */
+export interface CallOwner {
+  accountId: string;
+  mode: Mode;
 }
 
 /** One change of the read model, shown in the call's timeline. */
@@ -95,6 +105,7 @@ export const callSchema = new Schema<CallDocument>(
     resumptions: Number,
     changes: { type: [changeSchema], default: undefined },
     erasedAt: Date,
+    owner: { type: Schema.Types.Mixed },
   },
   { collection: 'calls', versionKey: false },
 );

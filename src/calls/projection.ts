@@ -8,6 +8,7 @@ import type { CallFacts } from './call-facts.js';
 import type { CallsDatabase } from './database.js';
 import type { CallDocument, StoredChange } from './call-model.js';
 import type { CallRequestDocument } from './call-request-model.js';
+import { createTombstones, TOMBSTONE_SEQUENCE } from './retention/tombstones.js';
 import { createCallSearch } from './search/call-search.js';
 
 export type CallProjection = ReturnType<typeof createCallProjection>;
@@ -48,9 +49,6 @@ const RECENT_ENDS = { maxEntries: 50, maxAgeMs: 2_000 };
 
 /** The fields that reports of a change need. */
 const REPORTED = { _id: 1, mode: 1, direction: 1 } as const;
-
-/** Sequence of a tombstone: higher than any workflow reaches. */
-const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
 /**
  * The only writer of `calls`. Writes may be repeated or late; a write applies only if its sequence number is higher.
@@ -153,17 +151,7 @@ export function createCallProjection(database: CallsDatabase) {
       return erasedAt;
     },
 
-    /**
-     * Replaces the call with a tombstone. No account finds a tombstone, and a late first write cannot recreate the
-     * call.
-     */
-    async writeTombstone(callId: string): Promise<void> {
-      await calls.collection.replaceOne(
-        { _id: callId as never },
-        { sequence: TOMBSTONE_SEQUENCE, buriedAt: new Date() },
-        { upsert: true },
-      );
-    },
+    ...createTombstones({ calls, search }),
 
     find,
 

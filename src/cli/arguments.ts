@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { DestinationCap } from '../kernel/destinations/destinations.js';
+import { isE164 } from '../kernel/phone-number.js';
 import { MICROS_PER_USD, type Micros } from '../kernel/money.js';
 import { isPaymentId } from '../billing/ledger/keys.js';
 import { utcMoment } from '../billing/statements/statement.js';
@@ -29,6 +30,12 @@ export function parseWholeNumberOrDefault(text: string): number | 'default' {
 /** Parses an id. Returns null for `none`. */
 export function parseIdOrNone(text: string): string | null {
   return text === 'none' ? null : text;
+}
+
+/** Parses a phone number in E.164. */
+export function parsePhoneNumber(text: string): string {
+  if (!isE164(text)) throw new InvalidArgumentError('The value must be a number like +12025550123.');
+  return text;
 }
 
 /** Parses a payment's id, which has the same format as in payment webhooks. */

@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
@@ -6,6 +8,9 @@ import { mediaProcessOf, turnsStored, waitFor } from '../support/carried-call.js
 import { launch, type Launched } from '../support/dev-stack.js';
 import { createTestBucket, variablesOf, type TestBucket } from '../support/object-storage/bucket.js';
 import { placeCall } from '../support/placed-call.js';
+import { withTemporalClient } from '../../src/platform/temporal/with-client.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { runAdmin } from '../integration/cli/support/run-cli.js';
 
 jest.setTimeout(300_000);
 
@@ -89,5 +94,152 @@ describe('a service that stores recordings in S3', () => {
     expect((await request(`/calls/${callId}/erase`, { method: 'POST' })).status).toBe(200);
     await waitFor('the erasure', async () => ((await bucket.keysWith(callId)).length === 0 ? true : undefined));
     expect((await request(`/calls/${callId}/recording`)).status).toBe(404);
+  });
+
+  describe('a phone number', () => {
+    const NUMBER = '+12025550100';
+    const OTHER = '+12025550102';
+    let environment: Record<string, string>;
+    let calls: string[];
+
+    const send = (method: string, path: string, body: object) =>
+      fetch(`${runtime.base_url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${runtime.live_api_key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+
+    const hasEnded = (callId: string) =>
+      waitFor(`the end of ${callId}`, async () => {
+        const call = await database.calls.findById(callId).lean<CallDocument>();
+        return call?.endTime === undefined || call.costMicros === undefined ? undefined : call;
+      });
+
+    async function erase(...options: string[]) {
+      const { code, stdout, stderr } = await runAdmin(['erase', '--phone', NUMBER, ...options, '--json'], environment);
+      return { code, stderr, result: JSON.parse(stdout) as Record<string, unknown> };
+    }
+
+    /** Every collection whose documents contain the text. */
+    async function collectionsWith(text: string): Promise<string[]> {
+      const { db } = database.connection;
+      const found: string[] = [];
+      for (const { collectionName } of (await db?.collections()) ?? []) {
+        const documents = await database.connection.collection(collectionName).find({}).toArray();
+        if (documents.some((document) => JSON.stringify(document).includes(text))) found.push(collectionName);
+      }
+      return found.toSorted();
+    }
+
+    /** The workflows whose listing or history contains the text, payloads included. */
+    async function workflowsWith(text: string): Promise<string[]> {
+      const asText = (value: unknown) =>
+        JSON.stringify(value, (_name, inner: unknown) =>
+          inner instanceof Uint8Array ? Buffer.from(inner).toString('latin1') : inner,
+        );
+      return withTemporalClient(parseConfig(environment), async ({ workflow }) => {
+        const found: string[] = [];
+        for await (const { workflowId, runId, raw } of workflow.list()) {
+          const history = await workflow.getHandle(workflowId, runId).fetchHistory();
+          if (asText([raw, history]).includes(text)) found.push(workflowId);
+        }
+        return found;
+      });
+    }
+
+    /** Whether the files of Temporal's database contain the text, in whatever table. */
+    async function isInFilesOfTemporal(text: string): Promise<boolean> {
+      const names = (await readdir(stack.dataFolder)).filter((name) => name.startsWith('temporal.db'));
+      const files = await Promise.all(names.map((name) => readFile(join(stack.dataFolder, name))));
+      return files.some((file) => file.includes(text));
+    }
+
+    beforeAll(async () => {
+      environment = {
+        NODE_ENV: 'test',
+        ALLOW_INSECURE_DEVELOPMENT: 'true',
+        MONGODB_URI: runtime.mongodb_uri,
+        TEMPORAL_ADDRESS: runtime.temporal_address,
+        ...variablesOf(bucket.name),
+      };
+      const agent = { agent_id: runtime.agent_id };
+      const inbound = { to: '+12025550199', from: NUMBER, forwarded_from: '+12025550199', script: '06' };
+      expect((await send('POST', '/phone_numbers', { phone_number: NUMBER })).status).toBe(200);
+      const desk = { name: 'Desk', instruction: `Ask ${NUMBER}.`, transfer_numbers: [NUMBER, OTHER] };
+      expect((await send('POST', '/agents', desk)).status).toBe(200);
+      const placed = await Promise.all([
+        placeCall(runtime.base_url, runtime.live_api_key, {
+          ...agent,
+          to_phone_number: NUMBER,
+          webhook_url: runtime.webhook_inbox_url,
+        }),
+        placeCall(runtime.base_url, runtime.live_api_key, {
+          ...agent,
+          to_phone_number: OTHER,
+          input_parameters: JSON.stringify({ phone: '+1 (202) 555-0100' }),
+        }),
+      ]);
+      const response = await fetch(`${runtime.carrier_url}/simulator/inbound`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(inbound),
+      });
+      const { sid } = (await response.json()) as { sid: string };
+      const received = await waitFor('the inbound call', () => database.calls.findOne({ carrierSid: sid }).lean());
+      calls = [...placed.map(({ call_id: callId }) => callId), received._id];
+    });
+
+    it('is not erased from a call in progress, and nothing is without --confirm', async () => {
+      const [callId = ''] = calls;
+      const { code, result } = await erase();
+      expect([code, result['calls_in_progress']]).toEqual([0, expect.arrayContaining([callId])]);
+      expect(await collectionsWith(NUMBER)).toEqual(expect.arrayContaining(['agents', 'phone_numbers', 'audit_log']));
+      expect(await erase('--confirm')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('Calls in progress were not erased') as string,
+      });
+      expect(await database.calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: NUMBER });
+    });
+
+    it('leaves no trace in the database, in the object storage and in Temporal', async () => {
+      const [callId = '', mentioning = '', received = ''] = calls;
+      for (const id of calls) await hasEnded(id);
+      const before = await database.calls.findById(callId).lean<CallDocument>();
+      const entries = await database.ledgerEntries.find({}).lean();
+      expect(await bucket.keysWith(callId)).not.toEqual([]);
+      // The searches find what is there.
+      expect(await collectionsWith(NUMBER.slice(1))).toContain('calls');
+      expect(await workflowsWith(callId)).toContain(callId);
+      expect(await isInFilesOfTemporal(callId)).toBe(true);
+
+      const { code, stderr, result } = await erase('--confirm');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(result).toMatchObject({ calls_in_progress: [], not_erased: {} });
+      for (const text of [NUMBER, NUMBER.slice(1), '(202) 555-0100']) expect(await collectionsWith(text)).toEqual([]);
+      expect(await bucket.keysWith(callId)).toEqual([]);
+      expect(await workflowsWith(NUMBER.slice(1))).toEqual([]);
+      expect(await isInFilesOfTemporal(NUMBER.slice(1))).toBe(false);
+      const after = await database.calls.findById(callId).lean<CallDocument>();
+      const { status, costMicros, durationSeconds } = before ?? {};
+      expect(after).toMatchObject({ status, costMicros, durationSeconds, toPhoneNumber: '' });
+      expect(await database.calls.findById(received).lean()).toMatchObject({
+        fromPhoneNumber: '',
+        direction: 'inbound',
+      });
+      expect(await database.ledgerEntries.find({}).lean()).toEqual(expect.arrayContaining(entries));
+      expect(await database.callRequests.findById(mentioning).lean()).toMatchObject({
+        toPhoneNumber: OTHER,
+        inputParameters: '{"phone":"erased-number"}',
+      });
+      const audit = await database.auditEntries.find({ action: 'erasePhoneNumber' }).lean();
+      expect(audit.map(({ target }) => target)).toContainEqual(expect.stringMatching(/^number_[0-9a-f]{16}$/));
+    });
+
+    it('is erased again without an effect', async () => {
+      expect(await erase('--confirm')).toMatchObject({
+        code: 0,
+        result: { calls: 0, calls_that_mention_it: 0, other_documents: {}, accounts: [] },
+      });
+    });
   });
 });

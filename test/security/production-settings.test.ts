@@ -23,6 +23,22 @@ describe('production never starts with settings that expose it', () => {
   });
 
   it.each([
+    'CALL_RETENTION_DAYS',
+    'TRANSCRIPT_RETENTION_DAYS',
+    'RECORDING_RETENTION_DAYS',
+    'DELIVERY_RETENTION_DAYS',
+    'CARRIER_EVENT_RETENTION_DAYS',
+    'AUDIT_RETENTION_DAYS',
+  ])('%s has no default, so that nothing is kept forever by mistake', (name) => {
+    expect(rejectionOf({ [name]: '' })).toMatch(new RegExp(`${name} must be set in production`));
+    expect(rejectionOf({ [name]: '0' })).toBe('');
+  });
+
+  it('CALL_RETENTION_DAYS=3 is rejected: the last check of a call would come later', () => {
+    expect(rejectionOf({ CALL_RETENTION_DAYS: '3' })).toMatch(/CALL_RETENTION_DAYS: must be 0, or 7 or more/);
+  });
+
+  it.each([
     ['PUBLIC_BASE_URL', 'http://calls.example.com', 'https'],
     ['STREAM_URL', 'ws://calls.example.com/stream', 'wss'],
     ['STREAM_URL', 'https://calls.example.com/stream', 'wss'],

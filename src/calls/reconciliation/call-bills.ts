@@ -33,7 +33,10 @@ export async function readBills(
   const ids = calls.map(({ callId }) => callId);
   const [documents, requests, entries] = await Promise.all([
     database.calls
-      .find({ _id: { $in: ids } }, { accountId: 1, status: 1, durationSeconds: 1, costMicros: 1, sequence: 1 })
+      .find(
+        { _id: { $in: ids } },
+        { accountId: 1, owner: 1, status: 1, durationSeconds: 1, costMicros: 1, sequence: 1 },
+      )
       .lean<CallDocument[]>()
       .exec(),
     database.callRequests
@@ -53,8 +56,9 @@ export async function readBills(
       return {
         callId,
         ledgerAccountId,
-        // The tombstone of a call that was given up has no account and does not count as a read model.
-        call: document?.accountId === undefined ? null : document,
+        // The tombstone of a call that was given up has no owner and does not count as a read model. That of a call past
+        // its retention does.
+        call: document !== undefined && (document.accountId ?? document.owner) !== undefined ? document : null,
         settlement: entries.get(settlementKey(callId)) ?? null,
         microsPerSecond: rates.get(callId),
         heldMicros: await sumHolds(database, callId, entries),

@@ -81,7 +81,7 @@ export const cursorSchema = new Schema<CursorDocument>(
   { collection: 'reconciliation_cursors', versionKey: false },
 );
 
-const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison'] as const;
+export const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison', 'retention'] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /**
@@ -90,6 +90,7 @@ export type CheckKind = (typeof CHECK_KINDS)[number];
  * - `estimate`: it was billed by our clocks, and not yet by the carrier's duration.
  * - `webhook`: its webhook is not delivered and has attempts left.
  * - `comparison`: its records could not be read.
+ * - `retention`: it is past its retention, and was not reconciled yet.
  */
 export interface CheckDocument {
   /** `<kind>:<call id>` */

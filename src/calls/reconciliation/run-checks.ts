@@ -19,6 +19,8 @@ export interface ReconciliationDeps extends ClosedCallDeps {
   findings: Findings;
   checks: ReconciliationChecks;
   walks: ReconciliationWalks;
+  /** Deletes what is past its retention. @returns false if the call is not reconciled yet */
+  expireAgain: (callId: string) => Promise<boolean>;
   logger: Logger;
   /** Age after which an unsettled hold is checked. */
   holdLimitSeconds: number;
@@ -156,19 +158,21 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
       case 'comparison':
         await deps.compareAgain(check);
         return { over: true };
+      case 'retention':
+        return { over: await deps.expireAgain(check.callId) };
       case 'ending': {
         const ending = await checkEnding(check);
-        if (ending.over) await resolveOverdue(check);
+        if (ending.over) await resolveOverdue(findings, check);
         return ending;
       }
     }
   }
+}
 
-  /** Resolves a call's `hold_overdue` finding when its hold is settled. All other findings need an operator. */
-  async function resolveOverdue({ callId, ledgerAccountId }: CheckDocument): Promise<void> {
-    const id = findingId({ kind: 'hold_overdue', callId, ledgerAccountId });
-    await findings.resolve({ id, by: 'reconciler', reason: 'The call is over and its hold is settled.' });
-  }
+/** Resolves a call's `hold_overdue` finding when its hold is settled. All other findings need an operator. */
+async function resolveOverdue(findings: Findings, { callId, ledgerAccountId }: CheckDocument): Promise<void> {
+  const id = findingId({ kind: 'hold_overdue', callId, ledgerAccountId });
+  await findings.resolve({ id, by: 'reconciler', reason: 'The call is over and its hold is settled.' });
 }
 
 function isWellFormed({ callId, ledgerAccountId, addedAt }: CheckDocument): boolean {

@@ -1,9 +1,9 @@
-import { Client, Connection, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Config } from '../../platform/config/config.js';
+import { withTemporalClient } from '../../platform/temporal/with-client.js';
 import { RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW_TYPE, type ReconciliationRound } from './round.js';
 
 const DEFAULT_TASK_QUEUE = 'callwright';
-const TIMEOUT_MS = 10_000;
 /** If no worker runs a round, it times out after this time, so that the next one can start. */
 const ROUND_TIMEOUT = '20 minutes';
 
@@ -14,7 +14,7 @@ type ReconcileFunction = () => Promise<ReconciliationRound>;
  * @throws when Temporal is unavailable
  */
 export async function scheduleReconciliation(config: Config): Promise<void> {
-  await withClient(config, async ({ schedule }) => {
+  await withTemporalClient(config, async ({ schedule }) => {
     const { taskQueue } = config.temporal;
     const scheduleId = scheduleIdOf(config);
     const wanted = {
@@ -44,7 +44,7 @@ export async function scheduleReconciliation(config: Config): Promise<void> {
  * @throws when Temporal is unavailable, a step fails, or the round does not finish within `waitMs`
  */
 export async function reconcileNow(config: Config, waitMs: number): Promise<ReconciliationRound> {
-  return withClient(config, async ({ workflow }) => {
+  return withTemporalClient(config, async ({ workflow }) => {
     const run = await workflow.start<ReconcileFunction>(RECONCILE_WORKFLOW_TYPE, {
       workflowId: `${scheduleIdOf(config)}-now`,
       taskQueue: config.temporal.taskQueue,
@@ -63,19 +63,4 @@ export async function reconcileNow(config: Config, waitMs: number): Promise<Reco
 function scheduleIdOf({ temporal }: Config): string {
   const { taskQueue } = temporal;
   return taskQueue === DEFAULT_TASK_QUEUE ? RECONCILE_SCHEDULE_ID : `${RECONCILE_SCHEDULE_ID}-${taskQueue}`;
-}
-
-async function withClient<T>(config: Config, work: (client: Client) => Promise<T>): Promise<T> {
-  const { address, namespace, tls, apiKey } = config.temporal;
-  const connection = await Connection.connect({
-    address,
-    tls,
-    connectTimeout: TIMEOUT_MS,
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
-  try {
-    return await work(new Client({ connection, namespace }));
-  } finally {
-    await connection.close();
-  }
 }

@@ -6,6 +6,7 @@ import {
   parseDestinationCaps,
   parseExpiry,
   parseIdOrNone,
+  parsePhoneNumber,
   parsePrefixes,
   parseUsdOrNone,
   parseWholeNumberOrDefault,
@@ -43,6 +44,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addReconciliationCommands(admin, run);
   addSecretCommands(admin, run);
   addCallCommands(admin, run);
+  addEraseCommand(admin, run);
 }
 
 function addAccountCommands(admin: Command, run: RunOnDatabase): void {
@@ -219,6 +221,16 @@ function addCallCommands(admin: Command, run: RunOnDatabase): void {
     .command('index')
     .description('make calls from before version 0.2.0 findable by search; safe to repeat')
     .action(() => run(async () => (await import('./calls.js')).indexCalls));
+}
+
+function addEraseCommand(admin: Command, run: RunOnDatabase): void {
+  admin
+    .command('erase')
+    .description('erase a phone number or an account for good; without --confirm, show what would be erased')
+    .option('--phone <number>', 'phone number (E.164), of any account', parsePhoneNumber)
+    .option('--account <account_id>', 'account with its calls, agents, numbers, members and keys')
+    .option('--confirm', 'erase; this cannot be undone')
+    .action((options) => run(async () => (await import('./erase.js')).erase, options));
 }
 
 function addMemberCommands(admin: Command, run: RunOnDatabase): void {

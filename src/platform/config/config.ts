@@ -9,6 +9,7 @@ import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limit
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { recordingFaults, recordingSettings } from './recording-settings.js';
+import { retentionSettings } from './retention-settings.js';
 import { withSecretFiles } from './secret-files.js';
 import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
@@ -79,6 +80,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
     recordings: recordingSettings(values),
+    retention: retentionSettings(values),
     /** Whether the events of each conversation are stored with its call. */
     sessionLogs: values.SESSION_LOG === 'on',
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,

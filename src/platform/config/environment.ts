@@ -8,6 +8,7 @@ import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines/engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
 import { recordingVariables } from './recording-variables.js';
+import { retentionVariables } from './retention-variables.js';
 import { traceVariables } from './trace-variables.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
@@ -242,6 +243,7 @@ export const environment = z.object({
       'origins of other sites whose pages may connect to [calls in the browser](web-calls.md), such as `https://app.example.com`. The portal of this service always may',
     ),
   ...recordingVariables,
+  ...retentionVariables,
   ...accountVariables,
   ...liveLimitVariables,
   RATE_DECK_FILE: z.string().optional().meta({

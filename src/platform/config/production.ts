@@ -3,6 +3,7 @@ import { plainMongodbFault } from './database-links.js';
 import { encryptionKeysFault } from './encryption.js';
 import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js';
 import { isPrivateRange } from './private-ranges.js';
+import { retentionChecks } from './retention-settings.js';
 import { secretFaults, type Fault } from './secret-variables.js';
 import type { ProductionCheck } from './carriers/account.js';
 import { carrierProductionChecks, REAL_CARRIERS } from './carriers/carriers.js';
@@ -116,6 +117,7 @@ const CHECKS: readonly Check[] = [
   encrypted('OTEL_EXPORTER_OTLP_ENDPOINT', ['https'], 'network'),
   encrypted('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['https'], 'network'),
   ...carrierProductionChecks,
+  ...retentionChecks,
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',
     fault: ({ ALLOWED_COUNTRY_PREFIXES }) =>

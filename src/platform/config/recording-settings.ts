@@ -22,7 +22,7 @@ export function recordingSettings(values: Environment) {
     store: values.RECORDING_STORE,
     /** Absent: no recording is in object storage. */
     s3: s3Settings(values),
-    retentionDays: values.RECORDING_RETENTION_DAYS,
+    retentionDays: values.RECORDING_RETENTION_DAYS ?? 0,
     testRetentionDays: values.TEST_RECORDING_RETENTION_DAYS,
     /** Minutes of recordings per account and UTC day that test calls may have; absent: no limit. */
     testMinutesPerDay:

@@ -13,10 +13,6 @@ export const recordingVariables = {
     description:
       '`on` [stores the events of each conversation](engines.md#recorded-sessions) with its call, to look into incidents; they contain what was said',
   }),
-  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0).meta({
-    description: 'days after which a recording and the tool calls of a trace are deleted; `0` keeps them forever',
-    production: '90',
-  }),
   TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(7).meta({
     description:
       'days after which those of a test call are deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',

@@ -59,6 +59,13 @@ export function createUnansweredAttempts(deps: {
   }
 
   return {
+    /** Deletes the counts of a number: that of all accounts together, and those of these accounts. */
+    async forget(to: string, accountIds: readonly string[]): Promise<void> {
+      const line = (await loadPlans()).withoutSurplusDigits(to);
+      await shared.delete(hash(line));
+      for (const accountId of accountIds) await own.delete(hash(`${accountId}\n${line}`));
+    },
+
     /**
      * Counts an attempt. The first attempt of an account may use all attempts of the number, and further ones all but
      * the last two.
@@ -113,6 +120,9 @@ function createCountsIn(database: TelephonyDatabase, model: 'unansweredAttempts'
   const counts = createPeriodCounts(documents, now);
   return {
     ...counts,
+    async delete(id: string): Promise<void> {
+      await documents.deleteOne({ _id: id });
+    },
     async add(entry: { _id: string; member: string }, limit: number): Promise<boolean> {
       const at = now().getTime();
       const [isCounted] = await Promise.all([

@@ -1,5 +1,10 @@
 import { createInboundAgents } from '../../../src/agents/inbound-agent.js';
+import { createClosedWorkflows } from '../../../src/calls/erasure/closed-workflows.js';
+import { createCallProjection } from '../../../src/calls/projection.js';
+import { readRunState } from '../../../src/calls/runs.js';
+import { withTemporalClient } from '../../../src/platform/temporal/with-client.js';
 import {
+  eventually,
   expectError,
   startService,
   STREAM_URL,
@@ -84,6 +89,26 @@ describe('POST /inbound_call', () => {
     expect(new Set(answers.map(callIdOf)).size).toBe(1);
     expect((await post(customer.liveKey, form)).text).toBe(answers[0]?.text);
     expect(await service.countCallRequests()).toBe(before + 1);
+  });
+
+  it('starts no second call if the call was deleted after its retention, and Temporal has forgotten it', async () => {
+    const form = formOf({ agent_id: customer.agent._id });
+    const first = await post(customer.liveKey, form);
+    const callId = callIdOf(first);
+    const { calls, callRequests } = service.database;
+    await withTemporalClient(service.config, ({ workflow }) => workflow.getHandle(callId).terminate());
+    await calls.updateOne({ _id: callId }, { $set: { status: 'COMPLETED' } });
+    await createCallProjection(service.database).expire(callId);
+    await callRequests.deleteOne({ _id: callId });
+    await withTemporalClient(service.config, (client) =>
+      createClosedWorkflows(client).removeOf({ callId, redeliveries: 0 }),
+    );
+    await eventually(() =>
+      withTemporalClient(service.config, async (client) => (await readRunState(client, callId)) === 'gone'),
+    );
+    expect((await post(customer.liveKey, form)).text).toBe(first.text);
+    expect(await callRequests.exists({ _id: callId })).toBeNull();
+    expect(await withTemporalClient(service.config, (client) => readRunState(client, callId))).toBe('gone');
   });
 
   it('starts another call for another CallSid, and rejects a CallSid that belongs to the other mode', async () => {

@@ -1,6 +1,10 @@
 import { reconcileNow } from '../../../src/calls/reconciliation/schedule.js';
 import { createRecordings } from '../../../src/voice/recordings/recordings.js';
-import { placeCall, startHarness, type Harness } from './harness.js';
+import type { CallDocument } from '../../../src/calls/call-model.js';
+import type { CallRequestDocument } from '../../../src/calls/call-request-model.js';
+import { createCallProjection } from '../../../src/calls/projection.js';
+import { createCarrierEvents } from '../../../src/telephony/carrier-events.js';
+import { placeCall, startHarness, startReceiver, type Harness } from './harness.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -8,10 +12,17 @@ describe.each<[days: string, deleted: readonly string[]]>([
   ['30', ['old']],
   ['0', []],
 ])('a round of reconciliation with a retention of %s days', (days, deleted) => {
+  const isOn = days !== '0';
   let harness: Harness;
 
   beforeAll(async () => {
-    const env = { TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS, RECORDING_RETENTION_DAYS: days };
+    const env = {
+      TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
+      RECORDING_RETENTION_DAYS: days,
+      ...(isOn
+        ? { CALL_RETENTION_DAYS: '60', TRANSCRIPT_RETENTION_DAYS: '45', CARRIER_EVENT_RETENTION_DAYS: '40' }
+        : {}),
+    };
     harness = await startHarness({ realTime: true, env });
   }, 120_000);
   afterAll(() => harness.stop());
@@ -62,5 +73,96 @@ describe.each<[days: string, deleted: readonly string[]]>([
     // Each stored byte becomes a sample of two bytes in the file, after a header of 44 bytes.
     expect((await recordings.read(abandoned))?.bytes).toBe(44 + 2 * (32_000 * 2 + 10));
     expect(await recordings.read(running)).toBeNull();
+  }, 120_000);
+
+  /** Runs a call of 7 s with a transcript and a webhook, and makes it this old. */
+  async function conversation(ageDays: number): Promise<string> {
+    const { database } = harness;
+    const receiver = await startReceiver([200]);
+    const { call } = await placeCall(harness, { webhookUrl: receiver.url });
+    await call.answer();
+    await call.startStream();
+    await call.endStream();
+    await call.end('completed', { durationSeconds: 7 });
+    await call.result();
+    await receiver.close();
+    const { callId } = call;
+    const at = new Date(Date.now() - ageDays * DAY_MS);
+    await database.calls.updateOne(
+      { _id: callId },
+      { $set: { createdAt: at, updatedAt: at, transcription: 'agent: Hi.' } },
+    );
+    await database.callRequests.updateOne({ _id: callId }, { $set: { createdAt: at } });
+    await createCarrierEvents(database).add({ callId, status: 'completed', sequence: 1 });
+    return callId;
+  }
+
+  /** The stored documents of a call, by collection. */
+  async function storedOf(callId: string) {
+    const { calls, callRequests, conversationResults, webhookDeliveries, carrierEvents, callSearch } = harness.database;
+    return {
+      call: await calls.findById(callId).lean<CallDocument>(),
+      request: await callRequests.findById(callId).lean(),
+      result: await conversationResults.findById(callId).lean(),
+      delivery: await webhookDeliveries.findById(callId).lean(),
+      events: await carrierEvents.countDocuments({ callId }),
+      terms: await callSearch.countDocuments({ _id: callId }),
+    };
+  }
+
+  it(`${deleted.length === 0 ? 'keeps' : 'deletes'} calls, transcripts and carrier events of their age`, async () => {
+    const { database, config } = harness;
+    const [whole, texts, young] = [await conversation(61), await conversation(46), await conversation(39)];
+    const unsettled = await conversation(61);
+    await database.calls.updateOne({ _id: unsettled }, { $inc: { durationSeconds: 1 } });
+    const before = await Promise.all([whole, texts, young, unsettled].map(storedOf));
+    await reconcileNow(config, 60_000);
+    if (!isOn) {
+      expect(await Promise.all([whole, texts, young].map(storedOf))).toEqual(before.slice(0, 3));
+      return;
+    }
+    const owner = { accountId: before[0]?.call?.accountId, mode: before[0]?.call?.mode };
+    const gone = { request: null, result: null, delivery: null, events: 0, terms: 0 };
+    const bill = { status: 'COMPLETED', durationSeconds: 7, costMicros: before[0]?.call?.costMicros };
+    expect(await storedOf(whole)).toMatchObject({ ...gone, call: { owner, ...bill } });
+    expect((await storedOf(whole)).call).not.toHaveProperty('toPhoneNumber');
+    expect(await storedOf(texts)).toMatchObject({
+      call: { transcription: '', toPhoneNumber: before[1]?.call?.toPhoneNumber, ...bill },
+      result: { turns: [] },
+      delivery: { body: '', url: '' },
+      events: 0,
+    });
+    expect(await storedOf(young)).toEqual(before[2]);
+    // A call that its bill contradicts is kept until an operator has resolved this.
+    expect(await storedOf(unsettled)).toMatchObject({ request: before[3]?.request, delivery: before[3]?.delivery });
+
+    await database.calls.updateOne({ _id: unsettled }, { $inc: { durationSeconds: -1 } });
+    await database.reconciliationChecks.updateMany({ kind: 'retention' }, { $set: { dueAt: new Date() } });
+    await reconcileNow(config, 60_000);
+    expect(await storedOf(unsettled)).toMatchObject({
+      ...gone,
+      call: { owner: { accountId: before[3]?.call?.accountId } },
+    });
+  }, 120_000);
+
+  if (!isOn) return;
+  it('leaves a tombstone that reconciliation and late writes of the call respect', async () => {
+    const { database, config } = harness;
+    const callId = await conversation(61);
+    const request = await database.callRequests.findById(callId).lean<CallRequestDocument>();
+    await reconcileNow(config, 60_000);
+    const tombstone = (await storedOf(callId)).call;
+    expect(tombstone).toHaveProperty('owner');
+    const findings = await database.reconciliationFindings.countDocuments({});
+    // Every walk begins again, so that the settlement of the call is compared once more.
+    await database.reconciliationCursors.deleteMany({ _id: { $in: ['settlements', 'calls', 'holds'] } });
+    const round = await reconcileNow(config, 60_000);
+    expect([round.newFindings, await database.reconciliationFindings.countDocuments({})]).toEqual([0, findings]);
+    const projection = createCallProjection(database);
+    const change = { callId, sequence: 99, at: Date.now(), status: 'RINGING' as const };
+    expect(await projection.begin(request as CallRequestDocument, change)).toBe('given_up');
+    await projection.apply(change);
+    await projection.writeTombstone(callId);
+    expect((await storedOf(callId)).call).toEqual(tombstone);
   }, 120_000);
 });

@@ -1,0 +1,62 @@
+import type { RetentionDays } from '../../platform/config/retention-settings.js';
+import { deleteTexts } from '../../voice/results/delete-texts.js';
+import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { Recordings } from '../../voice/recordings/recordings.js';
+import type { WebhookAttempts } from '../../webhooks/attempts.js';
+import type { WebhookDeliveries } from '../../webhooks/deliveries.js';
+import type { CallsDatabase } from '../database.js';
+import type { CallProjection } from '../projection.js';
+
+/** Classes of data that belong to a call. */
+export type CallClass = Exclude<keyof RetentionDays, 'audit'>;
+
+const EXPIRED_SUMMARY = 'The transcript of this call was deleted after its retention.';
+
+export interface ExpiryDeps {
+  database: CallsDatabase;
+  projection: CallProjection;
+  results: ConversationResults;
+  recordings: Recordings;
+  deliveries: WebhookDeliveries;
+  attempts: WebhookAttempts;
+}
+
+/** Deletes one class of a call's data. Each can be repeated, and completes what an attempt left. */
+export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, (callId: string) => Promise<void>> {
+  const { database, projection, results, recordings, deliveries, attempts } = deps;
+
+  /** The delivery stays without its data, so that the webhook is not sent again. */
+  async function expireDelivery(callId: string): Promise<void> {
+    if ((await deliveries.findHead(callId)) !== null) await deliveries.erase(callId, new Date());
+    await attempts.erase(callId);
+  }
+
+  async function expireCarrierEvents(callId: string): Promise<void> {
+    await database.carrierEvents.deleteMany({ callId });
+  }
+
+  return {
+    deliveries: expireDelivery,
+    carrierEvents: expireCarrierEvents,
+
+    async transcripts(callId) {
+      await expireDelivery(callId);
+      await deleteTexts(database, callId);
+      const call = await projection.find(callId);
+      if (!call?.accountId || call.erasedAt || call.summary === EXPIRED_SUMMARY) return;
+      const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
+      await projection.apply(change, { transcription: '', outputParameters: '{}', summary: EXPIRED_SUMMARY });
+    },
+
+    /** The request is last, because the sweep finds calls by it. */
+    async calls(callId) {
+      await results.delete(callId);
+      await recordings.delete(callId);
+      await expireCarrierEvents(callId);
+      await projection.expire(callId);
+      await database.webhookAttempts.deleteMany({ callId });
+      await database.webhookDeliveries.deleteOne({ _id: callId });
+      await database.callRequests.deleteOne({ _id: callId });
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { createErasures } from '../../calls/erasure/create-erasures.js';
+import type { AccountErasure } from '../../calls/erasure/erase-account.js';
+import type { NumberErasure } from '../../calls/erasure/erase-number.js';
+import { createCallGateway } from '../../calls/gateway.js';
+import { accountNotFound } from '../../kernel/common-errors.js';
+import { withTemporalClient } from '../../platform/temporal/with-client.js';
+import { CliError, EXIT_USAGE } from '../run.js';
+import type { Output } from '../output.js';
+import type { AdminConnection } from './connect.js';
+
+interface EraseOptions {
+  phone?: string;
+  account?: string;
+  confirm?: boolean;
+}
+
+type Erasures = ReturnType<typeof createErasures>;
+
+/** Erases everything about a phone number or an account. Without `--confirm`, only shows what there is. */
+export async function erase(on: AdminConnection, out: Output, { phone, account, confirm = false }: EraseOptions) {
+  if ((phone === undefined) === (account === undefined)) {
+    throw new CliError('Give either --phone or --account.', EXIT_USAGE);
+  }
+  const { config, database } = on;
+  const gateway = await createCallGateway({ config });
+  try {
+    await withTemporalClient(config, async (client) => {
+      const erasures = createErasures({ config, database, gateway, client });
+      if (phone !== undefined) await eraseNumber(erasures, out, phone, confirm);
+      else if (account !== undefined) await eraseAccount(erasures, out, account, confirm);
+    });
+  } finally {
+    await gateway.close();
+  }
+}
+
+async function eraseNumber({ numbers }: Erasures, out: Output, phone: string, confirm: boolean): Promise<void> {
+  const found: Partial<NumberErasure> & Awaited<ReturnType<typeof numbers.find>> = await (confirm
+    ? numbers.erase(phone)
+    : numbers.find(phone));
+  const { calls, mentions, inProgress, others, left } = found;
+  await out.record(sentenceOf(confirm), {
+    calls: calls.length,
+    calls_that_mention_it: mentions.length,
+    calls_in_progress: inProgress,
+    accounts: found.accountIds,
+    other_documents: others,
+    not_erased: left,
+    ...workflowsOf(found),
+  });
+  if (confirm && Object.keys(left).length > 0) {
+    throw new CliError('Documents that the command does not change contain the number: see not_erased.');
+  }
+  if (confirm) failIfInProgress(inProgress);
+}
+
+async function eraseAccount({ accounts }: Erasures, out: Output, accountId: string, confirm: boolean): Promise<void> {
+  const before = await accounts.find(accountId);
+  if (before.name === undefined && before.calls === 0) throw accountNotFound(accountId);
+  const found: Partial<AccountErasure> & typeof before = confirm ? await accounts.erase(accountId) : before;
+  await out.record(sentenceOf(confirm), {
+    account_id: accountId,
+    name: found.name ?? '',
+    calls: found.calls,
+    calls_in_progress: found.inProgress,
+    members: found.members,
+    agents: found.agents,
+    phone_numbers: found.phoneNumbers,
+    ...workflowsOf(found),
+  });
+  if (confirm) failIfInProgress(found.inProgress);
+}
+
+function sentenceOf(confirm: boolean): string {
+  return confirm ? 'Erased.' : 'Nothing was changed. Add --confirm to erase this. It cannot be undone.';
+}
+
+function workflowsOf({
+  workflowsDeleted,
+  workflowsLeft,
+}: Partial<Pick<NumberErasure, 'workflowsDeleted' | 'workflowsLeft'>>) {
+  return workflowsDeleted === undefined ? {} : { workflows_deleted: workflowsDeleted, workflows_left: workflowsLeft };
+}
+
+function failIfInProgress(inProgress: readonly string[]): void {
+  if (inProgress.length === 0) return;
+  throw new CliError(
+    `Calls in progress were not erased: ${inProgress.length}. Repeat the command when they have ended.`,
+  );
+}
