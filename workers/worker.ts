@@ -7,6 +7,7 @@ import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
+import { connectionOptions } from '../src/platform/temporal/connection.js';
 import type { TemporalInterceptors } from '../src/platform/telemetry/tracing/temporal.js';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './bundle.js';
 import { createSdkLogger } from './sdk-logger.js';
@@ -44,8 +45,8 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   installRuntime(config, logger);
   const dialGate = createCallGate({ config, database });
   await dialGate.loadNumberingPlans();
-  const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
-  const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const { namespace, taskQueue } = config.temporal;
+  const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   try {
     const worker = await Worker.create({
       connection,

@@ -40,7 +40,7 @@ import type {
 import type { ReconnectDecision } from '../kernel/resumption.js';
 import { report } from '../platform/telemetry/measurements.js';
 import { inSpan, traceparentOf } from '../platform/telemetry/spans.js';
-import { QuietConnection } from '../platform/temporal/connection.js';
+import { connectionOptions, QuietConnection } from '../platform/temporal/connection.js';
 import { traceHeader } from '../platform/temporal/trace-header.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
@@ -99,8 +99,8 @@ interface GatewayDeps {
 }
 
 function createGateway(deps: GatewayDeps): CallGateway {
-  const { address, namespace, taskQueue, tls, apiKey } = deps.config.temporal;
-  const connection = QuietConnection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const { namespace, taskQueue } = deps.config.temporal;
+  const connection = QuietConnection.lazy(connectionOptions(deps.config.temporal));
   const { interceptors } = deps;
   const client = new Client({ connection, namespace, ...(interceptors === undefined ? {} : { interceptors }) });
 

@@ -1,5 +1,6 @@
 import { Client, Connection, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Config } from '../../platform/config/config.js';
+import { connectionOptions } from '../../platform/temporal/connection.js';
 import { RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW_TYPE, type ReconciliationRound } from './round.js';
 
 const DEFAULT_TASK_QUEUE = 'callwright';
@@ -66,13 +67,8 @@ function scheduleIdOf({ temporal }: Config): string {
 }
 
 async function withClient<T>(config: Config, work: (client: Client) => Promise<T>): Promise<T> {
-  const { address, namespace, tls, apiKey } = config.temporal;
-  const connection = await Connection.connect({
-    address,
-    tls,
-    connectTimeout: TIMEOUT_MS,
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
+  const { namespace } = config.temporal;
+  const connection = await Connection.connect({ ...connectionOptions(config.temporal), connectTimeout: TIMEOUT_MS });
   try {
     return await work(new Client({ connection, namespace }));
   } finally {

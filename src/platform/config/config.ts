@@ -10,6 +10,7 @@ import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { recordingFaults, recordingSettings } from './recording-settings.js';
 import { withSecretFiles } from './secret-files.js';
+import { temporalTls, temporalTlsFaults } from './temporal/tls.js';
 import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
@@ -48,7 +49,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
-    ...mailFaults(values).concat(recordingFaults(values), carrierFaults(values, malformed)),
+    ...mailFaults(values).concat(recordingFaults(values), temporalTlsFaults(values), carrierFaults(values, malformed)),
     ...[() => liveCarrierAccount(values), readEngines].flatMap(faultsOf),
   ]);
   const engines = readEngines();
@@ -146,7 +147,8 @@ function temporalSettings(values: Environment) {
     address: values.TEMPORAL_ADDRESS,
     namespace: values.TEMPORAL_NAMESPACE,
     taskQueue: values.TEMPORAL_TASK_QUEUE,
-    tls: values.TEMPORAL_TLS,
+    /** False: without TLS. */
+    tls: temporalTls(values),
     /** True if production connects without TLS to a host outside private networks. */
     exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
     apiKey: values.TEMPORAL_API_KEY,

@@ -8,6 +8,7 @@ import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines/engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
 import { recordingVariables } from './recording-variables.js';
+import { temporalVariables } from './temporal/variables.js';
 import { traceVariables } from './trace-variables.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
@@ -116,39 +117,7 @@ export const environment = z.object({
   ALLOW_STANDALONE_MONGODB: flag
     .default(false)
     .describe('lets production run on a MongoDB that is not a replica set and may lose acknowledged writes'),
-  TEMPORAL_ADDRESS: z
-    .string()
-    .default('127.0.0.1:7233')
-    .meta({ description: 'address of the Temporal server', shown: 'embedded', compose: 'temporal:7233' }),
-  TEMPORAL_NAMESPACE: z.string().default('default').meta({ description: 'Temporal namespace', compose: 'default' }),
-  TEMPORAL_TASK_QUEUE: z
-    .string()
-    .default('callwright')
-    .meta({ description: 'Temporal task queue of calls', compose: 'callwright' }),
-  TEMPORAL_TLS: flag
-    .default(false)
-    .meta({ description: 'whether to connect to Temporal with TLS, as Temporal Cloud requires', compose: 'false' }),
-  TEMPORAL_API_KEY: z.string().optional().meta({
-    description: 'API key of Temporal Cloud; production sends it over TLS only',
-    secret: 'given',
-  }),
-  TEMPORAL_UI_URL: url
-    .optional()
-    .describe(
-      'address of the Temporal UI; in the portal, only [portal operators](operating-accounts.md#portal-operators) see links to the workflow of a call',
-    ),
-  TEMPORAL_POSTGRES_PASSWORD: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'password of PostgreSQL in the compose file; create one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
-      shown: '`change-me` in the compose file',
-      secret: { least: 16, remedy: 'create one with openssl rand -hex 16' },
-      compose: 'change-me',
-      trial: 'change-me',
-      production: '',
-    }),
+  ...temporalVariables,
   WORKER_BUILD_ID: z.string().optional().meta({
     description: 'turns on [Worker Versioning](operations.md#worker-versioning): a call ends on the code it began on',
     production: '',

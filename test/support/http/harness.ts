@@ -17,6 +17,7 @@ import { openDatabase } from '../../../src/database.js';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import type { AccountDocument } from '../../../src/identity/accounts/model.js';
 import type { AgentDocument } from '../../../src/agents/model.js';
+import { connectionOptions } from '../../../src/platform/temporal/connection.js';
 import { withDeploymentTokens } from '../../../src/platform/secrets/deployment-tokens.js';
 import type { Passwords } from '../../../src/identity/people/passwords.js';
 import { createPhoneNumbers } from '../../../src/agents/numbers/phone-numbers.js';
@@ -144,7 +145,7 @@ export async function startService(
   }
 
   async function withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
-    const connection = await Connection.connect({ address: config.temporal.address });
+    const connection = await Connection.connect(connectionOptions(config.temporal));
     try {
       return await use(new Client({ connection }));
     } finally {
@@ -189,6 +190,7 @@ export async function startService(
     apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
 
     place,
+    withClient,
 
     /** Sends a form with the signature of the carrier account that belongs to the mode. */
     carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<ServiceResponse> {
