@@ -1,6 +1,7 @@
 import { Client, Connection, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Config } from '../../platform/config/config.js';
 import { connectionOptions } from '../../platform/temporal/connection.js';
+import { createDataConverter } from '../../platform/temporal/data-converter.js';
 import { RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW_TYPE, type ReconciliationRound } from './round.js';
 
 const DEFAULT_TASK_QUEUE = 'callwright';
@@ -67,10 +68,10 @@ function scheduleIdOf({ temporal }: Config): string {
 }
 
 async function withClient<T>(config: Config, work: (client: Client) => Promise<T>): Promise<T> {
-  const { namespace } = config.temporal;
+  const { namespace, payloadKeys } = config.temporal;
   const connection = await Connection.connect({ ...connectionOptions(config.temporal), connectTimeout: TIMEOUT_MS });
   try {
-    return await work(new Client({ connection, namespace }));
+    return await work(new Client({ connection, namespace, dataConverter: createDataConverter(payloadKeys) }));
   } finally {
     await connection.close();
   }

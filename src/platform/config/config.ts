@@ -10,6 +10,7 @@ import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { recordingFaults, recordingSettings } from './recording-settings.js';
 import { withSecretFiles } from './secret-files.js';
+import { payloadKeys } from './temporal/payload-keys.js';
 import { temporalTls, temporalTlsFaults } from './temporal/tls.js';
 import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
@@ -72,6 +73,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
+    codec: codecSettings(values),
     metrics: metricsSettings(values),
     tracing: traceSettings(values),
     worker: workerSettings(values),
@@ -152,7 +154,19 @@ function temporalSettings(values: Environment) {
     /** True if production connects without TLS to a host outside private networks. */
     exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
     apiKey: values.TEMPORAL_API_KEY,
+    payloadKeys: payloadKeys(values.TEMPORAL_PAYLOAD_KEYS),
     uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
+  };
+}
+
+function codecSettings(values: Environment) {
+  const { CODEC_ORIGINS: origins, TEMPORAL_UI_URL: uiUrl } = values;
+  return {
+    host: values.CODEC_HOST,
+    port: values.CODEC_PORT,
+    token: values.CODEC_TOKEN,
+    /** Origins of the pages that may read decrypted payloads. */
+    origins: origins === undefined ? (uiUrl === undefined ? [] : [new URL(uiUrl).origin]) : itemsOf(origins),
   };
 }
 

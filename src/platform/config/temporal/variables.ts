@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { urlFrom } from '../../../kernel/text.js';
+import { payloadKeyList } from './payload-keys.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 
@@ -42,6 +44,41 @@ export const temporalVariables = {
     description: 'API key of Temporal Cloud; production sends it over TLS only',
     secret: 'given',
   }),
+  TEMPORAL_PAYLOAD_KEYS: payloadKeyList.optional().meta({
+    description:
+      'keys with which the service [encrypts what Temporal stores](operations.md#encryption-of-temporals-data), in the format of `ENCRYPTION_KEYS`; the same for every role. The first encrypts, all decrypt; with `plain,` in front they only decrypt',
+    shown: 'none: not encrypted',
+    secret: 'keys',
+    production: '',
+  }),
+  CODEC_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ description: 'address on which the codec server listens; keep it private', fixed: '0.0.0.0' }),
+  CODEC_PORT: z.coerce.number().int().min(0).max(65_535).default(8085).meta({
+    description: 'port on which the [codec server](operations.md#read-encrypted-data) listens',
+    fixed: 8085,
+  }),
+  CODEC_TOKEN: z
+    .string()
+    .min(32)
+    .optional()
+    .meta({
+      description:
+        'token with which operators read encrypted data of Temporal through the codec server; create one with `openssl rand -hex 32`',
+      secret: { least: 32, remedy: 'create one with openssl rand -hex 32' },
+    }),
+  CODEC_ORIGINS: z
+    .string()
+    .refine(
+      (text) => text.split(',').every((item) => urlFrom(item.trim())?.origin === item.trim()),
+      'must be a comma-separated list of origins, like https://temporal.example.com',
+    )
+    .optional()
+    .meta({
+      description: 'origins of the Temporal UI, whose pages may use the codec server',
+      shown: 'that of `TEMPORAL_UI_URL`',
+    }),
   TEMPORAL_UI_URL: z
     .url()
     .optional()
