@@ -58,7 +58,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
       dataConverter: createDataConverter(payloadKeys),
       ...tracing?.workerOptions,
       activities: createActivities({ config, database, carriers, logger, dialGate }),
-      maxCachedWorkflows: config.worker.maxCachedCalls,
+      ...capacity(config),
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,
       ...versioning(config),
@@ -73,6 +73,18 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   } finally {
     await connection.close();
   }
+}
+
+/** How much the worker takes at once. */
+function capacity({ worker: { maxCachedCalls, slots, pollers } }: Config) {
+  return {
+    maxCachedWorkflows: maxCachedCalls,
+    maxConcurrentWorkflowTaskExecutions: slots.calls,
+    maxConcurrentActivityTaskExecutions: slots.activities,
+    maxConcurrentLocalActivityExecutions: slots.activities,
+    maxConcurrentWorkflowTaskPolls: Math.min(pollers.calls, slots.calls),
+    maxConcurrentActivityTaskPolls: Math.min(pollers.activities, slots.activities),
+  };
 }
 
 /**

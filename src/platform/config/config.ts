@@ -137,6 +137,9 @@ function workerSettings(values: Environment) {
     buildId: values.WORKER_BUILD_ID,
     deploymentName: values.WORKER_DEPLOYMENT_NAME,
     maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
+    /** Tasks that run at once, and requests for tasks that wait at Temporal. */
+    slots: { calls: values.WORKER_CALL_SLOTS, activities: values.WORKER_ACTIVITY_SLOTS },
+    pollers: { calls: values.WORKER_CALL_POLLERS, activities: values.WORKER_ACTIVITY_POLLERS },
     metricsAddress: values.WORKER_METRICS_ADDRESS,
     host: values.WORKER_HOST,
     /** Port for health checks; absent: there are none. */

@@ -15,6 +15,7 @@ const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
+const slots = z.coerce.number().int().min(1);
 /** More calls need more than one core. */
 const MAX_MEDIA_CALLS = 4_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
@@ -132,6 +133,26 @@ export const environment = z.object({
     .positive()
     .default(2_000)
     .meta({ description: 'calls in progress that a worker keeps in memory, about 130 kB each', compose: '2000' }),
+  WORKER_CALL_SLOTS: slots
+    .min(2)
+    .max(1_000)
+    .default(40)
+    .describe('workflow tasks that a worker runs at once; more only with more cores'),
+  WORKER_ACTIVITY_SLOTS: slots
+    .max(5_000)
+    .default(100)
+    .describe(
+      'activities that a worker runs at once, and as many local ones; raise it if `temporal_worker_task_slots_available` reaches 0 while the processor is idle',
+    ),
+  WORKER_CALL_POLLERS: slots
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('requests for workflow tasks that a worker keeps open at Temporal'),
+  WORKER_ACTIVITY_POLLERS: slots
+    .max(200)
+    .default(10)
+    .describe('requests for activities that a worker keeps open at Temporal'),
   WORKER_METRICS_ADDRESS: z
     .string()
     .regex(/^[^:\s]+:\d{1,5}$/, 'must be a host and a port, like 127.0.0.1:9464')
