@@ -23,6 +23,7 @@ const CHECKS: Readonly<Record<string, (config: Config) => Promise<void>>> = {
   api: ({ api }) => requireResponse(`http://127.0.0.1:${api.port}/health/live`),
   media: ({ media }) => requireResponse(`http://127.0.0.1:${media.port}/health/live`),
   simulator: ({ simulator }) => requireResponse(`http://127.0.0.1:${simulator.port}/health/live`),
+  codec: ({ codec }) => requireResponse(`http://127.0.0.1:${codec.port}/health/live`),
   exporter: ({ metrics }) =>
     requireResponse(`http://127.0.0.1:${requirePort('METRICS_PORT', metrics.port)}/health/live`),
   // A worker whose pollers have stopped does no work, although its event loop runs, so it must be ready.

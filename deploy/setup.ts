@@ -3,6 +3,7 @@ import { Connection, isGrpcServiceError } from '@temporalio/client';
 import { mongo } from 'mongoose';
 import { scheduleReconciliation } from '../src/calls/reconciliation/schedule.js';
 import { parseConfig, type Config } from '../src/platform/config/config.js';
+import { connectionOptions } from '../src/platform/temporal/connection.js';
 import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js';
 import { requireReplicaSet, StandaloneServerError } from '../src/platform/mongo/connection.js';
 import { openDatabase } from '../src/database.js';
@@ -39,8 +40,8 @@ async function prepareMongodb(config: Config): Promise<void> {
 }
 
 async function registerSearchAttributes({ temporal }: Config): Promise<void> {
-  const { address, namespace, tls, apiKey } = temporal;
-  const connection = await Connection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const { namespace } = temporal;
+  const connection = await Connection.connect(connectionOptions(temporal));
   try {
     const missing = async () => {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });

@@ -13,6 +13,7 @@ const ROLES = {
   media: startMedia,
   simulator: startSimulator,
   exporter: startExporter,
+  codec: startCodec,
 };
 type RoleName = keyof typeof ROLES;
 
@@ -170,6 +171,18 @@ async function startExporter(deps: RoleDeps): Promise<RunningRole> {
   const { database } = await openSettled(deps);
   registerStateMetrics(deps.registry, database);
   return { close: () => database.close() };
+}
+
+/** Decrypts for operators what Temporal stores. It connects to no other server. */
+async function startCodec({ config, logger }: RoleDeps): Promise<RunningRole> {
+  const { startCodecServer } = await import('./platform/temporal/codec-server/codec-server.js');
+  const { createPayloadCodec } = await import('./platform/temporal/payload-codec.js');
+  const { token, ...settings } = config.codec;
+  const { payloadKeys } = config.temporal;
+  if (token === undefined) throw new Error('The codec server needs a token: set CODEC_TOKEN.');
+  if (payloadKeys.keys.length === 0) throw new Error('The codec server needs keys: set TEMPORAL_PAYLOAD_KEYS.');
+  const server = await startCodecServer({ ...settings, token, codec: createPayloadCodec(payloadKeys), logger });
+  return { close: async () => server.close() };
 }
 
 /** Serves the metrics of this process, if METRICS_PORT is set, until the process ends. */

@@ -1,25 +1,33 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { encodedFailures } from '../src/platform/temporal/data-converter.js';
 
-/** The file to which the build writes the workflow code, and from which workers load it. */
-export const WORKFLOW_BUNDLE = path.join(__dirname, 'workflow-bundle.js');
-/** The same with the interceptors that make spans, for workers that export traces. */
-export const TRACED_WORKFLOW_BUNDLE = path.join(__dirname, 'workflow-bundle-traced.js');
+interface Variant {
+  /** With the interceptors that make spans, for workers that export traces. */
+  traced: boolean;
+  /** With the converter that encrypts failures, for workers that encrypt what Temporal stores. */
+  encrypted: boolean;
+}
 
-async function buildBundle(file: string, workflowInterceptorModules: string[]): Promise<void> {
+/** Returns the file to which the build writes the workflow code, and from which workers load it. */
+export function bundleFile({ traced, encrypted }: Variant): string {
+  return path.join(__dirname, `workflow-bundle${traced ? '-traced' : ''}${encrypted ? '-encrypted' : ''}.js`);
+}
+
+async function buildBundle(variant: Variant): Promise<void> {
+  const interceptors = require.resolve('../src/platform/telemetry/tracing/workflow-interceptors.js');
   const { code } = await bundleWorkflowCode({
     workflowsPath: require.resolve('../workflows/index.js'),
-    workflowInterceptorModules,
+    workflowInterceptorModules: variant.traced ? [interceptors] : [],
+    ...(variant.encrypted ? { failureConverterPath: encodedFailures() } : {}),
     logger: new DefaultLogger('WARN'),
   });
-  await writeFile(file, code);
+  await writeFile(bundleFile(variant), code);
 }
 
 async function buildBundles(): Promise<void> {
-  await buildBundle(WORKFLOW_BUNDLE, []);
-  const tracing = require.resolve('../src/platform/telemetry/tracing/workflow-interceptors.js');
-  await buildBundle(TRACED_WORKFLOW_BUNDLE, [tracing]);
+  for (const traced of [false, true]) for (const encrypted of [false, true]) await buildBundle({ traced, encrypted });
 }
 
 if (require.main === module) {

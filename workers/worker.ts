@@ -7,8 +7,10 @@ import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
+import { connectionOptions } from '../src/platform/temporal/connection.js';
+import { createDataConverter } from '../src/platform/temporal/data-converter.js';
 import type { TemporalInterceptors } from '../src/platform/telemetry/tracing/temporal.js';
-import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './bundle.js';
+import { bundleFile } from './bundle.js';
 import { createSdkLogger } from './sdk-logger.js';
 import { createWorkerReadiness, type WorkerReadiness } from './worker-health.js';
 
@@ -40,21 +42,23 @@ export interface WorkerDeps {
  */
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop, tracing, carriers = createCarriers({ config }) } = deps;
-  const codePath = deps.bundlePath ?? (tracing === undefined ? WORKFLOW_BUNDLE : TRACED_WORKFLOW_BUNDLE);
+  const { namespace, taskQueue, payloadKeys } = config.temporal;
+  const codePath =
+    deps.bundlePath ?? bundleFile({ traced: tracing !== undefined, encrypted: payloadKeys.newest !== undefined });
   installRuntime(config, logger);
   const dialGate = createCallGate({ config, database });
   await dialGate.loadNumberingPlans();
-  const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
-  const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   try {
     const worker = await Worker.create({
       connection,
       namespace,
       taskQueue,
       workflowBundle: { codePath },
+      dataConverter: createDataConverter(payloadKeys),
       ...tracing?.workerOptions,
       activities: createActivities({ config, database, carriers, logger, dialGate }),
-      maxCachedWorkflows: config.worker.maxCachedCalls,
+      ...capacity(config),
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,
       ...versioning(config),
@@ -69,6 +73,18 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   } finally {
     await connection.close();
   }
+}
+
+/** How much the worker takes at once. */
+function capacity({ worker: { maxCachedCalls, slots, pollers } }: Config) {
+  return {
+    maxCachedWorkflows: maxCachedCalls,
+    maxConcurrentWorkflowTaskExecutions: slots.calls,
+    maxConcurrentActivityTaskExecutions: slots.activities,
+    maxConcurrentLocalActivityExecutions: slots.activities,
+    maxConcurrentWorkflowTaskPolls: Math.min(pollers.calls, slots.calls),
+    maxConcurrentActivityTaskPolls: Math.min(pollers.activities, slots.activities),
+  };
 }
 
 /**

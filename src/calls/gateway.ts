@@ -40,7 +40,8 @@ import type {
 import type { ReconnectDecision } from '../kernel/resumption.js';
 import { report } from '../platform/telemetry/measurements.js';
 import { inSpan, traceparentOf } from '../platform/telemetry/spans.js';
-import { QuietConnection } from '../platform/temporal/connection.js';
+import { connectionOptions, QuietConnection } from '../platform/temporal/connection.js';
+import { createDataConverter, toPayloads } from '../platform/temporal/data-converter.js';
 import { traceHeader } from '../platform/temporal/trace-header.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
@@ -99,14 +100,15 @@ interface GatewayDeps {
 }
 
 function createGateway(deps: GatewayDeps): CallGateway {
-  const { address, namespace, taskQueue, tls, apiKey } = deps.config.temporal;
-  const connection = QuietConnection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const { namespace, taskQueue } = deps.config.temporal;
+  const connection = QuietConnection.lazy(connectionOptions(deps.config.temporal));
   const { interceptors } = deps;
-  const client = new Client({ connection, namespace, ...(interceptors === undefined ? {} : { interceptors }) });
+  const dataConverter = createDataConverter(deps.config.temporal.payloadKeys);
+  const client = new Client({ connection, namespace, dataConverter, ...(interceptors && { interceptors }) });
 
   async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
     // Uses the raw service, because a workflow handle cannot set the request id by which Temporal detects repeats.
-    const input = { payloads: [client.options.loadedDataConverter.payloadConverter.toPayload(payload)] };
+    const input = { payloads: await toPayloads(dataConverter, payload) };
     try {
       await client.withDeadline(Date.now() + SIGNAL_TIMEOUT_MS, () =>
         client.workflowService.signalWorkflowExecution({

@@ -101,12 +101,15 @@ ${heading('in production, instead of the lines above')}
 # DOMAIN=calls.example.com
 #   load balancers in front of that proxy, as networks (10.0.0.0/8); without it all their clients count as one address
 # TRUSTED_PROXIES=
+#   address of the codec server as the browsers of the Temporal UI see it, with the profile codec
+# TEMPORAL_CODEC_ENDPOINT=http://127.0.0.1:8085
 ${production.map((each) => commented(each, each.production)).join('\n')}
 
 ${heading('addresses on this machine')}
 # API_PUBLISHED_PORT=8080
 # MEDIA_PUBLISHED_PORT=8081
 # TEMPORAL_UI_PUBLISHED_PORT=8233
+# CODEC_PUBLISHED_PORT=8085
 # PROMETHEUS_PUBLISHED_PORT=9090
 # GRAFANA_PUBLISHED_PORT=3000
 

@@ -27,7 +27,7 @@ const service = z.object({
 const compose = z.object({ services: z.record(z.string(), service) }).parse(safeLoad(read('docker-compose.yml')));
 const { services } = compose;
 
-const ROLES = ['api', 'worker', 'media', 'simulator', 'exporter'];
+const ROLES = ['api', 'worker', 'media', 'simulator', 'exporter', 'codec'];
 const ours = Object.entries(services).filter(([, { image }]) => image.startsWith('callwright:'));
 
 /** The names of all variables in the environment schema, and of those with the files of secrets that have no default here. */

@@ -78,7 +78,7 @@ async function compare(
     if (entry.epoch < completeEpoch) complete.add(entry);
     else if (!(entry._id in markers)) latest.add(entry);
   }
-  Object.values(markers).forEach(latest.add);
+  for (const marker of Object.values(markers)) latest.add(marker);
   const sums = addSums(complete.read(completeEpoch), latest.read(epoch));
   return { audit: resultOf(account, sums), complete: complete.read(completeEpoch) };
 }

@@ -11,6 +11,8 @@ import { readRateDeck } from './rate-deck.js';
 import { recordingFaults, recordingSettings } from './recording-settings.js';
 import { retentionSettings } from './retention-settings.js';
 import { withSecretFiles } from './secret-files.js';
+import { payloadKeys } from './temporal/payload-keys.js';
+import { temporalTls, temporalTlsFaults } from './temporal/tls.js';
 import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
@@ -49,7 +51,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
-    ...mailFaults(values).concat(recordingFaults(values), carrierFaults(values, malformed)),
+    ...mailFaults(values).concat(recordingFaults(values), temporalTlsFaults(values), carrierFaults(values, malformed)),
     ...[() => liveCarrierAccount(values), readEngines].flatMap(faultsOf),
   ]);
   const engines = readEngines();
@@ -72,6 +74,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
+    codec: codecSettings(values),
     metrics: metricsSettings(values),
     tracing: traceSettings(values),
     worker: workerSettings(values),
@@ -136,6 +139,9 @@ function workerSettings(values: Environment) {
     buildId: values.WORKER_BUILD_ID,
     deploymentName: values.WORKER_DEPLOYMENT_NAME,
     maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
+    /** Tasks that run at once, and requests for tasks that wait at Temporal. */
+    slots: { calls: values.WORKER_CALL_SLOTS, activities: values.WORKER_ACTIVITY_SLOTS },
+    pollers: { calls: values.WORKER_CALL_POLLERS, activities: values.WORKER_ACTIVITY_POLLERS },
     metricsAddress: values.WORKER_METRICS_ADDRESS,
     host: values.WORKER_HOST,
     /** Port for health checks; absent: there are none. */
@@ -148,11 +154,24 @@ function temporalSettings(values: Environment) {
     address: values.TEMPORAL_ADDRESS,
     namespace: values.TEMPORAL_NAMESPACE,
     taskQueue: values.TEMPORAL_TASK_QUEUE,
-    tls: values.TEMPORAL_TLS,
+    /** False: without TLS. */
+    tls: temporalTls(values),
     /** True if production connects without TLS to a host outside private networks. */
     exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
     apiKey: values.TEMPORAL_API_KEY,
+    payloadKeys: payloadKeys(values.TEMPORAL_PAYLOAD_KEYS),
     uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
+  };
+}
+
+function codecSettings(values: Environment) {
+  const { CODEC_ORIGINS: origins, TEMPORAL_UI_URL: uiUrl } = values;
+  return {
+    host: values.CODEC_HOST,
+    port: values.CODEC_PORT,
+    token: values.CODEC_TOKEN,
+    /** Origins of the pages that may read decrypted payloads. */
+    origins: origins === undefined ? (uiUrl === undefined ? [] : [new URL(uiUrl).origin]) : itemsOf(origins),
   };
 }
 

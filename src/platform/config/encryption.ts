@@ -41,16 +41,21 @@ export function encryptionKeys(list: string | undefined): EncryptionKey[] {
 export function encryptionKeysFault(list: string | undefined, pepper = ''): string | undefined {
   if (list === undefined) return `ENCRYPTION_KEYS must be set in production; ${REMEDY}.`;
   if (list.includes('change-me')) return `ENCRYPTION_KEYS contains a placeholder; ${REMEDY}.`;
-  const keys = encryptionKeys(list).map(({ key }) => key);
+  return weakKeysFault('ENCRYPTION_KEYS', encryptionKeys(list), pepper);
+}
+
+/** Returns a sentence that says what is wrong with the keys of a variable; undefined if they are acceptable. */
+export function weakKeysFault(variable: string, given: readonly EncryptionKey[], pepper = ''): string | undefined {
+  const keys = given.map(({ key }) => key);
   if (keys.some((key) => key.equals(DEVELOPMENT_KEY.key))) {
-    return `ENCRYPTION_KEYS contains the published development key; ${REMEDY}.`;
+    return `${variable} contains the published development key; ${REMEDY}.`;
   }
   if (new Set(keys.map((key) => key.toString('hex'))).size < keys.length) {
-    return `ENCRYPTION_KEYS contains the same key twice; ${REMEDY}.`;
+    return `${variable} contains the same key twice; ${REMEDY}.`;
   }
   if (keys.some((key) => pepper.includes(key.toString('base64')) || key.equals(Buffer.from(pepper)))) {
-    return `ENCRYPTION_KEYS must differ from API_KEY_PEPPER; ${REMEDY}.`;
+    return `${variable} must differ from API_KEY_PEPPER; ${REMEDY}.`;
   }
-  if (keys.some(isWeakKey)) return `ENCRYPTION_KEYS contains a key that is not random; ${REMEDY}.`;
+  if (keys.some(isWeakKey)) return `${variable} contains a key that is not random; ${REMEDY}.`;
   return undefined;
 }

@@ -9,12 +9,14 @@ import { engineVariables } from './engines/engine-variables.js';
 import { liveLimitVariables } from './live-limits.js';
 import { recordingVariables } from './recording-variables.js';
 import { retentionVariables } from './retention-variables.js';
+import { temporalVariables } from './temporal/variables.js';
 import { traceVariables } from './trace-variables.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
+const slots = z.coerce.number().int().min(1);
 /** More calls need more than one core. */
 const MAX_MEDIA_CALLS = 4_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
@@ -117,39 +119,7 @@ export const environment = z.object({
   ALLOW_STANDALONE_MONGODB: flag
     .default(false)
     .describe('lets production run on a MongoDB that is not a replica set and may lose acknowledged writes'),
-  TEMPORAL_ADDRESS: z
-    .string()
-    .default('127.0.0.1:7233')
-    .meta({ description: 'address of the Temporal server', shown: 'embedded', compose: 'temporal:7233' }),
-  TEMPORAL_NAMESPACE: z.string().default('default').meta({ description: 'Temporal namespace', compose: 'default' }),
-  TEMPORAL_TASK_QUEUE: z
-    .string()
-    .default('callwright')
-    .meta({ description: 'Temporal task queue of calls', compose: 'callwright' }),
-  TEMPORAL_TLS: flag
-    .default(false)
-    .meta({ description: 'whether to connect to Temporal with TLS, as Temporal Cloud requires', compose: 'false' }),
-  TEMPORAL_API_KEY: z.string().optional().meta({
-    description: 'API key of Temporal Cloud; production sends it over TLS only',
-    secret: 'given',
-  }),
-  TEMPORAL_UI_URL: url
-    .optional()
-    .describe(
-      'address of the Temporal UI; in the portal, only [portal operators](operating-accounts.md#portal-operators) see links to the workflow of a call',
-    ),
-  TEMPORAL_POSTGRES_PASSWORD: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'password of PostgreSQL in the compose file; create one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
-      shown: '`change-me` in the compose file',
-      secret: { least: 16, remedy: 'create one with openssl rand -hex 16' },
-      compose: 'change-me',
-      trial: 'change-me',
-      production: '',
-    }),
+  ...temporalVariables,
   WORKER_BUILD_ID: z.string().optional().meta({
     description: 'turns on [Worker Versioning](operations.md#worker-versioning): a call ends on the code it began on',
     production: '',
@@ -164,6 +134,26 @@ export const environment = z.object({
     .positive()
     .default(2_000)
     .meta({ description: 'calls in progress that a worker keeps in memory, about 130 kB each', compose: '2000' }),
+  WORKER_CALL_SLOTS: slots
+    .min(2)
+    .max(1_000)
+    .default(40)
+    .describe('workflow tasks that a worker runs at once; more only with more cores'),
+  WORKER_ACTIVITY_SLOTS: slots
+    .max(5_000)
+    .default(100)
+    .describe(
+      'activities that a worker runs at once, and as many local ones; raise it if `temporal_worker_task_slots_available` reaches 0 while the processor is idle',
+    ),
+  WORKER_CALL_POLLERS: slots
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('requests for workflow tasks that a worker keeps open at Temporal'),
+  WORKER_ACTIVITY_POLLERS: slots
+    .max(200)
+    .default(10)
+    .describe('requests for activities that a worker keeps open at Temporal'),
   WORKER_METRICS_ADDRESS: z
     .string()
     .regex(/^[^:\s]+:\d{1,5}$/, 'must be a host and a port, like 127.0.0.1:9464')

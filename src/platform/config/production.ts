@@ -1,9 +1,10 @@
 import { mayBePlain } from './addresses.js';
 import { plainMongodbFault } from './database-links.js';
-import { encryptionKeysFault } from './encryption.js';
+import { encryptionKeysFault, weakKeysFault } from './encryption.js';
 import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js';
 import { isPrivateRange } from './private-ranges.js';
 import { retentionChecks } from './retention-settings.js';
+import { payloadKeys } from './temporal/payload-keys.js';
 import { secretFaults, type Fault } from './secret-variables.js';
 import type { ProductionCheck } from './carriers/account.js';
 import { carrierProductionChecks, REAL_CARRIERS } from './carriers/carriers.js';
@@ -72,6 +73,11 @@ const CHECKS: readonly Check[] = [
   {
     variable: 'ENCRYPTION_KEYS',
     fault: ({ ENCRYPTION_KEYS, API_KEY_PEPPER }) => encryptionKeysFault(ENCRYPTION_KEYS, API_KEY_PEPPER),
+  },
+  {
+    variable: 'TEMPORAL_PAYLOAD_KEYS',
+    fault: ({ TEMPORAL_PAYLOAD_KEYS, API_KEY_PEPPER }) =>
+      weakKeysFault('TEMPORAL_PAYLOAD_KEYS', payloadKeys(TEMPORAL_PAYLOAD_KEYS).keys, API_KEY_PEPPER),
   },
   {
     variable: 'CARRIER',

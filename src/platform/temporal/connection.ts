@@ -1,4 +1,10 @@
 import { Connection } from '@temporalio/client';
+import type { Config } from '../config/config.js';
+
+/** Returns how every client and worker connects to Temporal. */
+export function connectionOptions({ address, tls, apiKey }: Config['temporal']) {
+  return { address, tls, ...(apiKey === undefined ? {} : { apiKey }) };
+}
 
 /**
  * A connection that costs nothing between its requests.

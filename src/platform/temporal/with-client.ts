@@ -1,5 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Config } from '../config/config.js';
+import { connectionOptions } from './connection.js';
+import { createDataConverter } from './data-converter.js';
 
 const TIMEOUT_MS = 10_000;
 
@@ -11,15 +13,10 @@ export async function withTemporalClient<T>(
   { temporal }: Pick<Config, 'temporal'>,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const { address, namespace, tls, apiKey } = temporal;
-  const connection = await Connection.connect({
-    address,
-    tls,
-    connectTimeout: TIMEOUT_MS,
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
+  const { namespace, payloadKeys } = temporal;
+  const connection = await Connection.connect({ ...connectionOptions(temporal), connectTimeout: TIMEOUT_MS });
   try {
-    return await work(new Client({ connection, namespace }));
+    return await work(new Client({ connection, namespace, dataConverter: createDataConverter(payloadKeys) }));
   } finally {
     await connection.close();
   }

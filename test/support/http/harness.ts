@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { sign, type SignedParams } from '../../../src/telephony/twilio/signature.js';
@@ -17,10 +17,13 @@ import { openDatabase } from '../../../src/database.js';
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import type { AccountDocument } from '../../../src/identity/accounts/model.js';
 import type { AgentDocument } from '../../../src/agents/model.js';
+import { connectionOptions } from '../../../src/platform/temporal/connection.js';
+import { createDataConverter } from '../../../src/platform/temporal/data-converter.js';
 import { withDeploymentTokens } from '../../../src/platform/secrets/deployment-tokens.js';
 import type { Passwords } from '../../../src/identity/people/passwords.js';
 import { createPhoneNumbers } from '../../../src/agents/numbers/phone-numbers.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
+import { bundleFile } from '../../../workers/bundle.js';
 import { runWorker } from '../../../workers/worker.js';
 
 export const PUBLIC_BASE_URL = 'https://calls.test';
@@ -104,7 +107,8 @@ export async function startService(
     options.connections,
   );
   const { port } = await server.listen();
-  const bundlePath = join(__dirname, '../../../dist/workers/workflow-bundle.js');
+  const encrypted = parsed.temporal.payloadKeys.newest !== undefined;
+  const bundlePath = join(__dirname, '../../../dist/workers', basename(bundleFile({ traced: false, encrypted })));
 
   function startWorker() {
     const stop = new AbortController();
@@ -144,9 +148,10 @@ export async function startService(
   }
 
   async function withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
-    const connection = await Connection.connect({ address: config.temporal.address });
+    const connection = await Connection.connect(connectionOptions(config.temporal));
     try {
-      return await use(new Client({ connection }));
+      const dataConverter = createDataConverter(config.temporal.payloadKeys);
+      return await use(new Client({ connection, dataConverter }));
     } finally {
       await connection.close();
     }
@@ -189,6 +194,7 @@ export async function startService(
     apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
 
     place,
+    withClient,
 
     /** Sends a form with the signature of the carrier account that belongs to the mode. */
     carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<ServiceResponse> {

@@ -1,6 +1,7 @@
 import { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { parseConfig } from '../../../platform/config/config.js';
+import { connectionOptions } from '../../../platform/temporal/connection.js';
 import { SEARCH_ATTRIBUTES } from '../../../platform/temporal/search-attributes.js';
 import type { Report } from '../../processes/run-command.js';
 
@@ -12,9 +13,10 @@ const { INDEXED_VALUE_TYPE_KEYWORD } = temporal.api.enums.v1.IndexedValueType;
  * permitted (as in Temporal Cloud, which has a different procedure), reports the error and lets the start continue.
  */
 export async function registerSearchAttributes(p: { env: NodeJS.ProcessEnv; report: Report }): Promise<void> {
-  const { address, namespace, tls, apiKey } = parseConfig(p.env).temporal;
+  const { temporal: settings } = parseConfig(p.env);
+  const { address, namespace } = settings;
   try {
-    const connection = await Connection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+    const connection = await Connection.connect(connectionOptions(settings));
     try {
       await connection.withDeadline(Date.now() + TIMEOUT_MS, () => addMissing(connection, namespace));
     } finally {
