@@ -82,16 +82,15 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       ctx.state.runQueued = (read) => queues.run(ctx, 'detail', principal, read);
       ctx.state.runStep = (signal, step) => exportSteps.run(principal, signal, step);
     }
-    const checked = principal && checkedBody(principal, route, wasted);
-    if (checked) ctx.state.chargeBody = (bytes) => checked.charge(bytes);
+    const checked = principal && checkedBody(ctx, principal, route, wasted);
     /** How to take the change off the count, and who makes it, once the handler has begun. */
-    const change: { withdraw: () => void; by?: Principal } = { withdraw: () => undefined };
+    const change: { withdraw: () => void; by?: Principal | undefined } = { withdraw: () => undefined };
     try {
       const parts = await readRequest(ctx, route);
       const audited = isAudited(route, parts.body) ? principal : undefined;
       const work = async () => {
         if (audited) change.withdraw = await changeQuota.reserve(ctx, audited, route, changedMode(route, audited));
-        if (audited) change.by = audited;
+        change.by = audited;
         return handle({ ctx, ...(principal && { principal }), ...parts });
       };
       const result = await runQueued(ctx, route, principal, work);
@@ -109,10 +108,9 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       if (change.by === undefined || isOfSender(error)) {
         change.withdraw();
         if (!isOfSender(error)) await checked?.refund();
-      } else {
-        // The work may continue after the deadline of the request, so its change counts and is recorded.
-        void recordChange(auditor, ctx, change.by, { id, route, target: undefined, unconfirmed: true });
+        throw error;
       }
+      void recordChange(auditor, ctx, change.by, { id, route, unconfirmed: true });
       throw error;
     }
   }
@@ -132,19 +130,26 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
 
 /** Small bodies are limited in changes of what exists only, so that calls can be placed and ended, and keys revoked. */
 function checkedBody(
+  { state }: ApiContext,
   { account, mode, sender }: Principal,
   { method, body, changes }: Route,
   wasted: WastedBodies,
 ): CheckedBody | undefined {
   if (body === undefined || changes === undefined) return undefined;
-  return wasted.of({ account: `${account._id} ${mode}`, sender, isSmallLimited: method === 'patch' });
+  const checked = wasted.of({ account: `${account._id} ${mode}`, sender, isSmallLimited: method === 'patch' });
+  state.chargeBody = (bytes) => checked.charge(bytes);
+  return checked;
 }
 
+/**
+ * Records a change in the audit log. One that failed after it began is recorded, and counts, because its work may continue
+ * after the deadline of the request.
+ */
 async function recordChange(
   auditor: Auditor,
   ctx: ApiContext,
   principal: Principal,
-  p: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined; unconfirmed?: boolean },
+  p: Pick<BoundRoute, 'id' | 'route'> & { target?: string | undefined; unconfirmed?: boolean },
 ): Promise<void> {
   const { id, route, target, unconfirmed } = p;
   const { account, actor } = principal;

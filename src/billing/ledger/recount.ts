@@ -9,7 +9,7 @@ const RECOUNT_EVERY_MS = 24 * 60 * 60_000;
 
 /**
  * Takes the next step of counting the entries of an account's checkpoint again. Audits trust a checkpoint, so without this
- * nobody would notice if an old entry were lost or changed.
+ * a lost or changed old entry would stay unnoticed.
  * @param p.now ms since the epoch
  * @returns false if the entries do not have the checkpoint's sums. The checkpoint is then removed.
  */

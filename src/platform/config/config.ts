@@ -78,10 +78,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     metrics: metricsSettings(values),
     tracing: traceSettings(values),
     worker: workerSettings(values),
-    reconciliation: {
-      holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
-      graceSeconds: values.RECONCILE_GRACE_SECONDS,
-    },
+    reconciliation: reconciliationSettings(values),
     recordings: recordingSettings(values),
     retention: retentionSettings(values),
     /** Whether the events of each conversation are stored with its call. */
@@ -107,6 +104,13 @@ function readEnvironment(env: NodeJS.ProcessEnv) {
   const { given, faults } = withSecretFiles(env);
   const parsed = parseEnvironment(given);
   return { given, values: parsed.values, faults: [...faults, ...parsed.faults] };
+}
+
+function reconciliationSettings(values: Environment) {
+  return {
+    holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
+    graceSeconds: values.RECONCILE_GRACE_SECONDS,
+  };
 }
 
 function paymentSettings(values: Environment) {

@@ -22,17 +22,17 @@ const MOST_MORE = 1.03;
 type Rounds = Record<(typeof SIDES)[number], number[]>;
 const newRounds = (): Rounds => ({ bare: [], ours: [] });
 
-/** What metrics cost. The baseline is the same service without them. */
+/** Measures the cost of metrics. The baseline is the same service without them. */
 export const metrics: Row = {
   name: 'metrics',
-  about: 'what metrics cost, compared with the service without them',
+  about: 'cost of metrics, compared with the service without them',
   run: (context) => compare('metrics', context, async () => observeMetrics(context.servers.ports), MOST_MORE),
 };
 
-/** What traces of every request and call cost. Operators may choose a smaller share, so there is no limit. */
+/** Measures the cost of traces of every request and call. Operators may choose a smaller share, so there is no limit. */
 export const traces: Row = {
   name: 'traces',
-  about: 'what traces of every call cost, compared with the service without them',
+  about: 'cost of traces of every call, compared with the service without them',
   run: (context) => compare('traces', context, observeTraces),
 };
 

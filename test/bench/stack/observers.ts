@@ -1,9 +1,9 @@
 import type { Ports } from '../../../src/dev/processes/free-port.js';
 import { startReceiver } from './http.js';
 
-/** What watches the processes of a service, as in production. */
+/** Watches the processes of a service, as in production. */
 export interface Observer {
-  /** Returns what a process must have in its environment. */
+  /** Returns variables for the environment of a process. */
   environment(): Promise<Record<string, string>>;
   /** @throws Error if it has seen nothing */
   stop(): Promise<void>;

@@ -58,7 +58,7 @@ type Calls = [TestCall, ...TestCall[]];
 /**
  * Places calls until the carrier has received the expected dials. On a busy machine all attempts of a call may come too
  * late for their slots. Such a call fails, and the carrier is not called.
- * @param place places calls of which each is dialed, and waits for their dials
+ * @param place places calls, and waits for the dials of all of them
  */
 async function untilDialed(times: number, place: () => Promise<Calls>): Promise<Calls> {
   for (let tries = 0; tries < 5; tries += 1) {

@@ -20,7 +20,7 @@ function withLength(content: Buffer): Buffer {
 
 /**
  * An element whose tag has two bytes, although one would do. OpenSSL reads it as an element with the number in the second
- * byte. Who reads one byte only, sees an element of that length, and then others in the content.
+ * byte. A reader of one byte sees an element of that length, and then others in the content.
  */
 function longTag(tag: number, ...contents: Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag | 0x1f, tag & 0x1f]), withLength(Buffer.concat(contents))]);
@@ -164,7 +164,7 @@ export function createManyNames({ parts = 850, points: count = 1_250, hidesExten
 }
 
 /**
- * Creates a certificate in which OpenSSL finds this key, but one who does not know tags of two bytes finds another one, in
+ * Creates a certificate in which OpenSSL finds this key, but a reader that does not know tags of two bytes finds another one, in
  * what OpenSSL takes for the serial number.
  */
 export function createHiddenKey(publicKey: Buffer) {

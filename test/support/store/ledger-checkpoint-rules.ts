@@ -72,7 +72,7 @@ function describeAudits(getStores: () => CheckpointStores): void {
     expect(await ledger.auditNew(id)).toMatchObject({ balanced: true, operationCount: 17 });
   });
 
-  it('count the spending of the day, also across a checkpoint, and that of the next day anew', async () => {
+  it('count the spending of the day, also across a checkpoint, and that of the next day alone', async () => {
     await work(12);
     await ledger.auditNew(id);
     await work(3);

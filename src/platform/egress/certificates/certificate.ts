@@ -3,7 +3,7 @@ import { contentOf, DerError, elementsOf, readOne, TAG, type Element } from './d
 
 /**
  * The tags of what is signed, in hex: version, serial number, algorithm, issuer, validity, subject, key, two ids that
- * nobody uses, and extensions (RFC 5280, 4.1).
+ * are out of use, and extensions (RFC 5280, 4.1).
  */
 const SIGNED_FIELDS = /^(?<version>a0)?02(30){5}(81|a1)?(82|a2)?(?<extensions>a3)?$/;
 /** The name of a distribution point, and its form that adds to the name of the issuer (RFC 5280, 4.2.1.13). */

@@ -37,7 +37,7 @@ export function findChainFault(chain: readonly Buffer[], anchors: TrustAnchors):
   }
 }
 
-/** The kinds of fields (ANSI X9.62) of which only a curve with custom parameters tells, as the bytes of their object ids. */
+/** Kinds of fields (ANSI X9.62), as the bytes of their object ids. Only a curve with custom parameters names one. */
 const CUSTOM_CURVES = ['06072a8648ce3d0101', '06072a8648ce3d0102'].map((hex) => Buffer.from(hex, 'hex'));
 
 /** Whether a custom curve may be anywhere in a certificate, also where this check expects no key. */
