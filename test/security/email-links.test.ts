@@ -51,7 +51,7 @@ describe('an unverified account', () => {
     const balance = await createLedger(service.database).balance(ledgerAccountId(id, 'test'));
     expect(balance.creditedMicros).toBe(1_000_000_000);
     expect((await browser.get('/portal/session')).json).toMatchObject({
-      account: { concurrent_calls: 100 },
+      account: { concurrent_calls: 20 },
       member: { email, email_verified: true },
     });
   });

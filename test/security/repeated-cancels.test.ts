@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
+import { eraseWorkflowId } from '../../src/calls/follow-ups.js';
 import { createCallProjection } from '../../src/calls/projection.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import {
@@ -144,6 +145,51 @@ describe('requests that cancel a call and wait for its end', () => {
       const responses = await Promise.all([...cancels, ...liveCancels]);
       expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
       for (const callId of [...callIds, ...live]) await workflow.getHandle(callId).terminate();
+    } finally {
+      await connection.close();
+    }
+  }, 60_000);
+
+  it('erase two test calls at once, one of one account', async () => {
+    const { address, namespace } = service.config.temporal;
+    const connection = await Connection.connect({ address });
+    const { workflow } = new Client({ connection, namespace });
+    const isBegun = (callId: string) =>
+      workflow
+        .getHandle(eraseWorkflowId(callId))
+        .describe()
+        .then(
+          () => true,
+          () => false,
+        );
+    try {
+      const calls: string[] = [];
+      const erasures: Promise<ServiceResponse>[] = [];
+      for (const customer of [await service.customer(), await service.customer(), await service.customer()]) {
+        for (let i = 0; i < 2; i++) {
+          const callId = await ringing(customer, 'test');
+          await end(callId);
+          calls.push(callId);
+          erasures.push(managementOf(service).post(`/calls/${callId}/erase`, customer.testKey));
+        }
+      }
+      const begun = async () => {
+        const states = await Promise.all(calls.map(isBegun));
+        return calls.filter((_, i) => states[i]);
+      };
+      await eventually(async () => (await begun()).length >= 2);
+      const erased = new Set<string>();
+      while (erased.size < calls.length) {
+        const current = (await begun()).filter((callId) => !erased.has(callId));
+        expect(current.length).toBeLessThanOrEqual(2);
+        expect(new Set(current.map((callId) => Math.floor(calls.indexOf(callId) / 2))).size).toBe(current.length);
+        const [next] = current;
+        if (next !== undefined) await createCallProjection(service.database).erase(next, new Date());
+        if (next !== undefined) erased.add(next);
+        await sleep(300);
+      }
+      expect((await Promise.all(erasures)).map(({ status }) => status)).toEqual(calls.map(() => 200));
+      for (const callId of calls) await workflow.getHandle(eraseWorkflowId(callId)).terminate();
     } finally {
       await connection.close();
     }

@@ -32,6 +32,8 @@ const READ_BACK_WITHIN_MS = 2_000;
  * second, live calls would wait. One account has at most half of these slots.
  */
 const TEST_CANCELS_AT_ONCE = 4;
+/** Erasing a call takes even more steps. */
+const TEST_ERASURES_AT_ONCE = 2;
 
 /** Handlers that place, cancel and erase calls. */
 export function createCallActionHandlers(
@@ -39,10 +41,7 @@ export function createCallActionHandlers(
 ): RouteHandlers<Pick<typeof callRoutes, 'createCall' | 'cancelCall' | 'eraseCall'>> {
   const { queries, gateway, config } = deps;
   const waits = createCallWaits(deps);
-  const testCancels = createFairQueue({
-    maxRunning: TEST_CANCELS_AT_ONCE,
-    maxRunningPerGroup: TEST_CANCELS_AT_ONCE / 2,
-  });
+  const [testCancels, testErasures] = [createTestQueue(TEST_CANCELS_AT_ONCE), createTestQueue(TEST_ERASURES_AT_ONCE)];
 
   const find = (ctx: ApiContext, principal: Principal, callId: string) =>
     withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
@@ -96,11 +95,7 @@ export function createCallActionHandlers(
         await gateway.hangUp(callId, { cause: 'api_hangup' });
         return waits.until(before, deadline, ({ status }) => isFinalStatus(status));
       };
-      const call = await countWaiting(principal, () => {
-        if (principal.mode === 'live') return end();
-        const groups = [principal.account._id, principal.sender];
-        return testCancels.run({ groups, signal: abortSignalOf(ctx, deadline) }, end);
-      });
+      const call = await countWaiting(principal, () => inTurn(testCancels, ctx, principal, { deadline, work: end }));
       const { status } = call;
       if (!isFinalStatus(status)) {
         throw new ServiceError(
@@ -127,11 +122,14 @@ export function createCallActionHandlers(
           status,
         });
       }
-      const { erasedAt } = await countWaiting(principal, async () => {
-        if (!before.erasedAt) await gateway.erase(callId);
-        const deadline = ctx.state.arrivedAt + ERASE_WITHIN_MS;
+      const deadline = ctx.state.arrivedAt + ERASE_WITHIN_MS;
+      const erase = async () => {
+        await gateway.erase(callId);
         return waits.until(before, deadline, (call) => call.erasedAt !== undefined);
-      });
+      };
+      const { erasedAt } = before.erasedAt
+        ? before
+        : await countWaiting(principal, () => inTurn(testErasures, ctx, principal, { deadline, work: erase }));
       if (erasedAt === undefined) {
         throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure is not complete yet. Send the request again.');
       }
@@ -139,6 +137,19 @@ export function createCallActionHandlers(
       return respond(erased, { unchanged: before.erasedAt !== undefined });
     },
   };
+}
+
+const createTestQueue = (maxRunning: number) => createFairQueue({ maxRunning, maxRunningPerGroup: maxRunning / 2 });
+
+/** Runs work on a live call at once, and on a test call when its queue admits it, until the deadline at the latest. */
+function inTurn<T>(
+  queue: ReturnType<typeof createTestQueue>,
+  ctx: ApiContext,
+  { account, mode, sender }: Principal,
+  { deadline, work }: { deadline: number; work: () => Promise<T> },
+): Promise<T> {
+  if (mode === 'live') return work();
+  return queue.run({ groups: [account._id, sender], signal: abortSignalOf(ctx, deadline) }, work);
 }
 
 function callEnded({ status, endReason }: CallStatusFields): ServiceError {

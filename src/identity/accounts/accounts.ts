@@ -34,6 +34,8 @@ const LIMITS_OF_PLAN: Record<Plan, Limits> = {
 };
 
 const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 100 };
+/** Anyone can open a trial account at no cost, and several of them. */
+const CONCURRENT_TEST_CALLS_OF_TRIAL = 20;
 
 /** Opening balance of test mode, which is not real money. */
 export const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
@@ -60,7 +62,7 @@ export function limitsOf(
   defaults: LiveLimits | undefined,
   testSpendCapMicros = Infinity,
 ): Limits {
-  const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
+  const standard = mode === 'test' ? testLimitsOf(account.plan) : LIMITS_OF_PLAN[account.plan];
   const concurrentCalls = account.concurrentCalls ?? standard.concurrentCalls;
   return {
     requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
@@ -68,6 +70,12 @@ export function limitsOf(
     ...spendCapOf(Math.min(account.dailySpendCapMicros ?? Infinity, mode === 'test' ? testSpendCapMicros : Infinity)),
     ...(mode === 'live' && defaults !== undefined ? liveLimitsFor(account, defaults) : {}),
   };
+}
+
+function testLimitsOf(plan: Plan): Limits {
+  return plan === 'trial'
+    ? { ...LIMITS_OF_TEST_MODE, concurrentCalls: CONCURRENT_TEST_CALLS_OF_TRIAL }
+    : LIMITS_OF_TEST_MODE;
 }
 
 function spendCapOf(dailySpendCapMicros: Micros): Pick<Limits, 'dailySpendCapMicros'> {

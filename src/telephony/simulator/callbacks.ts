@@ -27,6 +27,8 @@ export function createCallbackSender(deps: {
   subscription: CallbackSubscription | undefined;
   faults: CallbackFaults;
   webhooks: CustomerClient;
+  /** Resolves when the end of the call may be reported. */
+  endTurn: (account: CallRecord['account']) => Promise<void>;
   timeScale: number;
 }): CallbackSender {
   const { call, subscription, faults } = deps;
@@ -74,13 +76,15 @@ export function createCallbackSender(deps: {
       if (subscription === undefined || !subscription.events.includes(event)) return;
       const params = { ...callbackParams(call, event, sequence++), ...faults.extraFields };
       if (faults.drop === 'all' || (faults.drop === 'final' && event === 'completed')) return;
-      if (faults.order === 'fired') {
+      const isEnd = event === 'completed';
+      if (faults.order === 'fired' && !isEnd) {
         void deliver(subscription, params, statusToken);
         return;
       }
       heldBack.push(params);
-      if (event !== 'completed') return;
+      if (!isEnd) return;
       void (async () => {
+        await deps.endTurn(call.account);
         for (const late of heldBack.toReversed()) await deliver(subscription, late, statusToken);
       })();
     },

@@ -13,6 +13,8 @@ export interface CarrierServices {
   voices: Voices;
   ticker: Ticker;
   webhooks: CustomerClient;
+  /** Resolves when the end of a call of this account may be reported. */
+  endTurn(account: CallRecord['account']): Promise<void>;
   newDetector(): VoiceActivityDetector;
   /** Returns the scenario of a number. */
   findScenario(number: string): Scenario;

@@ -51,7 +51,7 @@ function createLeg({ call, line, services, faults }: DialDeps, request: DialVerb
   const facts = { account, from, to: request.number, direction: 'outbound-dial', scenario, parentCallSid } as const;
   const leg = newCallRecord(facts);
   services.enterLeg(leg, line, hangUp);
-  const { webhooks, timeScale } = services;
+  const { webhooks, endTurn, timeScale } = services;
   // A leg may report one event only, so its callbacks are never held back for another order.
   const ordered = { ...faults, order: 'fired' as const };
   const callbacks = createCallbackSender({
@@ -59,6 +59,7 @@ function createLeg({ call, line, services, faults }: DialDeps, request: DialVerb
     subscription: request.callbacks,
     faults: ordered,
     webhooks,
+    endTurn,
     timeScale,
   });
   callbacks.reportStatus('initiated');

@@ -56,10 +56,10 @@ export function createLiveCall(
   scenario: Scenario,
   services: CarrierServices,
 ): LiveCall {
-  const { timeScale, webhooks } = services;
+  const { timeScale, webhooks, endTurn } = services;
   const course: CallCourse = { ...plan, ring: scenario.ring, timeScale };
   const faults = scenario.callbacks;
-  const callbacks = createCallbackSender({ call, subscription: plan.callbacks, faults, webhooks, timeScale });
+  const callbacks = createCallbackSender({ call, subscription: plan.callbacks, faults, webhooks, endTurn, timeScale });
   const remoteParty = createRemoteParty(scenario.remoteParty, {
     ...services,
     hangUp: () => applyEvent({ type: 'hungUp' }),

@@ -13,11 +13,17 @@ import { createExchange } from './exchange.js';
 import { createFaults } from './faults.js';
 import { createRestApi } from './rest/rest-api.js';
 import { loadScenarios } from './scenario.js';
+import { createTurns } from './turns.js';
 import { createTicker } from './media/ticker.js';
 import { createVoices } from './voices.js';
 import { createCustomerClient } from './webhook-client.js';
 
 const MAX_BODY_BYTES = 65_536;
+/**
+ * The ends of test calls are reported at this interval at least, in ms. Test calls are free, and customers choose when they
+ * end; the end of a call takes several steps of a worker, so hundreds in one second would delay live calls.
+ */
+const TEST_END_EVERY_MS = 125;
 
 export interface Simulator {
   /** @returns the port, which the operating system chooses when the configured one is 0 */
@@ -36,12 +42,17 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const scenarios = loadScenarios();
   const voices = createVoices({ logger });
   const webhooks = createCustomerClient();
+  const testEnds = createTurns(TEST_END_EVERY_MS * timeScale);
+  const { test } = config.carriers;
   let newDetector: (() => VoiceActivityDetector) | undefined;
   const exchange = createExchange({
     logger,
     voices,
     ticker: createTicker(),
     webhooks,
+    endTurn: async ({ carrierAccountId }) => {
+      if (carrierAccountId === test.carrierAccountId) await testEnds.next();
+    },
     timeScale,
     findScenario: (number) => scenarios.findByNumber(number),
     newDetector() {

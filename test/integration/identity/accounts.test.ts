@@ -62,7 +62,8 @@ describe('accounts, agents and numbers', () => {
     ] as const)('has the limits of the plan %s', async (plan, requestsPerMinute, concurrentCalls) => {
       const account = await accounts.create({ name: 'Limits', plan });
       expect(limitsOf(account, 'live', undefined)).toEqual({ requestsPerMinute, concurrentCalls });
-      expect(limitsOf(account, 'test', undefined)).toEqual({ requestsPerMinute: 600, concurrentCalls: 100 });
+      const testCalls = plan === 'trial' ? 20 : 100;
+      expect(limitsOf(account, 'test', undefined)).toEqual({ requestsPerMinute: 600, concurrentCalls: testCalls });
     });
 
     it('can have its own limits and return to those of its plan', async () => {
