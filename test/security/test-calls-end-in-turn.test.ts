@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** Places calls that nobody answers, and returns when the carrier reported their ends, in their order, ms. */
+/** Places calls that are not answered, and returns when the carrier reported their ends, in their order, ms. */
 async function endsOf(mode: Mode): Promise<number[]> {
   const carrier = createCarriers({ config: bench.config })[mode];
   const callIds = Array.from({ length: CALLS }, (_, i) => `call_${mode}${i}`);
