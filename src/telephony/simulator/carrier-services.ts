@@ -14,7 +14,7 @@ export interface CarrierServices {
   ticker: Ticker;
   webhooks: CustomerClient;
   /** Resolves when the end of a call of this account may be reported. */
-  endTurn(account: CallRecord['account']): Promise<void>;
+  endTurn: (account: CallRecord['account']) => Promise<void>;
   newDetector(): VoiceActivityDetector;
   /** Returns the scenario of a number. */
   findScenario(number: string): Scenario;
