@@ -1,5 +1,7 @@
-import { RATE, orZero, rateBy } from './parts.js';
+import { RATE, mean, orZero, rateBy } from './parts.js';
 import type { Dashboard } from './types.js';
+
+const NEW_CALLS = 'route=~"/outbound_call|/calls", method="POST"';
 
 export const OVERVIEW: Dashboard = {
   uid: 'callwright-overview',
@@ -82,6 +84,28 @@ export const OVERVIEW: Dashboard = {
           expr: `(sum(rate(callwright_http_request_duration_seconds_count{status=~"5..", route!~"/health/.*|other"}${RATE})) or vector(0)) / sum(rate(callwright_http_request_duration_seconds_count{route!~"/health/.*|other"}${RATE}))`,
           legend: '5xx',
         },
+      ],
+    },
+    {
+      title: 'Requests for calls that get 503',
+      about: 'The share of such requests. No call was placed. See the runbook "Requests fail".',
+      unit: 'percentunit',
+      red: 0.5,
+      queries: [
+        {
+          expr: `(sum(rate(callwright_http_request_duration_seconds_count{status="503", ${NEW_CALLS}}${RATE})) or vector(0)) / sum(rate(callwright_http_request_duration_seconds_count{${NEW_CALLS}}${RATE}))`,
+          legend: '503',
+        },
+      ],
+    },
+    {
+      title: 'Mean time of MongoDB, Temporal and the carrier',
+      about: 'How long requests to them take. One slow: look there. All slow: the machines are busy.',
+      unit: 's',
+      queries: [
+        { expr: mean('callwright_mongodb_command_duration_seconds', 'job'), legend: 'MongoDB' },
+        { expr: mean('temporal_request_latency_seconds', 'job'), legend: 'Temporal' },
+        { expr: mean('callwright_carrier_request_duration_seconds', 'job'), legend: 'carrier' },
       ],
     },
     {

@@ -18,6 +18,10 @@ export function quantiles(histogram: string, filter = ''): Query[] {
   return [0.5, 0.95, 0.99].map((share) => ({ expr: quantile(share, histogram, filter), legend: `p${share * 100}` }));
 }
 
+/** The mean of a histogram, whose percentiles are only as exact as its buckets. */
+export const mean = (histogram: string, labels: string) =>
+  `sum by (${labels}) (rate(${histogram}_sum${RATE})) / sum by (${labels}) (rate(${histogram}_count${RATE}))`;
+
 /** A value that is 0 as long as its series do not exist. */
 export const orZero = (expr: string) => `${expr} or vector(0)`;
 
@@ -63,6 +67,12 @@ export const DATABASE: readonly Panel[] = [
     unit: 's',
     red: 0.25,
     queries: quantiles('callwright_mongodb_command_duration_seconds'),
+  },
+  {
+    title: 'Mean time of commands to MongoDB, by process',
+    about: 'One slow process: look at that process. All slow: look at MongoDB or the network to it.',
+    unit: 's',
+    queries: [{ expr: mean('callwright_mongodb_command_duration_seconds', 'instance'), legend: '{{instance}}' }],
   },
   {
     title: 'Failed commands to MongoDB',

@@ -14,6 +14,14 @@ export const WORKER: Dashboard = {
       queries: quantiles('temporal_workflow_task_schedule_to_start_latency_seconds'),
     },
     {
+      title: 'Pollers',
+      about: 'Connections by which each worker waits for tasks. A worker without takes no more of them.',
+      unit: 'none',
+      queries: [
+        { expr: 'sum by (instance, poller_type) (temporal_num_pollers)', legend: '{{instance}} {{poller_type}}' },
+      ],
+    },
+    {
       title: 'Failed activities',
       about: 'Attempts per second that failed. They are repeated.',
       unit: 'cps',
