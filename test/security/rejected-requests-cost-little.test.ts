@@ -47,8 +47,8 @@ describe('a rejected request', () => {
 });
 
 it('simultaneous requests that wait for a decision start few more workflows than the account may have calls', async () => {
-  // No worker serves this task queue, so none of its calls is decided.
-  const idle = await startService({ worker: false });
+  // No worker serves this task queue, so none of its calls is decided, and each request waits until its deadline.
+  const idle = await startService({ worker: false, minDeadlineMs: 4_000 });
   try {
     const { account, testKey } = await idle.customer();
     await idle.accounts.setLimits(account._id, { concurrentCalls: 1, requestsPerMinute: 1_000 });
