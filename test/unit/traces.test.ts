@@ -12,6 +12,7 @@ import {
 } from '../../src/platform/telemetry/spans.js';
 import { createTracing, type Tracing } from '../../src/platform/telemetry/tracing/create-tracing.js';
 import { startCollectorStub, type CollectorStub } from '../support/tracing/collector-stub';
+import { treeFaults } from '../support/tracing/connected-spans';
 
 const CALL = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 /** A call that a sampler which keeps one trace in a million does not keep. */
@@ -62,6 +63,24 @@ describe('the trace of a call', () => {
     for (const none of ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', 'reconcile-1', '', `call_${'0'.repeat(26)}`]) {
       expect(traceOfCall(none)).toBeUndefined();
     }
+  });
+
+  it('has a first span also if the request was answered before the call was stored', async () => {
+    await start();
+    const span = beginRequestSpan({ startedAt: Date.now() - 100, traceparent: '' });
+    await span?.run(async () => {
+      span.rename('POST /outbound_call');
+      span.end({ failed: true });
+      joinTraceOfCall(CALL, { begins: true });
+      joinTraceOfCall(CALL, { begins: false });
+    });
+    await runRequest('', { begins: false });
+    await close();
+    const spans = collector.ofTrace(TRACE.traceId);
+    expect(treeFaults(spans)).toEqual([]);
+    const [first] = spans.filter(({ parentId }) => parentId === '');
+    const request = collector.spans.find(({ traceId }) => traceId !== TRACE.traceId);
+    expect(first).toMatchObject({ name: 'late request', spanId: TRACE.rootSpanId, links: [request?.traceId] });
   });
 
   it('begins with the request that places the call, and others join it', async () => {

@@ -27,9 +27,11 @@ export class DeferredSpan implements Span {
     return this.#started !== undefined;
   }
 
-  /** Joins the trace of a call, unless the trace is decided. */
-  join(call: JoinedCall): void {
-    this.#started ??= this.#start(this.#name, this.#attributes, call);
+  /** Joins the trace of a call. @returns false if the trace was decided before */
+  join(call: JoinedCall): boolean {
+    if (this.#started !== undefined) return false;
+    this.#started = this.#start(this.#name, this.#attributes, call);
+    return true;
   }
 
   get #span(): Span {

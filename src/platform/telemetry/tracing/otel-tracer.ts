@@ -99,6 +99,17 @@ export function createOtelTracer(p: {
     return ids.beginning(call, () => tracer.startSpan(p.name, options, otel.ROOT_CONTEXT));
   }
 
+  /**
+   * Begins the trace of a call whose request was answered before the call was stored, so that the other spans have a
+   * parent.
+   */
+  function beginLate(callId: string, request: otel.Span): void {
+    const call = traceOfCall(callId);
+    if (call === undefined) return;
+    const options = { attributes: attributesOf({ callId }), links: [{ context: request.spanContext() }] };
+    ids.beginning(call, () => tracer.startSpan('late request', options, otel.ROOT_CONTEXT)).end();
+  }
+
   return {
     begin,
 
@@ -111,7 +122,7 @@ export function createOtelTracer(p: {
 
     joinCall(callId, { begins }) {
       const span = otel.trace.getActiveSpan();
-      if (span instanceof DeferredSpan) span.join({ callId, begins });
+      if (span instanceof DeferredSpan && !span.join({ callId, begins }) && begins) beginLate(callId, span);
     },
 
     traceparent(callId) {
