@@ -73,11 +73,13 @@ describe('the trace of a call', () => {
       span.end({ failed: true });
       joinTraceOfCall(CALL, { begins: true });
       joinTraceOfCall(CALL, { begins: false });
+      await inSpan('start of the workflow', { callId: CALL }, () => Promise.resolve());
     });
     await runRequest('', { begins: false });
     await close();
     const spans = collector.ofTrace(TRACE.traceId);
     expect(treeFaults(spans)).toEqual([]);
+    expect(spans.map(({ name }) => name)).toContain('start of the workflow');
     const [first] = spans.filter(({ parentId }) => parentId === '');
     const request = collector.spans.find(({ traceId }) => traceId !== TRACE.traceId);
     expect(first).toMatchObject({ name: 'late request', spanId: TRACE.rootSpanId, links: [request?.traceId] });

@@ -15,6 +15,8 @@ export class DeferredSpan implements Span {
   #name: string;
   #attributes: Attributes = {};
   #started: Span | undefined;
+  /** The parent of what follows, if it is not this span. */
+  #successor: Span | undefined;
   readonly #start: (name: string, attributes: Attributes, call?: JoinedCall) => Span;
 
   constructor(name: string, start: (name: string, attributes: Attributes, call?: JoinedCall) => Span) {
@@ -38,8 +40,13 @@ export class DeferredSpan implements Span {
     return (this.#started ??= this.#start(this.#name, this.#attributes));
   }
 
+  /** Makes another span the parent of what follows in the context of this one. */
+  continueIn(successor: Span): void {
+    this.#successor = successor;
+  }
+
   spanContext(): SpanContext {
-    return this.#span.spanContext();
+    return (this.#successor ?? this.#span).spanContext();
   }
 
   setAttribute(key: string, value: Attributes[string] & {}): this {

@@ -100,14 +100,16 @@ export function createOtelTracer(p: {
   }
 
   /**
-   * Begins the trace of a call whose request was answered before the call was stored, so that the other spans have a
-   * parent.
+   * Begins the trace of a call whose request was answered before the call was stored. What the request still does, such
+   * as starting the workflow, belongs to this trace.
    */
-  function beginLate(callId: string, request: otel.Span): void {
+  function beginLate(callId: string, request: DeferredSpan): void {
     const call = traceOfCall(callId);
     if (call === undefined) return;
     const options = { attributes: attributesOf({ callId }), links: [{ context: request.spanContext() }] };
-    ids.beginning(call, () => tracer.startSpan('late request', options, otel.ROOT_CONTEXT)).end();
+    const span = ids.beginning(call, () => tracer.startSpan('late request', options, otel.ROOT_CONTEXT));
+    request.continueIn(span);
+    span.end();
   }
 
   return {
