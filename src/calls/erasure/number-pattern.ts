@@ -44,7 +44,7 @@ interface Range {
 
 /** Finds the first occurrence of the number from a position on, in time linear in the text. */
 function findFrom(text: string, digits: string, from: number): Range | undefined {
-  const [first = ''] = digits;
+  const first = digits.charAt(0);
   for (let at = text.indexOf(first, from); at !== -1; at = text.indexOf(first, at + 1)) {
     const start = startOf(text, at, from);
     const end = start === undefined ? undefined : endOf(text, at, digits);
@@ -69,7 +69,7 @@ function startOf(text: string, at: number, from: number): number | undefined {
 /** Returns where the digits that begin at a position end; undefined if they are others, or more follow. */
 function endOf(text: string, at: number, digits: string): number | undefined {
   let position = at;
-  for (const [index, digit] of [...digits].entries()) {
+  for (const [index, digit] of digits.split('').entries()) {
     const mostBetween = index === 0 ? 0 : MOST_BETWEEN;
     for (let between = 0; between < mostBetween && BETWEEN.test(text[position] ?? ''); between += 1) position += 1;
     if (text[position] !== digit) return undefined;
