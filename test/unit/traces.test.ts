@@ -46,6 +46,8 @@ async function runRequest(traceparent: string, joins?: { begins: boolean }): Pro
   const span = beginRequestSpan({ startedAt: Date.now() - 100, traceparent });
   await span?.run(async () => {
     if (joins !== undefined) joinTraceOfCall(CALL, joins);
+    // A repeat changes nothing.
+    if (joins !== undefined) joinTraceOfCall(CALL, joins);
     await inSpan('carrier dial', { kind: 'client', facts: { carrier: 'simulator' } }, () => Promise.resolve());
   });
   span?.rename('POST /outbound_call');

@@ -105,7 +105,8 @@ export function createOtelTracer(p: {
    */
   function beginLate(callId: string, request: DeferredSpan): void {
     const call = traceOfCall(callId);
-    if (call === undefined) return;
+    // The carrier's request joins the trace when it is read, and again when the call is stored.
+    if (call === undefined || request.spanContext().traceId === call.traceId) return;
     const options = { attributes: attributesOf({ callId }), links: [{ context: request.spanContext() }] };
     const span = ids.beginning(call, () => tracer.startSpan('late request', options, otel.ROOT_CONTEXT));
     request.continueIn(span);
