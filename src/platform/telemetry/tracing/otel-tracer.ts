@@ -100,8 +100,8 @@ export function createOtelTracer(p: {
   }
 
   /**
-   * Begins the trace of a call whose request was answered before the call was stored. What the request still does, such
-   * as starting the workflow, belongs to this trace.
+   * Begins the trace of a call whose request was answered before the call was stored. Later work of the request, such as
+   * starting the workflow, belongs to this trace.
    */
   function beginLate(callId: string, request: DeferredSpan): void {
     const call = traceOfCall(callId);
