@@ -6,7 +6,7 @@ jest.setTimeout(60_000);
 
 const CALLS = 12;
 const RINGING_S = 5;
-const SCALE = 0.2;
+const SCALE = 1;
 
 let bench: Bench;
 beforeAll(async () => {
