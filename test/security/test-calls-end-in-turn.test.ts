@@ -6,11 +6,10 @@ jest.setTimeout(60_000);
 
 const CALLS = 12;
 const RINGING_S = 5;
-const SCALE = 1;
 
 let bench: Bench;
 beforeAll(async () => {
-  bench = await startBench({ SIMULATOR_TIME_SCALE: String(SCALE) });
+  bench = await startBench();
 });
 afterAll(() => bench.close());
 
@@ -40,7 +39,8 @@ describe('test calls that end at the same time', () => {
   it('are reported in turn, and live ones at once', async () => {
     const [test, live] = [await endsOf('test'), await endsOf('live')];
     const lengthOf = (times: number[]) => (times.at(-1) ?? 0) - (times[0] ?? 0);
-    expect(lengthOf(test)).toBeGreaterThanOrEqual((CALLS - 1) * 125 * SCALE - 20);
+    // Eight a second. The first of them may be late.
+    expect(lengthOf(test)).toBeGreaterThanOrEqual(1_000);
     // The same machine reports as many live ones together.
     expect(lengthOf(live)).toBeLessThan(lengthOf(test));
   });
