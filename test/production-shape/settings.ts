@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
+import { RETENTION } from '../support/production.js';
 import { isPrivateRange } from '../../src/platform/config/private-ranges.js';
 
 /** The host name of the customer's server, which only the name server of the run knows. */
@@ -37,12 +38,7 @@ export function productionSettings(p: SettingsOptions): NodeJS.ProcessEnv {
     CARRIER: 'simulator',
     SIMULATOR_URL: `http://127.0.0.1:${p.simulatorPort}`,
     ALLOWED_COUNTRY_PREFIXES: '+1',
-    CALL_RETENTION_DAYS: '730',
-    TRANSCRIPT_RETENTION_DAYS: '90',
-    RECORDING_RETENTION_DAYS: '90',
-    DELIVERY_RETENTION_DAYS: '30',
-    CARRIER_EVENT_RETENTION_DAYS: '90',
-    AUDIT_RETENTION_DAYS: '730',
+    ...RETENTION,
     MONGODB_URI: p.mongodbUri,
     ALLOW_STANDALONE_MONGODB: 'true',
     TEMPORAL_ADDRESS: p.temporalAddress,

@@ -3,6 +3,16 @@ import { createHash } from 'node:crypto';
 /** Returns a text that looks like a secret. The same name always gives the same text. */
 export const likeASecret = (name: string) => createHash('sha256').update(`tests: ${name}`).digest('hex');
 
+/** How long production keeps each class of data; values are required there. */
+export const RETENTION = {
+  CALL_RETENTION_DAYS: '730',
+  TRANSCRIPT_RETENTION_DAYS: '90',
+  RECORDING_RETENTION_DAYS: '90',
+  DELIVERY_RETENTION_DAYS: '30',
+  CARRIER_EVENT_RETENTION_DAYS: '90',
+  AUDIT_RETENTION_DAYS: '730',
+};
+
 /**
  * The variables required in production, without real secrets. Tests of production mode add them to their environment.
  */
@@ -14,10 +24,5 @@ export const PRODUCTION = {
   PUBLIC_BASE_URL: 'https://calls.test',
   STREAM_URL: 'wss://stream.test/audio',
   ALLOWED_COUNTRY_PREFIXES: '+1',
-  CALL_RETENTION_DAYS: '730',
-  TRANSCRIPT_RETENTION_DAYS: '90',
-  RECORDING_RETENTION_DAYS: '90',
-  DELIVERY_RETENTION_DAYS: '30',
-  CARRIER_EVENT_RETENTION_DAYS: '90',
-  AUDIT_RETENTION_DAYS: '730',
+  ...RETENTION,
 };

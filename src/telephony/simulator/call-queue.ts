@@ -1,4 +1,5 @@
 import type { CarrierAccount } from '../../platform/config/config.js';
+import { createPacedTurns, type PacedTurns } from './paced-turns.js';
 
 /**
  * Twilio's queue of outbound calls: calls above an account's calls per second are accepted and dialed later, in their
@@ -9,14 +10,14 @@ export interface CallQueue {
   join(account: CarrierAccount): number;
 }
 
-export function createCallQueue(now: () => number = () => performance.now()): CallQueue {
-  const nextDials = new Map<string, number>();
+export function createCallQueue(now?: () => number): CallQueue {
+  const turnsOf = new Map<string, PacedTurns>();
   return {
     join({ carrierAccountId, callsPerSecond }) {
       if (callsPerSecond === undefined) return 0;
-      const at = Math.max(now(), nextDials.get(carrierAccountId) ?? 0);
-      nextDials.set(carrierAccountId, at + 1_000 / callsPerSecond);
-      return Math.round(at - now());
+      const turns = turnsOf.get(carrierAccountId) ?? createPacedTurns(now);
+      turnsOf.set(carrierAccountId, turns);
+      return Math.round(turns.take(1_000 / callsPerSecond));
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { loadVoiceActivity, type VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
 import { isLoopbackHost } from '../../platform/config/addresses.js';
 import { readBodyUpTo } from '../../platform/http/server/body-bytes.js';
@@ -13,7 +14,7 @@ import { createExchange } from './exchange.js';
 import { createFaults } from './faults.js';
 import { createRestApi } from './rest/rest-api.js';
 import { loadScenarios } from './scenario.js';
-import { createTurns } from './turns.js';
+import { createPacedTurns } from './paced-turns.js';
 import { createTicker } from './media/ticker.js';
 import { createVoices } from './voices.js';
 import { createCustomerClient } from './webhook-client.js';
@@ -42,7 +43,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const scenarios = loadScenarios();
   const voices = createVoices({ logger });
   const webhooks = createCustomerClient();
-  const testEnds = createTurns(TEST_END_EVERY_MS * timeScale);
+  const testEnds = createPacedTurns();
   const { test } = config.carriers;
   let newDetector: (() => VoiceActivityDetector) | undefined;
   const exchange = createExchange({
@@ -51,7 +52,8 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     ticker: createTicker(),
     webhooks,
     endTurn: async ({ carrierAccountId }) => {
-      if (carrierAccountId === test.carrierAccountId) await testEnds.next();
+      if (carrierAccountId !== test.carrierAccountId) return;
+      await wait(testEnds.take(TEST_END_EVERY_MS * timeScale), undefined, { ref: false });
     },
     timeScale,
     findScenario: (number) => scenarios.findByNumber(number),

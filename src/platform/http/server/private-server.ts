@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHttpServer } from './http-server.js';
 
@@ -12,8 +12,18 @@ export async function startPrivateServer(p: {
   port: number;
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 }): Promise<{ port: number; close(): void }> {
-  const server = createHttpServer({ maxHeaderSize: 8_192 }, (request, response) => void p.answer(request, response));
-  server.listen(p.port, p.host);
+  return listenOn(
+    createHttpServer({ maxHeaderSize: 8_192 }, (request, response) => void p.answer(request, response)),
+    p,
+  );
+}
+
+/** Lets a server listen. @returns its port, and how to close it with its connections */
+export async function listenOn(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<{ port: number; close(): void }> {
+  server.listen(port, host);
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

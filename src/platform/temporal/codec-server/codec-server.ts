@@ -1,11 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { PayloadCodec } from '@temporalio/common';
 import { ServiceError } from '../../../kernel/errors.js';
 import { readBody, utf8 } from '../../http/raw-body.js';
 import { createHttpServer } from '../../http/server/http-server.js';
+import { listenOn } from '../../http/server/private-server.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { decodePayloads } from './decode-payloads.js';
 
@@ -77,15 +76,7 @@ export async function startCodecServer(deps: CodecServerDeps): Promise<{ port: n
     },
   );
   server.maxConnections = CONNECTIONS;
-  server.listen(deps.port, deps.host);
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return listenOn(server, deps);
 }
 
 /** Lets a page read the response, and send the credentials that the browser has for this server. */
