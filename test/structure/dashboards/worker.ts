@@ -15,7 +15,8 @@ export const WORKER: Dashboard = {
     },
     {
       title: 'Pollers',
-      about: 'Connections by which each worker waits for tasks. A worker without takes no more of them.',
+      about:
+        'Connections by which each worker waits for tasks. A worker at 0 takes no more. See the runbook "Workers hang".',
       unit: 'none',
       queries: [
         { expr: 'sum by (instance, poller_type) (temporal_num_pollers)', legend: '{{instance}} {{poller_type}}' },
