@@ -1,5 +1,5 @@
 # One image for all roles: name the role as the command (api, worker, media or simulator).
-ARG NODE_IMAGE=node:22.23.4-bookworm-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS manifest
 WORKDIR /app
@@ -32,7 +32,7 @@ ENV NODE_ENV=production \
     SIMULATOR_HOST=0.0.0.0 \
     WORKER_HOST=0.0.0.0 \
     WORKER_PORT=8084
-COPY LICENSE package.json ./
+COPY LICENSE NOTICE package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY src/telephony/simulator/scenarios ./src/telephony/simulator/scenarios
