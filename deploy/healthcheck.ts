@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseConfig, type Config } from '../src/platform/config/config.js';
+import { runScript } from './run-script.js';
 
 const TIMEOUT_MS = 4_000;
 
@@ -42,10 +43,4 @@ async function requireResponse(url: string): Promise<void> {
   if (status !== 200) throw new Error(`${url} responds with status ${status}.`);
 }
 
-main(process.env, process.argv[2]).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runScript(main(process.env, process.argv[2]));

@@ -8,6 +8,7 @@ import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js
 import { requireReplicaSet, StandaloneServerError } from '../src/platform/mongo/connection.js';
 import { openDatabase } from '../src/database.js';
 import { prepareDatabase } from '../src/prepare-database.js';
+import { runScript } from './run-script.js';
 
 /** Temporal's enum value for Keyword, the type of all our search attributes. */
 const KEYWORD = 2;
@@ -41,7 +42,12 @@ async function prepareMongodb(config: Config): Promise<void> {
 
 async function registerSearchAttributes({ temporal }: Config): Promise<void> {
   const { namespace } = temporal;
-  const connection = await Connection.connect(connectionOptions(temporal));
+  const connection = await Connection.connect({
+    ...connectionOptions(temporal),
+    // The SDK adds this header to requests of the workflow service only. A regional endpoint of Temporal Cloud, which serves
+    // all namespaces, reads it to find theirs.
+    metadata: { 'temporal-namespace': namespace },
+  });
   try {
     const missing = async () => {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
@@ -102,10 +108,4 @@ async function until(server: string, attempt: () => Promise<void>): Promise<void
   }
 }
 
-main(process.env).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runScript(main(process.env));

@@ -6,7 +6,7 @@ import type { Step } from './deployment.js';
 import type { Load } from './load.js';
 import { NAMESPACE } from './servers/temporal.js';
 import type { Shape } from './shape.js';
-import { traceFaults } from './traces.js';
+import { traceFaults, type Conversation } from './traces.js';
 
 /** A statement about the run, and what contradicts it. */
 export interface Finding {
@@ -66,7 +66,7 @@ export async function check(p: { shape: Shape; load: Load; steps: readonly Step[
     { statement: 'no role logged an error', faults: errorsOf(records.logs) },
     {
       statement: 'the trace of every accepted call is complete and connected',
-      faults: await traceFaults(shape.collector, evidence.accepted),
+      faults: await traceFaults(shape.collector, await conversationsOf(shape, evidence)),
     },
     {
       statement: 'requests were sent during every step of the deployment',
@@ -97,10 +97,19 @@ async function waitForWebhooks({ database }: Shape, accepted: ReadonlySet<string
   }
 }
 
-/** Returns the log lines of level error or worse, and the lines of others, except warnings of Temporal's native code. */
+/** Returns what media servers have stored about the accepted calls. */
+async function conversationsOf(
+  { database }: Shape,
+  { accepted }: Evidence,
+): Promise<ReadonlyMap<string, Conversation>> {
+  const results = await database.conversationResults.find({}, { latencies: 1 }).lean();
+  const stored = new Map(results.map(({ _id, latencies = [] }) => [_id, latencies.length > 0]));
+  return new Map(
+    [...accepted].map((callId) => [callId, { hasStream: stored.has(callId), hasReplies: stored.get(callId) ?? false }]),
+  );
+}
+
+/** Returns the log lines of level error or worse, and lines that are no log lines. */
 function errorsOf(logs: readonly string[]): string[] {
-  return logs.filter((line) => {
-    if (/ \| \{/.test(line)) return /"level":(?:[5-9]\d|"(?:error|fatal)")/.test(line);
-    return !/WARN.*temporalio_sdk_core/.test(line);
-  });
+  return logs.filter((line) => !/ \| \{/.test(line) || /"level":(?:[5-9]\d|"(?:error|fatal)")/.test(line));
 }

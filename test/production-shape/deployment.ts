@@ -18,7 +18,7 @@ const SECOND_BUILD = 'release-2';
 const NOTICED_AFTER_MS = 2.5 * HEALTH_EVERY_MS;
 
 /**
- * Deploys a release while calls are placed, in the order of docs/operations.md: new workers beside the old ones, then one
+ * Deploys a release while calls are placed, in the order of docs/operations/upgrade.md: new workers beside the old ones, then one
  * process of each other role after the other.
  */
 export async function deploy(context: ShapeContext, shape: Shape, placed: () => number): Promise<Step[]> {
@@ -33,7 +33,7 @@ export async function deploy(context: ShapeContext, shape: Shape, placed: () => 
   const old = of(shape, 'worker');
   await step(`workers of ${SECOND_BUILD} start beside those of ${FIRST_BUILD}`, async () => {
     await Promise.all(startWorkers(shape, SECOND_BUILD));
-    await setCurrentVersion(shape.temporalAddress, SECOND_BUILD);
+    await setCurrentVersion(context, shape.env, SECOND_BUILD);
   });
   await step(`${FIRST_BUILD} is drained, and its workers stop`, async () => {
     await waitUntilDrained(shape.temporalAddress, FIRST_BUILD);

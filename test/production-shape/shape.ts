@@ -93,7 +93,7 @@ export async function startShape(context: ShapeContext, options: Options): Promi
     add('exporter', 'exporter'),
   ]);
   await (options.embedded ? startEmbeddedProxy : startCaddy)(context, { port: proxyPort, certificate, api, media });
-  await setCurrentVersion(temporalAddress, FIRST_BUILD);
+  await setCurrentVersion(context, env, FIRST_BUILD);
 
   const client = createClient({ baseUrl: env.PUBLIC_BASE_URL ?? '', ca: certificate.cert, key: customer.liveKey });
   context.atEnd(client.close);

@@ -1,35 +1,29 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { runCommand } from '../../src/dev/processes/run-command.js';
+import { packageRoot } from '../../src/dev/servers/cache-folder.js';
+import type { ShapeContext } from './context.js';
 import { NAMESPACE } from './servers/temporal.js';
 
 export const DEPLOYMENT = 'callwright';
-const KNOWN_WITHIN_MS = 60_000;
+const CURRENT_WITHIN_MS = 120_000;
 const DRAINED_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
 const { VERSION_DRAINAGE_STATUS_DRAINED } = temporal.api.enums.v1.VersionDrainageStatus;
 
-/**
- * Makes new calls start on the workers with this build id, like `temporal worker deployment set-current-version`.
- * Repeats the request until the server has noticed these workers.
- */
-export async function setCurrentVersion(address: string, buildId: string): Promise<void> {
-  await withConnection(address, async ({ workflowService }) => {
-    const deadline = Date.now() + KNOWN_WITHIN_MS;
-    for (;;) {
-      try {
-        await workflowService.setWorkerDeploymentCurrentVersion({
-          namespace: NAMESPACE,
-          deploymentName: DEPLOYMENT,
-          buildId,
-          identity: 'production-shape',
-        });
-        return;
-      } catch (error) {
-        if (Date.now() > deadline) throw error;
-        await sleep(LOOK_EVERY_MS);
-      }
-    }
+/** Makes new calls start on the workers with this build id, as the Helm chart does after each upgrade. */
+export async function setCurrentVersion(context: ShapeContext, env: NodeJS.ProcessEnv, buildId: string): Promise<void> {
+  await runCommand({
+    what: `making ${buildId} the current version`,
+    file: process.execPath,
+    args: [join(packageRoot(), 'dist/deploy/set-current-version.js')],
+    cwd: context.folder,
+    env: { ...env, WORKER_BUILD_ID: buildId, WORKER_DEPLOYMENT_NAME: DEPLOYMENT },
+    timeoutMs: CURRENT_WITHIN_MS,
+    report: context.report,
+    signal: context.signal,
   });
 }
 

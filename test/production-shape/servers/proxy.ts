@@ -4,7 +4,7 @@ import { packageRoot } from '../../../src/dev/servers/cache-folder.js';
 import { probePort, startReady } from '../../../src/dev/servers/server-process.js';
 import type { ShapeContext } from '../context.js';
 import { buildGoServer } from './go-server.js';
-import { startSmallProxy, type ProxyTargets } from './small-proxy.js';
+import { API_HEALTH, MEDIA_HEALTH, startSmallProxy, type ProxyTargets } from './small-proxy.js';
 
 /** The version of the compose file. */
 export const CADDY_VERSION = '2.10.2';
@@ -46,18 +46,22 @@ export async function startCaddy(context: ShapeContext, targets: ProxyTargets): 
 }
 
 /**
- * Returns the deployed Caddyfile with the upstreams on loopback, with health checks, as docs/operations.md describes for
+ * Returns the deployed Caddyfile with the upstreams on loopback, with health checks, as docs/operations/upgrade.md describes for
  * several processes, and with a certificate that needs no authority.
  */
 export function caddyfile(deployed: string, { certificate, api, media }: ProxyTargets): string {
-  const health = ['health_uri /health/ready', `health_interval ${HEALTH_EVERY_MS}ms`, 'health_fails 2'];
-  const upstreams = (ports: readonly number[]) =>
-    `reverse_proxy ${ports.map((port) => `127.0.0.1:${port}`).join(' ')} {\n\t\t\t${health.join('\n\t\t\t')}`;
+  const upstreams = (ports: readonly number[], health: string) =>
+    [
+      `to ${ports.map((port) => `127.0.0.1:${port}`).join(' ')}`,
+      `health_uri ${health}`,
+      `health_interval ${HEALTH_EVERY_MS}ms`,
+      'health_fails 2',
+    ].join('\n\t\t\t');
   const changes: readonly (readonly [from: string, to: string])[] = [
     ['\n{\n', '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n'],
     ['{$DOMAIN} {\n', `{$DOMAIN} {\n\ttls ${certificate.certFile} ${certificate.keyFile}\n`],
-    ['reverse_proxy media:8081 {', upstreams(media)],
-    ['reverse_proxy api:8080 {', upstreams(api)],
+    ['import processes media 8081', upstreams(media, MEDIA_HEALTH)],
+    ['import processes api 8080', upstreams(api, API_HEALTH)],
   ];
   return changes.reduce((text, [from, to]) => {
     if (text.split(from).length !== 2) throw new Error(`deploy/Caddyfile has no single ${JSON.stringify(from)}.`);

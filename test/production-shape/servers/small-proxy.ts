@@ -20,10 +20,18 @@ const CHECK_TIMEOUT_MS = 2_000;
 const MAX_LATE = 3;
 const HOP_HEADERS = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
+/** The paths by which a proxy learns that a process stops. */
+export const API_HEALTH = '/health/serving';
+export const MEDIA_HEALTH = '/health/ready';
+
 /** Ends TLS and sends each request or stream to the next process that is ready. It never repeats a request. */
 export async function startSmallProxy(targets: ProxyTargets, healthEveryMs: number) {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-  const ready = watchReadiness([...targets.api, ...targets.media], healthEveryMs);
+  const urls = [
+    ...targets.api.map((port) => [port, `http://127.0.0.1:${port}${API_HEALTH}`] as const),
+    ...targets.media.map((port) => [port, `http://127.0.0.1:${port}${MEDIA_HEALTH}`] as const),
+  ];
+  const ready = watchReadiness(new Map(urls), healthEveryMs);
   const sockets = new Set<Duplex>();
   let turn = 0;
   const pick = (path: string): number | undefined => {
@@ -106,10 +114,9 @@ function withoutHops(headers: IncomingMessage['headers']): IncomingMessage['head
  * Asks the processes again and again whether they are ready. All count as ready at first. A process that says no counts
  * as not ready at once; one that is late, as on a busy machine, only when it has been late several times.
  */
-function watchReadiness(ports: readonly number[], everyMs: number) {
-  const failures = new Map(ports.map((port) => [port, 0]));
-  const ask = async (port: number) => {
-    const url = `http://127.0.0.1:${port}/health/ready`;
+function watchReadiness(urls: ReadonlyMap<number, string>, everyMs: number) {
+  const failures = new Map([...urls.keys()].map((port) => [port, 0]));
+  const ask = async ([port, url]: readonly [number, string]) => {
     const answer = await fetch(url, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) }).catch((error: Error) => error);
     if (answer instanceof Response) {
       await answer.arrayBuffer().catch(() => undefined);
@@ -118,6 +125,6 @@ function watchReadiness(ports: readonly number[], everyMs: number) {
       failures.set(port, (failures.get(port) ?? 0) + (answer.name === 'TimeoutError' ? 1 : MAX_LATE));
     }
   };
-  const timer = setInterval(() => void Promise.all(ports.map(ask)), everyMs);
+  const timer = setInterval(() => void Promise.all([...urls].map(ask)), everyMs);
   return { has: (port: number) => (failures.get(port) ?? 0) < MAX_LATE, stop: () => clearInterval(timer) };
 }

@@ -32,13 +32,23 @@ export const API: Dashboard = {
     },
     {
       title: 'Errors by route',
-      about: 'Responses per second with a 5xx status.',
+      about: 'Responses per second with a 5xx status. frozen: the account is frozen, and nothing has failed.',
       unit: 'reqps',
       queries: [
         {
-          expr: orZero(rateBy('route, status', 'callwright_http_request_duration_seconds_count{status=~"5.."}')),
-          legend: '{{route}} {{status}}',
+          expr: orZero(rateBy('route, status, cause', 'callwright_http_request_duration_seconds_count{status=~"5.."}')),
+          legend: '{{route}} {{status}} {{cause}}',
         },
+      ],
+    },
+    {
+      title: 'Decisions about new calls',
+      about:
+        'Requests for calls to phones and in browsers, per second. failed is ours: see the runbook "Requests fail". repeated got the stored response of an earlier request.',
+      unit: 'reqps',
+      stacked: true,
+      queries: [
+        { expr: rateBy('mode, outcome', 'callwright_placing_decisions_total'), legend: '{{mode}} {{outcome}}' },
       ],
     },
     {
@@ -46,7 +56,10 @@ export const API: Dashboard = {
       about: 'After a failure, or because their media process stops.',
       unit: 'cps',
       queries: [
-        { expr: orZero(rateBy('cause, decision', 'callwright_next_streams_total')), legend: '{{cause}} {{decision}}' },
+        {
+          expr: orZero(rateBy('line, cause, decision', 'callwright_next_streams_total')),
+          legend: '{{line}} {{cause}} {{decision}}',
+        },
       ],
     },
     ...DATABASE,

@@ -1,4 +1,4 @@
-import { RATE, orZero, processes, quantile, quantiles, rateBy } from './parts.js';
+import { RATE, ofRole, orZero, processes, quantile, quantiles, rateBy } from './parts.js';
 import type { Dashboard } from './types.js';
 
 export const MEDIA: Dashboard = {
@@ -11,12 +11,13 @@ export const MEDIA: Dashboard = {
       about: 'Open streams of each process.',
       unit: 'none',
       stacked: true,
-      queries: [{ expr: 'callwright_media_streams', legend: '{{instance}}' }],
+      // Every process has the gauge, and only media processes have streams.
+      queries: [{ expr: ofRole('media', 'callwright_media_streams'), legend: '{{instance}}' }],
     },
     {
       title: 'Late audio',
       about:
-        'The share of frames that are sent more than 20 ms late, which can be heard. See the runbook "Audio late".',
+        'The share of 20 ms periods with audio that is sent more than 20 ms late, which can be heard. See the runbook "Audio late".',
       unit: 'percentunit',
       red: 0.01,
       queries: [
@@ -46,12 +47,13 @@ export const MEDIA: Dashboard = {
     },
     {
       title: 'Failures of providers',
-      about: 'Per second, of speech and models. See the runbook "Providers fail".',
+      about:
+        'Per second, of speech and models, by blame. request: a call caused it by its content. See the runbook "Providers fail".',
       unit: 'cps',
       queries: [
         {
-          expr: orZero(rateBy('part, provider', 'callwright_provider_failures_total')),
-          legend: '{{part}} {{provider}}',
+          expr: orZero(`${rateBy('part, provider, blame', 'callwright_provider_failures_total')} > 0`),
+          legend: '{{part}} {{provider}}: {{blame}}',
         },
         {
           expr: orZero(rateBy('stage, cause', 'callwright_provider_switches_total')),
@@ -61,10 +63,14 @@ export const MEDIA: Dashboard = {
     },
     {
       title: 'Lost and moved streams',
-      about: 'Moves are part of deployments; failures are not. See the runbook "Streams lost".',
+      about:
+        'Moves are part of deployments; failures are not. Browsers also lose their own connections. See the runbook "Streams lost".',
       unit: 'cps',
       queries: [
-        { expr: orZero(rateBy('cause, decision', 'callwright_next_streams_total')), legend: '{{cause}} {{decision}}' },
+        {
+          expr: orZero(rateBy('line, cause, decision', 'callwright_next_streams_total')),
+          legend: '{{line}} {{cause}} {{decision}}',
+        },
       ],
     },
     ...processes('media'),

@@ -1,8 +1,6 @@
 import { RATE, mean, orZero, rateBy } from './parts.js';
 import type { Dashboard } from './types.js';
 
-const NEW_CALLS = 'route=~"/outbound_call|/calls", method="POST"';
-
 export const OVERVIEW: Dashboard = {
   uid: 'callwright-overview',
   title: 'overview',
@@ -61,11 +59,15 @@ export const OVERVIEW: Dashboard = {
     },
     {
       title: 'How calls end',
-      about: 'Ended calls per second. media_failed, internal_error and expired are our failures.',
+      about:
+        'Ended calls per second. media_failed, internal_error and expired are our failures, except in the browser.',
       unit: 'cps',
       stacked: true,
       queries: [
-        { expr: rateBy('status, end_reason', 'callwright_calls_ended_total'), legend: '{{status}} {{end_reason}}' },
+        {
+          expr: rateBy('line, status, end_reason', 'callwright_calls_ended_total'),
+          legend: '{{line}} {{status}} {{end_reason}}',
+        },
       ],
     },
     {
@@ -76,27 +78,37 @@ export const OVERVIEW: Dashboard = {
     },
     {
       title: 'Requests with an error of ours',
-      about: 'The share of API requests with a 5xx status. See the runbook "Requests fail".',
+      about:
+        'The share of API requests with a 5xx status, those of frozen accounts excluded. See the runbook "Requests fail".',
       unit: 'percentunit',
       red: 0.02,
       queries: [
         {
-          expr: `(sum(rate(callwright_http_request_duration_seconds_count{status=~"5..", route!~"/health/.*|other"}${RATE})) or vector(0)) / sum(rate(callwright_http_request_duration_seconds_count{route!~"/health/.*|other"}${RATE}))`,
+          expr: `(sum(rate(callwright_http_request_duration_seconds_count{status=~"5..", cause!="frozen", mode!="test", route!~"/health/.*|other"}${RATE})) or vector(0)) / sum(rate(callwright_http_request_duration_seconds_count{cause!="frozen", mode!="test", route!~"/health/.*|other"}${RATE}))`,
           legend: '5xx',
         },
       ],
     },
     {
-      title: 'Requests for calls that get 503',
-      about: 'The share of such requests. No call was placed. See the runbook "Requests fail".',
+      title: 'New calls that fail',
+      about:
+        'The share among live calls that failed because of the service or were accepted. See the runbook "Requests fail".',
       unit: 'percentunit',
       red: 0.5,
       queries: [
         {
-          expr: `(sum(rate(callwright_http_request_duration_seconds_count{status="503", ${NEW_CALLS}}${RATE})) or vector(0)) / sum(rate(callwright_http_request_duration_seconds_count{${NEW_CALLS}}${RATE}))`,
-          legend: '503',
+          expr: `sum(rate(callwright_placing_decisions_total{mode="live", outcome="failed"}${RATE})) / sum(rate(callwright_placing_decisions_total{mode="live", outcome=~"accepted|failed"}${RATE}))`,
+          legend: 'failed',
         },
       ],
+    },
+    {
+      title: 'Rejected inbound calls',
+      about:
+        'Calls from the carrier that were not taken, per second. failure is ours: see the runbook "Inbound calls fail".',
+      unit: 'cps',
+      stacked: true,
+      queries: [{ expr: orZero(rateBy('cause', 'callwright_inbound_calls_rejected_total')), legend: '{{cause}}' }],
     },
     {
       title: 'Mean time of MongoDB, Temporal and the carrier',

@@ -22,8 +22,8 @@ export function quantiles(histogram: string, filter = ''): Query[] {
 export const mean = (histogram: string, labels: string) =>
   `sum by (${labels}) (rate(${histogram}_sum${RATE})) / sum by (${labels}) (rate(${histogram}_count${RATE}))`;
 
-/** A value that is 0 as long as its series do not exist. */
-export const orZero = (expr: string) => `${expr} or vector(0)`;
+/** A value that is 0 as long as none of its series exists. */
+export const orZero = (expr: string) => `${expr} or on () vector(0)`;
 
 /** Filter of the process metrics of one role. Prometheus knows the role of a process by its build_info. */
 export const ofRole = (role: string, metric: string) =>

@@ -4,7 +4,7 @@ import type { Dashboard } from './types.js';
 export const PROCESSES: Dashboard = {
   uid: 'callwright-processes',
   title: 'processes',
-  description: 'All processes, those of the simulated carrier and the exporter too.',
+  description: 'The processes of all roles.',
   panels: [
     {
       title: 'Time since the start',

@@ -1,5 +1,5 @@
 export interface Query {
-  /** A query of Prometheus. Its metrics are those of docs/operations.md. */
+  /** A query of Prometheus. Its metrics are those of docs/operations/monitor.md. */
   expr: string;
   /** The name of each series; labels are in double braces. */
   legend: string;

@@ -7,19 +7,29 @@ export const WORKER: Dashboard = {
   description: 'Workflows and activities: dialing, settlement and webhooks.',
   panels: [
     {
-      title: 'Wait of workflow tasks',
+      title: 'Wait of workflow tasks of live calls',
       about: 'From the time when a task is due until a worker begins it. See the runbook "Workers hang".',
       unit: 's',
       red: 1,
-      queries: quantiles('temporal_workflow_task_schedule_to_start_latency_seconds'),
+      queries: quantiles('temporal_workflow_task_schedule_to_start_latency_seconds', '{task_queue!~".+-background"}'),
+    },
+    {
+      title: 'Wait of workflow tasks in the background',
+      about: 'Test calls, erasures, redeliveries and reconciliation. See the runbook "Background late".',
+      unit: 's',
+      red: 1,
+      queries: quantiles('temporal_workflow_task_schedule_to_start_latency_seconds', '{task_queue=~".+-background"}'),
     },
     {
       title: 'Pollers',
       about:
-        'Connections by which each worker waits for tasks. A worker at 0 takes no more. See the runbook "Workers hang".',
+        'Requests by which each worker waits for tasks of a queue. At 0 it takes no more. See the runbooks "Workers hang" and "Queue not served".',
       unit: 'none',
       queries: [
-        { expr: 'sum by (instance, poller_type) (temporal_num_pollers)', legend: '{{instance}} {{poller_type}}' },
+        {
+          expr: 'sum by (instance, task_queue, poller_type) (temporal_num_pollers)',
+          legend: '{{instance}} {{task_queue}} {{poller_type}}',
+        },
       ],
     },
     {
@@ -41,11 +51,11 @@ export const WORKER: Dashboard = {
       queries: quantiles('callwright_call_time_to_dial_seconds', '{mode="live"}'),
     },
     {
-      title: 'Calls that wait for a dial slot',
-      about: 'See the runbook "Dial queue long".',
-      unit: 'none',
-      red: 30,
-      queries: [{ expr: 'max(callwright_dial_queue_calls)', legend: 'waiting' }],
+      title: 'Longest wait for a dial slot',
+      about: 'Calls that wait longer than a minute are not dialed. See the runbook "Dial queue long".',
+      unit: 's',
+      red: 20,
+      queries: [{ expr: 'max(callwright_dial_queue_longest_wait_seconds)', legend: 'longest wait' }],
     },
     {
       title: 'Requests to the carrier',
