@@ -27,6 +27,7 @@ import type { Logger } from '../src/platform/telemetry/logger.js';
 import { createCallErasure } from '../src/calls/steps/erasure.js';
 import { createCallReservations } from '../src/calls/steps/reservation.js';
 import { createCallSettlement } from '../src/calls/steps/settlement.js';
+import { createDroppedWords } from '../src/calls/steps/dropped-words.js';
 import { createCarrierCalls } from '../src/calls/steps/carrier-calls.js';
 import { createConversationFacts } from '../src/calls/steps/conversation-fields.js';
 import { createDialSlots } from '../src/calls/steps/dial-slots.js';
@@ -38,6 +39,7 @@ import { createExtensionActivities } from './extension.js';
 import { createPacingActivities } from './pacing.js';
 import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
+import { createErasureActivities } from './erasures.js';
 import { createSignUpActivities } from './sign-ups.js';
 import { createWebhookActivities } from './webhooks.js';
 
@@ -80,21 +82,17 @@ export function createActivities(deps: ActivityDeps) {
   const endings = { deliveries: createWebhookDeliveries(database), attempts: createWebhookAttempts(database) };
   const erasure = createCallErasure({ ...stores, ...endings, idempotencyKeys: createIdempotencyKeys(database) });
   const checks = createReconciliationChecks(database);
-  const recordRetention = createRecordRetention({
-    ...stores,
-    ...endings,
-    database,
-    checks,
-    retention: config.retention,
-    logger,
-  });
+  const droppedWords = createDroppedWords({ ...stores, database, checks });
+  const { retention } = config;
+  const recordRetention = createRecordRetention({ ...stores, ...endings, database, checks, retention, logger });
+  const sender = createCompletionSender({ config, database, logger, stores });
   return withFailures({
     // Every function of these objects is an activity, and running calls know it by its name.
     ...createCallReservations({ ...stores, config, clock }),
-    ...createCallSettlement({ ...stores, dialGate }),
-    ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate }),
-    ...createConversationFacts(stores),
-    ...erasure,
+    ...createCallSettlement({ ...stores, dialGate, droppedWords }),
+    ...createCarrierCalls({ ...stores, config, carriers, carrierOfCall, dialGate, logger }),
+    ...createConversationFacts({ ...stores, droppedWords }),
+    ...createErasureActivities(erasure),
     // These need Temporal: the number of the attempt, heartbeats, metrics.
     ...createExtensionActivities(createHoldExtensions({ ...stores, config, carrierOfCall })),
     ...createPacingActivities(createDialSlots({ ...stores, config })),
@@ -103,9 +101,7 @@ export function createActivities(deps: ActivityDeps) {
       createRecordingRetention({ ...stores, ...config.recordings, database, logger }),
       recordRetention,
     ),
-    ...createWebhookActivities({
-      sender: createCompletionSender({ config, database, logger, stores }),
-    }),
+    ...createWebhookActivities(sender, config.temporal.taskQueues),
     ...createReconciliationActivities({
       ...stores,
       ...config.reconciliation,
@@ -115,6 +111,7 @@ export function createActivities(deps: ActivityDeps) {
       logger,
       findings: createFindings(database),
       checks,
+      droppedWords,
       expireAgain: (callId) => recordRetention.expireAgain(callId),
       walks: createReconciliationWalks(database),
     }),

@@ -3,7 +3,9 @@ import type { Registry } from 'prom-client';
 import { parseConfig, type Config } from './platform/config/config.js';
 import { answer, linkToLauncher } from './platform/launcher-link.js';
 import { watchContention } from './platform/telemetry/contention.js';
+import { watchDependencies } from './platform/telemetry/dependency-watch.js';
 import { watchEventLoop } from './platform/telemetry/event-loop.js';
+import type { MongoDatabase } from './platform/mongo/connection.js';
 import { createLogger, type Logger } from './platform/telemetry/logger.js';
 import type { Tracing } from './platform/telemetry/tracing/create-tracing.js';
 
@@ -47,15 +49,18 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   const config = parseConfig(env);
   const logger = createLogger({ role, level: config.logLevel });
   if (config.temporal.exposed) logger.warn({ variable: 'TEMPORAL_TLS' }, 'Temporal connection is not encrypted');
+  logCarrierAccounts(config, logger);
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort());
   if (process.channel !== undefined) process.once('disconnect', () => stopping.abort());
   stopping.signal.addEventListener('abort', () => exitLater(logger, stopWithinMs(role, config)));
-  process.on('unhandledRejection', (error) => {
-    logger.fatal({ err: error }, 'unhandled rejection');
-    process.exit(1);
-  });
+  for (const fault of ['unhandledRejection', 'uncaughtException'] as const) {
+    process.on(fault, (error: unknown) => {
+      logger.fatal({ err: error }, fault === 'uncaughtException' ? 'uncaught exception' : 'unhandled rejection');
+      process.exit(1);
+    });
+  }
 
   let running: RunningRole;
   let tracing: Tracing | undefined;
@@ -80,6 +85,13 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   await tracing?.close();
   logger.info('role stopped');
   process.exit(endedByItself ? 1 : 0);
+}
+
+/** Says which accounts this process knows, because all roles must know the same ones. */
+function logCarrierAccounts({ carriers: { live, further, pools } }: Config, logger: Logger): void {
+  if (further.length === 0) return;
+  const carrierAccounts = [live, ...further].map(({ name }) => name);
+  logger.info({ carrierAccounts, carrierPools: pools.map(({ name }) => name) }, 'carrier accounts configured');
 }
 
 function isRole(name: string | undefined): name is RoleName {
@@ -108,7 +120,8 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
   const launcher = linkToLauncher(process);
   const server = createApiServer({ config, database, gateway, logger: deps.logger, launcher });
   await server.listen();
-  return { close: () => closeAll(server, gateway, database) };
+  const watch = await watchServers(deps, database, () => gateway.checkHealth());
+  return { close: () => closeAll(server, watch, gateway, database) };
 }
 
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
@@ -123,7 +136,8 @@ async function startMedia(deps: RoleDeps): Promise<RunningRole> {
   await server.listen();
   const launcher = config.production ? undefined : linkToLauncher(process);
   if (launcher !== undefined) answer(launcher, 'carries', (callId) => server.carries(callId));
-  return { close: () => closeAll(server, gateway, database) };
+  const watch = await watchServers(deps, database, () => gateway.checkHealth());
+  return { close: () => closeAll(server, watch, gateway, database) };
 }
 
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
@@ -133,7 +147,9 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   const { host, port } = deps.config.worker;
   const isChecked = () => checkReadiness?.();
   const health = port === undefined ? undefined : await startWorkerHealth({ host, port, checkReadiness: isChecked });
+  const { logMissingAccounts } = await import('./calls/steps/missing-accounts.js');
   const { config, database, gateway } = await openServices(deps);
+  await logMissingAccounts(config, database, deps.logger);
   await until('Temporal', deps, () => gateway.checkHealth());
   await gateway.close();
   let ended: Promise<void> = Promise.resolve();
@@ -145,12 +161,15 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
     ended = runWorker({ ...deps, config, database, onReady });
   });
   await Promise.race([ready, ended]);
+  const watch = await watchServers(deps, database, async () => {
+    if ((await checkReadiness?.())?.temporal !== 'ok') throw new Error('Temporal did not respond to the worker.');
+  });
   return {
     ended,
     close: async () => {
       await ended;
       health?.close();
-      await database.close();
+      await closeAll(watch, database);
     },
   };
 }
@@ -170,7 +189,8 @@ async function startExporter(deps: RoleDeps): Promise<RunningRole> {
   if (deps.registry === undefined) throw new Error('The exporter serves metrics: set METRICS_PORT.');
   const { database } = await openSettled(deps);
   registerStateMetrics(deps.registry, database);
-  return { close: () => database.close() };
+  const watch = await watchServers(deps, database);
+  return { close: () => closeAll(watch, database) };
 }
 
 /** Decrypts for operators what Temporal stores. It connects to no other server. */
@@ -192,7 +212,14 @@ async function serveMetrics(role: RoleName, config: Config, logger: Logger): Pro
   const { createMetrics } = await import('./platform/telemetry/metrics/metrics.js');
   const { startMetricsServer } = await import('./platform/telemetry/metrics/metrics-server.js');
   const { registry } = createMetrics({ role, logger });
-  await startMetricsServer({ registry, host, port, logger });
+  // The exporter is ready while it can read the state of the service.
+  const readState = async () => {
+    const metric = registry.getSingleMetric('callwright_calls_in_progress');
+    if (metric === undefined) throw new Error('The exporter is starting.');
+    await metric.get();
+  };
+  const checkReadiness = role === 'exporter' ? readState : undefined;
+  await startMetricsServer({ registry, host, port, logger, checkReadiness });
   return registry;
 }
 
@@ -228,6 +255,13 @@ async function openServices(deps: RoleDeps) {
   return { config, database, gateway };
 }
 
+/** Reports and logs whether MongoDB and Temporal respond. */
+async function watchServers({ logger }: RoleDeps, database: MongoDatabase, checkTemporal?: () => Promise<unknown>) {
+  const { pingMongodb } = await import('./platform/mongo/connection.js');
+  const mongodb = () => pingMongodb(database);
+  return watchDependencies({ logger, checks: { mongodb, ...(checkTemporal && { temporal: checkTemporal }) } });
+}
+
 /** Opens the database. Adds the simulated carrier's tokens that are stored there to the configuration. */
 async function openSettled(deps: RoleDeps) {
   const { openDatabase } = await import('./database.js');
@@ -257,6 +291,10 @@ async function closeAll(...parts: { close(): Promise<unknown> }[]): Promise<void
 }
 
 main(process.argv[2], process.env).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  // Collectors of logs expect JSON in production.
+  if (process.env['NODE_ENV'] === 'production')
+    createLogger({ role: process.argv[2] ?? 'none', level: 'info' }).fatal(message);
+  else process.stderr.write(`${message}\n`);
   process.exit(1);
 });

@@ -5,6 +5,7 @@ import { constants, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { ignoreEngineSettings } from './support/engine-environment.js';
 import { findUnservedQueries } from './support/query-shapes/check-shapes.js';
+import { recordQueries } from './support/query-shapes/preload.js';
 import setUp from './support/global-setup.js';
 import tearDown from './support/global-teardown.js';
 
@@ -17,19 +18,31 @@ interface Group {
   priority: number;
 }
 
+const REAL_TIME = constants.priority.PRIORITY_NORMAL;
+const OTHERS = constants.priority.PRIORITY_BELOW_NORMAL;
+
 /**
- * Lanes run in parallel; the groups of a lane run one after the other. All tests mostly wait (docs/adr/0039), so there are
- * more workers than CPU cores. Tests of real-time calls fail if they have to wait for a core, so all other groups have a
- * lower priority. The groups are spread so that both lanes take about the same time.
+ * Stages run one after the other. The lanes of a stage run in parallel, the groups of a lane one after the other. All tests
+ * mostly wait (docs/adr/0039), so there are more workers than CPU cores. Tests of real-time calls fail if they have to wait
+ * for a core, so all other groups have a lower priority. The last stage needs the machine for itself.
  */
-const LANES: readonly (readonly Group[])[] = [
+const STAGES: readonly (readonly (readonly Group[])[])[] = [
   [
-    { name: 'realtime', projects: ['realtime'], workers: 3, priority: constants.priority.PRIORITY_NORMAL },
-    { name: 'unit', projects: ['unit'], workers: 3, priority: constants.priority.PRIORITY_BELOW_NORMAL },
+    [
+      { name: 'realtime', projects: ['realtime'], workers: 3, priority: REAL_TIME },
+      { name: 'unit', projects: ['unit'], workers: 3, priority: OTHERS },
+      { name: 'e2e', projects: ['e2e'], workers: 2, priority: OTHERS },
+    ],
+    [
+      // With three workers, requests of tests waited for more than 20 s at times.
+      { name: 'servers', projects: ['servers'], workers: 2, priority: OTHERS },
+    ],
   ],
   [
-    { name: 'rest', projects: ['servers', 'e2e'], workers: 3, priority: constants.priority.PRIORITY_BELOW_NORMAL },
-    { name: 'realtime-e2e', projects: ['realtime-e2e'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
+    [
+      { name: 'realtime-e2e', projects: ['realtime-e2e'], workers: 2, priority: REAL_TIME },
+      { name: 'timing', projects: ['timing'], workers: 2, priority: REAL_TIME },
+    ],
   ],
 ];
 
@@ -52,18 +65,20 @@ async function main(args: readonly string[]): Promise<number> {
   ignoreEngineSettings(process.env);
   const queries = join(folder, 'query-shapes.jsonl');
   await writeFile(queries, '');
-  process.env['TEST_QUERY_SHAPES'] = queries;
+  await recordQueries(process.env, queries);
   // Ends jest on a signal and waits for its exit, because the servers must be stopped after the tests.
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort(signal));
   await setUp();
   try {
     const pathOf = ({ name }: Group) => join(folder, `${name}.json`);
-    const codes = await Promise.all(
-      LANES.map((lane) => runLane(lane, { pathOf, args: rest, interrupted: interruption.signal })),
-    );
-    const failed = codes.flat().filter((code) => code !== 0).length;
-    const reports = await Promise.all(LANES.flat().map((group) => reportOf(pathOf(group))));
+    const codes: number[] = [];
+    for (const lanes of STAGES) {
+      const options = { pathOf, args: rest, interrupted: interruption.signal };
+      codes.push(...(await Promise.all(lanes.map((lane) => runLane(lane, options)))).flat());
+    }
+    const failed = codes.filter((code) => code !== 0).length;
+    const reports = await Promise.all(STAGES.flat(2).map((group) => reportOf(pathOf(group))));
     printSummary(
       reports.flatMap(({ testResults }) => testResults),
       Math.round((Date.now() - began) / 1_000),
@@ -104,7 +119,7 @@ async function run(group: Group, { pathOf, args, interrupted }: RunOptions): Pro
     [...jest, sequencer, '--passWithNoTests', '--json', `--outputFile=${pathOf(group)}`, ...args],
     {
       env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-      // Jest gets no terminal, because the status lines of the two runs would overwrite each other. Each run writes its
+      // Jest gets no terminal, because the status lines of parallel runs would overwrite each other. Each run writes its
       // results to a file.
       stdio: ['ignore', 'ignore', 'pipe'],
     },

@@ -1,5 +1,5 @@
 import { DefaultLogger } from '@temporalio/worker';
-import { CALL_ID_PATTERN } from '../src/kernel/ids.js';
+import { callIdOfWorkflow } from '../src/calls/follow-ups.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 
 /** Details of a log line of the SDK, with the names of its `activityLogAttributes` and `workflowLogAttributes`. */
@@ -15,8 +15,7 @@ interface SdkMeta {
 export function createSdkLogger(logger: Logger): DefaultLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
     const { error, workflowId, workflowType, activityType, attempt } = (meta ?? {}) as SdkMeta;
-    // The id of a call's workflow is the call's id.
-    const callId = workflowId !== undefined && CALL_ID_PATTERN.test(workflowId) ? workflowId : undefined;
+    const callId = workflowId === undefined ? undefined : callIdOfWorkflow(workflowId);
     const details = { err: error, callId, workflowId, workflowType, activityType, attempt };
     logger[level === 'ERROR' ? 'error' : 'warn'](details, message);
   });

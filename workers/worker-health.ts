@@ -7,14 +7,17 @@ const TEMPORAL_TIMEOUT_MS = 1_000;
 
 export interface WorkerReadiness {
   status: 'ready' | 'unavailable';
-  /** Whether the worker asks Temporal for tasks. `away`: it stops, or asking has failed for good. */
+  /** Whether the process asks Temporal for tasks of all its queues. `away`: it stops, or asking has failed for good. */
   pollers: DependencyState;
   temporal: DependencyState;
 }
 
-/** Returns a function that tells whether a worker can take tasks. It never rejects. */
+/**
+ * Returns a function that tells whether a process can take tasks. It never rejects.
+ * @param workers one for each queue
+ */
 export function createWorkerReadiness(
-  worker: Pick<Worker, 'getStatus'>,
+  workers: readonly Pick<Worker, 'getStatus'>[],
   connection: NativeConnection,
 ): () => Promise<WorkerReadiness> {
   const checkDependencies = createDependencyChecks({
@@ -23,11 +26,15 @@ export function createWorkerReadiness(
   });
   return async () => {
     const { temporal } = await checkDependencies();
-    const { runState, workflowPollerState, activityPollerState } = worker.getStatus();
-    const isPolling = runState === 'RUNNING' && workflowPollerState === 'POLLING' && activityPollerState === 'POLLING';
-    const status = isPolling && temporal === 'ok' ? 'ready' : 'unavailable';
-    return { status, pollers: isPolling ? 'ok' : 'away', temporal };
+    const arePolling = workers.every(isPolling);
+    const status = arePolling && temporal === 'ok' ? 'ready' : 'unavailable';
+    return { status, pollers: arePolling ? 'ok' : 'away', temporal };
   };
+}
+
+function isPolling(worker: Pick<Worker, 'getStatus'>): boolean {
+  const { runState, workflowPollerState, activityPollerState } = worker.getStatus();
+  return runState === 'RUNNING' && workflowPollerState === 'POLLING' && activityPollerState === 'POLLING';
 }
 
 /**

@@ -1,10 +1,11 @@
 import { createCallGate } from '../src/calls/wiring.js';
 import { IllegalStateError } from '@temporalio/common';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, makeTelemetryFilterString } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.js';
 import { createCarriers } from '../src/telephony/carriers.js';
 import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
+import type { WorkerCapacity } from '../src/platform/config/temporal/worker-variables.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { connectionOptions } from '../src/platform/temporal/connection.js';
@@ -31,60 +32,82 @@ export interface WorkerDeps {
   tracing?: TemporalInterceptors | undefined;
   /** File with the workflow code; defaults to that of the build. */
   bundlePath?: string;
-  /** Called when the worker is ready to take tasks, with the check of its readiness. */
+  /** Called when every queue is served, with the check of readiness. */
   onReady?: (checkReadiness: () => Promise<WorkerReadiness>) => void;
 }
 
 /**
- * Runs a worker until `stop` is aborted, then drains it. Any number of workers may run; if one dies, another continues
- * its calls.
- * @throws when Temporal is unreachable at startup, or the bundle is missing
+ * Serves the configured task queues until `stop` is aborted, then drains. Any number of workers may run; if one dies,
+ * another continues its calls.
+ * @throws when Temporal is unreachable at startup, the bundle is missing, or a queue can no longer be served
  */
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop, tracing, carriers = createCarriers({ config }) } = deps;
-  const { namespace, taskQueue, payloadKeys } = config.temporal;
+  const { namespace, taskQueues, payloadKeys } = config.temporal;
   const codePath =
     deps.bundlePath ?? bundleFile({ traced: tracing !== undefined, encrypted: payloadKeys.newest !== undefined });
   installRuntime(config, logger);
   const dialGate = createCallGate({ config, database });
   await dialGate.loadNumberingPlans();
+  if (stop.aborted) return;
   const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   try {
-    const worker = await Worker.create({
+    const shared = {
       connection,
       namespace,
-      taskQueue,
       workflowBundle: { codePath },
       dataConverter: createDataConverter(payloadKeys),
       ...tracing?.workerOptions,
       activities: createActivities({ config, database, carriers, logger, dialGate }),
-      ...capacity(config),
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,
       ...versioning(config),
-    });
-    const shutdown = () => worker.shutdown();
-    if (stop.aborted) return;
-    stop.addEventListener('abort', shutdown, { once: true });
-    logger.info({ taskQueue }, 'worker ready');
-    const run = worker.run();
-    deps.onReady?.(createWorkerReadiness(worker, connection));
-    await run;
+    };
+    const workers = await Promise.all(
+      config.worker.queues.map((queue) =>
+        Worker.create({ ...shared, taskQueue: taskQueues[queue], ...limits(config.worker.capacity[queue]) }),
+      ),
+    );
+    const ended = runAll(workers, stop);
+    logger.info({ taskQueues: config.worker.queues.map((queue) => taskQueues[queue]) }, 'worker ready');
+    deps.onReady?.(createWorkerReadiness(workers, connection));
+    await ended;
   } finally {
     await connection.close();
   }
 }
 
-/** How much the worker takes at once. */
-function capacity({ worker: { maxCachedCalls, slots, pollers } }: Config) {
+/**
+ * Runs the workers of a process until `stop` is aborted or one of them ends. Then all of them drain, so that the process
+ * ends rather than serves only one of its queues.
+ */
+async function runAll(workers: readonly Worker[], stop: AbortSignal): Promise<void> {
+  const shutdown = () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const runs = workers.map((worker) => worker.run().finally(shutdown));
+  stop.addEventListener('abort', shutdown, { once: true });
+  if (stop.aborted) shutdown();
+  // The connection can be closed only when every worker has ended.
+  await Promise.allSettled(runs);
+  await Promise.all(runs);
+}
+
+/** How much of its queue a worker takes at once. */
+function limits({ maxCached, slots, pollers }: WorkerCapacity) {
   return {
-    maxCachedWorkflows: maxCachedCalls,
-    maxConcurrentWorkflowTaskExecutions: slots.calls,
+    maxCachedWorkflows: maxCached,
+    maxConcurrentWorkflowTaskExecutions: slots.workflowTasks,
     maxConcurrentActivityTaskExecutions: slots.activities,
     maxConcurrentLocalActivityExecutions: slots.activities,
-    maxConcurrentWorkflowTaskPolls: Math.min(pollers.calls, slots.calls),
-    maxConcurrentActivityTaskPolls: Math.min(pollers.activities, slots.activities),
+    // The SDK ignores maxConcurrentWorkflowTaskPolls and maxConcurrentActivityTaskPolls.
+    workflowTaskPollerBehavior: atMost(pollers.workflowTasks, slots.workflowTasks),
+    activityTaskPollerBehavior: atMost(pollers.activities, slots.activities),
   };
+}
+
+function atMost(pollers: number, slots: number) {
+  return { type: 'simple-maximum' as const, maximum: Math.min(pollers, slots) };
 }
 
 /**
@@ -108,9 +131,13 @@ function installRuntime({ worker }: Config, logger: Logger): void {
     Runtime.install({
       logger: createSdkLogger(logger),
       shutdownSignals: [],
-      ...(worker.metricsAddress === undefined
-        ? {}
-        : { telemetryOptions: { metrics: { prometheus: { ...METRICS_FORMAT, bindAddress: worker.metricsAddress } } } }),
+      telemetryOptions: {
+        // The lines of native code go to our log, too.
+        logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },
+        ...(worker.metricsAddress === undefined
+          ? {}
+          : { metrics: { prometheus: { ...METRICS_FORMAT, bindAddress: worker.metricsAddress } } }),
+      },
     });
   } catch (error) {
     // Tests run several workers in one process, which share the first one's runtime.

@@ -91,5 +91,6 @@ export const { deliverWebhook } = proxyActivities<Pick<Activities, 'deliverWebho
 /** Erases a call's personal data. It is safe to repeat. */
 export const { eraseCall } = proxyActivities<Pick<Activities, 'eraseCall'>>({
   startToCloseTimeout: '30s',
-  retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  // Erasing costs a busy database much, so failed attempts soon wait for minutes.
+  retry: { initialInterval: '500ms', backoffCoefficient: 4, maximumInterval: '5m' },
 });

@@ -57,6 +57,13 @@ export function createCallRun(input: CallInput) {
       setCurrentDetails(describeCall(run));
     },
 
+    /** The call at the carrier, as activities take it; undefined while it has no call. */
+    placedCall() {
+      const { mode, carrierAccountId } = input;
+      const { carrierSid } = state;
+      return carrierSid === undefined ? undefined : { mode, carrierSid, ...accountOfInput(carrierAccountId) };
+    },
+
     /** Starts the next read model write, numbered so that a late or repeated one is dropped. */
     nextChange() {
       return { callId: input.callId, sequence: ++sequence, at: Date.now() };
@@ -106,10 +113,16 @@ export function createCallRun(input: CallInput) {
   }
 
   async function hangUp(): Promise<void> {
-    if (state.carrierSid === undefined) return;
+    const placed = run.placedCall();
+    if (placed === undefined) return;
     // Ignore a failure, because `waitForEnd` asks the carrier again and repeats the hang-up.
-    await carrierActivities.hangUpCall({ mode: input.mode, carrierSid: state.carrierSid }).catch(() => undefined);
+    await carrierActivities.hangUpCall(placed).catch(() => undefined);
   }
 
   return run;
+}
+
+/** Calls of earlier releases, and calls from browsers, have no stored account. */
+export function accountOfInput(carrierAccountId: string | undefined): { carrierAccountId?: string } {
+  return carrierAccountId === undefined ? {} : { carrierAccountId };
 }

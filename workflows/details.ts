@@ -27,6 +27,7 @@ export function describeCall(call: DescribedCall): string {
     '',
     `- account ${input.accountId}, agent ${input.agentId}`,
     `- carrier call: ${state.carrierSid ?? 'none yet'}`,
+    ...(input.carrierAccountId === undefined ? [] : [`- carrier account: ${input.carrierAccountId}`]),
     `- answered: ${time(state.answeredAt)}${state.answeredBy ? ` by ${state.answeredBy}` : ''}`,
     `- audio: ${state.mediaStartedAt === undefined ? 'not started' : `since ${time(state.mediaStartedAt)}`}` +
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),

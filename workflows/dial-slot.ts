@@ -2,7 +2,7 @@ import { CancellationScope, condition } from '@temporalio/workflow';
 import { isUnwanted } from '../src/calls/call-outcome.js';
 import { isFinal } from '../src/kernel/call-state.js';
 import { takeDialSlotWithin } from './activity-proxies.js';
-import type { CallRun } from './call-run.js';
+import { accountOfInput, type CallRun } from './call-run.js';
 
 /** Timeout of the wait for a dial slot if no worker runs. A running activity gives up after `LONGEST_DIAL_WAIT_MS`. */
 const GIVE_UP_AFTER_MS = 65_000;
@@ -15,7 +15,7 @@ export type DialSlot = { slotAt?: number } | undefined;
  * @returns undefined if there was no slot in time or the call was canceled: then nothing may be dialed
  */
 export async function waitForDialSlot(call: CallRun): Promise<DialSlot> {
-  const { callId, accountId, mode, paced } = call.input;
+  const { callId, accountId, mode, carrierAccountId, paced } = call.input;
   if (paced !== true) return {};
   const isNoLongerWanted = () => isFinal(call.state) || isUnwanted(call.state);
   const askedAt = Date.now();
@@ -34,6 +34,7 @@ export async function waitForDialSlot(call: CallRun): Promise<DialSlot> {
         callId,
         accountId,
         mode,
+        ...accountOfInput(carrierAccountId),
         waitedMs,
         ...(shown === undefined ? {} : { shown }),
       }),

@@ -34,7 +34,10 @@ async function waitForMedia(call: CallRun): Promise<void> {
   const now = Date.now();
   if (facts?.startedAt !== undefined) call.apply({ type: 'media_started', at: facts.startedAt, now });
   if (facts?.end !== undefined) call.apply({ type: 'media_ended', end: facts.end, now });
-  if (facts?.isUninstructed && patched('free-outages')) call.apply({ type: 'found_uninstructed', now });
+  if (facts?.isUninstructed && patched('free-outages')) {
+    const freed = patched('free-however-ended') ? { freesHoweverEnded: true as const } : {};
+    call.apply({ type: 'found_uninstructed', ...freed, now });
+  }
   call.apply({ type: 'media_wait_over', now });
 }
 
@@ -43,9 +46,10 @@ async function waitForMedia(call: CallRun): Promise<void> {
  * @returns the record's status; undefined if there is no record or the request failed
  */
 export async function applyCarrierRecord(call: CallRun): Promise<string | undefined> {
-  const { carrierSid } = call.state;
-  if (carrierSid === undefined) return undefined;
-  const record = await carrierActivities.fetchCarrierCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
+  const placed = call.placedCall();
+  if (placed === undefined) return undefined;
+  const { carrierSid } = placed;
+  const record = await carrierActivities.fetchCarrierCall(placed).catch(() => undefined);
   if (record === undefined || record === null) return undefined;
   const now = Date.now();
   const { status, endedAt, durationSeconds, answeredBy } = record;
@@ -64,7 +68,6 @@ export async function applyCarrierRecord(call: CallRun): Promise<string | undefi
 }
 
 async function hangUpAgain(call: CallRun): Promise<void> {
-  const { carrierSid } = call.state;
-  if (carrierSid === undefined) return;
-  await carrierActivities.hangUpCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
+  const placed = call.placedCall();
+  if (placed !== undefined) await carrierActivities.hangUpCall(placed).catch(() => undefined);
 }

@@ -91,8 +91,9 @@ export function receiveEvents(call: CallRun): void {
 function factsOfLoss({ at, agentAudioPlayed, neverStarted, planned }: ReconnectRequest) {
   const isPlanned = planned === true && patched('planned-resumes');
   const loss: StreamLoss = neverStarted ? 'never_started' : isPlanned ? 'planned' : 'lost';
-  const evidence = !agentAudioPlayed && patched('free-outages') ? { provesFault: true as const } : {};
-  return { at, agentAudioPlayed, loss, ...evidence };
+  if (agentAudioPlayed || !patched('free-outages')) return { at, agentAudioPlayed, loss };
+  const freed = patched('free-however-ended') ? { freesHoweverEnded: true as const } : {};
+  return { at, agentAudioPlayed, loss, provesFault: true as const, ...freed };
 }
 
 /** Ends the call because of a failure on our side. Ignores signals about a carrier call that is not bound to this call. */

@@ -46,21 +46,20 @@ async function holdNextWindow(
   window: number,
   { holdAt, endsAt }: { holdAt: number; endsAt: number },
 ): Promise<EndReason | undefined> {
-  const { callId, accountId, mode, maxDurationSeconds, windows } = call.input;
-  const { carrierSid } = call.state;
+  const { callId, accountId, maxDurationSeconds, windows } = call.input;
   const holdInMs = Math.round(holdAt - Date.now());
   let held: Awaited<ReturnType<Activities['extendHold']>> | 'failed' | undefined;
   extendWithin(endsAt - Date.now())({
     callId,
     accountId,
-    mode,
+    mode: call.input.mode,
+    ...call.placedCall(),
     window,
     heldSeconds: call.heldSeconds,
     maxDurationSeconds,
     ...(holdInMs > MIN_FORECAST_LEAD_MS ? { holdInMs } : {}),
     forecast: call.nextChange(),
     decided: call.nextChange(),
-    ...(carrierSid === undefined ? {} : { carrierSid }),
     ...(windows === undefined ? {} : { windows }),
   }).then(
     (hold) => (held = hold),
@@ -78,9 +77,9 @@ async function holdNextWindow(
 
 /** Sets the carrier's time limit of an inbound call, which has none from the start. */
 function limitInbound(call: CallRun): void {
-  const { carrierSid } = call.state;
-  if (carrierSid === undefined) return;
+  const placed = call.placedCall();
+  if (placed === undefined) return;
   const seconds = carrierTimeLimit(call.heldSeconds);
   // Ignore a failure, because the workflow's timers end the call, too.
-  call.track(carrierActivities.limitCall({ mode: call.input.mode, carrierSid, seconds }).catch(() => undefined));
+  call.track(carrierActivities.limitCall({ ...placed, seconds }).catch(() => undefined));
 }

@@ -1,4 +1,5 @@
 import { ENGINE_NAMES } from '../kernel/conversation/engines.js';
+import { REDACTED_KINDS, STORAGE_MODES } from '../kernel/conversation/storage.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/conversation/voicemail.js';
 import type { Pronunciation } from '../kernel/conversation/conversation-settings.js';
 import { CONVERSATION_FIELDS } from './fields/conversation-fields.js';
@@ -218,6 +219,41 @@ export const AGENT_FIELDS = {
       clear: 'tools',
     },
   },
+  storage: {
+    kind: 'choice',
+    of: STORAGE_MODES,
+    absentMeans: 'everything',
+    stored: 'storage',
+    presence: 'optional',
+    inCall: true,
+    about:
+      'The parts of a call that remain after its end. no_recording: all but the audio. no_transcript: all but the transcript and the tool calls. outcome_only: none of them and no summary. Status, times, cost and extracted data always remain. Default: everything.',
+    form: {
+      label: 'Storage of calls',
+      hint: 'Status, times, cost and extracted data always remain. A recording also holds everything that was said.',
+    },
+    option: { name: 'storage', value: '<mode>', about: 'storage mode of its calls', clear: 'storage' },
+  },
+  redact: {
+    kind: 'choices',
+    of: REDACTED_KINDS,
+    stored: 'redact',
+    presence: 'optional',
+    inCall: true,
+    about:
+      'Data to replace in the stored transcript, summary and tool calls, for example by [card number]. Extracted data and the recording keep it. Default: an empty list.',
+    examples: [['card_numbers']],
+    form: {
+      label: 'Replace in transcripts',
+      hint: 'Extracted data and the recording keep them. To keep no card numbers, store no recording.',
+    },
+    option: {
+      name: 'redact',
+      value: '<kind...>',
+      about: 'data to replace in the stored words of its calls; replaces the list',
+      clear: 'redact',
+    },
+  },
   ...CONVERSATION_FIELDS,
 } as const satisfies Record<string, FieldDefinition>;
 
@@ -241,11 +277,13 @@ interface ValueOfKind {
 }
 
 /** Type of a field's value in a request. */
-export type ValueOf<F extends AgentFieldName> = Fields[F] extends { of: readonly (infer V)[] }
-  ? V
-  : Fields[F]['kind'] extends keyof ValueOfKind
-    ? ValueOfKind[Fields[F]['kind']]
-    : string;
+export type ValueOf<F extends AgentFieldName> = Fields[F] extends { kind: 'choices'; of: readonly (infer V)[] }
+  ? V[]
+  : Fields[F] extends { of: readonly (infer V)[] }
+    ? V
+    : Fields[F]['kind'] extends keyof ValueOfKind
+      ? ValueOfKind[Fields[F]['kind']]
+      : string;
 
 type NamesWith<P extends FieldDefinition['presence']> = {
   [F in AgentFieldName]: Fields[F]['presence'] extends P ? F : never;

@@ -28,6 +28,13 @@ const RULES: Rules = {
     return (whole === true ? z.int(fault) : z.number(fault)).min(min, fault).max(max, fault);
   },
   choice: (name, { of }) => z.enum(of, `${name} must be one of ${of.join(', ')}.`),
+  choices: (name, { of }) => {
+    const fault = `${name} must be a list of ${of.join(', ')}.`;
+    return z
+      .array(z.enum(of, fault), fault)
+      .max(of.length, `${name} must have at most ${of.length} entries.`)
+      .overwrite((given) => [...new Set(given)]);
+  },
   yesNo: (name) => z.boolean(`${name} must be true or false.`),
   phoneNumber: (name) =>
     z.string(`${name} must be a string.`).regex(E164_PATTERN, `${name} must be in E.164 format, like +12025550123.`),

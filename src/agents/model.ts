@@ -65,6 +65,7 @@ const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
   providerId: String,
   seconds: Number,
   number: Number,
+  choices: { type: [String], default: undefined },
   yesNo: Boolean,
   phoneNumbers: { type: [String], default: undefined },
   terms: { type: [String], default: undefined },

@@ -153,7 +153,7 @@ function createShared(deps: HandlerDeps) {
   const { config, database, gateway, logger } = deps;
   return {
     ...deps,
-    cursors: createCursors(config.apiKeyPepper),
+    cursors: createCursors(config.apiKeyPepper, config.formerPeppers),
     accounts: createAccounts(database),
     inboundAgents: createInboundAgents(database),
     agents: createAgents(database, config, createProviderChecks(config)),

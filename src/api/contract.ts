@@ -39,6 +39,24 @@ export const serviceRoutes = {
     },
     errors: ['SERVICE_UNAVAILABLE'],
   }),
+  checkServing: defineRoute({
+    method: 'get',
+    path: '/health/serving',
+    tag: 'Service',
+    summary: 'Check whether the process serves requests',
+    description:
+      'Returns 200, and 503 only while the process is stopping. For load balancers: if MongoDB or Temporal does not respond, all processes are concerned, and many requests still succeed.',
+    auth: 'none',
+    success: {
+      description: 'The process serves requests.',
+      contentType: 'application/json',
+      schema: z.object({
+        status: z.literal('serving').describe('Always serving; a process that is stopping returns 503.'),
+      }),
+      examples: { serving: { status: 'serving' } },
+    },
+    errors: ['SERVICE_UNAVAILABLE'],
+  }),
   readInterface: defineRoute({
     method: 'get',
     path: '/openapi.json',

@@ -1,7 +1,8 @@
 import { mongo } from 'mongoose';
 import { CallServiceUnavailable } from '../calls/gateway.js';
 import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
-import { ServiceError } from '../kernel/errors.js';
+import { AccountFrozenError, ServiceError } from '../kernel/errors.js';
+import { CALL_ID_PATTERN } from '../kernel/ids.js';
 import { LedgerBusyError } from '../billing/ledger/ledger.js';
 import { ContentionError } from '../platform/mongo/optimistic-update.js';
 import { PasswordsBusyError } from '../identity/people/passwords.js';
@@ -12,6 +13,9 @@ import { serviceUnavailable } from '../platform/http/deadline.js';
 /** Default Retry-After in seconds, for errors that do not set their own. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '5', 503: '1' };
 
+/** Routes that load balancers and orchestrators ask every second or so. */
+const PROBES: ReadonlySet<string> = new Set(['/health/ready', '/health/serving']);
+
 /** Middleware that turns thrown errors into error responses. Logs unexpected ones once and hides their details. */
 export function handleErrors(logger: Logger) {
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
@@ -20,12 +24,21 @@ export function handleErrors(logger: Logger) {
     } catch (error) {
       const serviceError = serviceErrorOf(error);
       const { requestId, route } = ctx.state;
-      if (serviceError.code === 'INTERNAL_ERROR') logger.error({ requestId, route, err: error }, 'request failed');
-      else if (serviceError.code === 'SERVICE_UNAVAILABLE')
-        logger.warn({ requestId, route, err: error }, 'service unavailable');
+      const where = { requestId, route, callId: callIdOf(ctx) };
+      if (error instanceof AccountFrozenError) ctx.state.isFrozen = true;
+      else if (serviceError.code === 'INTERNAL_ERROR') logger.error({ ...where, err: error }, 'request failed');
+      // The watch of dependencies logs each change once.
+      else if (serviceError.code === 'SERVICE_UNAVAILABLE' && !PROBES.has(route ?? ''))
+        logger.warn({ ...where, err: error }, 'service unavailable');
       sendError(ctx, serviceError);
     }
   };
+}
+
+/** Returns the id of the call in the path, if there is one. */
+function callIdOf(ctx: ApiContext): string | undefined {
+  const { call_id: callId } = (ctx['params'] ?? {}) as { call_id?: string };
+  return callId !== undefined && CALL_ID_PATTERN.test(callId) ? callId : undefined;
 }
 
 function sendError(ctx: ApiContext, serviceError: ServiceError): void {

@@ -44,7 +44,9 @@ function createAuthenticators({ config, authenticator }: MountDeps): Readonly<Re
     (authenticate: Authenticate): Authenticate =>
     async (ctx, route) => {
       requireHttps(ctx, config);
-      return authenticate(ctx, route);
+      const principal = await authenticate(ctx, route);
+      if (principal) ctx.state.mode = principal.mode;
+      return principal;
     };
   return {
     key: overHttps((ctx, route) => authenticator.byKey(ctx, route)),
@@ -105,7 +107,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
       await checked?.refund();
       if (audited) await recordChange(auditor, ctx, audited, { id, route, target: sent.target });
     } catch (error) {
-      if (change.by === undefined || isOfSender(error)) {
+      if (change.by === undefined || ctx.state.isUnchanged || isOfSender(error)) {
         change.withdraw();
         if (!isOfSender(error)) await checked?.refund();
         throw error;
@@ -156,7 +158,9 @@ async function recordChange(
   const mode = changedMode(route, principal);
   const pathId = Object.values(ctx['params'] as Record<string, string>)[0];
   const facts = { accountId: account._id, mode, actor, action: id, target: pathId ?? target };
-  await auditor(ctx, { ...facts, ...(unconfirmed && { unconfirmed }) });
+  // Changes that are not counted can be tried any number of times, so only the first try has an entry.
+  const once = unconfirmed && route.bounded;
+  await auditor(ctx, { ...facts, ...(unconfirmed && { unconfirmed }), ...(once && { once }) });
 }
 
 function createRouter(

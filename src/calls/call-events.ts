@@ -16,6 +16,7 @@ export type CallEvent =
    * The media stream closed although no media server reported an end, and the carrier call continues.
    * `agentAudioPlayed` comes from the last checkpoint. `loss`: by default `lost`.
    * `provesFault`: the loss counts as evidence of a failure on our side; absent in runs of earlier releases.
+   * `freesHoweverEnded`: likewise, even if an API client or a limit ends the call.
    */
   | {
       type: 'stream_lost';
@@ -23,10 +24,11 @@ export type CallEvent =
       agentAudioPlayed: boolean;
       loss?: StreamLoss;
       provesFault?: true;
+      freesHoweverEnded?: true;
       now: number;
     }
   /** The records show that we never told the carrier what to do with the answered call. */
-  | { type: 'found_uninstructed'; now: number }
+  | { type: 'found_uninstructed'; freesHoweverEnded?: true; now: number }
   /** We told the carrier to end the call because of a failure on our side. */
   | { type: 'given_up'; at: number; now: number }
   /** We want the call to end: a cancel request, a timer, or an exhausted balance. */

@@ -11,6 +11,7 @@ export interface CallFacts extends Pick<
   | 'fromPhoneNumber'
   | 'toPhoneNumber'
   | 'externalCallId'
+  | 'carrierAccountId'
   | 'maxDurationSeconds'
   | 'microsPerSecond'
   | 'webhookUrl'
@@ -18,6 +19,7 @@ export interface CallFacts extends Pick<
 > {
   agentId: string;
   voicemailAction: CallRequestDocument['agent']['voicemailAction'];
+  storage: CallRequestDocument['agent']['storage'];
   /** Whether the request contains tools, which are removed after the call. */
   hasTools: boolean;
 }
@@ -27,7 +29,7 @@ export function factsOf(request: CallRequestDocument): CallFacts {
   // A broken record may lack its agent, and must not stop what needs only other fields.
   const { agent }: { agent?: Partial<CallRequestDocument['agent']> } = request;
   const { accountId, mode, direction, fromPhoneNumber, toPhoneNumber } = request;
-  const { externalCallId, maxDurationSeconds, microsPerSecond, webhookUrl, createdAt } = request;
+  const { externalCallId, carrierAccountId, maxDurationSeconds, microsPerSecond, webhookUrl, createdAt } = request;
   return {
     accountId,
     mode,
@@ -35,12 +37,14 @@ export function factsOf(request: CallRequestDocument): CallFacts {
     fromPhoneNumber,
     toPhoneNumber,
     externalCallId,
+    ...(carrierAccountId === undefined ? {} : { carrierAccountId }),
     maxDurationSeconds,
     ...(microsPerSecond === undefined ? {} : { microsPerSecond }),
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
     createdAt,
     agentId: agent?.agentId ?? '',
     voicemailAction: agent?.voicemailAction,
+    storage: agent?.storage,
     hasTools: agent?.tools !== undefined,
   };
 }

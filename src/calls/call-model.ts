@@ -33,6 +33,8 @@ export interface CallDocument extends CompletedCall {
   changes?: StoredChange[];
   /** When the personal data was erased. */
   erasedAt?: Date;
+  /** When the texts were deleted after their retention. */
+  textsExpiredAt?: Date;
   /** The account and mode of a call past its retention. Only the tombstones of such calls have it. */
   owner?: CallOwner;
 }
@@ -105,6 +107,7 @@ export const callSchema = new Schema<CallDocument>(
     resumptions: Number,
     changes: { type: [changeSchema], default: undefined },
     erasedAt: Date,
+    textsExpiredAt: Date,
     owner: { type: Schema.Types.Mixed },
   },
   { collection: 'calls', versionKey: false },

@@ -100,14 +100,17 @@ function isSoonAfterAnswer(at: number, { answeredAt }: CallState, end?: CarrierE
 
 /**
  * Whether it is proven that an answered outbound call had no audio because of us, no matter how it ended. Then the
- * customer pays nothing. A missing stream alone proves nothing: the callee may have hung up at once. Neither do calls
- * that an API client or a limit ended prove anything, because the client chooses when. The legs of browsers are inbound;
- * they do not count, because a browser can drop its own stream.
+ * customer pays nothing. A missing stream alone proves nothing: the callee may have hung up at once. The legs of browsers
+ * are inbound; they do not count, because a browser can drop its own stream.
  */
 function wasPreventedByUs(state: CallState, end?: CarrierEnd): boolean {
-  const { direction, answeredAt, hangUpCause, mediaEnd, isUninstructed, lostUnheardAt } = state;
+  const { direction, answeredAt, hangUpCause, mediaEnd, isUninstructed, lostUnheardAt, isFreeHoweverEnded } = state;
   const isAnswered = answeredAt !== undefined || Boolean(end?.durationSeconds);
-  const isOurEnd = hangUpCause === 'no_answer' || hangUpCause === 'media_failed' || hangUpCause === 'internal_error';
+  const isOurEnd =
+    isFreeHoweverEnded ||
+    hangUpCause === 'no_answer' ||
+    hangUpCause === 'media_failed' ||
+    hangUpCause === 'internal_error';
   if (direction !== 'outbound' || !isAnswered || (hangUpCause !== undefined && !isOurEnd)) return false;
   if (!wasStreamed(state)) {
     return lostUnheardAt !== undefined || (isUninstructed === true && !isHungUpAtOnce(state, end));

@@ -52,7 +52,7 @@ function addFacts(state: CallState, event: CallEvent): CallState {
     case 'stream_lost':
       return withLostStream(state, event);
     case 'found_uninstructed':
-      return { ...state, isUninstructed: true };
+      return { ...state, isUninstructed: true, ...freed(event) };
     case 'given_up':
       return { ...state, givenUpAt: state.givenUpAt ?? event.at };
     case 'hang_up_requested':
@@ -77,12 +77,16 @@ function withAnswer(state: CallState, at: number, now: number, source: 'carrier'
   return { ...state, answeredAt: Math.max(state.dialedAt ?? at, Math.min(at, now)), answerSource: source };
 }
 
+const freed = ({ freesHoweverEnded }: { freesHoweverEnded?: true }) =>
+  freesHoweverEnded ? { isFreeHoweverEnded: freesHoweverEnded } : {};
+
 /** Grants one more media stream. If the limit is reached, ends the audio as a failure on our side. */
 function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
   const { at, agentAudioPlayed, loss, provesFault = false } = lost;
   const answer = decideReconnect(state, loss);
   if (answer.decision === 'stream') {
-    const evidence = provesFault && !agentAudioPlayed ? { lostUnheardAt: state.lostUnheardAt ?? at } : {};
+    const lostUnheardAt = state.lostUnheardAt ?? at;
+    const evidence = provesFault && !agentAudioPlayed ? { lostUnheardAt, ...freed(lost) } : {};
     const granted = { ...state, ...evidence, resumptions: answer.resumption };
     if (loss === 'never_started') return { ...granted, refusedStreams: (state.refusedStreams ?? 0) + 1 };
     return loss === 'planned' ? { ...granted, plannedResumptions: (state.plannedResumptions ?? 0) + 1 } : granted;

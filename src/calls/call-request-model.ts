@@ -27,6 +27,11 @@ export interface CallRequestDocument {
   microsPerSecond?: Micros;
   /** Percent-encoded names of fields of the request that the interface does not know. Absent if there were none. */
   unknownFields?: readonly string[];
+  /**
+   * The carrier's id of the account that has the call, chosen with the request and never changed. Older documents and those
+   * of calls from a browser have none.
+   */
+  carrierAccountId?: string;
   /** The carrier's call id. Set for inbound calls only, because for these it is known before the call starts. */
   carrierSid?: string;
   /** How long the call waits for its first media stream, if that is not the default. */
@@ -52,6 +57,7 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
     maxDurationSeconds: { type: Number, required: true },
     microsPerSecond: Number,
     unknownFields: { type: [String], default: undefined },
+    carrierAccountId: String,
     carrierSid: String,
     streamWithinMs: Number,
     requestId: String,

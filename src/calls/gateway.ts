@@ -11,7 +11,9 @@ import {
   type ClientInterceptors,
 } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
+import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
+import type { Queue } from '../platform/config/temporal/task-queues.js';
 import {
   ERASE_WORKFLOW_TYPE,
   eraseWorkflowId,
@@ -38,7 +40,6 @@ import type {
   ReservationResult,
 } from '../kernel/call-signals.js';
 import type { ReconnectDecision } from '../kernel/resumption.js';
-import { report } from '../platform/telemetry/measurements.js';
 import { inSpan, traceparentOf } from '../platform/telemetry/spans.js';
 import { connectionOptions, QuietConnection } from '../platform/temporal/connection.js';
 import { createDataConverter, toPayloads } from '../platform/temporal/data-converter.js';
@@ -70,10 +71,15 @@ export interface CallGateway {
    * @throws CallServiceUnavailable
    */
   reconnect(callId: string, request: ReconnectRequest, updateId: string, deadline: number): Promise<ReconnectDecision>;
-  /** Starts the erasure of a call; a repeat does nothing. @throws CallServiceUnavailable */
+  /**
+   * Starts the erasure of a call, or joins the one that runs. Repeats it if it has ended: the data may be there again, such as
+   * after a restore of the database.
+   * @throws CallServiceUnavailable
+   */
   erase(callId: string): Promise<void>;
   /**
-   * Starts a redelivery of the completion event. Repeating the same redelivery number does nothing.
+   * Starts a redelivery of the completion event. Repeating the same redelivery number sends nothing again, because its
+   * attempts are stored.
    * @throws CallServiceUnavailable
    */
   redeliver(redelivery: RedeliverInput): Promise<void>;
@@ -100,7 +106,7 @@ interface GatewayDeps {
 }
 
 function createGateway(deps: GatewayDeps): CallGateway {
-  const { namespace, taskQueue } = deps.config.temporal;
+  const { namespace, taskQueues } = deps.config.temporal;
   const connection = QuietConnection.lazy(connectionOptions(deps.config.temporal));
   const { interceptors } = deps;
   const dataConverter = createDataConverter(deps.config.temporal.payloadKeys);
@@ -132,7 +138,8 @@ function createGateway(deps: GatewayDeps): CallGateway {
     async start(input, deadline) {
       const startWorkflowOperation = new WithStartWorkflowOperation<CallWorkflowFunction>(CALL_WORKFLOW_TYPE, {
         workflowId: input.callId,
-        taskQueue,
+        // All tasks of the call stay in this queue.
+        taskQueue: taskQueues[queueOf(input.mode)],
         args: [input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
@@ -160,19 +167,17 @@ function createGateway(deps: GatewayDeps): CallGateway {
     async reconnect(callId, request, updateId, deadline) {
       const run = client.workflow.getHandle(callId);
       try {
-        const decided = await client.withDeadline(deadline, () =>
+        return await client.withDeadline(deadline, () =>
           run.executeUpdate<ReconnectDecision, [ReconnectRequest]>(RECONNECT_UPDATE, { args: [request], updateId }),
         );
-        report('nextStream', { cause: request.planned === true ? 'planned' : 'failure', decision: decided.decision });
-        return decided;
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return { decision: 'hang_up', why: 'over' };
         throw toUnavailable(error);
       }
     },
 
-    erase: (callId) => startOnce(ERASE_WORKFLOW_TYPE, eraseWorkflowId(callId), { callId }),
-    redeliver: (redelivery) => startOnce(REDELIVER_WORKFLOW_TYPE, redeliverWorkflowId(redelivery), redelivery),
+    erase: (callId) => startFollowUp(ERASE_WORKFLOW_TYPE, eraseWorkflowId(callId), { callId }),
+    redeliver: (redelivery) => startFollowUp(REDELIVER_WORKFLOW_TYPE, redeliverWorkflowId(redelivery), redelivery),
 
     async checkHealth() {
       try {
@@ -185,19 +190,19 @@ function createGateway(deps: GatewayDeps): CallGateway {
     close: () => connection.close(),
   };
 
-  async function startOnce(workflowType: string, workflowId: string, input: object): Promise<void> {
+  /** Starts a workflow unless it runs. One that has ended may run again: the database may have been restored since. */
+  async function startFollowUp(workflowType: string, workflowId: string, input: object): Promise<void> {
     try {
       await client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
         client.workflow.start(workflowType, {
           workflowId,
-          taskQueue,
+          taskQueue: taskQueues.background,
           args: [input],
           workflowIdConflictPolicy: 'USE_EXISTING',
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         }),
       );
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) return;
       throw toUnavailable(error);
     }
   }
@@ -229,6 +234,11 @@ function withTraces(gateway: CallGateway): CallGateway {
     erase: (callId) => inTraceOf(callId, 'erase', () => gateway.erase(callId)),
     redeliver: (redelivery) => inTraceOf(redelivery.callId, 'redeliver', () => gateway.redeliver(redelivery)),
   };
+}
+
+/** Test calls are free, so they must not delay live ones. */
+function queueOf(mode: Mode): Queue {
+  return mode === 'live' ? 'calls' : 'background';
 }
 
 /** Search attributes to set when the workflow starts. Setting them then adds no event to its history. */

@@ -1,8 +1,15 @@
-import { isFinalStatus, type AnsweredBy, type CallStatus, type EndReason } from '../kernel/call-state.js';
+import {
+  CALL_STATUSES,
+  isFinalStatus,
+  type AnsweredBy,
+  type CallStatus,
+  type EndReason,
+} from '../kernel/call-state.js';
 import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
 import { report } from '../platform/telemetry/measurements.js';
+import { lineOf } from '../telephony/web/leg.js';
 import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import type { CallFacts } from './call-facts.js';
 import type { CallsDatabase } from './database.js';
@@ -48,7 +55,7 @@ const ERASED = {
 const RECENT_ENDS = { maxEntries: 50, maxAgeMs: 2_000 };
 
 /** The fields that reports of a change need. */
-const REPORTED = { _id: 1, mode: 1, direction: 1 } as const;
+const REPORTED = { _id: 1, mode: 1, direction: 1, carrierSid: 1 } as const;
 
 /**
  * The only writer of `calls`. Writes may be repeated or late; a write applies only if its sequence number is higher.
@@ -93,7 +100,7 @@ export function createCallProjection(database: CallsDatabase) {
     },
 
     /**
-     * Applies a change, together with further fields, if any.
+     * Applies a change, together with further fields, if any. A change of a final status is dropped.
      * @param end.facts the facts of a call that ends with this change, if the caller has them. This saves reads.
      * @param end.isComplete true if the workflow makes no further change before its webhook, which then needs no read
      */
@@ -107,7 +114,7 @@ export function createCallProjection(database: CallsDatabase) {
       const isFindable = isEnd && facts !== undefined && (await search.insert(change, facts, further.transcription));
       const stored = await calls
         .findOneAndUpdate(
-          { _id: change.callId, sequence: { $lt: change.sequence } },
+          { _id: change.callId, sequence: { $lt: change.sequence }, ...unlessEnded(change) },
           {
             $set: { ...changedFields(change), ...further },
             ...clearedFields(change),
@@ -201,6 +208,16 @@ function createStoredChange(change: ProjectedChange): StoredChange {
   };
 }
 
+const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
+
+/**
+ * A workflow that has forgotten the end of its call, because the database of Temporal was restored to an earlier moment, must
+ * not end it in another way.
+ */
+function unlessEnded({ status }: ProjectedChange) {
+  return status === undefined ? {} : { status: { $nin: FINAL_STATUSES } };
+}
+
 function changedFields(change: ProjectedChange) {
   const { sequence, at, status, endReason, answeredBy, carrierSid, startTime, endTime } = change;
   const { waitingFor, endsAfterSeconds } = change;
@@ -230,8 +247,8 @@ function clearedFields({ status, waitingFor, endsAfterSeconds }: ProjectedChange
 /** Reports an end that was stored, so once, however often the write is repeated. */
 function reportEnd(
   { status, endReason }: ProjectedChange,
-  { mode, direction }: Pick<CallDocument, 'mode' | 'direction'>,
+  { mode, direction, carrierSid }: Pick<CallDocument, 'mode' | 'direction' | 'carrierSid'>,
 ): void {
   if (status !== undefined && isFinalStatus(status))
-    report('callEnded', { mode, direction, status, endReason: endReason ?? 'none' });
+    report('callEnded', { mode, line: lineOf(carrierSid), direction, status, endReason: endReason ?? 'none' });
 }

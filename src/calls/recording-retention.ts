@@ -1,16 +1,9 @@
-import type { CallProjection } from './projection.js';
 import { WRITTEN_WITHIN_MS } from '../voice/recordings/model.js';
-import type { Recordings } from '../voice/recordings/recordings.js';
-import type { VoiceDatabase } from '../voice/database.js';
-import { createOldToolCalls } from '../voice/results/old-tool-calls.js';
-import type { Logger } from '../platform/telemetry/logger.js';
+import { callIdOf } from '../voice/recordings/file-ids.js';
 import { tryEach } from '../platform/try-each.js';
+import { createOldRecordings, type OldRecordingsDeps } from './retention/old-recordings.js';
 
-interface Deps {
-  recordings: Recordings;
-  database: VoiceDatabase;
-  projection: CallProjection;
-  logger: Logger;
+interface Deps extends OldRecordingsDeps {
   /** Days after which recordings and tool calls are deleted; 0: never. */
   retentionDays: number;
   /** Days after which those of test calls are deleted; 0: the same as for live calls. */
@@ -32,70 +25,34 @@ export type RecordingRetention = ReturnType<typeof createRecordingRetention>;
  * Deletes old recordings and the tool calls of old calls, finishes interrupted recordings, and tidies object storage.
  */
 export function createRecordingRetention(deps: Deps) {
-  const { recordings, projection, logger, retentionDays, testRetentionDays } = deps;
+  const { recordings, logger, retentionDays, testRetentionDays } = deps;
   const { upkeep } = recordings;
-  const oldToolCalls = createOldToolCalls(deps.database);
-
-  /**
-   * Deletes a recording. Updates the call first, so that a crash in between cannot leave a link to a deleted recording.
-   */
-  async function deleteRecording(callId: string): Promise<void> {
-    const call = await projection.find(callId);
-    if (call?.hasRecording) {
-      const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
-      await projection.apply(change, { hasRecording: false });
-    }
-    await recordings.delete(callId);
-  }
-
-  /**
-   * Works on the recordings of calls until none is found or the time is over. One that fails is left for the next round.
-   * @param p.find returns the ids of at most so many calls
-   * @returns number of calls without a failure
-   */
-  async function workThrough(p: {
-    until: number;
-    find: (most: number) => Promise<string[]>;
-    work: (callId: string) => Promise<unknown>;
-    failure: string;
-  }): Promise<number> {
-    const { until, find, work } = p;
-    const left = new Set<string>();
-    const failed = (err: unknown, callId: string) => {
-      left.add(callId);
-      logger.error({ err, callId }, p.failure);
-    };
-    let done = 0;
-    while (Date.now() < until) {
-      const callIds = (await find(CALLS_AT_ONCE + left.size)).filter((callId) => !left.has(callId));
-      if (callIds.length === 0) break;
-      done += (await tryEach(callIds, { until, failed, work })).length;
-    }
-    return done;
-  }
+  const oldRecordings = createOldRecordings(deps);
 
   async function deleteOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
     if (days === 0) return 0;
-    const oldest = new Date(Date.now() - days * DAY_MS);
-    let isMore = true;
-    while (isMore && Date.now() < until) isMore = await oldToolCalls.deleteBefore(oldest, which);
-    return workThrough({
-      until,
-      find: (most) => recordings.callsBefore(oldest, most, which),
-      work: deleteRecording,
-      failure: 'expired recording could not be deleted',
-    });
+    return oldRecordings.deleteBefore(new Date(Date.now() - days * DAY_MS), which, until);
   }
 
-  /** Finishes recordings whose media process crashed. @returns number of finished recordings */
-  function finish(until: number): Promise<number> {
+  /**
+   * Finishes recordings whose media process crashed. One that fails is left for the next round.
+   * @returns number of finished recordings
+   */
+  async function finish(until: number): Promise<number> {
     const oldest = new Date(Date.now() - WRITTEN_WITHIN_MS);
-    return workThrough({
-      until,
-      find: (most) => recordings.unfinishedBefore(oldest, most),
-      work: (callId) => recordings.seal(callId),
-      failure: 'unfinished recording could not be sealed',
-    });
+    const left = new Set<string>();
+    const failed = (err: unknown, callId: string) => {
+      left.add(callId);
+      logger.error({ err, callId }, 'unfinished recording could not be sealed');
+    };
+    let done = 0;
+    while (Date.now() < until) {
+      const found = await recordings.unfinishedBefore(oldest, CALLS_AT_ONCE + left.size);
+      const callIds = found.filter((callId) => !left.has(callId));
+      if (callIds.length === 0) break;
+      done += (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
+    }
+    return done;
   }
 
   /**
@@ -106,7 +63,7 @@ export function createRecordingRetention(deps: Deps) {
     const over = AbortSignal.timeout(Math.max(0, until - Date.now()));
     const failed = async (err: unknown, { _id }: { _id: string }) => {
       if (over.aborted) return;
-      logger.error({ err, recording: _id }, 'segments of a recording could not be joined');
+      logger.error({ err, callId: callIdOf(_id), recording: _id }, 'segments of a recording could not be joined');
       await upkeep.postpone(_id, 'joinAfter');
     };
     while (Date.now() < until) {

@@ -2,7 +2,9 @@ import type { Gauge, Registry } from 'prom-client';
 import type { LeaseDocument, LedgerAccountDocument } from '../billing/ledger/model.js';
 import type { Mode } from '../kernel/ids.js';
 import { driverCollection } from '../platform/mongo/driver-collection.js';
+import { createServerClock, type ServerClock } from '../platform/mongo/server-clock.js';
 import { createGauge } from '../platform/telemetry/metrics/instruments.js';
+import { waitingCalls } from '../telephony/pacing/dial-queue.js';
 import type { DialPacingDocument } from '../telephony/pacing/model.js';
 import type { CallsDatabase } from './database.js';
 import { createFindings } from './reconciliation/findings.js';
@@ -18,6 +20,7 @@ type Sums = Record<Mode, number>;
  */
 export function registerStateMetrics(registry: Registry, database: CallsDatabase): void {
   const findings = createFindings(database);
+  let clock: ServerClock | undefined;
   let read: { at: number; done: Promise<void> } | undefined;
 
   async function collect(): Promise<void> {
@@ -34,21 +37,29 @@ export function registerStateMetrics(registry: Registry, database: CallsDatabase
   const calls = gauge('calls_in_progress', 'Calls that are accepted and have not ended', ['mode']);
   const held = gauge('money_held_micro_usd', 'Money held for calls, in millionths of a USD', ['mode']);
   const queued = gauge('dial_queue_calls', 'Calls that wait for a dial slot');
+  const longest = gauge('dial_queue_longest_wait_seconds', 'How long the first of these calls has waited');
   const open = gauge('reconciliation_open_findings', 'Unresolved findings', ['kind']);
 
   async function update(): Promise<void> {
     const [slots, micros, waiting, found] = await Promise.all([
-      sumByMode(driverCollection<LeaseDocument>(database, database.leases).find({}, fieldsOf('count')), 'count'),
       sumByMode(
-        driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts).find({}, fieldsOf('heldMicros')),
+        driverCollection<LeaseDocument>(database, database.leases).find(ABOVE_0.count, fieldsOf('count')),
+        'count',
+      ),
+      sumByMode(
+        driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts).find(
+          ABOVE_0.held,
+          fieldsOf('heldMicros'),
+        ),
         'heldMicros',
       ),
-      countWaiting(database),
+      readWaiting(database, () => (clock ??= createServerClock(database))()),
       findings.list(),
     ]);
     setByMode(calls, slots);
     setByMode(held, micros);
-    queued.set(waiting);
+    queued.set(waiting.calls);
+    longest.set(waiting.longestMs / 1_000);
     open.reset();
     for (const { kind } of found) open.inc({ kind });
   }
@@ -59,6 +70,8 @@ function setByMode(gauge: Gauge, sums: Sums): void {
   gauge.set({ mode: 'test' }, sums.test);
 }
 
+/** Most accounts have no call at the moment. */
+const ABOVE_0 = { count: { count: { $gt: 0 } }, held: { heldMicros: { $gt: 0 } } } as const;
 const fieldsOf = (field: string) => ({ projection: { [field]: 1 }, batchSize: 1_000 });
 
 /** Sums a field of documents whose ids contain `~live` or `~test`. */
@@ -74,7 +87,12 @@ async function sumByMode<Field extends string>(
   return sums;
 }
 
-async function countWaiting(database: CallsDatabase): Promise<number> {
-  const queues = await driverCollection<DialPacingDocument>(database, database.dialPacing).find({}).toArray();
-  return queues.reduce((sum, { waiting }) => sum + Object.keys(waiting).length, 0);
+/** @param clock the one of the times in the queues */
+async function readWaiting(database: CallsDatabase, clock: ServerClock): Promise<{ calls: number; longestMs: number }> {
+  const [queues, now] = await Promise.all([
+    driverCollection<DialPacingDocument>(database, database.dialPacing).find({}).toArray(),
+    clock(),
+  ]);
+  const calls = queues.flatMap((queue) => waitingCalls(queue, now));
+  return { calls: calls.length, longestMs: calls.reduce((most, { since }) => Math.max(most, now - since), 0) };
 }

@@ -18,6 +18,7 @@ export function createMediaCallReader(database: CallsDatabase): CallReader {
   const queries = createCallQueries(database);
   return {
     find: (callId) => requests.find(callId),
+    accountOf: (callId) => requests.accountOf(callId),
     isFinal: (callId) => queries.isFinal(callId),
     isErased: (callId) => queries.isErased(callId),
     endings: (callIds) => queries.endings(callIds),

@@ -59,7 +59,7 @@ export async function agentChanges({ clear = [], ...options }: AgentOptions): Pr
 function optionsOf(field: Field): Option[] {
   const { name, value, about, opposite, file } = field.option;
   const option = new Option(`--${name}${value === undefined ? '' : ` ${value}`}`, about);
-  if (field.kind === 'choice') option.choices(field.of);
+  if (field.kind === 'choice' || field.kind === 'choices') option.choices(field.of);
   if (field.kind === 'seconds') option.argParser(parseWholeNumber);
   if (field.kind === 'number') option.argParser(field.whole === true ? parseWholeNumber : parseNumber);
   const others = [

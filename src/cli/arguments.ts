@@ -32,10 +32,13 @@ export function parseIdOrNone(text: string): string | null {
   return text === 'none' ? null : text;
 }
 
-/** Parses a phone number in E.164. */
+/** The shortest phone numbers of any country have this many digits, with the country code. */
+const MIN_PHONE_DIGITS = 7;
+
+/** Parses a phone number in E.164. A few digits are no phone number, but are in many texts. */
 export function parsePhoneNumber(text: string): string {
-  if (!isE164(text)) throw new InvalidArgumentError('The value must be a number like +12025550123.');
-  return text;
+  if (isE164(text) && text.length > MIN_PHONE_DIGITS) return text;
+  throw new InvalidArgumentError('The value must be a phone number with its country code, like +12025550123.');
 }
 
 /** Parses a payment's id, which has the same format as in payment webhooks. */

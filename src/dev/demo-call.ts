@@ -99,9 +99,12 @@ function transcriptLines({ transcription = 'none' }: CallDocument): string[] {
   return ['  transcript', ...transcription.split('\n').map((line) => `    ${line}`)];
 }
 
-/** Returns a function that finds a call's document by one of its fields. */
+/** Returns a function that finds a call's document by its id, or by the carrier's. */
 export function finderOf(database: Database, by: { _id: string } | { carrierSid: string }) {
-  return () => database.calls.findOne(by).lean<CallDocument>().exec();
+  return async () => {
+    const found = '_id' in by ? by : await database.carrierBindings.findOne(by, { _id: 1 }).lean<{ _id: string }>();
+    return found === null ? null : database.calls.findById(found._id).lean<CallDocument>().exec();
+  };
 }
 
 function webhooksOf(callId: string, inbox: WebhookInbox): Delivery[] {

@@ -156,6 +156,7 @@ function roleEnvironment(
     DRAIN_DELAY_SECONDS: String(Math.min(p.wanted.drainDelayMs / 1_000, MAX_DRAIN_DELAY_SECONDS)),
     MEDIA_DRAIN_SECONDS: String(MEDIA_DRAIN_SECONDS),
     MONGODB_URI: p.mongodb,
+    MONGODB_URI_FILE: '',
     TEMPORAL_ADDRESS: p.temporal.address,
     API_PORT: String(p.apiPort),
     SIMULATOR_PORT: String(p.simulatorPort),

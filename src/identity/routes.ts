@@ -2,6 +2,7 @@ import type { RouteHandlers } from './access/principal.js';
 import type { accountRoutes, auditRoutes } from './accounts/contract.js';
 import { createAccountHandlers, type AccountHandlersDeps } from './accounts/routes.js';
 import { createApiKeys } from './api-keys/api-keys.js';
+import { keyPeppersOf } from './api-keys/key-search.js';
 import type { apiKeyRoutes } from './api-keys/contract.js';
 import { createApiKeyHandlers } from './api-keys/routes.js';
 import type { portalRoutes } from './sign-in/contract.js';
@@ -14,7 +15,9 @@ export function createIdentityHandlers(
   const { database, config } = deps;
   return {
     ...createAccountHandlers(deps),
-    ...createApiKeyHandlers({ apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }) }),
+    ...createApiKeyHandlers({
+      apiKeys: createApiKeys({ database, ...keyPeppersOf(config) }),
+    }),
     ...createPortalHandlers(deps),
   };
 }

@@ -98,6 +98,8 @@ export interface CallInput {
   notify: boolean;
   /** The carrier's call id. Only inbound calls have it from the start. */
   carrierSid?: string;
+  /** The carrier's id of the account that has the call. Absent: the account `default`, or a call from a browser. */
+  carrierAccountId?: string;
   /** How long to wait for the first media stream of an inbound call, if it differs from the default. */
   streamWithinMs?: number;
   /** True when the carrier limits calls per second. Then the call waits for a dial slot. */

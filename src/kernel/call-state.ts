@@ -104,6 +104,8 @@ export interface CallState {
    * or never started. Neither party of the call can cause that.
    */
   readonly lostUnheardAt?: number;
+  /** The evidence of our failure counts even if a client or a limit ended the call; absent in runs of earlier releases. */
+  readonly isFreeHoweverEnded?: true;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call. Later causes do not replace the first one. */
   readonly hangUpCause?: EndReason;

@@ -67,6 +67,19 @@ export class ServiceError extends Error {
   }
 }
 
+/**
+ * Rejects new calls of an account that an operator or a finding has frozen. Clients get the response of an unavailable
+ * service, but nothing has failed, so metrics and logs do not count it as a failure.
+ */
+export class AccountFrozenError extends ServiceError {
+  constructor() {
+    super(
+      'SERVICE_UNAVAILABLE',
+      'The account is frozen and cannot start new calls. Contact the operator of this service.',
+    );
+  }
+}
+
 function faultsByDefault({
   code,
   message,

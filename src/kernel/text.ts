@@ -32,3 +32,13 @@ export function urlFrom(text: string): URL | undefined {
     return undefined;
   }
 }
+
+/** Whether a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

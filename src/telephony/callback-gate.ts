@@ -1,4 +1,6 @@
-import { ServiceError } from '../kernel/errors.js';
+import { AccountFrozenError, ServiceError } from '../kernel/errors.js';
+import type { Logger } from '../platform/telemetry/logger.js';
+import { report } from '../platform/telemetry/measurements.js';
 import type { Mode } from '../kernel/ids.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { deadlineOf, withDeadline } from '../platform/http/deadline.js';
@@ -33,10 +35,12 @@ export interface VerifiedRequest {
 
 /** Reads, verifies and answers the requests of one kind of carrier. */
 export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, logger }: CallbackDeps) {
-  const accounts = (['live', 'test'] as const).flatMap((mode) => {
-    const carrier = carriers[mode];
-    return carrier === undefined ? [] : [{ mode, carrier }];
-  });
+  const ofMode = (mode: Mode, ofThis: readonly (Carrier | undefined)[]) =>
+    ofThis.flatMap((carrier) => (carrier === undefined ? [] : [{ mode, carrier }]));
+  const accounts = [
+    ...ofMode('live', [carriers.live, ...(carriers.further ?? [])]),
+    ...ofMode('test', [carriers.test]),
+  ];
 
   /** Reads the raw body. It is not decompressed because the sender is not authenticated yet. */
   function readRawBody(ctx: ApiContext, signal?: AbortSignal): Promise<Buffer> {
@@ -76,27 +80,19 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return accounts.find(({ carrier }) => carrier.mayBeSigned(ctx.headers))?.carrier;
   }
 
-  function logRejection({ state: { requestId } }: ApiContext, error: unknown, isVerified: boolean): void {
-    if (!isVerified) {
-      // The sender is not verified, so errors that it can cause are logged at debug level only.
-      const code = error instanceof ServiceError ? error.code : undefined;
-      const isOurs = code === undefined || code === 'SERVICE_UNAVAILABLE';
-      logger[isOurs ? 'warn' : 'debug']({ requestId, code, err: error }, 'inbound call rejected before verification');
-      return;
-    }
-    if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') {
-      logger.error({ requestId, err: error }, 'inbound call rejected after an internal failure');
-      return;
-    }
-    // Log the error, because the response goes to the carrier, and the operator who configured this webhook at the
-    // carrier does not see it. None of these messages contains a value from the request.
-    logger.warn({ requestId, code: error.code, reason: error.message }, 'inbound call rejected');
-  }
-
   return {
     readRawBody,
     mayBeSigned,
     findSigner,
+
+    /**
+     * Returns the carrier of the account with this id, by default of the first account of a mode; undefined if none is
+     * configured here.
+     */
+    findAccount: (mode: Mode, carrierAccountId: string | undefined): Carrier | undefined => {
+      const ofThisMode = accounts.filter((each) => each.mode === mode).map(({ carrier }) => carrier);
+      return ofThisMode.find(({ account }) => account?.id === carrierAccountId) ?? ofThisMode[0];
+    },
 
     /**
      * Reads and verifies a request of the carrier.
@@ -134,10 +130,11 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
       try {
         const forwarder = await p.identifySender();
         isVerified = true;
+        ctx.state.mode = forwarder.mode;
         return await p.decide(forwarder, responseContext(ctx).deadline);
       } catch (error) {
         if (!isVerified && isForgeryError(error)) throw error;
-        logRejection(ctx, error, isVerified);
+        reportRejection(ctx, { error, isVerified, logger });
         return carrier.render({ kind: 'reject' });
       }
     },
@@ -156,4 +153,33 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
 /** Whether an error means that none of our carrier accounts made the request. */
 function isForgeryError(error: unknown): boolean {
   return error instanceof ServiceError && ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMIT_EXCEEDED'].includes(error.code);
+}
+
+/** Counts and logs an inbound call that is rejected. */
+function reportRejection(
+  { state }: ApiContext,
+  { error, isVerified, logger }: { error: unknown; isVerified: boolean; logger: Logger },
+): void {
+  const { requestId } = state;
+  const mode = state.mode ?? 'none';
+  const code = error instanceof ServiceError ? error.code : undefined;
+  const isFrozen = error instanceof AccountFrozenError;
+  const isOurs = code === undefined || (code === 'SERVICE_UNAVAILABLE' && !isFrozen);
+  if (!isVerified) {
+    // Anyone can cause these errors, so no alert counts them, and they are logged at debug level only, except for unexpected ones.
+    report('inboundRejected', { mode, cause: 'unverified' });
+    logger[code === undefined ? 'warn' : 'debug'](
+      { requestId, code, err: error },
+      'inbound call rejected before verification',
+    );
+    return;
+  }
+  report('inboundRejected', { mode, cause: isOurs ? 'failure' : isFrozen ? 'frozen' : code });
+  if (isOurs) {
+    logger.error({ requestId, err: error }, 'inbound call rejected after an internal failure');
+    return;
+  }
+  // Log the error, because the response goes to the carrier, and the operator who configured this webhook at the
+  // carrier does not see it. None of these messages contains a value from the request.
+  logger.warn({ requestId, code, reason: (error as ServiceError).message }, 'inbound call rejected');
 }

@@ -3,10 +3,13 @@ import type { Forwarder } from '../identity/access/principal.js';
 import type { CarrierSignal } from '../kernel/call-signals.js';
 import type { AnsweredBy } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
+import type { CarrierAccountRef } from './accounts/account-of-call.js';
 import type { CarrierEventDocument } from './carrier-event-model.js';
 
-/** The kind of a carrier and the format of its call identifiers. */
+/** The kind of a carrier, the account there, and the format of its call identifiers. */
 export interface CarrierIdentity {
+  /** Absent if the carrier has no accounts, as the carrier of calls in the browser. */
+  readonly account?: CarrierAccountRef;
   /** The carrier's kind in the registry, stored in each call's binding. */
   readonly kind: string;
   /** Whether a text has the format of this carrier's call identifiers. */

@@ -16,6 +16,8 @@ export interface CarrierBindingDocument {
   carrierSid: string;
   /** The kind of carrier. Absent in closed rows and in rows of earlier releases, whose calls are Twilio's. */
   carrier?: string;
+  /** The carrier's id of the account with the call. Absent in closed rows, in rows of earlier releases, and for browsers. */
+  carrierAccountId?: string;
   closed?: boolean;
   /** The result of the carrier's answering machine detection; set once. */
   answeredBy?: AnsweredBy;
@@ -42,6 +44,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     _id: String,
     carrierSid: { type: String, required: true, unique: true },
     carrier: String,
+    carrierAccountId: String,
     closed: Boolean,
     answeredBy: String,
     resumptions: Number,

@@ -1,6 +1,7 @@
 import type { AnsweredBy, Direction } from '../kernel/call-state.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
 import { createRecentEntries } from '../platform/recent-entries.js';
+import { storedAccount } from './accounts/account-of-call.js';
 import type { CarrierIdentity } from './callbacks.js';
 import type { TelephonyDatabase } from './database.js';
 import type { CarrierBindingDocument } from './carrier-binding-model.js';
@@ -61,7 +62,8 @@ export function createCarrierBindings(database: TelephonyDatabase) {
     facts: BindingFacts = {},
   ): Promise<CarrierBindingDocument> {
     if (!carrier.isCallId(carrierSid)) throw new RangeError('carrierSid must be a call identifier of the carrier');
-    return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date(), ...factsOf(facts) });
+    const at = { carrier: carrier.kind, ...storedAccount(carrier.account) };
+    return insertIfAbsent({ _id: callId, carrierSid, ...at, boundAt: new Date(), ...factsOf(facts) });
   }
 
   return {

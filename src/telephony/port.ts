@@ -1,7 +1,6 @@
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason } from '../kernel/call-state.js';
-import type { Mode } from '../kernel/ids.js';
 import type { MachineDetection } from '../kernel/conversation/voicemail.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { SignedRequests } from '../platform/http/signed-requests.js';
@@ -15,6 +14,7 @@ import type {
 } from './callbacks.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { CarrierAccount, CarrierName } from '../platform/config/config.js';
+import type { PerAccount } from './accounts/account-of-call.js';
 import type { CarrierApiContract } from './carrier-api-contract.js';
 import type { MediaCodec } from './media.js';
 
@@ -139,6 +139,8 @@ export interface Carrier extends CarrierApi {
    * @throws ServiceError when the body does not have the carrier's format
    */
   isSigned(request: CarrierRequest): boolean;
+  /** Whether this account may have signed the request for a media stream. Looks only at the form of its signature. */
+  mayAdmitStream(upgrade: StreamUpgrade): boolean;
   /** Whether this account signed the request for a media stream. Never throws. */
   admitsStream(upgrade: StreamUpgrade): boolean;
   /** Converts an instruction to the carrier's format. */
@@ -165,6 +167,6 @@ export interface CarrierDescription<Kind extends CarrierName> {
 /** The factories of the carriers by their kinds in the configuration, which all have one. */
 export type CarrierList = { readonly [Kind in CarrierName]: CarrierFactory };
 
-/** The carrier of each mode. Test keys always use the simulated carrier. */
-export type Carriers = Record<Mode, Carrier>;
-export type CarrierApis = Record<Mode, CarrierApi>;
+/** The carrier of each account. Test keys always use the simulated carrier. */
+export type Carriers = PerAccount<Carrier>;
+export type CarrierApis = PerAccount<CarrierApi>;

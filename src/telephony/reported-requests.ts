@@ -1,10 +1,12 @@
+import type { Mode } from '../kernel/ids.js';
 import { report } from '../platform/telemetry/measurements.js';
 import { inSpan } from '../platform/telemetry/spans.js';
-import type { Carrier } from './port.js';
+import type { Carrier, DialOutcome } from './port.js';
 
 /** Reports the outcome and duration of each request to the carrier. */
-export function withReports(carrier: Carrier): Carrier {
+export function withReports(carrier: Carrier, mode: Mode): Carrier {
   const { kind } = carrier;
+  const account = carrier.account?.name ?? '';
 
   async function timed<T>(
     operation: string,
@@ -22,21 +24,25 @@ export function withReports(carrier: Carrier): Carrier {
         return response;
       });
     } finally {
-      report('carrierRequest', { carrier: kind, operation, outcome, seconds: (performance.now() - startedAt) / 1_000 });
+      const seconds = (performance.now() - startedAt) / 1_000;
+      report('carrierRequest', { mode, carrier: kind, account, operation, outcome, seconds });
     }
   }
 
   return {
     ...carrier,
-    dial: (request) =>
-      timed(
-        'dial',
-        () => carrier.dial(request),
-        ({ outcome }) => outcome,
-      ),
+    dial: (request) => timed('dial', () => carrier.dial(request), dialOutcome),
     hangUp: (carrierSid) => timed('hang_up', () => carrier.hangUp(carrierSid)),
     limitTo: (carrierSid, seconds) => timed('limit', () => carrier.limitTo(carrierSid, seconds)),
     fetch: (carrierSid) => timed('fetch', () => carrier.fetch(carrierSid)),
     findPlaced: (query) => timed('find', () => carrier.findPlaced(query)),
   };
+}
+
+/** Sets rejections apart for which the number is the reason. Others affect many calls, and the operator must act. */
+function dialOutcome(dialed: DialOutcome): string {
+  if (dialed.outcome !== 'refused') return dialed.outcome;
+  const { endReason, rejection } = dialed;
+  const isOfNumber = endReason === 'invalid_number' || (endReason === 'rejected' && rejection?.remedy === undefined);
+  return isOfNumber ? 'number_refused' : dialed.outcome;
 }

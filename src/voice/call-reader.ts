@@ -3,13 +3,18 @@ import type { Direction } from '../kernel/call-state.js';
 import type { MediaSignal } from '../kernel/call-signals.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Micros } from '../kernel/money.js';
+import type { AccountOfCall } from '../telephony/accounts/account-of-call.js';
 
 /** The data of a call that the media server needs. The data does not change during the call. */
 export interface StreamedCall {
   _id: string;
   accountId: string;
   mode: Mode;
+  /** The carrier's id of the account with the call; absent in calls of earlier releases, and of browsers. */
+  carrierAccountId?: string;
   direction: Direction;
+  fromPhoneNumber: string;
+  toPhoneNumber: string;
   agent: AgentSnapshot;
   /** JSON object as a string; `{}` if none was given. */
   inputParameters: string;
@@ -24,6 +29,8 @@ export type CallEnding = 'over' | number;
 /** Read access to calls for the media server; the calls domain implements it. */
 export interface CallReader {
   find(callId: string): Promise<StreamedCall | null>;
+  /** Returns the carrier account of a call. This is cheap, because unsigned requests can cause it. */
+  accountOf(callId: string): Promise<AccountOfCall | null>;
   /** Whether the call has its final status; false if the call is unknown. */
   isFinal(callId: string): Promise<boolean>;
   /** Whether the call's personal data has been erased. */

@@ -24,7 +24,7 @@ export const CompletionPayload = z
     duration_seconds: z.number().optional().describe('Billed seconds.'),
     recording_url: z.string().optional().describe('URL of the recording; reading it needs a key of the account.'),
     summary: z.string().describe('Text summary; always a sentence.'),
-    transcription: z.string().optional().describe('Full transcription.'),
+    transcription: z.string().optional().describe('Full transcription. Absent if the agent keeps none.'),
     input_parameters: z.string().describe('JSON object encoded as a string; {} when none was given.'),
     output_parameters: z.string().optional().describe('The extracted data, as a JSON object encoded as a string.'),
     external_call_id: z.string().describe('Echo of the tracking identifier, empty when none was given.'),

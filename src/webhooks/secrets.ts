@@ -17,7 +17,14 @@ const RECENT_SECRETS = { maxEntries: 2_000, maxAgeMs: 5_000 };
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
-type KeyConfig = Pick<Config, 'apiKeyPepper' | 'encryptionKeys'>;
+/** A secret in readable form, as it is stored, and the secrets before it. */
+export interface RotatedSecret {
+  secret: string;
+  stored: StoredWebhookSecret;
+  before: StoredWebhookSecret[] | undefined;
+}
+
+type KeyConfig = Pick<Config, 'apiKeyPepper' | 'formerPeppers' | 'encryptionKeys'>;
 
 /**
  * Encrypts webhook secrets, each bound to its account and id. Earlier releases encrypted them with a key derived from
@@ -32,7 +39,8 @@ export function createWebhookSecretBox(config: KeyConfig) {
 
     /** @throws Error when the encryption key is no longer configured, or the secret belongs to another account or id */
     open(accountId: string, { id, sealed }: Pick<StoredWebhookSecret, 'id' | 'sealed'>): Buffer {
-      if (isSealedByPepper(sealed)) return openWithPepper(config.apiKeyPepper, accountId, sealed);
+      if (isSealedByPepper(sealed))
+        return openWithAny([config.apiKeyPepper, ...config.formerPeppers], accountId, sealed);
       return Buffer.from(box.open(contextOf(accountId, id), sealed), 'base64');
     },
   };
@@ -45,6 +53,16 @@ export function isSealedByPepper(sealed: string): boolean {
 
 function contextOf(accountId: string, id: string): string {
   return `webhook-secret ${accountId} ${id}`;
+}
+
+/** @throws Error of the last pepper if none fits */
+function openWithAny([pepper = '', ...others]: readonly string[], accountId: string, sealed: string): Buffer {
+  try {
+    return openWithPepper(pepper, accountId, sealed);
+  } catch (error) {
+    if (others.length === 0) throw error;
+    return openWithAny(others, accountId, sealed);
+  }
 }
 
 function openWithPepper(pepper: string, accountId: string, sealed: string): Buffer {
@@ -102,12 +120,14 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
      * Earlier secrets also sign until the overlap ends.
      * @param overlapMs how long earlier secrets stay valid, in ms; 0 ends them now
      */
-    async rotate(accountId: string, overlapMs: number): Promise<{ secret: string; stored: StoredWebhookSecret }> {
+    async rotate(accountId: string, overlapMs: number): Promise<RotatedSecret> {
       const bytes = randomBytes(SECRET_BYTES);
       const createdAt = new Date();
       const id = `whs_${ulid()}`;
       const stored: StoredWebhookSecret = { id, sealed: box.seal(accountId, id, bytes), createdAt };
-      const decide = (found: AccountDocument | null): UpdateDecision<AccountDocument, void> => {
+      const decide = (
+        found: AccountDocument | null,
+      ): UpdateDecision<AccountDocument, StoredWebhookSecret[] | undefined> => {
         if (found === null) throw new Error(`There is no account ${accountId}.`);
         const before = found.webhookSecrets;
         const endsAt = createdAt.getTime() + overlapMs;
@@ -120,11 +140,18 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
         // Concurrent rotations must not overwrite each other's secret.
         const when =
           before === undefined ? { webhookSecrets: { $exists: false } } : { 'webhookSecrets.0.id': before[0]?.id };
-        return { answer: undefined, when, update: { $set: { webhookSecrets } } };
+        return { answer: before, when, update: { $set: { webhookSecrets } } };
       };
       const documents = accounts.collection as unknown as mongo.Collection<AccountDocument>;
-      await optimisticUpdate(documents, accountId, decide, { name: 'accounts', projection: { webhookSecrets: 1 } });
-      return { secret: `whsec_${bytes.toString('base64')}`, stored };
+      const named = { name: 'accounts', projection: { webhookSecrets: 1 } } as const;
+      const before = await optimisticUpdate(documents, accountId, decide, named);
+      return { secret: `whsec_${bytes.toString('base64')}`, stored, before };
+    },
+
+    /** Restores the secrets that a rotation has replaced, unless they have changed again meanwhile. */
+    async undoRotation(accountId: string, { stored, before }: RotatedSecret): Promise<void> {
+      const change = before === undefined ? { $unset: { webhookSecrets: '' } } : { $set: { webhookSecrets: before } };
+      await accounts.updateOne({ _id: accountId, 'webhookSecrets.0.id': stored.id }, change);
     },
 
     /** Removes all secrets. After that, webhooks are not signed. */

@@ -29,15 +29,21 @@ export type WebhookAttemptResult =
    */
   | { result: 'tooEarly'; afterMs: number };
 
+interface AttemptOptions {
+  isFirst?: boolean;
+  isBackground?: boolean;
+}
+
 export interface WebhookSender {
   /**
    * Makes at most one attempt to deliver a call's completion event. Safe to call at any time and by any number of
    * workers, because the stored attempts decide whether an attempt is due.
    * @param redelivery 0: the first delivery; n: the n-th redelivery
    * @param options.isFirst true if there is probably no delivery yet. Then it is inserted without a look whether there is one.
+   * @param options.isBackground true in the task queue `background`, which lends webhooks half of its activity slots
    * @throws when the database is unavailable or the call has not ended
    */
-  attempt(callId: string, redelivery?: number, options?: { isFirst: boolean }): Promise<WebhookAttemptResult>;
+  attempt(callId: string, redelivery?: number, options?: AttemptOptions): Promise<WebhookAttemptResult>;
 }
 
 type ClaimedAttempt = WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number };
@@ -57,10 +63,11 @@ export function createWebhookSender(deps: {
   const attempts = createWebhookAttempts(database);
   const secrets = deps.webhookSecrets ?? createWebhookSecrets({ database, config });
   const client = createWebhookClient({ config });
-  const bulkhead = createBulkhead();
+  const { activities } = config.worker.capacity.background.slots;
+  const bulkhead = createBulkhead({ backgroundSlots: Math.ceil(activities / 2) });
 
   return {
-    async attempt(callId, redelivery = 0, { isFirst } = { isFirst: false }) {
+    async attempt(callId, redelivery = 0, { isFirst = false, isBackground = false } = {}) {
       const stored = isFirst ? null : await deliveries.find(callId);
       const found = stored === null ? await compose(callId) : { delivery: stored, isNew: false };
       if (found === undefined) {
@@ -71,7 +78,7 @@ export function createWebhookSender(deps: {
       let isNew = isFirst && found.isNew;
       // Never send data of an erased call.
       if (delivery.erasedAt) return { result: 'exhausted' };
-      const target = toEgressTarget(delivery);
+      const target = { ...toEgressTarget(delivery), isBackground };
       const waitMs = bulkhead.waitMsFor(target);
       if (waitMs !== undefined) return { result: 'tooEarly', afterMs: waitMs };
       // Read the keys before claiming the attempt. If reading fails, no attempt is used up or sent unsigned.
@@ -122,7 +129,8 @@ export function createWebhookSender(deps: {
       createdAt: new Date(),
     });
     const ended = call.endTime ?? call.updatedAt;
-    if (ready.isNew) report('webhookReady', { seconds: Math.max(0, Date.now() - ended.getTime()) / 1_000 });
+    const seconds = Math.max(0, Date.now() - ended.getTime()) / 1_000;
+    if (ready.isNew) report('webhookReady', { mode: call.mode, seconds });
     return ready;
   }
 

@@ -24,9 +24,10 @@ export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }):
     async rotateWebhookSigning({ ctx, principal, body }) {
       const accountId = principal.account._id;
       const { overlap_hours: hours = DEFAULT_OVERLAP_HOURS } = body;
-      // Nothing to undo if the response is late: only the response contains the secret, and the next rotation replaces
-      // it.
-      const rotated = recheckAfter(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), () => Promise.resolve());
+      // A sender that lost the permission meanwhile must not end the secrets that receivers know.
+      const rotated = recheckAfter(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), (made) =>
+        secrets.undoRotation(accountId, made),
+      );
       const { secret, stored } = await withDeadline(deadlineOf(ctx), rotated);
       return respond({ ...(await readView(ctx, accountId)), secret }, { target: stored.id });
     },

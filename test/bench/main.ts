@@ -58,7 +58,7 @@ async function measureRows({ rows, rounds, json }: BenchOptions, context: RowCon
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, `${JSON.stringify({ machine: describeMachine(load), rounds, results, failures }, null, 2)}\n`);
   process.stdout.write(`\n${tableOf(figures)}\n\n${notes.map((line) => `${line}\n`).join('')}`);
-  process.stdout.write(`\nMedian of ${rounds} rounds (lowest–highest). JSON: ${file}\n`);
+  process.stdout.write(`\nMedian of ${rounds} rounds or more (lowest–highest). JSON: ${file}\n`);
   for (const failure of failures) process.stdout.write(`Not measured: ${failure}\n`);
   return failures.length === 0 ? 0 : 1;
 }

@@ -262,6 +262,12 @@ const LONG_FIELD = 'notes_of_the_receptionist_about_the_health_insurance_of_the_
     }
     expect(await page.locator('[role=slider]').count()).toBe(0);
     await expectAccessible('console-empty');
+    const { callRequests } = portal.service.database;
+    await callRequests.updateOne({ _id: emptyCallId }, { $set: { 'agent.storage': 'outcome_only' } });
+    await page.reload();
+    for (const text of ['This agent keeps no transcript.', 'This agent keeps no tool calls.', 'Outcome only']) {
+      await page.waitForSelector(`text=${text}`);
+    }
   });
 
   it('loads at most 90 kB of compressed scripts before the first page, and the charts only with a call', async () => {

@@ -1,9 +1,8 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/http/harness.js';
 import { startMailServer } from '../support/mail-server.js';
-import { ADA, BROWSER, sendForm } from '../support/portal-page.js';
+import { ADA, BROWSER, sendForm, violationsOn } from '../support/portal-page.js';
 import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
@@ -29,7 +28,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
 
   async function expectAccessible(name: string): Promise<void> {
     await page.waitForSelector('h1');
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    const violations = await violationsOn(page);
     expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
     if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`) });
   }
@@ -50,7 +49,7 @@ const SHOTS = process.env['PORTAL_SCREENSHOTS'];
     await elsewhere.fill('[name=password]', 'wrong horse battery');
     await elsewhere.click('button:has-text("Verify")');
     await elsewhere.waitForSelector('.field-error:has-text("does not match a sign-up")');
-    const { violations } = await new AxeBuilder({ page: elsewhere }).analyze();
+    const violations = await violationsOn(elsewhere);
     expect(violations.map(({ id }) => id)).toEqual([]);
     if (SHOTS !== undefined) await elsewhere.screenshot({ path: join(SHOTS, 'verify-email-password.png') });
     await elsewhere.context().close();

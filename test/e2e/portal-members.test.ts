@@ -1,7 +1,6 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { ADA, BROWSER, newContext, newPage, sendForm, signUp } from '../support/portal-page.js';
+import { ADA, BROWSER, newContext, newPage, sendForm, signUp, violationsOn } from '../support/portal-page.js';
 import { startPortal, type PortalService } from '../support/portal-service.js';
 
 jest.setTimeout(180_000);
@@ -23,7 +22,7 @@ const MEMBER = 'grace@example.com';
 
   async function expectDialog(title: string): Promise<void> {
     await page.waitForSelector(`dialog[open]:has-text("${title}")`);
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    const violations = await violationsOn(page);
     expect(violations.map(({ id }) => id)).toEqual([]);
     if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${title.split(' ')[0]}-dialog.png`) });
   }
@@ -68,5 +67,17 @@ const MEMBER = 'grace@example.com';
     await page.waitForSelector(`[aria-label="Remove ${MEMBER}"]`, { state: 'detached' });
     await page.waitForSelector('dialog', { state: 'detached' });
     expect(await page.textContent('[aria-label=Members]')).not.toContain(MEMBER);
+  });
+
+  it('see in the audit log which change may not have been made', async () => {
+    await page.waitForSelector('[aria-label="Audit log"] table');
+    expect(await page.textContent('[aria-label="Audit log"]')).not.toContain('not confirmed');
+    // As the API writes it if a request fails with a 5xx status after its change has begun.
+    await portal.service.database.auditEntries.updateMany({ action: 'inviteMember' }, { $set: { unconfirmed: true } });
+    await page.reload();
+    const row = page.locator('[aria-label="Audit log"] [role=row]', { hasText: 'not confirmed' });
+    await row.waitFor();
+    expect(await row.count()).toBe(1);
+    if (SHOTS !== undefined) await row.screenshot({ path: join(SHOTS, 'unconfirmed.png') });
   });
 });

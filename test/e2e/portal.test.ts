@@ -1,11 +1,10 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import { eventually } from '../support/http/harness.js';
 import { failTwentyEvents } from '../support/failed-events.js';
 import { launch, type Launched } from '../support/dev-stack.js';
-import { BROWSER, launchBrowser, newContext, newPage, SAVED } from '../support/portal-page.js';
+import { BROWSER, launchBrowser, newContext, newPage, SAVED, violationsOn } from '../support/portal-page.js';
 
 jest.setTimeout(300_000);
 
@@ -53,7 +52,7 @@ describeWithBrowser('the portal in a real browser', () => {
   }
 
   async function expectNoViolation(name: string): Promise<void> {
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    const violations = await violationsOn(page);
     expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
   }
 

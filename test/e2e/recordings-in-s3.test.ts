@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
-import { LINE_BROKE } from '../../src/voice/engines/offline/phrases.js';
+import { WITHHELD_SUMMARY, type StorageMode } from '../../src/kernel/conversation/storage.js';
+import { INTRODUCTION, LINE_BROKE } from '../../src/voice/engines/offline/phrases.js';
 import { mediaProcessOf, turnsStored, waitFor } from '../support/carried-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 import { createTestBucket, variablesOf, type TestBucket } from '../support/object-storage/bucket.js';
@@ -21,12 +22,20 @@ describe('a service that stores recordings in S3', () => {
   let runtime: Runtime;
   let database: Database;
   let bucket: TestBucket;
+  let environment: Record<string, string>;
 
   beforeAll(async () => {
     bucket = await createTestBucket();
     stack = await launch({ env: { LOG_LEVEL: 'info', ...variablesOf(bucket.name) } });
     runtime = await stack.runtime();
     database = await openDatabase(runtime.mongodb_uri);
+    environment = {
+      NODE_ENV: 'test',
+      ALLOW_INSECURE_DEVELOPMENT: 'true',
+      MONGODB_URI: runtime.mongodb_uri,
+      TEMPORAL_ADDRESS: runtime.temporal_address,
+      ...variablesOf(bucket.name),
+    };
   });
   afterAll(async () => {
     await database?.close();
@@ -50,6 +59,54 @@ describe('a service that stores recordings in S3', () => {
       }
     }
     return samples.reduce((sum, sample) => sum + sample, 0) / Math.max(1, samples.length);
+  }
+
+  const send = (method: string, path: string, body: object) =>
+    fetch(`${runtime.base_url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${runtime.live_api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
+  const hasEnded = (callId: string) =>
+    waitFor(`the end of ${callId}`, async () => {
+      const call = await database.calls.findById(callId).lean<CallDocument>();
+      return call?.endTime === undefined || call.costMicros === undefined ? undefined : call;
+    });
+
+  /** Every collection that has a document with all the texts. */
+  async function collectionsWith(...texts: string[]): Promise<string[]> {
+    const { db } = database.connection;
+    const found: string[] = [];
+    for (const { collectionName } of (await db?.collections()) ?? []) {
+      const documents = await database.connection.collection(collectionName).find({}).toArray();
+      const isFound = (document: string) => texts.every((text) => document.includes(text));
+      if (documents.some((document) => isFound(JSON.stringify(document)))) found.push(collectionName);
+    }
+    return found.toSorted();
+  }
+
+  /** The workflows whose listing or history contains the text, payloads included. */
+  async function workflowsWith(text: string): Promise<string[]> {
+    const asText = (value: unknown) =>
+      JSON.stringify(value, (_name, inner: unknown) =>
+        inner instanceof Uint8Array ? Buffer.from(inner).toString('latin1') : inner,
+      );
+    return withTemporalClient(parseConfig(environment), async ({ workflow }) => {
+      const found: string[] = [];
+      for await (const { workflowId, runId, raw } of workflow.list()) {
+        const history = await workflow.getHandle(workflowId, runId).fetchHistory();
+        if (asText([raw, history]).includes(text)) found.push(workflowId);
+      }
+      return found;
+    });
+  }
+
+  /** Whether the files of Temporal's database contain the text, in whatever table. */
+  async function isInFilesOfTemporal(text: string): Promise<boolean> {
+    const names = (await readdir(stack.dataFolder)).filter((name) => name.startsWith('temporal.db'));
+    const files = await Promise.all(names.map((name) => readFile(join(stack.dataFolder, name))));
+    return files.some((file) => file.includes(text));
   }
 
   it('has the whole recording of a call whose media process was killed, and nothing once it is erased', async () => {
@@ -96,72 +153,59 @@ describe('a service that stores recordings in S3', () => {
     expect((await request(`/calls/${callId}/recording`)).status).toBe(404);
   });
 
+  it('leave no word of a call that its agent does not keep, even if a media process dies', async () => {
+    const CARD = '4111 1111 1111 1111';
+    const place = async (fields: object): Promise<string> => {
+      const agent = { name: 'A', instruction: 'Say hello.', output_parameters: '{"is_adult":true}', ...fields };
+      const created = await send('POST', '/agents', { ...agent, webhook_url: runtime.webhook_inbox_url });
+      const { agent_id } = (await created.json()) as { agent_id: string };
+      expect(created.status).toBe(200);
+      const to = { to_phone_number: '+12025550111', agent_id };
+      return (await placeCall(runtime.base_url, runtime.live_api_key, to)).call_id;
+    };
+    const modes: StorageMode[] = ['everything', 'no_recording', 'no_transcript', 'outcome_only'];
+    const calls = await Promise.all(modes.map((storage) => place({ storage })));
+    const [killed, redacted] = await Promise.all([
+      place({ storage: 'outcome_only' }),
+      place({ redact: ['card_numbers'], first_message: `It is ${CARD}.` }),
+    ]);
+    await turnsStored(database, killed, 1);
+    process.kill(await mediaProcessOf(stack, killed), 'SIGKILL');
+    const ended = await Promise.all([...calls, killed, redacted].map(hasEnded));
+    for (const callId of [...calls, killed, redacted]) {
+      await waitFor(`the webhook of ${callId}`, () =>
+        database.webhookDeliveries.findOne({ _id: callId, state: 'delivered' }),
+      );
+    }
+
+    const wordsOf = (callId: string) => collectionsWith(callId, INTRODUCTION);
+    const kept = ['calls', 'conversation_results', 'webhook_deliveries'];
+    expect(await Promise.all([...calls, killed].map(wordsOf))).toEqual([kept, kept, [], [], []]);
+    expect(await collectionsWith(calls[2] ?? '', 'assistant')).toEqual([]);
+    const keys = await Promise.all([...calls, killed].map((callId) => bucket.keysWith(callId)));
+    expect(keys.map(({ length }) => length > 0)).toEqual([true, false, true, false, false]);
+    for (const { outputParameters } of ended.slice(0, 4)) expect(outputParameters).toMatch(/^\{"is_adult":/);
+    expect(ended[3]).toMatchObject({ summary: WITHHELD_SUMMARY, status: 'COMPLETED' });
+    expect(ended[4]).toMatchObject({ summary: WITHHELD_SUMMARY, status: 'COMPLETED', resumptions: 1 });
+    expect(await workflowsWith(INTRODUCTION)).toEqual([]);
+    expect(await isInFilesOfTemporal(INTRODUCTION)).toBe(false);
+
+    // Only the agent itself has the number.
+    expect(await collectionsWith(redacted, CARD)).toEqual(['call_requests']);
+    expect(ended[5]?.transcription).toContain('It is [card number].');
+  });
+
   describe('a phone number', () => {
     const NUMBER = '+12025550100';
     const OTHER = '+12025550102';
-    let environment: Record<string, string>;
     let calls: string[];
-
-    const send = (method: string, path: string, body: object) =>
-      fetch(`${runtime.base_url}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${runtime.live_api_key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-
-    const hasEnded = (callId: string) =>
-      waitFor(`the end of ${callId}`, async () => {
-        const call = await database.calls.findById(callId).lean<CallDocument>();
-        return call?.endTime === undefined || call.costMicros === undefined ? undefined : call;
-      });
 
     async function erase(...options: string[]) {
       const { code, stdout, stderr } = await runAdmin(['erase', '--phone', NUMBER, ...options, '--json'], environment);
       return { code, stderr, result: JSON.parse(stdout) as Record<string, unknown> };
     }
 
-    /** Every collection whose documents contain the text. */
-    async function collectionsWith(text: string): Promise<string[]> {
-      const { db } = database.connection;
-      const found: string[] = [];
-      for (const { collectionName } of (await db?.collections()) ?? []) {
-        const documents = await database.connection.collection(collectionName).find({}).toArray();
-        if (documents.some((document) => JSON.stringify(document).includes(text))) found.push(collectionName);
-      }
-      return found.toSorted();
-    }
-
-    /** The workflows whose listing or history contains the text, payloads included. */
-    async function workflowsWith(text: string): Promise<string[]> {
-      const asText = (value: unknown) =>
-        JSON.stringify(value, (_name, inner: unknown) =>
-          inner instanceof Uint8Array ? Buffer.from(inner).toString('latin1') : inner,
-        );
-      return withTemporalClient(parseConfig(environment), async ({ workflow }) => {
-        const found: string[] = [];
-        for await (const { workflowId, runId, raw } of workflow.list()) {
-          const history = await workflow.getHandle(workflowId, runId).fetchHistory();
-          if (asText([raw, history]).includes(text)) found.push(workflowId);
-        }
-        return found;
-      });
-    }
-
-    /** Whether the files of Temporal's database contain the text, in whatever table. */
-    async function isInFilesOfTemporal(text: string): Promise<boolean> {
-      const names = (await readdir(stack.dataFolder)).filter((name) => name.startsWith('temporal.db'));
-      const files = await Promise.all(names.map((name) => readFile(join(stack.dataFolder, name))));
-      return files.some((file) => file.includes(text));
-    }
-
     beforeAll(async () => {
-      environment = {
-        NODE_ENV: 'test',
-        ALLOW_INSECURE_DEVELOPMENT: 'true',
-        MONGODB_URI: runtime.mongodb_uri,
-        TEMPORAL_ADDRESS: runtime.temporal_address,
-        ...variablesOf(bucket.name),
-      };
       const agent = { agent_id: runtime.agent_id };
       const inbound = { to: '+12025550199', from: NUMBER, forwarded_from: '+12025550199', script: '06' };
       expect((await send('POST', '/phone_numbers', { phone_number: NUMBER })).status).toBe(200);
@@ -213,7 +257,11 @@ describe('a service that stores recordings in S3', () => {
       expect(await isInFilesOfTemporal(callId)).toBe(true);
 
       const { code, stderr, result } = await erase('--confirm');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      // The erasures of calls that have just ended still run, and contain no number.
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining('Workflows of erased calls') as string,
+      });
       expect(result).toMatchObject({ calls_in_progress: [], not_erased: {} });
       for (const text of [NUMBER, NUMBER.slice(1), '(202) 555-0100']) expect(await collectionsWith(text)).toEqual([]);
       expect(await bucket.keysWith(callId)).toEqual([]);
@@ -236,10 +284,8 @@ describe('a service that stores recordings in S3', () => {
     });
 
     it('is erased again without an effect', async () => {
-      expect(await erase('--confirm')).toMatchObject({
-        code: 0,
-        result: { calls: 0, calls_that_mention_it: 0, other_documents: {}, accounts: [] },
-      });
+      const { result } = await erase('--confirm');
+      expect(result).toMatchObject({ calls: 0, calls_that_mention_it: 0, other_documents: {}, accounts: [] });
     });
   });
 });

@@ -11,6 +11,12 @@ const HASH_FILES = [
   '.ci/check-commits',
   'Dockerfile',
   'deploy/Caddyfile',
+  'deploy/Caddyfile.loopback',
+  'deploy/helm/check',
+  'deploy/helm/callwright/values.yaml',
+  'deploy/helm/values/managed.yaml',
+  'deploy/helm/values/production.yaml',
+  'deploy/helm/values/small.yaml',
   'deploy/temporal-dynamic-config.yaml',
 ];
 const ISSUE_FORMS = '.github/ISSUE_TEMPLATE';

@@ -9,10 +9,10 @@ afterAll(() => service.close());
 beforeEach(() => service.database.reconciliationChecks.deleteMany({}));
 
 /** Stores `count` checks that are due. Checks with a higher `overdueMs` have been due for longer. */
-async function store(ledgerAccountId: string, count: number, overdueMs: number): Promise<void> {
+async function store(ledgerAccountId: string, count: number, overdueMs: number, kind = 'estimate'): Promise<void> {
   const rows = Array.from({ length: count }, (_, n) => ({
-    _id: `estimate:${ledgerAccountId}:${String(n).padStart(5, '0')}`,
-    kind: 'estimate',
+    _id: `${kind}:${ledgerAccountId}:${String(n).padStart(5, '0')}`,
+    kind,
     callId: `call_${n}`,
     ledgerAccountId,
     attempts: 0,
@@ -47,6 +47,15 @@ describe('reconciliation checks of an account with many overdue calls', () => {
     await store('one~live', 1, 1_000);
     expect(timesIn(await takenBy(40), 'busy~test')).toBe(39);
     expect(timesIn(await takenBy(200), 'busy~test')).toBe(50);
+  });
+
+  it('whose data is to be deleted take no place of others', async () => {
+    await store('busy~test', 1_000, 3_600_000, 'retention');
+    await store('busy~test', 3, 1_000);
+    await store('one~live', 2, 1_000);
+    expect((await takenBy(200)).toSorted()).toEqual([...Array(3).fill('busy~test'), ...Array(2).fill('one~live')]);
+    const due = await createReconciliationChecks(service.database).due(200, 'retention');
+    expect(due.map(({ kind }) => kind)).toEqual(Array(200).fill('retention'));
   });
 
   it('are chosen at random when there are more accounts than slots, not by name or age', async () => {

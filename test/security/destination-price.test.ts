@@ -56,8 +56,8 @@ beforeAll(async () => {
   service = await startService({ worker: false, env: { RATE_DECK_FILE: deck.path } });
   ledger = createLedger(service.database);
   stopWorker = await startWorker(service);
-  const { testKey } = await service.customer(0);
-  await eventually(async () => (await place(service, testKey, CHEAP)).status === 200);
+  const { liveKey } = await service.customer();
+  await eventually(async () => (await place(service, liveKey, CHEAP)).status === 200);
 }, SLOW_MS);
 
 afterAll(async () => {
@@ -72,7 +72,7 @@ async function startApi(env: Record<string, string> = {}): Promise<Service> {
   const { mongodbUri, temporal } = service.config;
   const another = await startService({
     worker: false,
-    env: { MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: temporal.taskQueue, RATE_DECK_FILE: deck.path, ...env },
+    env: { MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: temporal.taskQueues.calls, RATE_DECK_FILE: deck.path, ...env },
   });
   closers.push(async () => {
     await another.close({ databaseIsClosed: true });
@@ -81,16 +81,22 @@ async function startApi(env: Record<string, string> = {}): Promise<Service> {
   return another;
 }
 
+const defaultAccountOf = ({ carriers: { live } }: Service['config']) => ({
+  name: live.name,
+  id: live.carrierAccountId,
+  isDefault: true,
+});
+
 async function startWorker({ config, database }: Service): Promise<() => Promise<void>> {
   const connection = await NativeConnection.connect({ address: config.temporal.address });
   const worker = await Worker.create({
     connection,
-    taskQueue: config.temporal.taskQueue,
+    taskQueue: config.temporal.taskQueues.calls,
     workflowBundle: { codePath: join(__dirname, '../../dist/workers/workflow-bundle.js') },
     activities: createActivities({
       config,
       database,
-      carriers: { live: carrier, test: carrier },
+      carriers: { live: Object.assign(carrier, { account: defaultAccountOf(config) }), test: carrier },
       logger: createLogger({ role: 'test', level: 'silent' }),
     }),
   });

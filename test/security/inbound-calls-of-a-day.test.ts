@@ -1,7 +1,9 @@
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createCallGate } from '../../src/calls/wiring.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createPeriodCounts, type PeriodCountDocument } from '../../src/platform/mongo/period-counts.js';
 import { driverCollection } from '../../src/platform/mongo/driver-collection.js';
+import { observe } from '../../src/platform/telemetry/measurements.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 import { newCallId } from '../support/store/test-database.js';
 import { newSid } from '../support/sids.js';
@@ -10,9 +12,13 @@ import { REAL_CARRIER } from './support/real-carrier.js';
 const LIMIT = 2;
 const REJECT = '<?xml version="1.0" encoding="UTF-8"?><Response><Reject reason="busy"/></Response>';
 
+const log: string[] = [];
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ env: { ...REAL_CARRIER, LIVE_CALLS_PER_DAY: String(LIMIT) } });
+  service = await startService({
+    env: { ...REAL_CARRIER, LIVE_CALLS_PER_DAY: String(LIMIT), LOG_LEVEL: 'warn' },
+    onLog: (line) => void log.push(line),
+  });
 }, 120_000);
 afterAll(() => service.close());
 
@@ -34,6 +40,12 @@ async function receiveCall(
  */
 async function expectStreamed(customer: Customer, CallSid = newSid('CA'), mode: 'live' | 'test' = 'live') {
   await eventually(async () => (await receiveCall(customer, CallSid, mode)) === 'streamed');
+}
+
+async function frozenCustomer(): Promise<Customer> {
+  const customer = await service.customer();
+  await createLedger(service.database).freeze(ledgerAccountId(customer.account._id, 'live'), 'a test');
+  return customer;
 }
 
 const rowsOf = ({ account }: Customer) => service.database.callRequests.countDocuments({ accountId: account._id });
@@ -82,11 +94,30 @@ describe('a live inbound call on a real carrier', () => {
     expect(await receiveCall(full)).toBe(REJECT);
     const documents = driverCollection<PeriodCountDocument>(service.database, service.database.destinationCounts);
     const counts = createPeriodCounts(documents, () => new Date());
-    const frozen = await service.customer();
-    const freeze = { $set: { frozen: { reason: 'test', at: new Date() } } };
-    await service.database.ledgerAccounts.updateOne({ _id: ledgerAccountId(frozen.account._id, 'live') }, freeze);
-    expect(await receiveCall(frozen)).toBe(REJECT);
+    expect(await receiveCall(await frozenCustomer())).toBe(REJECT);
     const place = { _id: `${full.account._id}~live~received~day`, period: 'day' as const, limit: 1 };
     expect(await counts.hasRoom({ ...place, member: newCallId() })).toBe(true);
+  });
+
+  it('is no failure of the service if the account is frozen', async () => {
+    const customer = await frozenCustomer();
+    const sid = newSid('CA');
+    const causes: string[] = [];
+    const forget = observe('inboundRejected', ({ mode, cause }) => void causes.push(`${mode} ${cause}`));
+    // A decision may take too long on a busy machine.
+    await eventually(async () => {
+      log.length = 0;
+      expect(await receiveCall(customer, sid)).toBe(REJECT);
+      return causes.at(-1) === 'live frozen';
+    });
+    const lines = log.map((line) => JSON.parse(line) as { level: number; msg: string; reason?: string });
+    expect(lines).toMatchObject([
+      { level: 40, msg: 'inbound call rejected', reason: expect.stringContaining('The account is frozen') },
+    ]);
+    // The carrier repeats a request, and gets the stored rejection.
+    causes.length = 0;
+    expect(await receiveCall(customer, sid)).toBe(REJECT);
+    expect(causes).toEqual(['live frozen']);
+    forget();
   });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/platform/config/config.js';
+import { environment } from '../../src/platform/config/environment.js';
 import { openDatabase } from '../../src/database.js';
 import { requireReplicaSet } from '../../src/platform/mongo/connection.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
@@ -53,6 +54,18 @@ describe('production never starts with settings that expose it', () => {
     ['RECORDING_S3_ENDPOINT', 'http://objects.example.com', 'https'],
   ])('%s=%s is rejected: %s is needed', (name, value, scheme) => {
     expect(rejectionOf({ [name]: value })).toMatch(new RegExp(`${name} must use ${scheme} in production`));
+  });
+
+  // Those with rules apart: mail, and links for people, which may have a query.
+  const APART = ['SMTP_URL', 'PAYMENT_URL', 'OPERATOR_CONTACT_URL'];
+  const ADDRESSES = Object.keys(environment.shape).filter(
+    (name) => /_(URL|ENDPOINT)$/.test(name) && !APART.includes(name),
+  );
+  it.each(ADDRESSES)('%s is rejected without TLS, and with a password or a query', (name) => {
+    expect(rejectionOf({ [name]: 'http://plain.example.com/v1' })).toMatch(new RegExp(`${name} must use (https|wss)`));
+    for (const address of ['https://user:word@a.example.com/v1', 'https://a.example.com/v1?key=1']) {
+      expect(rejectionOf({ [name]: address })).toMatch(new RegExp(`${name} must have no user name, password, query`));
+    }
   });
 
   it.each([
@@ -135,6 +148,21 @@ describe('production never starts with settings that expose it', () => {
     expect(message).toMatch(new RegExp(`(${first} must differ from ${second}|${second} must differ from ${first})`));
     expect(message).not.toContain(value);
   });
+
+  it.each([
+    [`${likeASecret('former')},${'a'.repeat(40)}`, 'repeats a few characters'],
+    [`${likeASecret('former')},${PRODUCTION.API_KEY_PEPPER}`, 'must differ from API_KEY_PEPPER'],
+  ])('API_KEY_FORMER_PEPPERS=%s is rejected: each of them is checked', (value, reason) => {
+    expect(rejectionOf({ API_KEY_FORMER_PEPPERS: value })).toContain(`API_KEY_FORMER_PEPPERS ${reason}`);
+  });
+
+  it.each(['HOLD_WINDOWS=0', 'HOLD_WINDOWS=60,0', 'HOLD_WINDOWS=60,99999999', 'ANSWER_WITHIN_MS=999999'])(
+    '%s is rejected: no call could be held or answered in such a time',
+    (setting) => {
+      const [name = '', value = ''] = setting.split('=');
+      expect(rejectionOf({ [name]: value })).toContain(name);
+    },
+  );
 
   it('an encryption key that equals another secret is rejected, in any encoding', () => {
     const key = Buffer.from(likeASecret('twice'), 'hex');
@@ -276,6 +304,14 @@ describe('connections to MongoDB and Temporal', () => {
   ])('are accepted with TLS or inside a private network: %s', (uri) => {
     expect(parse(uri).mongodbUri).toBe(uri);
   });
+
+  it.each(['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'])(
+    'are rejected if any server could pretend to be the database: %s',
+    (option) => {
+      const uri = `mongodb+srv://ada:pw@cluster.example.com/callwright?${option}=true`;
+      expect(() => parse(uri)).toThrow(new RegExp(`${option}=true on a public network`));
+    },
+  );
 
   it('cause a warning for Temporal on a public network without TLS', () => {
     const exposed = (address: string, more = {}) =>

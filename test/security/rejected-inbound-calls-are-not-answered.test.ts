@@ -9,6 +9,7 @@ import { createFailureLimiter, createRateLimiter } from '../../src/platform/http
 import { requestId } from '../../src/platform/http/request-id.js';
 import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { observe } from '../../src/platform/telemetry/measurements.js';
 import { CARRIERS } from '../../src/telephony/carrier-list.js';
 import { createCarrierRoutes, createCarriers } from '../../src/telephony/carriers.js';
 import type { CarrierEventHandlers, CallInstructions } from '../../src/telephony/callbacks.js';
@@ -29,6 +30,9 @@ const REJECT = '<?xml version="1.0" encoding="UTF-8"?><Response><Reject reason="
 
 const NUMBER = '+12025550177';
 const log: string[] = [];
+/** The modes and causes that the metric of rejected calls counts. */
+const causes: string[] = [];
+const forget = observe('inboundRejected', ({ mode, cause }) => void causes.push(`${mode} ${cause}`));
 
 let service: Service;
 beforeAll(async () => {
@@ -39,7 +43,11 @@ beforeAll(async () => {
     onLog: (line) => void log.push(line),
   });
 }, 60_000);
-afterAll(() => service.close());
+afterAll(() => {
+  forget();
+  return service.close();
+});
+beforeEach(() => void (causes.length = 0));
 
 const formOf = (more: Record<string, string> = {}) => ({
   CallSid: newSid('CA'),
@@ -127,6 +135,7 @@ describe('an inbound call from the carrier that is not accepted is rejected unan
     const { agent } = await service.customer();
     // No worker runs, so nothing decides this call.
     expectRejected(await receiveCall(`?agent_id=${agent._id}`));
+    expect(causes).toEqual(['live failure']);
   });
 
   it('if an internal error occurs, which is logged without a phone number', async () => {
@@ -146,6 +155,7 @@ describe('an inbound call from the carrier that is not accepted is rejected unan
       }),
     ]);
     expect(log.join('')).not.toMatch(/CA1\b|\+1202/);
+    expect(causes).toEqual(['live failure', 'live MISSING_PARAMS']);
     expect(await service.database.callRequests.countDocuments({ accountId: account._id })).toBe(0);
   });
 
@@ -194,6 +204,7 @@ describe('an inbound call from the carrier that is not accepted is rejected unan
     const { testKey } = await service.customer();
     const forwarded = { method: 'POST', key: testKey, body: new URLSearchParams(form) };
     expectError(await service.request('/inbound_call', forwarded), 400, 'MISSING_PARAMS', /No agent found/);
+    expect(causes).toEqual([]);
   });
 });
 
@@ -205,7 +216,7 @@ it('another carrier rejects such a call unanswered in its own format', async () 
     port: 0,
     apiUrl: 'https://calls.test',
   });
-  const own = { kind: 'test-carrier', isSimulated: false, ...account };
+  const own = { name: 'default', kind: 'test-carrier', isSimulated: false, ...account };
   const live = { ...own, baseUrl: 'http://127.0.0.1:9', fromNumber: '+12025550199' };
   const other = await startService({
     worker: false,

@@ -98,8 +98,34 @@ describe('requests that cancel a call and wait for its end', () => {
     expect(answered.filter(({ status }) => status === 200)).toHaveLength(20);
   }, 60_000);
 
+  it('add at most one entry to the audit log for a call if their clients leave, and none while they wait', async () => {
+    const customer = await service.customer();
+    const entries = () => service.database.auditEntries.find({ accountId: customer.account._id }).lean();
+    const leaving = (callId: string) =>
+      fetch(`http://127.0.0.1:${service.port}/calls/${callId}/cancel`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${customer.testKey}` },
+        signal: AbortSignal.timeout(300),
+      }).catch(() => undefined);
+    const [busy, other] = [await ringing(customer, 'test'), await ringing(customer, 'test')];
+    // Two cancels of an account run at a time.
+    const taken = [cancel(busy, customer.testKey), cancel(busy, customer.testKey)];
+    await eventually(async () => reads > 0);
+    for (let i = 0; i < 5; i++) await leaving(other);
+    await end(busy);
+    expect((await Promise.all(taken)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await entries()).filter(({ target }) => target === other)).toEqual([]);
+    for (let i = 0; i < 5; i++) await leaving(other);
+    await eventually(async () => (await entries()).some(({ target }) => target === other));
+    await sleep(500);
+    expect((await entries()).filter(({ target }) => target === other)).toEqual([
+      expect.objectContaining({ unconfirmed: true, action: 'cancelCall' }),
+    ]);
+    await end(other);
+  }, 60_000);
+
   it('end four test calls at once, two of one account, and each live call at once', async () => {
-    const { address, namespace, taskQueue } = service.config.temporal;
+    const { address, namespace, taskQueues } = service.config.temporal;
     const connection = await Connection.connect({ address });
     const { workflow } = new Client({ connection, namespace });
     const hungUp = async (callIds: readonly string[]) => {
@@ -113,7 +139,7 @@ describe('requests that cancel a call and wait for its end', () => {
     const customers = [await service.customer(), await service.customer(), await service.customer()];
     const started = async (customer: Customer, mode: Mode) => {
       const callId = await ringing(customer, mode);
-      await workflow.start('call', { workflowId: callId, taskQueue });
+      await workflow.start('call', { workflowId: callId, taskQueue: taskQueues.calls });
       return callId;
     };
     try {
@@ -150,58 +176,68 @@ describe('requests that cancel a call and wait for its end', () => {
     }
   }, 60_000);
 
-  it('erase two test calls at once, one of one account', async () => {
-    const { address, namespace } = service.config.temporal;
-    const connection = await Connection.connect({ address });
-    const { workflow } = new Client({ connection, namespace });
-    const isBegun = (callId: string) =>
-      workflow
-        .getHandle(eraseWorkflowId(callId))
-        .describe()
-        .then(
-          () => true,
-          () => false,
-        );
-    try {
-      const calls: string[] = [];
-      const erasures: Promise<ServiceResponse>[] = [];
-      for (const customer of [await service.customer(), await service.customer(), await service.customer()]) {
-        for (let i = 0; i < 2; i++) {
-          const callId = await ringing(customer, 'test');
-          await end(callId);
-          calls.push(callId);
-          erasures.push(managementOf(service).post(`/calls/${callId}/erase`, customer.testKey));
+  it.each<[Mode, number, number]>([
+    ['test', 2, 1],
+    ['live', 4, 2],
+  ])(
+    'erase few %s calls at once: %i, and %i of one account',
+    async (mode, atOnce, ofAccount) => {
+      const { address, namespace } = service.config.temporal;
+      const connection = await Connection.connect({ address });
+      const { workflow } = new Client({ connection, namespace });
+      const isBegun = (callId: string) =>
+        workflow
+          .getHandle(eraseWorkflowId(callId))
+          .describe()
+          .then(
+            () => true,
+            () => false,
+          );
+      try {
+        const calls: string[] = [];
+        const erasures: Promise<ServiceResponse>[] = [];
+        for (const customer of [await service.customer(), await service.customer(), await service.customer()]) {
+          for (let i = 0; i <= ofAccount; i++) {
+            const callId = await ringing(customer, mode);
+            await end(callId);
+            calls.push(callId);
+            const key = mode === 'test' ? customer.testKey : customer.liveKey;
+            erasures.push(managementOf(service).post(`/calls/${callId}/erase`, key));
+          }
         }
+        const begun = async () => {
+          const states = await Promise.all(calls.map(isBegun));
+          return calls.filter((_, i) => states[i]);
+        };
+        await eventually(async () => (await begun()).length >= atOnce);
+        const erased = new Set<string>();
+        while (erased.size < calls.length) {
+          const current = (await begun()).filter((callId) => !erased.has(callId));
+          expect(current.length).toBeLessThanOrEqual(atOnce);
+          const customers = current.map((callId) => Math.floor(calls.indexOf(callId) / (ofAccount + 1)));
+          for (const each of customers)
+            expect(customers.filter((other) => other === each).length).toBeLessThanOrEqual(ofAccount);
+          const [next] = current;
+          if (next !== undefined) await createCallProjection(service.database).erase(next, new Date());
+          if (next !== undefined) erased.add(next);
+          await sleep(300);
+        }
+        expect((await Promise.all(erasures)).map(({ status }) => status)).toEqual(calls.map(() => 200));
+        for (const callId of calls) await workflow.getHandle(eraseWorkflowId(callId)).terminate();
+      } finally {
+        await connection.close();
       }
-      const begun = async () => {
-        const states = await Promise.all(calls.map(isBegun));
-        return calls.filter((_, i) => states[i]);
-      };
-      await eventually(async () => (await begun()).length >= 2);
-      const erased = new Set<string>();
-      while (erased.size < calls.length) {
-        const current = (await begun()).filter((callId) => !erased.has(callId));
-        expect(current.length).toBeLessThanOrEqual(2);
-        expect(new Set(current.map((callId) => Math.floor(calls.indexOf(callId) / 2))).size).toBe(current.length);
-        const [next] = current;
-        if (next !== undefined) await createCallProjection(service.database).erase(next, new Date());
-        if (next !== undefined) erased.add(next);
-        await sleep(300);
-      }
-      expect((await Promise.all(erasures)).map(({ status }) => status)).toEqual(calls.map(() => 200));
-      for (const callId of calls) await workflow.getHandle(eraseWorkflowId(callId)).terminate();
-    } finally {
-      await connection.close();
-    }
-  }, 60_000);
+    },
+    60_000,
+  );
 
   it('add one event to the workflow history of the call', async () => {
-    const { address, namespace, taskQueue } = service.config.temporal;
+    const { address, namespace, taskQueues } = service.config.temporal;
     const connection = await Connection.connect({ address });
     try {
       const client = new Client({ connection, namespace });
       const workflowId = newCallId();
-      const run = await client.workflow.start('call', { workflowId, taskQueue });
+      const run = await client.workflow.start('call', { workflowId, taskQueue: taskQueues.calls });
       for (let n = 0; n < 3; n++) expect(await service.gateway.hangUp(workflowId, { cause: 'api_hangup' })).toBe(true);
       const { events = [] } = await run.fetchHistory();
       const signals = (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes);

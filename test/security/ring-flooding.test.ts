@@ -140,7 +140,7 @@ describe('a number that does not answer', () => {
     const idle = await startService({
       minDeadlineMs: 0,
       worker: false,
-      env: { ...REAL_CARRIER, MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: `${temporal.taskQueue}-idle` },
+      env: { ...REAL_CARRIER, MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: `${temporal.taskQueues.calls}-idle` },
     });
     try {
       const { account, liveKey } = await service.customer();

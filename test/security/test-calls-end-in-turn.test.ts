@@ -17,7 +17,12 @@ afterAll(() => bench.close());
 async function endsOf(mode: Mode): Promise<number[]> {
   const carrier = createCarriers({ config: bench.config })[mode];
   const callIds = Array.from({ length: CALLS }, (_, i) => `call_${mode}${i}`);
-  const call = { to: '+12025550102', from: '+15005550006', ringTimeoutSeconds: RINGING_S, timeLimitSeconds: 60 };
+  const call = {
+    to: '+12025550102',
+    from: bench.config.carriers[mode].fromNumber,
+    ringTimeoutSeconds: RINGING_S,
+    timeLimitSeconds: 60,
+  };
   const dials = await Promise.all(callIds.map((callId) => carrier.dial({ ...call, callId })));
   expect(dials.map(({ outcome }) => outcome)).toEqual(dials.map(() => 'accepted'));
   const ends = () =>

@@ -25,6 +25,8 @@ describe('recordings of test calls', () => {
     writer.write(Buffer.alloc(64_000));
     await writer.close();
     await database.recordingFiles.updateOne({ _id: callId }, { $set: { uploadDate: at } });
+    // A recording stays until reconciliation has passed its call.
+    await database.calls.updateOne({ _id: callId }, { $set: { updatedAt: at } });
     return callId;
   }
 

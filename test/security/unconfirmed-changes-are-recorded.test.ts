@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiServer } from '../../src/api/server.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
@@ -34,15 +35,24 @@ afterAll(async () => {
 });
 
 /** Changes the instruction of the customer's agent; the last byte of the request comes later. */
-function patch(instruction: string, lastByteAfterMs = 0): Promise<number> {
-  const body = JSON.stringify({ instruction });
+const patch = (instruction: string, lastByteAfterMs = 0): Promise<number> =>
+  send('PATCH', `/agents/${customer.agent._id}`, { instruction }, { key: customer.liveKey, lastByteAfterMs });
+
+/** Sends a request whose last byte comes later. Returns the status. */
+function send(
+  method: string,
+  path: string,
+  json: object,
+  { key, lastByteAfterMs }: { key: string; lastByteAfterMs: number },
+): Promise<number> {
+  const body = JSON.stringify(json);
   return new Promise((resolve, reject) => {
     const request = httpRequest({
       port,
-      method: 'PATCH',
-      path: `/agents/${customer.agent._id}`,
+      method,
+      path,
       headers: {
-        Authorization: `Bearer ${customer.liveKey}`,
+        Authorization: `Bearer ${key}`,
         'Content-Type': 'application/json',
         'Content-Length': Buffer.byteLength(body),
       },
@@ -97,5 +107,29 @@ describe('a change whose request gets an error', () => {
       expect(await stored()).toBe(status === 200 ? `Be kind ${index}.` : earlier);
     }
     expect((await entries()).length).toBeGreaterThan(before);
+  });
+
+  it('is undone if the key expires meanwhile: webhooks keep the secrets that receivers know', async () => {
+    const rotate = (key: string, lastByteAfterMs = 0) =>
+      send('POST', '/webhook_signing/rotate', { overlap_hours: 0 }, { key, lastByteAfterMs });
+    const secrets = async () =>
+      (await service.database.accounts.findById(customer.account._id).lean())?.webhookSecrets?.map(({ id }) => id);
+    const rotateLate = async () => {
+      const expiresAt = new Date(Date.now() + 1_500);
+      const { secret } = await service.apiKeys.create({
+        accountId: customer.account._id,
+        mode: 'live',
+        name: 'late',
+        expiresAt,
+      });
+      await sleep(expiresAt.getTime() - Date.now() - 150);
+      return rotate(secret, 350);
+    };
+    expect(await rotateLate()).toBe(401);
+    expect(await secrets()).toBeUndefined();
+    expect(await rotate(customer.liveKey)).toBe(200);
+    const known = await secrets();
+    expect(await rotateLate()).toBe(401);
+    expect(await secrets()).toEqual(known);
   });
 });

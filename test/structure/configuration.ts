@@ -60,7 +60,7 @@ export function configurationPage(): string {
 
 <!-- ${GENERATED} -->
 
-Every setting of the service is an environment variable. For operators: [Operations](operations.md#production) lists those
+Every setting of the service is an environment variable. For operators: [Operations](operations/install.md#production) lists those
 that production requires, [.env.example](../.env.example) has values for Docker Compose. The variables of
 the command line are [on its page](command-line.md#service-and-key).
 
@@ -68,7 +68,8 @@ Variables are read when a role starts. A wrong value stops the role with a messa
 empty value counts as not set.
 
 A secret can also be in a file, as Docker and Kubernetes provide them: set the name of its variable with \`_FILE\` at the end to
-the path, such as \`API_KEY_PEPPER_FILE=/run/secrets/pepper\`. One line break at the end of the file is ignored. This works for
+the path, such as \`API_KEY_PEPPER_FILE=/run/secrets/pepper\`. One line break at the end of the file is ignored. In Docker Compose,
+[mount](operations/install.md#secrets-in-files) the files first. This works for
 ${SECRET_NAMES.map((name) => `\`${name}\``).join(', ')}.
 ${rows.join('\n')}
 
@@ -147,10 +148,7 @@ function heading(title: string): string {
 
 /** Returns a setting as a comment, below its description without Markdown. */
 function commented({ name, description }: Variable, value = ''): string {
-  const words = description
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replaceAll('`', '')
-    .split(' ');
+  const words = withoutMarkdown(description).split(' ');
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);
@@ -158,4 +156,8 @@ function commented({ name, description }: Variable, value = ''): string {
     else lines[lines.length - 1] = `${last} ${word}`;
   }
   return [...lines, `# ${name}=${value}`].join('\n');
+}
+
+export function withoutMarkdown(description: string): string {
+  return description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
 }

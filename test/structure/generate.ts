@@ -4,7 +4,9 @@ import { CARRIER_APIS_LIST, CARRIER_LIST, carrierApisList, carrierList } from '.
 import { composeFile, configurationPage, exampleEnvironment } from './configuration.js';
 import { DASHBOARD_FILES } from './dashboards/json.js';
 import { errorsPage } from './errors-page.js';
+import { CHART_FILES } from './helm.js';
 import { lintConfig } from './lint-config.js';
+import { notice } from './notice.js';
 import { PROVIDER_LIST, providerList } from './provider-list.js';
 import { ROOT } from './sources.js';
 
@@ -15,10 +17,12 @@ export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   '.env.example': exampleEnvironment,
   'docker-compose.yml': composeFile,
+  NOTICE: notice,
   [CARRIER_APIS_LIST]: carrierApisList,
   [CARRIER_LIST]: carrierList,
   [PROVIDER_LIST]: providerList,
   ...DASHBOARD_FILES,
+  ...CHART_FILES,
 };
 
 if (require.main === module) {

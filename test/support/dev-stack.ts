@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageRoot } from '../../src/dev/servers/cache-folder.js';
 import { readRuntime, type Runtime } from '../../src/dev/runtime-file.js';
+import { recordingEnvironment } from './query-shapes/recording-environment.js';
 
 /** A process of `callwright dev` or another command, which a test has started from the build. */
 export interface Launched {
@@ -45,7 +46,13 @@ export async function launch(
   const mark = randomUUID();
   const program = join(packageRoot(), 'dist/src/cli/main.js');
   const child = spawn(process.execPath, [program, options.command ?? 'dev', ...(options.args ?? [])], {
-    env: { ...process.env, ...options.env, CALLWRIGHT_DATA_DIR: dataFolder, CALLWRIGHT_TEST_MARK: mark },
+    env: {
+      ...process.env,
+      ...recordingEnvironment(),
+      ...options.env,
+      CALLWRIGHT_DATA_DIR: dataFolder,
+      CALLWRIGHT_TEST_MARK: mark,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

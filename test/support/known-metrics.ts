@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/platform/telemetry/metrics/metrics.js';
 /** Metrics of Temporal's SDK, with their labels; test/integration/telephony reads some of them from a worker. */
 const TEMPORAL: Readonly<Record<string, readonly string[]>> = {
   temporal_workflow_task_schedule_to_start_latency_seconds: ['task_queue', 'workflow_type'],
+  temporal_workflow_task_queue_poll_succeed_total: ['task_queue'],
   temporal_request_latency_seconds: ['operation', 'task_queue'],
   temporal_num_pollers: ['poller_type', 'task_queue'],
   temporal_activity_execution_failed_total: ['activity_type', 'task_queue', 'workflow_type'],

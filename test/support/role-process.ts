@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { recordingEnvironment } from './query-shapes/recording-environment.js';
 
 /**
  * Starts a role in a separate process, as the launcher does, so that the work of the test does not slow the role down.
@@ -11,7 +12,7 @@ export async function startRole(
   env: Record<string, string | undefined>,
 ) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...recordingEnvironment(), ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit').then(() => Promise.reject(new Error(`the ${role} role ended instead of starting`)));

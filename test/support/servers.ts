@@ -8,7 +8,7 @@ import type { ServerProcess } from '../../src/dev/servers/server-process.js';
 import { findTemporal } from '../../src/dev/servers/temporal/find-temporal.js';
 import { startTemporal } from '../../src/dev/servers/temporal/start-temporal.js';
 import { startWatchdog } from '../../src/dev/processes/watchdog.js';
-import { startObjectStorage } from './object-storage/server.js';
+import { dataOf, startObjectStorage } from './object-storage/server.js';
 import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
 
 /**
@@ -53,9 +53,10 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
     return `127.0.0.1:${port}`;
   }
 
+  const s3Folder = join(folder, 's3');
   async function objectStorage(): Promise<string> {
     const port = await ports.take();
-    await started(startObjectStorage({ folder: join(folder, 's3'), port, env, report }));
+    await started(startObjectStorage({ folder: s3Folder, port, env, report }));
     return `http://127.0.0.1:${port}`;
   }
 
@@ -81,6 +82,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
       TEST_TIME_SKIPPING_ADDRESS,
       TEST_TIME_SKIPPING_PROGRAM,
       TEST_S3_ENDPOINT,
+      TEST_S3_DATA: dataOf(s3Folder),
       TEST_SERVER_PIDS: running.map(({ pid }) => pid).join(','),
     };
     process.stdout.write(`${JSON.stringify(environment)}\n`);

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { AGENT_FIELD_LIST, AGENT_FIELDS, toPublic, toStored } from '../../src/agents/agent-definition.js';
 import { CONVERSATION_FIELDS } from '../../src/agents/fields/conversation-fields.js';
 import { checkAgentChanges, checkAgentFields } from '../../src/agents/agent-fields.js';
+import { snapshotOfAgent } from '../../src/agents/agent-snapshot.js';
 import { agentSchema } from '../../src/agents/model.js';
 import { Agent, AgentChangesBody, NewAgentBody } from '../../src/agents/schemas.js';
 import { clearOption, withAgentFields } from '../../src/cli/agent-options.js';
@@ -80,6 +81,27 @@ describe('the validation of an agent', () => {
         expect.objectContaining(expectedError) as Error,
       );
     }
+  });
+
+  it.each([
+    ['storage', 'no_words', /^storage must be one of everything, no_recording, no_transcript, outcome_only\.$/],
+    ['redact', 'card_numbers', /^redact must be a list of card_numbers, phone_numbers, email_addresses\./],
+    ['redact', ['names'], /^redact must be a list of card_numbers/],
+    [
+      'redact',
+      ['card_numbers', 'card_numbers', 'card_numbers', 'card_numbers'],
+      /^redact must have at most 3 entries\.$/,
+    ],
+  ])('rejects a bad %s (%#)', (field, value, sentence) => {
+    expect(() => checkAgentChanges(toStored({ [field]: value }))).toThrow(sentence);
+  });
+
+  it('keeps storage mode and redaction in the snapshot of an agent, each kind once', () => {
+    const { redact } = checkAgentFields({ ...agent, redact: ['phone_numbers', 'phone_numbers'] });
+    expect(redact).toEqual(['phone_numbers']);
+    const stored = { ...agent, redact: ['phone_numbers' as const], storage: 'outcome_only' as const };
+    const document = { ...stored, _id: 'agent_1', accountId: 'acct_1', createdAt: new Date(), updatedAt: new Date() };
+    expect(snapshotOfAgent(document)).toMatchObject({ redact: ['phone_numbers'], storage: 'outcome_only' });
   });
 
   it('normalizes text and language tags the same way everywhere', () => {

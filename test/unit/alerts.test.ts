@@ -14,8 +14,10 @@ interface Rule {
 
 const ROOT = join(__dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-const { groups } = load(read('deploy/prometheus/rules.yml')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules);
+const rules = ['rules.yml', 'fixed-processes.yml'].flatMap((name) => {
+  const { groups } = load(read(`deploy/prometheus/${name}`)) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap((group) => group.rules);
+});
 const alerts = rules.filter(({ alert }) => alert !== undefined);
 
 const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');
@@ -50,4 +52,17 @@ describe('the alerts', () => {
       for (const [name] of expr.matchAll(/\bcallwright:\w+:\w+/g)) expect(recorded).toContain(name);
     }
   });
+});
+
+it('the example of Alertmanager sends every severity to a receiver of the compose file’s Alertmanager', () => {
+  const { route, receivers } = load(read('deploy/alertmanager/alertmanager.example.yml')) as {
+    route: { receiver: string; routes: { receiver: string; matchers: string[] }[] };
+    receivers: { name: string }[];
+  };
+  const used = [route.receiver, ...route.routes.map(({ receiver }) => receiver)];
+  expect(used.toSorted()).toEqual(receivers.map(({ name }) => name).toSorted());
+  expect(route.routes.map(({ matchers }) => matchers)).toEqual([['severity="page"']]);
+  const { services } = load(read('docker-compose.yml')) as { services: Record<string, { volumes?: string[] }> };
+  expect(services['alertmanager']?.volumes).toContain('./deploy/alertmanager:/etc/alertmanager:ro');
+  expect(read('deploy/prometheus/prometheus.yml')).toContain('names: [alertmanager]');
 });

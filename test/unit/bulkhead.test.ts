@@ -60,4 +60,14 @@ describe('slots for webhook requests', () => {
     expect(waits[50]).toBeGreaterThan(4_000);
     expect(waits.at(-1)).toBe(30_000);
   });
+
+  it('of the background are a part of all, so that its other activities continue', () => {
+    const places = createBulkhead({ backgroundSlots: 10 });
+    const inBackground = (index: number) => places.tryAcquire({ ...only(`host-${index}`), isBackground: true });
+    const held = Array.from({ length: 30 }, (_, index) => inBackground(index));
+    expect(held.filter(hasPlace)).toHaveLength(10);
+    expect(hasPlace(places.tryAcquire(only('host-30')))).toBe(true);
+    for (const place of held) if (hasPlace(place)) place.release();
+    expect(hasPlace(inBackground(31))).toBe(true);
+  });
 });

@@ -31,6 +31,7 @@ async function withCarrierAt<T>(
 function carrierAt(baseUrl: string, timeoutMs = 500) {
   return createTwilioCarrier({
     account: {
+      name: 'default',
       kind: 'simulator',
       isSimulated: true,
       carrierAccountId: `AC${'0'.repeat(32)}`,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { parseConfig } from '../../src/platform/config/config.js';
@@ -22,6 +23,7 @@ const service = z.object({
   volumes: z.array(z.string()).default([]),
   container_name: z.string().optional(),
   profiles: z.array(z.string()).optional(),
+  logging: z.unknown(),
   depends_on: z.union([z.array(z.string()), z.record(z.string(), z.object({ condition: z.string() }))]).default([]),
 });
 const compose = z.object({ services: z.record(z.string(), service) }).parse(safeLoad(read('docker-compose.yml')));
@@ -93,9 +95,62 @@ describe('docker-compose.yml', () => {
     for (const [, { image }] of ours) expect(image).toBe(`callwright:${version}`);
   });
 
-  it('allows several workers: they have no container name and no host port', () => {
-    expect(services['worker']).toMatchObject({ ports: [] });
-    expect(services['worker']?.container_name).toBeUndefined();
+  it.each(['api', 'worker', 'media'])('allows several of %s: they have no container name and no host port', (role) => {
+    expect(services[role]).toMatchObject({ ports: [] });
+    expect(services[role]?.container_name).toBeUndefined();
+  });
+
+  it('publishes API and media server on this machine through a proxy that finds all their processes', () => {
+    expect(services['gateway']?.ports.map((port) => port.split(':').at(-1))).toEqual(['8080', '8081']);
+    const caddyfile = read('deploy/Caddyfile.loopback');
+    expect(
+      [...caddyfile.matchAll(/:(\d+) \{\n\treverse_proxy \{\n\t\timport processes (\w+) (\d+)\n/g)].map(
+        ([, ...parts]) => parts,
+      ),
+    ).toEqual([
+      ['8080', 'api', '8080'],
+      ['8081', 'media', '8081'],
+    ]);
+    // The default of TRUST_PROXY is false. Then the API closes idle connections after 5 s.
+    expect(caddyfile).toContain('keepalive 4s');
+    for (const text of [caddyfile, read('deploy/Caddyfile')]) {
+      expect(text).toMatch(/\(processes\) \{\n[^]*?dynamic a \{args\[0\]\} \{args\[1\]\} \{/);
+    }
+    expect(services['gateway']?.image).toBe(services['proxy']?.image);
+  });
+
+  // A malformed body from any client is a failure of the process for Caddy: with fail_duration it waits 5 s for the only one.
+  it.each(['deploy/Caddyfile', 'deploy/Caddyfile.loopback'])(
+    'never takes a process out of service by itself: %s',
+    (path) => {
+      const text = read(path);
+      expect(text).toContain('lb_try_duration 5s');
+      expect(text).not.toMatch(/fail_duration|unhealthy_/);
+    },
+  );
+
+  // With the pinned Caddy and two media processes, one of them with 503: 60 of 60 streams began, and 25 without this.
+  it.each([
+    ['deploy/Caddyfile', 'import streams'],
+    ['deploy/Caddyfile.loopback', 'import processes media 8081'],
+  ])('gives a stream that a media process rejects two more tries: %s', (path, upstreams) => {
+    const [, streams = ''] = read(path).split(/handle \/stream\/\*|:8081 \{/);
+    expect(streams.match(/handle_response @rejected/g)).toHaveLength(2);
+    expect(streams.split(upstreams)).toHaveLength(4);
+  });
+
+  it('bounds the logs of every container', () => {
+    for (const { logging } of Object.values(services)) {
+      expect(logging).toEqual({ driver: 'local', options: { 'max-size': '50m', 'max-file': '5' } });
+    }
+  });
+
+  it('fixes the ports that Prometheus asks', () => {
+    const asked = read('deploy/prometheus/prometheus.yml').matchAll(/port: (94\d\d)/g);
+    expect([...asked].map(([, port]) => port)).toEqual(['9465', '9464']);
+    for (const [, { environment }] of ours) {
+      expect(environment).toMatchObject({ METRICS_PORT: 9465, WORKER_METRICS_ADDRESS: '0.0.0.0:9464' });
+    }
   });
 
   it('publishes no port beyond this machine except that of the TLS proxy', () => {
@@ -113,9 +168,11 @@ describe('docker-compose.yml', () => {
   it('passes the client’s address to the service through trusted proxies', () => {
     const caddyfile = read('deploy/Caddyfile');
     expect(caddyfile).toMatch(/trusted_proxies static \{\$TRUSTED_PROXIES:[\d./]+\}\n\s+trusted_proxies_strict/);
-    const upstreams = caddyfile.match(/reverse_proxy [^}]+\{[^}]*\}/g) ?? [];
-    expect(upstreams).toHaveLength(2);
-    for (const upstream of upstreams) expect(upstream).toContain('header_up X-Forwarded-For {client_ip}');
+    // One for streams, one for all else.
+    expect(caddyfile.match(/import processes /g)).toHaveLength(2);
+    expect(caddyfile.match(/header_up X-Forwarded-For \{client_ip\}/g)).toHaveLength(2);
+    // An API closes idle connections after 75 s. A request must not meet a connection that is being closed.
+    expect(caddyfile.match(/keepalive 60s/g)).toHaveLength(2);
     expect(services['proxy']?.environment).toHaveProperty('TRUSTED_PROXIES');
   });
 
@@ -161,6 +218,23 @@ describe('docker-compose.yml', () => {
     );
     expect(config).toMatchObject({ production: true, publicBaseUrl: 'https://calls.example.com' });
     expect(config.api.trustProxy).toBe(true);
+  });
+
+  it('takes secrets from files with the override of the handbook, in every role', () => {
+    const [, block = ''] = /^```yaml\n(x-files:[^]*?)^```$/m.exec(read('docs/operations/install.md')) ?? [];
+    const override = z
+      .object({ services: z.record(z.string(), service.pick({ environment: true, volumes: true })) })
+      .parse(safeLoad(block));
+    expect(Object.keys(override.services).toSorted()).toEqual(ours.map(([name]) => name).toSorted());
+    const folder = mkdtempSync(join(tmpdir(), 'callwright-secrets-'));
+    writeFileSync(join(folder, 'mongodb-uri'), 'mongodb://database.test/calls\n');
+    for (const { environment, volumes } of Object.values(override.services)) {
+      const mounted = volumes.map((volume) => volume.split(':')[1]);
+      expect(mounted).toEqual(['/run/secrets', '/etc/callwright/carriers']);
+      const here = JSON.stringify(environment).replaceAll('/run/secrets', folder);
+      const config = parseConfig({ ...filledEnvironment({}), ...(JSON.parse(here) as Record<string, string>) });
+      expect(config.mongodbUri).toBe('mongodb://database.test/calls');
+    }
   });
 
   function filledEnvironment(env: Record<string, string>): Record<string, string> {

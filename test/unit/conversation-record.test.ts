@@ -1,5 +1,7 @@
 import { createConversationRecord, buildResume } from '../../src/voice/results/conversation-record';
 import type { ConversationResultDocument } from '../../src/voice/results/model';
+import { createRedactor } from '../../src/voice/results/redactor';
+import { createPhoneNumberCheck } from '../../src/platform/numbering/phone-number-check';
 import { sidOf } from '../support/sids.js';
 
 const template = { name: null, confirmed: false };
@@ -54,6 +56,36 @@ describe('the record of a conversation', () => {
       result: '{"i":59}',
     });
     expect(stored[60]).toMatchObject({ atMs: 10_001, ok: false, result: 'no' });
+  });
+
+  it('has redacted words, also of numbers over several turns, but true values', () => {
+    const redactor = createRedactor(
+      {
+        agent: { agentId: 'a', instruction: 'b', voice: 'amber', language: 'en-US', redact: ['card_numbers'] },
+        fromPhoneNumber: '+12025550199',
+        toPhoneNumber: '+12025550100',
+      },
+      createPhoneNumberCheck(),
+    );
+    const record = createConversationRecord({ template: { card: null }, offsetMs: 0, earlier: null, redactor });
+    const said = (text: string, startMs: number) =>
+      record.addTurn({ speaker: 'caller', text, startMs, endMs: startMs + 100 });
+    said('It is 4111 1111', 100);
+    const [first] = record.progress().turns;
+    record.addTurn(turn('Yes?', 300));
+    said('1111 1111.', 500);
+    record.setValues({ card: '4111111111111111' });
+    const call = { name: 'pay', arguments: { card: '4111 1111 1111 1111' } };
+    record.addToolCall({ call, result: { ok: false, error: 'no 4111111111111111' }, atMs: 600, durationMs: 5 });
+    record.setResult({ summary: 'Paid with 4111 1111 1111 1111.', outputParameters: {}, sessionLogs: ['4111'] });
+    const progress = record.progress();
+    expect(progress.turns.map(({ text }) => text)).toEqual(['It is [card number]', 'Yes?', '[card number].']);
+    // A changed turn is another object, so that the next checkpoint stores it again.
+    expect(progress.turns[0]).not.toBe(first);
+    expect(progress.toolCalls).toMatchObject([{ arguments: '{"card":"[card number]"}', result: 'no [card number]' }]);
+    expect(progress.summary).toBe('Paid with [card number].');
+    expect(progress.outputParameters).toBe('{"card":"4111111111111111"}');
+    expect(progress).not.toHaveProperty('sessionLogs');
   });
 
   it('contains the number of keys that the agent pressed, and not which', () => {
@@ -150,6 +182,25 @@ describe('the record of a conversation', () => {
     record.addTurn(turn('Sorry.', 300));
     record.takeOver({ ...earlier, turns: [...earlier.turns, turn('How are (interrupted)', 5_000)] });
     expect(record.progress().turns.map(({ text }) => text)).toEqual(['Hello.', 'How are (interrupted)', 'Sorry.']);
+  });
+
+  it('redacts a number that began in an earlier stream, also if that stream has stored more meanwhile', () => {
+    const redactor = createRedactor(
+      {
+        agent: { agentId: 'a', instruction: 'b', voice: 'amber', language: 'en-US', redact: ['card_numbers'] },
+        fromPhoneNumber: '+12025550199',
+        toPhoneNumber: '+12025550100',
+      },
+      createPhoneNumberCheck(),
+    );
+    const began = { speaker: 'caller' as const, text: 'It is 4111 1111', startMs: 900, endMs: 1_000 };
+    const before = { ...earlier, turns: [...earlier.turns, began] };
+    const record = createConversationRecord({ template, offsetMs: 10_000, earlier: before, redactor });
+    record.addTurn({ ...began, text: '1111 1111.' });
+    const texts = () => record.progress().turns.map(({ text }) => text);
+    expect(texts()).toEqual(['Hello.', 'It is [card number]', '[card number].']);
+    record.takeOver({ ...before, turns: [...before.turns, turn('How are (interrupted)', 5_000)] });
+    expect(texts()).toEqual(['Hello.', 'It is [card number]', 'How are (interrupted)', '[card number].']);
   });
 
   it('prefers the results of the engine and falls back to known values', () => {

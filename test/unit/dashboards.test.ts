@@ -33,8 +33,8 @@ const expressions = dashboards.flatMap(({ panels }) =>
 );
 
 describe('the dashboards', () => {
-  it('are an overview, one for each role with work of calls, one for all processes, and one for money', () => {
-    const names = ['api', 'media', 'money', 'overview', 'processes', 'worker'];
+  it('are an overview, one for each role, one for all processes, and one for money', () => {
+    const names = ['api', 'codec', 'exporter', 'media', 'money', 'overview', 'processes', 'simulator', 'worker'];
     expect(dashboards.map(({ name }) => name).toSorted()).toEqual(names.map((name) => `callwright-${name}.json`));
     for (const { name, uid } of dashboards) expect(name).toBe(`${uid}.json`);
   });
@@ -45,6 +45,10 @@ describe('the dashboards', () => {
     for (const expr of expressions) expect([expr, unknownIn(expr)]).toEqual([expr, []]);
   });
 
+  it('draw no line without a name beside those of labels', () => {
+    for (const expr of expressions) expect(expr).not.toMatch(/\bby \([^]* or vector\(0\)$/);
+  });
+
   it('use only series that a rule of Prometheus records', () => {
     const { groups } = load(read('deploy/prometheus/rules.yml')) as { groups: { rules: { record?: string }[] }[] };
     const recorded = new Set(groups.flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? [])));
@@ -53,8 +57,10 @@ describe('the dashboards', () => {
     for (const name of used) expect(recorded).toContain(name);
   });
 
-  it('show every metric that docs/operations.md lists, or an alert watches it', () => {
-    const listed = [...read('docs/operations.md').matchAll(/^\| `(callwright_\w+)`/gm)].map(([, name = '']) => name);
+  it('show every metric that docs/operations/monitor.md lists, or an alert watches it', () => {
+    const listed = [...read('docs/operations/monitor.md').matchAll(/^\| `(callwright_\w+)`/gm)].map(
+      ([, name = '']) => name,
+    );
     const watched = [...expressions, read('deploy/prometheus/rules.yml')].join('\n');
     expect(listed.length).toBeGreaterThan(20);
     const unseen = listed.filter((name) => !watched.includes(name));

@@ -3,6 +3,7 @@ import {
   newDialQueue,
   SLOT_LEAD_MS,
   takeNextSlot,
+  waitingCalls,
   type DialQueue,
 } from '../../src/telephony/pacing/dial-queue.js';
 
@@ -82,6 +83,21 @@ describe('the dial queue of a carrier account', () => {
     expect(calls.dials).toHaveLength(rate * 30);
     expect(calls.mostInASecond()).toBeLessThanOrEqual(rate);
     expect(calls.dials.at(-1)?.at).toBeLessThan(1_000 + 30_000 * 1.15);
+  });
+
+  it('has more than a hundred slots a second, also at rates that are no divisor of 1,000 ms', () => {
+    const dialAll = (lateMs: number) => {
+      const calls = new SimulatedCalls(210, lateMs);
+      for (const account of ['A', 'B', 'C']) calls.arrive(account, 105, 1_000);
+      calls.run(10_000);
+      expect(calls.dials).toHaveLength(315);
+      expect(calls.mostInASecond()).toBeLessThanOrEqual(210);
+      expect(calls.dials.every(({ at }) => Number.isInteger(at))).toBe(true);
+      return (calls.dials.at(-1)?.at ?? Infinity) - 1_000;
+    };
+    expect(dialAll(1)).toBeLessThan(1_500 * 1.15);
+    // Calls that ask late delay those behind them, so a full queue of so high a rate wastes slots.
+    expect(dialAll(30)).toBeLessThan(1_500 * 1.5);
   });
 
   it('serves a new account after at most four of a hundred waiting calls of another account', () => {
@@ -169,4 +185,14 @@ describe('the dial queue of a carrier account', () => {
       1_000,
     );
   });
+});
+
+it('a call that does not ask again no longer counts as waiting, also if no other call asks', () => {
+  const request = (queue: DialQueue, callId: string) =>
+    requestDialSlot(queue, { callId, accountId: 'a', now: 0, callsPerSecond: 0.5 }).queue;
+  const queue = ['first', 'second', 'third'].reduce(request, newDialQueue());
+  const asksAt = Object.values(queue.waiting).map((call) => call.asksAt);
+  expect(waitingCalls(queue, 0)).toHaveLength(2);
+  expect(waitingCalls(queue, Math.min(...asksAt) + 1_000)).toHaveLength(2);
+  expect(waitingCalls(queue, Math.max(...asksAt) + 1_001)).toEqual([]);
 });

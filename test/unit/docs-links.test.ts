@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { ROOT } from '../structure/sources.js';
 
-const PAGES = [...markdownIn(''), ...markdownIn('docs'), ...markdownIn('docs/adr')];
+const PAGES = ['', 'docs', 'docs/adr', 'docs/operations'].flatMap(markdownIn);
 /** Matches a path in code style, starting at the root of the repository. */
 const CODE_PATH = /`((?:src|workflows|activities|workers|test|deploy)\/[\w./-]*)`/g;
 
@@ -16,18 +16,21 @@ function textOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8').replace(/^ *```[^]*?^ *```/gm, '');
 }
 
-/** Returns the anchors of a page's headings, in the form in which GitHub creates them. */
+/** Returns the anchors of a page: of its headings, in the form in which GitHub creates them, and those of moved sections. */
 function anchorsOf(page: string): Set<string> {
-  const headings = [...textOf(page).matchAll(/^#{1,6} (.*)$/gm)].map(([, heading = '']) => heading);
-  return new Set(
-    headings.map((heading) =>
+  const text = textOf(page);
+  const headings = [...text.matchAll(/^#{1,6} (.*)$/gm)].map(([, heading = '']) => heading);
+  const moved = [...text.matchAll(/<a id="([a-z-]+)"><\/a>/g)].map(([, anchor = '']) => anchor);
+  return new Set([
+    ...moved,
+    ...headings.map((heading) =>
       heading
         .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
         .toLowerCase()
         .replace(/[^\p{L}\p{N} _-]/gu, '')
         .replaceAll(' ', '-'),
     ),
-  );
+  ]);
 }
 
 function brokenLinksOf(page: string): string[] {
@@ -48,7 +51,7 @@ describe('the documentation', () => {
 
   it('lists each page of docs/ in its index', () => {
     const index = textOf('docs/README.md');
-    const pages = markdownIn('docs').map((page) => page.slice('docs/'.length));
+    const pages = ['docs', 'docs/operations'].flatMap(markdownIn).map((page) => page.slice('docs/'.length));
     expect(pages.filter((page) => page !== 'README.md' && !index.includes(`(${page})`))).toEqual([]);
   });
 

@@ -1,35 +1,88 @@
 import { createNumberPattern } from '../../src/calls/erasure/number-pattern.js';
 import { hasNumber } from '../../src/calls/erasure/redaction.js';
+import { replaceInTranscript, replaceInTurns } from '../../src/calls/erasure/spoken-turns.js';
+import { SPELLINGS } from '../support/number-spellings.js';
 
 const pattern = createNumberPattern('+12025550143');
 
 describe('the pattern of an erased number', () => {
-  it.each([
-    '+12025550143',
-    '12025550143',
-    '0012025550143',
-    '+1 (202) 555-0143',
-    '1 202 555 01 43',
-    'Call +1.202.555.0143, please.',
-    'https://example.com/?to=%2B12025550143&x=1',
-    '{"text":"agent: Hello.\\n12025550143"}',
-  ])('finds and replaces %s', (text) => {
-    expect(pattern.isIn(text)).toBe(true);
-    const replaced = pattern.replaceIn(text, 'X');
-    expect(replaced).toContain('X');
-    expect(replaced).not.toMatch(/\d{3}/);
+  it.each(SPELLINGS)('finds and replaces %s', (text) => {
+    const patterns = [pattern, createNumberPattern('+442079460958')];
+    const found = patterns.filter((each) => each.isIn(text));
+    expect(found).toHaveLength(1);
+    expect(found[0]?.replaceIn(`Call ${text}, please.`, 'X')).not.toMatch(/\p{Nd}{2}|[%+\\]/u);
   });
 
-  it.each(['+120255501430', '912025550143', '+12025550144', '1202555014', 'call_12', ''])('leaves %s', (text) => {
-    expect(pattern.isIn(text)).toBe(false);
-    expect(pattern.replaceIn(text, 'X')).toBe(text);
-  });
+  it.each(['https://example.com/?to=%2B12025550143&x=1', '{"text":"agent: Hello.\\n12025550143"}'])(
+    'finds it in %s',
+    (text) => {
+      expect(pattern.isIn(text)).toBe(true);
+      const replaced = pattern.replaceIn(text, 'X');
+      expect(replaced).toContain('X');
+      expect(replaced).not.toMatch(/\d{3}/);
+    },
+  );
 
-  it('takes linear time on long texts of digits and separators', () => {
-    const text = '1 - '.repeat(100_000);
-    const begin = performance.now();
-    pattern.replaceIn(text, 'X');
-    expect(performance.now() - begin).toBeLessThan(2_000);
+  it.each(['+120255501430', '912025550143', '+12025550144', '1202555014', '1\u200b12025550143', 'call_12', ''])(
+    'leaves %s',
+    (text) => {
+      expect(pattern.isIn(text)).toBe(false);
+      expect(pattern.replaceIn(text, 'X')).toBe(text);
+    },
+  );
+
+  it.each(['1 - ', '1', '12025550 ', '+1', '0', '\\', '\\n', '%31', '(0)', '+1 (0)', '1\u200b', '1\u0301', '%', '1+'])(
+    'takes linear time on long texts of %s',
+    (part) => {
+      const text = part.repeat(100_000);
+      const begin = performance.now();
+      pattern.replaceIn(text, 'X');
+      expect(performance.now() - begin).toBeLessThan(2_000);
+    },
+  );
+
+  describe('divided between turns', () => {
+    const turns = [
+      { speaker: 'caller', text: 'It is +1 202.', startMs: 0 },
+      { speaker: 'agent', text: 'Yes, 77?', startMs: 1 },
+      { speaker: 'caller', text: '555', startMs: 2 },
+      { speaker: 'caller', text: '0143, thanks.', startMs: 3 },
+    ];
+    const transcript = turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n');
+
+    it('is found in the turns of one speaker, in a transcript, and in a transcript in JSON', () => {
+      for (const words of [turns, transcript, JSON.stringify({ transcription: transcript })]) {
+        expect(hasNumber({ words }, pattern)).toBe(true);
+      }
+      expect(pattern.isIn(transcript)).toBe(false);
+    });
+
+    it('is replaced in each turn, and all else stays', () => {
+      const changed = 'caller: It is X\nagent: Yes, 77?\ncaller: X\ncaller: X, thanks.';
+      expect(replaceInTranscript(transcript, pattern, 'X')).toBe(changed);
+      expect(replaceInTranscript(`Notes.\n${transcript}`, pattern, 'X')).toBe(`Notes.\n${changed}`);
+      expect(replaceInTurns(turns, pattern, 'X')).toEqual(['It is X', 'Yes, 77?', 'X', 'X, thanks.']);
+    });
+
+    it('is not found if the two speakers have said it together, or in a text that is no transcript', () => {
+      const mixed = turns.map((turn, index) => ({ ...turn, speaker: index === 3 ? 'agent' : turn.speaker }));
+      expect(hasNumber({ mixed }, pattern)).toBe(false);
+      expect(replaceInTurns(mixed, pattern, 'X')).toEqual(mixed.map(({ text }) => text));
+      for (const text of ['+1 202, then 555 0143', 'agent: +1 202', '']) {
+        expect(hasNumber({ text }, pattern)).toBe(false);
+        expect(replaceInTranscript(text, pattern, 'X')).toBe(text);
+      }
+    });
+
+    it.each(['caller: 1\n', 'agent: +12025550143\ncaller: 1\n', 'caller: '])(
+      'takes linear time on long transcripts of %s',
+      (part) => {
+        const text = part.repeat(30_000);
+        const begin = performance.now();
+        replaceInTranscript(text, pattern, 'X');
+        expect(performance.now() - begin).toBeLessThan(2_000);
+      },
+    );
   });
 
   it('is found in any field of a document, also in its name', () => {

@@ -1,3 +1,4 @@
+import { observe } from '../../src/platform/telemetry/measurements.js';
 import { createFrameClock } from '../../src/voice/media/frame-clock.js';
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -107,6 +108,21 @@ describe('the frame clock', () => {
       for (const at of [1_001, 1_002, 1_003]) fire(at);
       expect(jest.getTimerCount()).toBe(1);
       expect(due.map(([name]) => name)).toEqual(expect.arrayContaining(['a', 'b']));
+    });
+
+    it('reports the latest tick of every 20 ms, and each one that a call has missed', () => {
+      const reported: number[] = [];
+      const forget = observe('frameLateness', ({ ms: lateMs }) => reported.push(lateMs));
+      try {
+        for (const name of ['a', 'b', 'c']) beat(name);
+        for (const at of [1_000, 1_001, 1_008, 1_020]) fire(at);
+        expect(reported).toEqual([0, 6]);
+        reported.length = 0;
+        fire(1_101);
+        expect(reported).toEqual([80, 60, 40, 20, 19]);
+      } finally {
+        forget();
+      }
     });
 
     it('stops one listener and continues with the others', () => {

@@ -1,6 +1,8 @@
 import { healthOfCall } from '../../src/voice/engines/chain/pipeline-chains.js';
 import { SKIPPED_FOR_MS } from '../../src/voice/engines/chain/circuit-breaker.js';
-import { createProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
+import { createProviderChain } from '../../src/voice/engines/chain/provider-chain.js';
+import { createProviderHealth, type ProviderHealth } from '../../src/voice/engines/chain/provider-health.js';
+import { UnclearProviderError } from '../../src/voice/engines/pipeline/ports.js';
 
 const LLM = { stage: 'llm', number: 1 } as const;
 const VOICE = { stage: 'tts', number: 1 } as const;
@@ -32,6 +34,31 @@ describe('the failures of a provider', () => {
     const second = { stage: 'llm', number: 2 } as const;
     for (let failures = 0; failures < 2; failures += 1) ofCall.record(second, 'failed');
     expect(health.isOpen(second)).toBe(true);
+  });
+});
+
+describe('texts for which a voice has no audio, such as a dash', () => {
+  const sayNothing = (health: ProviderHealth, accountId: string, callId: string) => {
+    const owner = { accountId, callId, mode: 'live' } as const;
+    const chain = createProviderChain({
+      providers: [{ ...VOICE, name: 'openai', model: 'm', port: undefined }],
+      health: healthOfCall(health, { callId, requestOwner: owner }),
+      handlers: { onSwitched: () => undefined, onServed: () => undefined },
+      retryAfterMs: 0,
+    });
+    chain.begin().failed(new UnclearProviderError('voice', 'returned no audio'));
+  };
+
+  it('do not make the calls of other accounts use another voice', () => {
+    const health = createProviderHealth(() => 0);
+    for (let call = 0; call < 5; call += 1) sayNothing(health, 'a', `a${call}`);
+    expect(health.isOpen(VOICE)).toBe(false);
+  });
+
+  it('do if it happens in calls of several accounts, because the voice may be broken', () => {
+    const health = createProviderHealth(() => 0);
+    for (const account of ['a', 'b', 'c']) sayNothing(health, account, account);
+    expect(health.isOpen(VOICE)).toBe(true);
   });
 });
 

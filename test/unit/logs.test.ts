@@ -33,6 +33,18 @@ describe('a log line', () => {
   });
 });
 
+it.each([
+  ['The number +12025550143 is not valid', 'The number +1202*** is not valid'],
+  ['GET /Calls?To=%2B12025550143&PageSize=1', 'GET /Calls?To=%2B1202***&PageSize=1'],
+  ['12025550143 is busy', '1202*** is busy'],
+  ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN took 61234 ms', 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN took 61234 ms'],
+  ['CA0123456789012345678901234567890a', 'CA0123456789012345678901234567890a'],
+])('the message of an error hides phone numbers: %s', (message, logged) => {
+  expect(linesOf((logger) => logger.error({ err: new Error(message) }, 'failed'))).toMatchObject([
+    { err: { message: logged } },
+  ]);
+});
+
 describe('a failed activity', () => {
   const meta = {
     workflowId: CALL_ID,
@@ -45,6 +57,14 @@ describe('a failed activity', () => {
     taskQueue: 'callwright',
     namespace: 'default',
   };
+
+  it.each([`erase-${CALL_ID}`, `redeliver-${CALL_ID}-2`])(
+    'is logged with its call by the workflow %s',
+    (workflowId) => {
+      const lines = linesOf((logger) => createSdkLogger(logger).warn('Activity failed', { ...meta, workflowId }));
+      expect(lines).toMatchObject([{ callId: CALL_ID, workflowId }]);
+    },
+  );
 
   it('is logged with its call, its type and its attempt', () => {
     const lines = linesOf((logger) =>

@@ -49,6 +49,54 @@ describe('pending reservations', () => {
     expect(pending.enter(test(20), 1)).toBeDefined();
   });
 
+  it('of live calls keep their room when they are decided slowly, until test calls have made room', () => {
+    const pending = createPendingReservations();
+    const test = (n: number) => ({ ...call(`t${n}`, `acct_${n}`), mode: 'test' as const });
+    const roomOf = (mode: 'live' | 'test') => {
+      const entered = Array.from({ length: 30 }, (_, n) => pending.enter({ ...call(`${mode}${n}`, `a${n}`), mode }, 1));
+      for (const release of entered) release?.();
+      return entered.filter((release) => release !== undefined).length;
+    };
+    const slowLiveCall = (since: number) => pending.recordDecision({ mode: 'live', since, isSlow: true });
+    pending.enter(test(0), 1)?.();
+    const began = performance.now();
+    slowLiveCall(began);
+    expect([roomOf('live'), roomOf('test')]).toEqual([18, 1]);
+    // It began before test calls made room.
+    slowLiveCall(began);
+    expect(roomOf('live')).toBe(18);
+    slowLiveCall(performance.now());
+    expect([roomOf('live'), roomOf('test')]).toEqual([9, 1]);
+  });
+
+  it('of live calls lose room if they are still decided slowly, however quickly test calls are', () => {
+    const pending = createPendingReservations();
+    const room = [24, 12, 6, 4, 4];
+    for (const size of room) {
+      const entered = Array.from({ length: 30 }, (_, n) =>
+        pending.enter({ ...call(`i${size}${n}`, `a${n}`), direction: 'inbound' }, 1),
+      );
+      expect(entered.filter((release) => release !== undefined)).toHaveLength(size);
+      for (const release of entered) release?.();
+      for (let n = 0; n < 4; n++) {
+        pending.enter({ ...call(`t${n}`), mode: 'test' }, 1)?.();
+        pending.recordDecision({ mode: 'test', since: performance.now(), isSlow: false });
+      }
+      // The first one is excused.
+      const began = performance.now();
+      for (let n = 0; n < (size === 24 ? 2 : 1); n++) {
+        pending.recordDecision({ mode: 'live', since: Math.max(began, performance.now()), isSlow: true });
+      }
+    }
+  });
+
+  it('of live calls lose room at once if there was no test call', () => {
+    const pending = createPendingReservations();
+    pending.recordDecision({ mode: 'live', since: performance.now(), isSlow: true });
+    const entered = Array.from({ length: 30 }, (_, n) => pending.enter(call(`live${n}`, `a${n}`), 1));
+    expect(entered.filter((release) => release !== undefined)).toHaveLength(9);
+  });
+
   it('of outbound live calls leave a quarter to inbound ones', () => {
     const pending = createPendingReservations();
     const enter = (direction: 'inbound' | 'outbound') => {

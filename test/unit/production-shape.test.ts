@@ -24,10 +24,12 @@ describe('the production shape', () => {
   it('uses the deployed Caddyfile with several processes behind it', () => {
     const certificate = { certFile: '/a/cert.pem', keyFile: '/a/key.pem', cert: '', key: '' };
     const text = caddyfile(read('deploy/Caddyfile'), { port: 1, certificate, api: [11, 12], media: [21, 22] });
-    expect(text).toMatch(/handle \/stream\/\* \{\s+reverse_proxy 127\.0\.0\.1:21 127\.0\.0\.1:22 \{\s+health_uri/);
-    expect(text).toMatch(/handle \{\s+reverse_proxy 127\.0\.0\.1:11 127\.0\.0\.1:12 \{\s+health_uri \/health\/ready/);
+    expect(text).toMatch(/\(streams\) \{\s+to 127\.0\.0\.1:21 127\.0\.0\.1:22\s+health_uri/);
+    expect(text).toMatch(
+      /handle \{\s+reverse_proxy \{\s+to 127\.0\.0\.1:11 127\.0\.0\.1:12\s+health_uri \/health\/serving/,
+    );
     expect(text).toContain('tls /a/cert.pem /a/key.pem');
-    expect(text).not.toMatch(/api:8080|media:8081/);
+    expect(text).not.toMatch(/import processes/);
   });
 
   it('gives Prometheus the addresses of its processes', () => {
@@ -70,9 +72,13 @@ describe('the production shape', () => {
       span('webhook attempt', '3', '2'),
       span('RunActivity:extendHold', '4', 'never sent'),
     ];
-    const faultsOf = (spans: ReceivedSpan[]) => traceFaults({ spans, faults: [] }, new Set([callId]), 0);
+    const faultsOf = (spans: ReceivedSpan[], hasTalked = false) =>
+      traceFaults({ spans, faults: [] }, new Map([[callId, { hasStream: hasTalked, hasReplies: hasTalked }]]), 0);
     expect(await faultsOf(whole)).toEqual([]);
     expect(await faultsOf(whole.slice(0, 2))).toEqual([`${callId}: webhook attempt is missing`]);
+    expect(await faultsOf(whole, true)).toEqual(
+      ['media stream', 'conversation', 'turn'].map((name) => `${callId}: ${name} is missing`),
+    );
     expect(await faultsOf([...whole, span('turn', '5', '9')])).toEqual([`${callId}: the parent of turn is missing`]);
     expect(await faultsOf([...whole, span('again', '6')])).toEqual([
       `${callId}: 2 first spans: POST /outbound_call, again`,

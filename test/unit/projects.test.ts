@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sourceFiles } from '../support/regular-expressions';
 
 const ROOT = join(__dirname, '../..');
-const PROJECTS = ['realtime', 'realtime-e2e', 'unit', 'servers', 'e2e'];
+const PROJECTS = ['realtime', 'realtime-e2e', 'unit', 'servers', 'timing', 'e2e'];
 
 function filesOf(project: string): string[] {
   const jest = [require.resolve('jest/bin/jest'), '--listTests', '--json', '--selectProjects', project];

@@ -134,7 +134,7 @@ describe('a chain of providers', () => {
   it('does not blame a provider for a reply that cannot be used', () => {
     for (let call = 0; call < 3; call += 1) {
       const attempts = chainOf(2).begin();
-      expect(attempts.failed(FAULT, { isHealthy: true })).toBe(0);
+      expect(attempts.failed({ ...FAULT, blame: 'request' })).toBe(0);
       expect(attempts.provider().number).toBe(2);
     }
     expect(chainOf(2).current().number).toBe(1);

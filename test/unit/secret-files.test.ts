@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { SECRETS } from '../../src/platform/config/secret-variables.js';
-import { withSecretFiles } from '../../src/platform/config/secret-files.js';
+import { withoutSecretFiles, withSecretFiles } from '../../src/platform/config/files/secret-files.js';
 
 const SECRET = '4f1c9a7be0d25386a1c47d90b3e86f52';
 const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
@@ -48,6 +48,16 @@ describe('secrets in files', () => {
     const parse = () => parseConfig(env);
     expect(parse).toThrow('API_KEY_PEPPER_FILE and API_KEY_PEPPER are both set: remove one.');
     expect(parse).not.toThrow(/first|second secret/);
+  });
+
+  it('can be read before there is a configuration, which the result then gives', () => {
+    const uri = 'mongodb://127.0.0.1:1/callwright';
+    const env = withoutSecretFiles({ MONGODB_URI_FILE: fileWith('mongodb', uri), API_PORT: '1' });
+    expect(env.MONGODB_URI).toBe(uri);
+    expect(parseConfig({ ...env, API_PORT: '2' })).toMatchObject({ mongodbUri: uri, api: { port: 2 } });
+    expect(() => withoutSecretFiles({ MONGODB_URI_FILE: folder })).toThrow(
+      'The configuration is invalid. MONGODB_URI_FILE names a file that cannot be read (EISDIR).',
+    );
   });
 
   it('are checked as variables are', () => {

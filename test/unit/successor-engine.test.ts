@@ -99,13 +99,14 @@ describe('the engine that takes over', () => {
   });
 
   it.each([
-    [true, 'this call', false],
-    [false, 'the provider', true],
-  ])('takes over after a failure (%s: caused by %s)', async (isOfCall, _whose, isSkipped) => {
+    ['unclear', false],
+    ['request', false],
+    ['provider', true],
+  ] as const)('takes over after a failure whose blame is: %s', async (blame, isSkipped) => {
     const health = createProviderHealth();
     for (let count = 0; count < 2; count += 1) {
       const { first, fail } = await startCall({}, health);
-      first.sink.storeFailure({ part: 'realtime', what: 'the provider rejected the session settings' }, { isOfCall });
+      first.sink.storeFailure({ part: 'realtime', what: 'the provider rejected the session settings' }, { blame });
       await fail();
     }
     expect(health.isOpen({ stage: 'realtime', number: 1 })).toBe(isSkipped);

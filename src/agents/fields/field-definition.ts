@@ -9,6 +9,7 @@ export type FieldKind =
   | { kind: 'seconds'; min: number; max: number; initial: number }
   | { kind: 'number'; min: number; max: number; whole?: true }
   | { kind: 'choice'; of: readonly string[]; absentMeans?: string }
+  | { kind: 'choices'; of: readonly string[] }
   | { kind: 'yesNo'; absentMeans: boolean }
   | { kind: 'phoneNumbers'; max: number }
   | { kind: 'terms'; max: number; maxCharacters: number }

@@ -6,6 +6,8 @@ export interface PhoneNumberDocument {
   accountId: string;
   /** Agent that answers calls forwarded from this number, instead of the account's inbound agent. */
   agentId?: string;
+  /** Name of the carrier account that the number belongs to. Absent: `default`. */
+  carrierAccount?: string;
   createdAt: Date;
 }
 
@@ -14,6 +16,7 @@ export const phoneNumberSchema = new Schema<PhoneNumberDocument>(
     _id: String,
     accountId: { type: String, required: true },
     agentId: String,
+    carrierAccount: String,
     createdAt: { type: Date, required: true },
   },
   { collection: 'phone_numbers', versionKey: false },

@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { invalidParam } from '../../kernel/invalid-request.js';
 import { isE164 } from '../../kernel/phone-number.js';
 import { LIVE_AGENTS } from '../agent-mode.js';
+import { DEFAULT_ACCOUNT } from '../../platform/config/config.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { AgentsDatabase } from '../database.js';
 import type { PhoneNumberDocument } from './model.js';
@@ -24,16 +25,28 @@ export function createPhoneNumbers(database: AgentsDatabase) {
     /**
      * Assigns a number to an account. A number belongs to one account. Assigning it to the same account again changes
      * nothing.
+     * @throws ServiceError CONFLICT if it has the number with another agent or carrier account than those that are given
      */
-    async add(p: { number: string; accountId: string; agentId?: string }): Promise<PhoneNumberDocument> {
+    async add(p: {
+      number: string;
+      accountId: string;
+      agentId?: string;
+      carrierAccount?: string;
+    }): Promise<PhoneNumberDocument> {
       if (!isE164(p.number))
         throw invalidParam('phone_number', 'phone_number must be in E.164 format, like +12025550123.');
       if (!(await database.accounts.exists({ _id: p.accountId }))) {
         throw accountNotFound(p.accountId);
       }
       if (p.agentId !== undefined) await checkAgent(p.accountId, p.agentId);
-      const { number: _id, accountId, agentId } = p;
-      const document = { _id, accountId, ...(agentId === undefined ? {} : { agentId }), createdAt: new Date() };
+      const { number: _id, accountId, agentId, carrierAccount } = p;
+      const document = {
+        _id,
+        accountId,
+        ...(agentId === undefined ? {} : { agentId }),
+        ...(carrierAccount === undefined ? {} : { carrierAccount }),
+        createdAt: new Date(),
+      };
       try {
         await phoneNumbers.create([document]);
         return document;
@@ -41,8 +54,9 @@ export function createPhoneNumbers(database: AgentsDatabase) {
         if (!isDuplicateKey(error)) throw error;
       }
       const present = await this.find(p.number);
-      if (present?.accountId === p.accountId) return present;
-      throw invalidParam('phone_number', NUMBER_TAKEN);
+      if (present?.accountId !== p.accountId) throw invalidParam('phone_number', NUMBER_TAKEN);
+      assertAsGiven(present, p);
+      return present;
     },
 
     async find(number: string): Promise<PhoneNumberDocument | null> {
@@ -75,6 +89,18 @@ export function createPhoneNumbers(database: AgentsDatabase) {
     },
 
     /**
+     * Sets the carrier account that the number belongs to. Calls in progress are not affected.
+     * @throws ServiceError NOT_FOUND
+     */
+    async setCarrierAccount(number: string, carrierAccount: string): Promise<PhoneNumberDocument> {
+      const changed = await phoneNumbers
+        .findOneAndUpdate({ _id: number }, { $set: { carrierAccount } }, { returnDocument: 'after' })
+        .lean<PhoneNumberDocument>();
+      if (changed === null) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
+      return changed;
+    },
+
+    /**
      * Sets the live agent that answers this number instead of the account's inbound agent; null removes it.
      * @throws ServiceError NOT_FOUND, AGENT_NOT_FOUND
      */
@@ -89,4 +115,16 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return (await this.find(number)) ?? present;
     },
   };
+}
+
+/** @throws ServiceError CONFLICT */
+function assertAsGiven(present: PhoneNumberDocument, given: { agentId?: string; carrierAccount?: string }): void {
+  const { agentId, carrierAccount } = given;
+  const isOtherAgent = agentId !== undefined && agentId !== present.agentId;
+  const isOtherAccount = carrierAccount !== undefined && carrierAccount !== (present.carrierAccount ?? DEFAULT_ACCOUNT);
+  if (!isOtherAgent && !isOtherAccount) return;
+  throw new ServiceError(
+    'CONFLICT',
+    `The account has this number already, with another ${isOtherAccount ? 'carrier account' : 'agent'}. Nothing was changed: change the number instead of adding it again.`,
+  );
 }

@@ -21,11 +21,24 @@ export interface LedgerAudit {
   account: Balance;
   /** Sums over the account's operations. */
   operations: Balance;
+  /** The spending of the account's day, in days since 1970-01-01: as the account has it, and as its operations have it. */
+  spending: { day: number; account: Micros; operations: Micros };
   /** Number of operations summed up. */
   operationCount: number;
   /** Number of operations whose amount is not a number of whole seconds at the price recorded in them. */
   mispriced: number;
 }
+
+/** An audit since a checkpoint. */
+export interface LedgerAuditSince extends LedgerAudit {
+  /**
+   * Present if the account did not match when it was last compared with all of its operations. `same`: it still differs by
+   * the same amounts. `ended`: it matches now.
+   */
+  knownDifference?: 'same' | 'ended';
+}
+
+const AMOUNTS = ['availableMicros', 'heldMicros', 'creditedMicros', 'billedMicros'] as const;
 
 /** A checkpoint is moved when this many operations have been added to it. */
 export const CHECKPOINT_EVERY = 1_000;
@@ -45,18 +58,39 @@ export async function auditAccount(session: LedgerSession, ledgerAccountId: stri
 /**
  * Compares an account with the sum of its operations like `auditAccount`, but takes the sums of old entries from the
  * checkpoint that an earlier audit stored. So the cost depends on the number of new operations. A recount reads the old
- * entries again from time to time.
+ * entries again from time to time. The checkpoint of an account with a difference moves, too, as long as the difference is
+ * the one that `auditWithoutCheckpoint` has found.
  */
 export async function auditSinceCheckpoint(
   session: LedgerSession,
   ledgerAccountId: string,
   checkpointEvery: number,
-): Promise<LedgerAudit> {
-  const checkpoint = (await session.findCheckpoint(ledgerAccountId)) ?? EMPTY_SUMS;
-  const { audit, complete } = await compare(session, ledgerAccountId, checkpoint);
-  if (audit.balanced && complete.operationCount - checkpoint.operationCount >= checkpointEvery) {
+): Promise<LedgerAuditSince> {
+  const checkpoint = await session.findCheckpoint(ledgerAccountId);
+  const since = checkpoint ?? EMPTY_SUMS;
+  const { audit, complete } = await compare(session, ledgerAccountId, since);
+  const known = checkpoint?.difference;
+  const isSame = !audit.balanced && known === differenceOf(audit);
+  if ((audit.balanced || isSame) && complete.operationCount - since.operationCount >= checkpointEvery) {
     await session.advanceCheckpoint(ledgerAccountId, complete);
   }
+  if (isSame) return { ...audit, knownDifference: 'same' };
+  return audit.balanced && known !== undefined ? { ...audit, knownDifference: 'ended' } : audit;
+}
+
+/**
+ * Compares an account with all its operations, and replaces its checkpoint by the sums of these operations and the
+ * difference that it has found. So later audits read only newer operations, whether or not the account matches.
+ * @param at the time, from which the next recount is reckoned
+ */
+export async function auditWithoutCheckpoint(
+  session: LedgerSession,
+  ledgerAccountId: string,
+  at: Date,
+): Promise<LedgerAudit> {
+  const { audit, complete } = await compare(session, ledgerAccountId, EMPTY_SUMS);
+  const difference = audit.balanced ? {} : { difference: differenceOf(audit) };
+  await session.replaceCheckpoint({ _id: ledgerAccountId, ...complete, ...difference, recountedAt: at });
   return audit;
 }
 
@@ -83,13 +117,22 @@ async function compare(
   return { audit: resultOf(account, sums), complete: complete.read(completeEpoch) };
 }
 
-function resultOf(account: Balance & Pick<LedgerAccountDocument, 'spentMicros'>, sums: Sums): LedgerAudit {
+function resultOf(account: Balance & Pick<LedgerAccountDocument, 'spendDay' | 'spentMicros'>, sums: Sums): LedgerAudit {
   const { creditedMicros, billedMicros, heldMicros, operationCount, mispriced } = sums;
   const availableMicros = creditedMicros - billedMicros - heldMicros;
   const operations: Balance = { availableMicros, heldMicros, creditedMicros, billedMicros };
   const amounts = balanceOf(account);
-  const balanced = isBalanced(amounts, operations) && sums.spentMicros === account.spentMicros && mispriced === 0;
-  return { balanced, account: amounts, operations, operationCount, mispriced };
+  const spending = { day: account.spendDay, account: account.spentMicros, operations: sums.spentMicros };
+  const balanced = isBalanced(amounts, operations) && spending.account === spending.operations && mispriced === 0;
+  return { balanced, account: amounts, operations, spending, operationCount, mispriced };
+}
+
+/** Describes the difference between an account and its operations. Further operations do not change the text. */
+function differenceOf({ account, operations, spending, mispriced }: LedgerAudit): string {
+  const amounts = AMOUNTS.map((name) => account[name] - operations[name]);
+  const spent = spending.account - spending.operations;
+  // The spending begins at 0 each day, so the same amount on another day is another difference.
+  return [...amounts, mispriced, spent === 0 ? 'none' : `${spent} on ${spending.day}`].join(' ');
 }
 
 /** Picks the four amounts of an account. */
@@ -99,11 +142,15 @@ export function balanceOf(account: Balance): Balance {
 }
 
 function isBalanced(account: Balance, operations: Balance): boolean {
-  const amounts = ['availableMicros', 'heldMicros', 'creditedMicros', 'billedMicros'] as const;
   const { creditedMicros, billedMicros, availableMicros, heldMicros } = account;
   return (
-    amounts.every((name) => Number.isSafeInteger(account[name]) && account[name] >= 0) &&
-    amounts.every((name) => account[name] === operations[name]) &&
+    invalidAmounts(account).length === 0 &&
+    AMOUNTS.every((name) => account[name] === operations[name]) &&
     creditedMicros - billedMicros === availableMicros + heldMicros
   );
+}
+
+/** Returns the names of the amounts that are negative or no whole numbers. */
+export function invalidAmounts(account: Balance): (keyof Balance)[] {
+  return AMOUNTS.filter((name) => !Number.isSafeInteger(account[name]) || account[name] < 0);
 }

@@ -66,7 +66,8 @@ export interface Decision {
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
-  const retries = { name: 'ledger_accounts', maxAttempts: MAX_ATTEMPTS, pause: (tries: number) => work.pause(tries) };
+  const pause = (tries: number) => work.pause(tries);
+  const retries = { name: 'ledger_accounts', maxAttempts: MAX_ATTEMPTS, pause } as const;
   try {
     return await retryOnConflict(retries, () => attemptDecision(work, decision));
   } catch (error) {

@@ -3,10 +3,12 @@ import type { BillingDatabase } from '../database.js';
 import {
   auditAccount,
   auditSinceCheckpoint,
+  auditWithoutCheckpoint,
   balanceOf,
   CHECKPOINT_EVERY,
   type Balance,
   type LedgerAudit,
+  type LedgerAuditSince,
 } from './audit.js';
 import { SWEEP_AT_MARKERS, createSharedSweeps, readAccount, sweep, type LedgerWork } from './decide.js';
 import {
@@ -92,7 +94,12 @@ export interface Ledger {
   /** Compares the account with the sum of all its operations. Exact even during concurrent writes. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
   /** Does the same at the cost of the operations since the last such audits, and trusts their sums. */
-  auditNew(ledgerAccountId: string): Promise<LedgerAudit>;
+  auditNew(ledgerAccountId: string): Promise<LedgerAuditSince>;
+  /**
+   * Compares the account with all its operations after `auditNew` has found a difference that is not known. From then on
+   * `auditNew` trusts the sums of this audit. The ones before may have been wrong, such as after a restore of the database.
+   */
+  auditAgain(ledgerAccountId: string): Promise<LedgerAudit>;
   /**
    * Reads the next part of the old entries again, at most once a day each.
    * @returns false if they do not have the sums that `auditNew` trusts
@@ -161,6 +168,8 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
       }),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
     auditNew: (id) => storage.consistently((session) => auditSinceCheckpoint(session, id, checkpointEvery)),
+    auditAgain: (id) =>
+      storage.consistently((session) => auditWithoutCheckpoint(session, id, new Date(settings.now()))),
     recount: (id) =>
       storage.consistently((session) => recountCheckpoint(session, id, { now: settings.now(), most: recountEntries })),
     accounts: (accountId) => storage.consistently((session) => session.listAccounts(accountId)),

@@ -109,6 +109,8 @@ export interface LedgerRecount {
 export interface LedgerCheckpointDocument extends LedgerSums {
   /** The ledger account's id. */
   _id: string;
+  /** How the account differed from all of its operations when they were last compared; absent if it matched. */
+  difference?: string;
   /** The recount in progress. */
   recount?: LedgerRecount;
   /** When the last recount ended. */
@@ -133,6 +135,8 @@ export const ledgerAccountSchema = new Schema<LedgerAccountDocument>(
   },
   { collection: 'ledger_accounts', versionKey: false, minimize: false },
 );
+// For the sum of held money.
+ledgerAccountSchema.index({ heldMicros: 1 });
 
 export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
   {
@@ -181,7 +185,13 @@ const sums = {
 };
 
 export const ledgerCheckpointSchema = new Schema<LedgerCheckpointDocument>(
-  { _id: String, ...sums, recount: { type: { counted: sums, expected: sums }, _id: false }, recountedAt: Date },
+  {
+    _id: String,
+    ...sums,
+    difference: String,
+    recount: { type: { counted: sums, expected: sums }, _id: false },
+    recountedAt: Date,
+  },
   { collection: 'ledger_checkpoints', versionKey: false },
 );
 
@@ -218,3 +228,5 @@ export const leaseSchema = new Schema<LeaseDocument>(
   },
   { collection: 'leases', versionKey: false, minimize: false },
 );
+// For the sum of calls in progress.
+leaseSchema.index({ count: 1 });

@@ -91,6 +91,8 @@ export interface LedgerSession {
   findCheckpoint(ledgerAccountId: string): Promise<LedgerCheckpointDocument | null>;
   /** Stores the sums of a checkpoint unless there is a later one. */
   advanceCheckpoint(ledgerAccountId: string, sums: LedgerSums): Promise<void>;
+  /** Stores a checkpoint in place of any other one. */
+  replaceCheckpoint(checkpoint: LedgerCheckpointDocument): Promise<void>;
   /** Stores how far a recount is; null ends it. */
   saveRecount(ledgerAccountId: string, recount: LedgerRecount | null, at: Date): Promise<void>;
   /** Removes a checkpoint, so that the next audit reads all entries. */
@@ -183,7 +185,13 @@ function checkpointsOn(
   session: ClientSession | undefined,
 ): Pick<
   LedgerSession,
-  'entriesOf' | 'firstEntriesOf' | 'findCheckpoint' | 'advanceCheckpoint' | 'saveRecount' | 'removeCheckpoint'
+  | 'entriesOf'
+  | 'firstEntriesOf'
+  | 'findCheckpoint'
+  | 'advanceCheckpoint'
+  | 'replaceCheckpoint'
+  | 'saveRecount'
+  | 'removeCheckpoint'
 > {
   const entries = driverCollection<LedgerEntryDocument>(database, database.ledgerEntries);
   const checkpoints = driverCollection<LedgerCheckpointDocument>(database, database.ledgerCheckpoints);
@@ -206,6 +214,8 @@ function checkpointsOn(
       ifAbsent(() =>
         checkpoints.updateOne({ _id: id, epoch: { $lt: sums.epoch } }, { $set: sums }, { ...options, upsert: true }),
       ),
+    replaceCheckpoint: ({ _id, ...checkpoint }) =>
+      ifAbsent(() => checkpoints.replaceOne({ _id }, checkpoint, { ...options, upsert: true })),
     async saveRecount(id, recount, at) {
       const change =
         recount === null ? { $unset: { recount: '' as const }, $set: { recountedAt: at } } : { $set: { recount } };

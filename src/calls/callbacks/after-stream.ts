@@ -1,11 +1,15 @@
 import type { Mode } from '../../kernel/ids.js';
 import type { Config } from '../../platform/config/config.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
+import { report } from '../../platform/telemetry/measurements.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstruction, CallInstructions, CarrierCallRef, EndedStream } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import { lineOf } from '../../telephony/web/leg.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { ConversationResultDocument } from '../../voice/results/model.js';
+import type { CallRequestDocument } from '../call-request-model.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
 import { findCallbackRequest } from './find-callback-request.js';
@@ -36,30 +40,22 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
 
   async function next(
     callId: string,
-    { mode, carrierSid }: CarrierCallRef,
+    carrierCall: CarrierCallRef,
     ended: EndedStream,
     deadline: number,
   ): Promise<CallInstruction> {
-    const request = await findCallbackRequest(requests, callId, mode);
+    const { mode, carrierSid } = carrierCall;
+    const request = await findCallbackRequest(requests, callId, carrierCall);
     const binding = request && (await bindings.find(callId));
     if (request === undefined || binding?.carrierSid !== carrierSid) return HANG_UP;
     // A media server that ends a call stores the end or signals it to the workflow, and only then closes the websocket.
     const result = await results.findHead(callId);
-    if (result?.endedAt !== undefined) {
-      const rejection = await findTransferRejection(deps, result.transferTo, mode, ended);
-      if (rejection !== undefined) {
-        logger.error({ callId }, rejection);
-        return HANG_UP;
-      }
-      await recordTransferAnswer(deps, callId, result.transferTo, ended);
-      const instruction = transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
-      // The response that the carrier could not use may be the one after the dial. Never dial a number twice.
-      return instruction.kind === 'transfer' && ended.isFallback === true ? CANNOT_CONNECT : instruction;
-    }
+    if (result?.endedAt !== undefined) return afterConversation(deps, request, result, ended);
     const after = ended.streamNumber;
     // Media servers record each stream that starts, and each that they will close because they stop. Such streams, and
     // those that never started, do not count against `MAX_RESUMPTIONS`.
     const neverStarted = result === null || (result.resumptions ?? 0) < after;
+    const isPlanned = !neverStarted && binding.plannedStream === after;
     const decision = await gateway.reconnect(
       callId,
       {
@@ -68,17 +64,22 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
         ...(result === null ? {} : { startedAt: result.startedAt.getTime() }),
         agentAudioPlayed: result?.agentAudioPlayed ?? false,
         ...(neverStarted ? { neverStarted } : {}),
-        ...(!neverStarted && binding.plannedStream === after ? { planned: true } : {}),
+        ...(isPlanned ? { planned: true } : {}),
       },
       `${carrierSid}:${after}`,
       deadline,
     );
+    report('nextStream', {
+      mode,
+      line: lineOf(carrierSid),
+      cause: isPlanned ? 'planned' : 'failure',
+      decision: decision.decision,
+    });
     logger.warn({ callId, after, neverStarted, ...decision }, 'media stream lost');
     if (decision.decision === 'stream') {
-      const { resumption } = decision;
       // Media servers accept only stream numbers that are stored as granted.
-      await bindings.grantStream(callId, carrierSid, resumption);
-      return { kind: 'stream', callId, streamNumber: resumption };
+      await bindings.grantStream(callId, carrierSid, decision.resumption);
+      return { kind: 'stream', callId, streamNumber: decision.resumption };
     }
     return decision.why === 'limit' ? CANNOT_CONNECT : HANG_UP;
   }
@@ -88,6 +89,25 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
       { callId, carrierCall, context, isConversationOver: ended.transferConnected !== undefined },
       (deadline) => next(callId, carrierCall, ended, deadline),
     );
+}
+
+/** Returns what follows the conversation: a transfer, if the agent wants one, or the end of the call. */
+async function afterConversation(
+  deps: AfterStreamDeps,
+  request: CallRequestDocument,
+  result: Pick<ConversationResultDocument, 'startedAt' | 'transferTo'>,
+  ended: EndedStream,
+): Promise<CallInstruction> {
+  const { _id: callId, mode } = request;
+  const rejection = await findTransferRejection(deps, result.transferTo, mode, ended);
+  if (rejection !== undefined) {
+    deps.logger.error({ callId }, rejection);
+    return HANG_UP;
+  }
+  await recordTransferAnswer(deps, callId, result.transferTo, ended);
+  const instruction = transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
+  // The response that the carrier could not use may be the one after the dial. Never dial a number twice.
+  return instruction.kind === 'transfer' && ended.isFallback === true ? CANNOT_CONNECT : instruction;
 }
 
 /**

@@ -23,8 +23,9 @@ export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['an
   const { requests, queries, bindings, logger } = deps;
   const decideWithRetries = createDecideWithRetries(deps);
 
-  async function isWanted(callId: string, { mode, carrier, carrierSid }: CarrierCallRef): Promise<boolean> {
-    const request = await findCallbackRequest(requests, callId, mode);
+  async function isWanted(callId: string, carrierCall: CarrierCallRef): Promise<boolean> {
+    const { carrier, carrierSid } = carrierCall;
+    const request = await findCallbackRequest(requests, callId, carrierCall);
     if (request?.direction !== 'outbound' || carrierSid === '') return false;
     if (await queries.isFinal(callId)) return false;
     const binding = await bindings.bind(callId, carrierSid, carrier, { direction: 'outbound' });

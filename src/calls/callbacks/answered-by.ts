@@ -16,8 +16,8 @@ export function createRecordAnsweredBy({
   requests,
   bindings,
 }: AnsweredByDeps): CarrierEventHandlers['recordAnsweredBy'] {
-  return async (callId, { mode, carrierSid }, answeredBy) => {
-    if ((await findCallbackRequest(requests, callId, mode)) === undefined) return;
-    await bindings.recordAnsweredBy(callId, carrierSid, answeredBy);
+  return async (callId, carrierCall, answeredBy) => {
+    if ((await findCallbackRequest(requests, callId, carrierCall)) === undefined) return;
+    await bindings.recordAnsweredBy(callId, carrierCall.carrierSid, answeredBy);
   };
 }

@@ -117,7 +117,7 @@ async function recordInBinding(
   carrierCall: CarrierCallRef,
   at: number,
 ) {
-  const request = await findCallbackRequest(requests, callId, carrierCall.mode);
+  const request = await findCallbackRequest(requests, callId, carrierCall);
   if (request === undefined) return;
   const binding = await bindings.bind(callId, carrierCall.carrierSid, carrierCall.carrier, request);
   if (binding.carrierSid === carrierCall.carrierSid)

@@ -53,8 +53,8 @@ export function createStatusHandlers(
 
   return {
     async handleStatus(callId, carrierCall, report) {
-      const { mode, carrierSid, carrier } = carrierCall;
-      const facts = await findCallbackFacts(requests, callId, mode);
+      const { carrierSid, carrier } = carrierCall;
+      const facts = await findCallbackFacts(requests, callId, carrierCall);
       if (facts === undefined || carrierSid === '') return;
       if (await bindings.isBoundTo(callId, carrierSid, carrier, facts)) await process(callId, carrierCall, report);
     },
@@ -62,7 +62,7 @@ export function createStatusHandlers(
     async handleStatusBySid(carrierCall, report) {
       const binding = await bindings.findBySid(carrierCall.carrierSid);
       if (binding === null) return;
-      if ((await findCallbackFacts(requests, binding._id, carrierCall.mode)) === undefined) return;
+      if ((await findCallbackFacts(requests, binding._id, carrierCall)) === undefined) return;
       await process(binding._id, carrierCall, report);
     },
   };

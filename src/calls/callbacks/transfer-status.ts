@@ -18,9 +18,9 @@ export interface TransferStatusDeps {
  */
 export function createRecordTransferAnswer(deps: TransferStatusDeps): CarrierEventHandlers['recordTransferAnswer'] {
   const { requests, bindings, results, dialGate } = deps;
-  return async (callId, { mode, carrierSid }) => {
-    if ((await findCallbackRequest(requests, callId, mode)) === undefined) return;
-    if ((await bindings.find(callId))?.carrierSid !== carrierSid) return;
+  return async (callId, carrierCall) => {
+    if ((await findCallbackRequest(requests, callId, carrierCall)) === undefined) return;
+    if ((await bindings.find(callId))?.carrierSid !== carrierCall.carrierSid) return;
     const transferTo = (await results.findHead(callId))?.transferTo;
     if (transferTo !== undefined) await dialGate.markTransferAnswered(callId, transferTo);
   };

@@ -53,7 +53,7 @@ export function createErasures(deps: {
       pepper,
       removal,
       search: createCallSearch(database),
-      attempts: createUnansweredAttempts({ database, pepper, loadPlans: createPlansLoader() }),
+      attempts: createUnansweredAttempts({ database, pepper: config.stablePepper, loadPlans: createPlansLoader() }),
       auditLog,
     }),
     accounts: createAccountErasures({ database, removal, auditLog }),

@@ -1,4 +1,5 @@
 import { CALL_STATUSES, isFinalStatus } from '../../kernel/call-state.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
 import type { AuditLog } from '../../identity/access/audit-log.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { UserDocument } from '../../identity/people/model.js';
@@ -16,6 +17,8 @@ export interface AccountUse {
   name?: string | undefined;
   /** Ended calls that are not erased. */
   calls: number;
+  /** Whether there are calls that were erased. Workflows of them may be left. */
+  hasErasedCalls: boolean;
   inProgress: string[];
   members: number;
   agents: number;
@@ -30,12 +33,12 @@ export interface AccountErasure extends AccountUse {
 export type AccountErasures = ReturnType<typeof createAccountErasures>;
 
 /**
- * Erases accounts: their calls, agents, numbers, members and keys. The ledger stays, and so does the audit log, without
- * names. An erasure may be interrupted, and repeated; the account itself is deleted last.
+ * Erases accounts: their calls, agents, numbers, members and keys. The ledger stays, and so do the audit log and the
+ * freezes and findings of operators, without names and reasons. An erasure may be interrupted, and repeated; the account itself is deleted last.
  */
 export function createAccountErasures(deps: { database: CallsDatabase; removal: CallRemoval; auditLog: AuditLog }) {
   const { database, removal } = deps;
-  const { accounts, apiKeys, agents, phoneNumbers, invitations, calls, auditEntries } = database;
+  const { accounts, apiKeys, agents, phoneNumbers, calls, auditEntries } = database;
 
   async function find(accountId: string): Promise<AccountUse> {
     const account = await accounts.findById(accountId, { name: 1 }).lean<Pick<AccountDocument, 'name'>>();
@@ -43,6 +46,7 @@ export function createAccountErasures(deps: { database: CallsDatabase; removal: 
     return {
       name: account?.name,
       calls: await calls.countDocuments({ accountId, status: FINAL, erasedAt: null }),
+      hasErasedCalls: (await calls.exists({ accountId, erasedAt: { $ne: null } })) !== null,
       inProgress: inProgress.map(({ _id }) => _id),
       members: (await membersOf(database, accountId)).length,
       agents: await agents.countDocuments({ accountId }),
@@ -50,19 +54,21 @@ export function createAccountErasures(deps: { database: CallsDatabase; removal: 
     };
   }
 
+  /** Erases the calls, and removes the workflows of those as well that were erased before: that erasure may have been interrupted. */
   async function eraseCalls(accountId: string): Promise<{ deleted: number; left: number }> {
     const sum = { deleted: 0, left: 0 };
-    for (;;) {
+    for (let last = ''; ;) {
       const page = await calls
-        .find({ accountId, status: FINAL, erasedAt: null }, { _id: 1 })
+        .find({ accountId, status: FINAL, _id: { $gt: last } }, { erasedAt: 1 })
+        .sort({ _id: 1 })
         .limit(CALLS_AT_ONCE)
-        .lean<{ _id: string }[]>();
-      const callIds = page.map(({ _id }) => _id);
-      for (const callId of callIds) await removal.erase(callId);
-      const { deleted, left } = await removal.removeWorkflows(callIds);
+        .lean<{ _id: string; erasedAt?: Date }[]>();
+      for (const { _id, erasedAt } of page) if (!erasedAt) await removal.erase(_id);
+      const { deleted, left } = await removal.removeWorkflows(page.map(({ _id }) => _id));
       sum.deleted += deleted;
       sum.left += left;
       if (page.length < CALLS_AT_ONCE) return sum;
+      last = page.at(-1)?._id ?? '';
     }
   }
 
@@ -74,6 +80,23 @@ export function createAccountErasures(deps: { database: CallsDatabase; removal: 
       await users.deleteOne({ _id });
       await unverifiedUsers.deleteOne({ _id });
     }
+  }
+
+  /** Removes invitations, members and keys. Sessions end before keys are deleted, because a member can make a key. */
+  async function removeAccess(accountId: string): Promise<void> {
+    await database.invitations.collection.deleteMany({ accountId });
+    await removeMembers(accountId);
+    await database.credentials.change(() => apiKeys.deleteMany({ accountId }).exec());
+  }
+
+  /** Removes what operators wrote about freezes and findings. */
+  async function clearReasons(accountId: string): Promise<void> {
+    const ofAccount = {
+      ledgerAccountId: { $in: [ledgerAccountId(accountId, 'live'), ledgerAccountId(accountId, 'test')] },
+    };
+    await database.accountFreezes.updateMany(ofAccount, { $set: { reason: ERASED_NAME } });
+    const findings = { ...ofAccount, reason: { $exists: true } };
+    await database.reconciliationFindings.updateMany(findings, { $set: { reason: ERASED_NAME } });
   }
 
   /** Removes names, e-mail addresses and phone numbers from the audit log. */
@@ -93,12 +116,14 @@ export function createAccountErasures(deps: { database: CallsDatabase; removal: 
       if (use.name !== undefined) {
         await deps.auditLog.add({ ...OPERATOR, accountId, action: 'eraseAccount', target: accountId });
       }
-      // First what starts calls.
-      await database.credentials.change(() => apiKeys.deleteMany({ accountId }).exec());
-      await removeMembers(accountId);
-      for (const model of [phoneNumbers, invitations, agents]) await model.collection.deleteMany({ accountId });
+      await removeAccess(accountId);
+      for (const model of [phoneNumbers, agents]) await model.collection.deleteMany({ accountId });
       const { deleted, left } = await eraseCalls(accountId);
+      await clearReasons(accountId);
       await clearAuditLog(accountId);
+      // Again, for what requests made that were in progress when the members and keys were removed.
+      await removeAccess(accountId);
+      for (const model of [phoneNumbers, agents]) await model.collection.deleteMany({ accountId });
       const remaining = await find(accountId);
       if (remaining.inProgress.length === 0 && remaining.calls === 0) {
         await database.credentials.change(() => accounts.deleteOne({ _id: accountId }).exec());

@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { isFinalStatus, type CallStatus } from '../../kernel/call-state.js';
 import type { Mode } from '../../kernel/ids.js';
+import { storedAgentFault } from '../../agents/fields/stored-agent-fault.js';
+import type { AgentDocument } from '../../agents/model.js';
+import type { AuditEntryDocument } from '../../identity/access/audit-entry-model.js';
 import type { AuditLog } from '../../identity/access/audit-log.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { UnansweredAttempts } from '../../telephony/destinations/unanswered-attempts.js';
@@ -10,9 +13,13 @@ import { createNumberPattern, type NumberPattern } from './number-pattern.js';
 import { documentsWith, redactDocument, type StoredCollection, type StoredDocument } from './redaction.js';
 import { OPERATOR, type CallRemoval } from './remove-call.js';
 
-/** Replaces the number in texts. It is also valid in URLs and within JSON. */
+/** Replaces the number in texts. It is also valid in URLs, and needs no escape in a text of JSON. */
 const REPLACEMENT = 'erased-number';
+/** The JSON Schema of a tool's arguments, and the template, whose values have the types of the extracted ones. */
+const TYPED_FIELDS = ['parameters', 'outputParameters'];
 const HASH_DIGITS = 16;
+/** The audited action. */
+const ACTION = 'erasePhoneNumber';
 
 type Model = keyof {
   [K in keyof CallsDatabase as CallsDatabase[K] extends { collection: { collectionName: string } } ? K : never]: true;
@@ -35,8 +42,8 @@ const OF_CALLS = {
 const OF_ACCOUNTS = ['agents', 'phoneNumbers', 'auditEntries'] as const satisfies readonly Model[];
 
 /**
- * Collections that no phone number of a call reaches, unless somebody used it in a name, an address or a rule. They are
- * searched and not changed. The ledger and the audio of recordings are not searched: they contain ids, amounts and sound.
+ * Collections that no phone number of a call reaches, unless somebody used it in a name, an address, a rule, a reason or the id of a
+ * payment. They are searched and not changed. The audio of recordings is not searched.
  */
 const SEARCHED = [
   'accounts',
@@ -47,10 +54,14 @@ const SEARCHED = [
   'dialPacing',
   'emailLinks',
   'invitations',
+  'ledgerAccounts',
+  'ledgerEntries',
+  'payments',
   'rateLimits',
   'reconciliationFindings',
   'unverifiedUsers',
   'users',
+  'webLegs',
 ] as const satisfies readonly Model[];
 
 /** Where a phone number is stored. */
@@ -74,6 +85,8 @@ export interface NumberErasure extends NumberUse {
   workflowsDeleted: number;
   /** Workflows of erased calls that still run or may be needed. They contain no number. */
   workflowsLeft: number;
+  /** Agents that can be changed only in part until somebody corrects them, because a rule does not allow the replacement. */
+  invalidAgents: string[];
 }
 
 export type NumberErasures = ReturnType<typeof createNumberErasures>;
@@ -140,15 +153,26 @@ export function createNumberErasures(deps: {
     await deps.search.store(callId);
   }
 
-  async function removeFromAccounts(pattern: NumberPattern, hash: string): Promise<void> {
+  /** @returns the agents that were valid before, and are not any more */
+  async function removeFromAccounts(pattern: NumberPattern, hash: string): Promise<string[]> {
+    const invalid: string[] = [];
     for (const model of OF_ACCOUNTS) {
       const collection = collectionOf(model);
       const replacement = model === 'auditEntries' ? hash : REPLACEMENT;
-      for await (const { _id } of documentsWith(collection, pattern)) {
+      for await (const before of documentsWith(collection, pattern)) {
+        const { _id } = before;
         if (pattern.isIn(_id)) await collection.deleteOne({ _id });
-        else await redactDocument(collection, _id, { pattern, replacement });
+        else await redactDocument(collection, _id, { pattern, replacement, typedFields: TYPED_FIELDS });
+        if (model === 'agents' && (await isNowInvalid(before))) invalid.push(_id);
       }
     }
+    return invalid;
+  }
+
+  async function isNowInvalid(before: StoredDocument): Promise<boolean> {
+    const agent = await database.agents.findById(before._id).lean<AgentDocument>();
+    const wasValid = storedAgentFault(before as unknown as AgentDocument) === undefined;
+    return agent !== null && wasValid && storedAgentFault(agent) !== undefined;
   }
 
   return {
@@ -156,23 +180,27 @@ export function createNumberErasures(deps: {
     find,
 
     /**
-     * Erases a number. The audit logs of the accounts get an entry with a hash of the number under the pepper. Calls in progress are
-     * left.
+     * Erases a number. The audit logs of the accounts get an entry with a hash of the number under the pepper, by which a repeat finds
+     * the calls whose workflows are left. Calls in progress are left.
      */
     async erase(number: string): Promise<NumberErasure> {
       const use = await find(number);
       const pattern = createNumberPattern(number);
       const hash = `number_${createHmac('sha256', deps.pepper).update(`erased number\n${number}`).digest('hex').slice(0, HASH_DIGITS)}`;
+      const erasedBefore = await findErasedBefore(database, hash);
       // Before the erasure, because an interrupted one no longer finds all accounts when it is repeated.
       for (const accountId of use.accountIds) {
-        await deps.auditLog.add({ ...OPERATOR, accountId, action: 'erasePhoneNumber', target: hash });
+        await deps.auditLog.add({ ...OPERATOR, accountId, action: ACTION, target: hash });
       }
+      // Before the erasure as well, because a repeat of an interrupted one no longer finds these calls.
+      const before = await removal.removeWorkflows(use.calls);
       for (const callId of use.calls) await removal.erase(callId);
       for (const callId of [...use.calls, ...use.mentions]) await removeFromCall(callId, pattern);
-      await removeFromAccounts(pattern, hash);
+      const invalidAgents = await removeFromAccounts(pattern, hash);
       await deps.attempts.forget(number, use.accountIds);
-      const { deleted, left } = await removal.removeWorkflows(use.calls);
-      return { ...use, workflowsDeleted: deleted, workflowsLeft: left };
+      const after = await removal.removeWorkflows([...new Set([...use.calls, ...erasedBefore])]);
+      const workflows = { workflowsDeleted: before.deleted + after.deleted, workflowsLeft: after.left };
+      return { ...use, ...workflows, invalidAgents };
     },
   };
 }
@@ -198,4 +226,17 @@ async function readOwner(
 
 function add(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
+}
+
+/** Finds the calls of accounts from which the number was erased before that were erased since: workflows of them may be left. */
+async function findErasedBefore({ auditEntries, calls }: CallsDatabase, hash: string): Promise<string[]> {
+  const erasures = await auditEntries
+    .find({ action: ACTION, target: hash }, { accountId: 1, createdAt: 1 })
+    .lean<Pick<AuditEntryDocument, 'accountId' | 'createdAt'>[]>();
+  const found = new Set<string>();
+  for (const { accountId, createdAt } of erasures) {
+    const erased = await calls.find({ accountId, erasedAt: { $gte: createdAt } }, { _id: 1 }).lean<{ _id: string }[]>();
+    for (const { _id } of erased) found.add(_id);
+  }
+  return [...found];
 }

@@ -1,40 +1,76 @@
+import {
+  digitValue,
+  isGap,
+  isUnseen,
+  plusBefore,
+  withoutEscapes,
+  withUnseen,
+} from '../../kernel/redaction/written-digits.js';
+
 /** Finds one phone number in texts. */
 export interface NumberPattern {
   /** Whether a text contains the number, with its country code, however it is grouped. */
   isIn(text: string): boolean;
   /** Whether a text is the number and contains no more. */
   isWhole(text: string): boolean;
+  /** Whether a number of a JSON text has the digits of the number. */
+  isValue(literal: string): boolean;
   replaceIn(text: string, replacement: string): string;
+  /** Replaces the number in texts that belong together. If it is divided between some, each part is replaced. */
+  replaceInParts(texts: readonly string[], replacement: string): string[];
 }
 
-/** Characters between the digits of a number, and how many may follow each other. */
-const BETWEEN = /^[\s().\-/]$/;
-const MOST_BETWEEN = 3;
-/** International prefixes; `%2B` is the plus sign in a URL. A space may follow. */
-const PREFIXES = ['%2B', '%2b', '+', '011', '00'];
-
-const isDigit = (character = '') => /^\d$/.test(character);
+/** International prefixes. A gap may follow. */
+const PREFIXES = ['011', '00'];
+const ROW = /\p{Nd}+/gu;
+/** Between digits that cannot belong to one number. */
+const BREAK = ' ';
 
 /** Creates the pattern of a number in E.164. A longer number that contains its digits does not match. */
 export function createNumberPattern(number: string): NumberPattern {
   const digits = number.slice(1);
   return {
-    isIn: (text) => findFrom(text, digits, 0) !== undefined,
+    isIn: (text) => findNumbers(text, digits).length > 0,
     isWhole(text) {
       const trimmed = text.trim();
-      const found = findFrom(trimmed, digits, 0);
+      const [found] = findNumbers(trimmed, digits);
       return found?.start === 0 && found.end === trimmed.length;
     },
-    replaceIn(text, replacement) {
-      const parts: string[] = [];
-      let rest = 0;
-      for (let found = findFrom(text, digits, 0); found; found = findFrom(text, digits, found.end)) {
-        parts.push(text.slice(rest, found.start), replacement);
-        rest = found.end;
-      }
-      return [...parts, text.slice(rest)].join('');
+    isValue: (literal) => Math.abs(Number(literal)) === Number(digits),
+    replaceIn: (text, replacement) => replaceRanges(text, findNumbers(text, digits), replacement),
+    replaceInParts(texts, replacement) {
+      const found = findNumbers(texts.join('\n'), digits);
+      let [next, start] = [0, 0];
+      return texts.map((text) => {
+        const own: Range[] = [];
+        while ((found[next]?.end ?? Infinity) <= start) next += 1;
+        for (const each of rangesBefore(found, next, start + text.length)) {
+          own.push({ start: Math.max(0, each.start - start), end: Math.min(text.length, each.end - start) });
+        }
+        start += text.length + 1;
+        return replaceRanges(text, own, replacement);
+      });
     },
   };
+}
+
+/** Yields the ranges from a position of the list on that begin before `end`. */
+function* rangesBefore(ranges: readonly Range[], from: number, end: number): Generator<Range> {
+  for (let at = from; at < ranges.length; at += 1) {
+    const range = ranges[at];
+    if (range === undefined || range.start >= end) return;
+    yield range;
+  }
+}
+
+function replaceRanges(text: string, ranges: readonly Range[], replacement: string): string {
+  const parts: string[] = [];
+  let rest = 0;
+  for (const { start, end } of ranges) {
+    parts.push(text.slice(rest, start), replacement);
+    rest = end;
+  }
+  return [...parts, text.slice(rest)].join('');
 }
 
 interface Range {
@@ -42,38 +78,68 @@ interface Range {
   end: number;
 }
 
-/** Finds the first occurrence of the number from a position on, in time linear in the text. */
-function findFrom(text: string, digits: string, from: number): Range | undefined {
-  const first = digits.charAt(0);
-  for (let at = text.indexOf(first, from); at !== -1; at = text.indexOf(first, at + 1)) {
-    const start = startOf(text, at, from);
-    const end = start === undefined ? undefined : endOf(text, at, digits);
-    if (start !== undefined && end !== undefined) return { start, end };
-  }
-  return undefined;
+/** The digits of a text, with `BREAK` between those that cannot belong to one number. */
+interface Figures {
+  values: string;
+  starts: number[];
+  ends: number[];
+  /** Whether a digit directly follows the one before. */
+  areAdjacent: boolean[];
 }
 
-/** Returns where a number begins whose digits begin at a position; undefined if these digits are a part of others. */
-function startOf(text: string, at: number, from: number): number | undefined {
-  const isSpaced = /^\s$/.test(text[at - 1] ?? '');
-  for (const prefixEnd of isSpaced ? [at - 1, at] : [at]) {
-    const starts = PREFIXES.map((prefix) => prefixEnd - prefix.length);
-    const found = starts.find(
-      (start, i) => start >= from && text.startsWith(PREFIXES[i] ?? '', start) && !isDigit(text[start - 1]),
-    );
-    if (found !== undefined) return found;
+/** Finds all occurrences of a number, in time linear in the text. */
+function findNumbers(text: string, digits: string): Range[] {
+  const plain = withoutEscapes(text);
+  const figures = figuresOf(plain);
+  const { values, areAdjacent } = figures;
+  const found: Range[] = [];
+  for (let at = values.indexOf(digits); at !== -1;) {
+    const after = at + digits.length;
+    const from = areAdjacent[after] === true ? undefined : firstOf(figures, at);
+    if (from !== undefined) found.push(rangeOf(plain, figures, { from, after, since: found.at(-1)?.end ?? 0 }));
+    at = values.indexOf(digits, from === undefined ? at + 1 : after);
   }
-  return isDigit(text[at - 1]) ? undefined : at;
+  return found;
 }
 
-/** Returns where the digits that begin at a position end; undefined if they are others, or more follow. */
-function endOf(text: string, at: number, digits: string): number | undefined {
-  let position = at;
-  for (const [index, digit] of digits.split('').entries()) {
-    const mostBetween = index === 0 ? 0 : MOST_BETWEEN;
-    for (let between = 0; between < mostBetween && BETWEEN.test(text[position] ?? ''); between += 1) position += 1;
-    if (text[position] !== digit) return undefined;
-    position += 1;
+function figuresOf(text: string): Figures {
+  const values: string[] = [];
+  const figures = { starts: [] as number[], ends: [] as number[], areAdjacent: [] as boolean[] };
+  function add(value: string, start: number, end: number, isAdjacent: boolean): void {
+    values.push(value);
+    figures.starts.push(start);
+    figures.ends.push(end);
+    figures.areAdjacent.push(isAdjacent);
   }
-  return isDigit(text[position]) ? undefined : position;
+  let last = 0;
+  for (const { 0: row, index } of text.matchAll(ROW)) {
+    const gap = text.slice(last, index);
+    if (!isGap(gap)) add(BREAK, index, index, false);
+    let at = index;
+    for (const digit of row) {
+      add(String(digitValue(digit)), at, at + digit.length, at > index || (values.length > 0 && isUnseen(gap)));
+      at += digit.length;
+    }
+    last = at;
+  }
+  return { values: values.join(''), ...figures };
+}
+
+/** Returns the first digit of a number with its international prefix; undefined if the digits are a part of others. */
+function firstOf({ values, areAdjacent }: Figures, at: number): number | undefined {
+  for (const prefix of PREFIXES) {
+    const from = at - prefix.length;
+    if (from >= 0 && values.startsWith(prefix, from) && areAdjacent[from] !== true) return from;
+  }
+  return areAdjacent[at] === true ? undefined : at;
+}
+
+/** The part of a text with the digits of a number, its plus sign, and the bracket around its country code. */
+function rangeOf(text: string, { starts, ends }: Figures, p: { from: number; after: number; since: number }): Range {
+  const first = starts[p.from] ?? 0;
+  const end = withUnseen(text, ends[p.after - 1] ?? first);
+  const start = plusBefore(text, first, p.since) ?? first;
+  const within = text.slice(start, end);
+  const isBracket = start > p.since && text[start - 1] === '(' && within.lastIndexOf('(') < within.indexOf(')');
+  return { start: isBracket ? start - 1 : start, end };
 }

@@ -54,21 +54,22 @@ export function createCallRemoval(deps: {
       await deps.eraseCall({ callId });
     },
 
-    /** Deletes the workflows of calls that are reconciled. A workflow that still runs is left. */
+    /** Deletes the workflows of calls that are reconciled. Those of other calls, and those that still run, are left. */
     async removeWorkflows(callIds: readonly string[]): Promise<{ deleted: number; left: number }> {
       const sum = { deleted: 0, left: 0 };
       for (let at = 0; at < callIds.length; at += CALLS_AT_ONCE) {
         const batch = callIds.slice(at, at + CALLS_AT_ONCE);
         const reconciled = await readReconciled(batch);
         for (const callId of batch) {
-          if (!reconciled.has(callId)) {
-            sum.left += 1;
-            continue;
-          }
           const delivery = await database.webhookDeliveries
             .findById(callId, { redeliveries: 1 })
             .lean<{ redeliveries?: number }>();
-          const removed = await workflows.removeOf({ callId, redeliveries: delivery?.redeliveries ?? 0 });
+          const call = { callId, redeliveries: delivery?.redeliveries ?? 0 };
+          if (!reconciled.has(callId)) {
+            sum.left += await workflows.countOf(call);
+            continue;
+          }
+          const removed = await workflows.removeOf(call);
           sum.deleted += removed.deleted;
           sum.left += removed.running;
         }

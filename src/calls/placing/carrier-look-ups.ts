@@ -49,8 +49,10 @@ export function createCarrierLookUps() {
 
   function find(lookUp: LookUp): Promise<CarrierCall | undefined> {
     forgetOld();
-    // The account belongs to the key, so that one account cannot delay or end the look-ups of another.
-    const key = `${lookUp.accountId} ${lookUp.carrierSid}`;
+    const { accountId, carrier, carrierSid } = lookUp;
+    // The account belongs to the key, so that one account cannot delay or end the look-ups of another. So does the
+    // carrier account, because a call that it does not know may be a call of another one.
+    const key = `${accountId} ${carrier.account?.id ?? ''} ${carrierSid}`;
     const known = recent.get(key);
     if (known !== undefined) return known.answer;
     const entry = { until: Date.now() + REMEMBERED_MS, answer: send(lookUp) };

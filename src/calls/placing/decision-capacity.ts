@@ -12,6 +12,18 @@ export function createDecisionCapacity({ initial, min, max }: CapacityLimits) {
 
   return {
     size: () => Math.floor(size),
+    isLeast: () => size <= min,
+
+    /** Sets the capacity to its minimum. */
+    cutToLeast(): void {
+      size = min;
+      lastCutAt = performance.now();
+    },
+
+    /** Lets slow decisions that have started before now cause no reduction, because their cause was removed. */
+    excuse(): void {
+      lastCutAt = performance.now();
+    },
 
     /** Records a quick decision: as many of them as the capacity add one to it. */
     grow(): void {

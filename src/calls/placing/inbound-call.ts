@@ -5,6 +5,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { encodeCrockford, type Mode } from '../../kernel/ids.js';
 import { snapshotOfAgent } from '../../agents/agent-snapshot.js';
 import { assertEngineAllowed } from '../../agents/agent-rules.js';
+import { isOfAccount, storedAccount } from '../../telephony/accounts/account-of-call.js';
 import type { InboundCall, CallInstructions } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
@@ -32,13 +33,16 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
   const requireOwnCarrierCall = createRequireOwnCarrierCall(deps);
 
   return async (call, deadline) => {
-    const { agentId, forwardedFrom, mode } = call;
-    const agent = await withDeadline(deadline, findInboundAgent(deps, call.forwarder, { agentId, forwardedFrom }));
+    const { mode } = call;
+    const agent = await withDeadline(deadline, findInboundAgent(deps, call));
     if (mode === 'live') assertEngineAllowed(agent.engine, deps.config);
     const request = createRequestDocument(deps.config, agent, call);
     // A repeated request is for a call that was already checked, and that may have ended by now.
     const known = await withDeadline(deadline, deps.bindings.find(request._id));
     const isRepeat = known !== null;
+    if (isRepeat && !isOfAccount(known, call.carrier.account)) {
+      throw new ServiceError('MISSING_PARAMS', call.errorMessages.belongsToAnotherCall);
+    }
     joinTraceOfCall(request._id, { begins: !isRepeat });
     const before = known?.rejection && reservationError(known.rejection);
     if (before) throw before;
@@ -118,7 +122,7 @@ function inboundCallId(pepper: string, accountId: string, mode: Mode, carrierSid
 function createRequestDocument(config: Config, agent: AgentDocument, call: InboundCall): CallRequestDocument {
   const { mode, carrierSid } = call;
   return {
-    _id: inboundCallId(config.apiKeyPepper, agent.accountId, mode, carrierSid),
+    _id: inboundCallId(config.stablePepper, agent.accountId, mode, carrierSid),
     accountId: agent.accountId,
     mode,
     direction: 'inbound',
@@ -132,6 +136,7 @@ function createRequestDocument(config: Config, agent: AgentDocument, call: Inbou
     maxDurationSeconds: agent.maxDurationSeconds,
     microsPerSecond: config.calls.rates.inbound,
     carrierSid,
+    ...storedAccount(call.carrier.account),
     requestId: call.requestId,
     createdAt: new Date(),
   };
@@ -144,5 +149,6 @@ async function bindCarrierCall(
   { carrier, carrierSid, errorMessages }: InboundCall,
 ): Promise<void> {
   const existing = await bindings.bind(callId, carrierSid, carrier);
-  if (existing.carrierSid !== carrierSid) throw new ServiceError('MISSING_PARAMS', errorMessages.belongsToAnotherCall);
+  if (existing.carrierSid === carrierSid && isOfAccount(existing, carrier.account)) return;
+  throw new ServiceError('MISSING_PARAMS', errorMessages.belongsToAnotherCall);
 }

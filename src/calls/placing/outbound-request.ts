@@ -5,6 +5,9 @@ import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { invalidParam, runChecks } from '../../kernel/invalid-request.js';
 import { temporaryAgentId } from '../../kernel/ids.js';
+import type { AccountDocument } from '../../identity/accounts/model.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import { chooseOrigin, type OwnNumber } from '../../telephony/accounts/choose-account.js';
 import { rateTo } from '../../kernel/destinations/rate-deck.js';
 import { AGENT_FIELDS } from '../../agents/agent-definition.js';
 import { agentNotFound, type Agents } from '../../agents/agents.js';
@@ -21,6 +24,7 @@ export interface OutboundDeps {
   agents: Agents;
   phoneNumbers: PhoneNumbers;
   dialGate: DialGate;
+  logger: Logger;
 }
 
 /**
@@ -44,8 +48,10 @@ export async function createOutboundRequest(
   const to = request.to_phone_number;
   const fault = await deps.dialGate.findDestinationFault(to, account, mode);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
-  const from =
-    mode === 'test' ? TEST_FROM_NUMBER : (findFromNumber(agent, numbers) ?? config.carriers[mode].fromNumber);
+  const { from, carrierAccountId } =
+    mode === 'test'
+      ? { from: TEST_FROM_NUMBER, carrierAccountId: config.carriers.test.carrierAccountId }
+      : originOf(deps, { account, to, numbers, agentNumber: findAgentNumber(agent, numbers) });
   if (from === to)
     throw invalidParam('to_phone_number', 'to_phone_number must differ from the number that the call comes from.');
   return {
@@ -53,6 +59,7 @@ export async function createOutboundRequest(
     direction: 'outbound',
     fromPhoneNumber: from,
     toPhoneNumber: to,
+    carrierAccountId,
     microsPerSecond: rateTo(config.calls.rates, to),
   };
 }
@@ -111,14 +118,41 @@ export async function createConducted(
 }
 
 /**
- * Returns the from number: the agent's, else the account's first number; undefined if the account has none. The agent's
- * number must belong to the account, because the account may have released it to another one.
+ * Chooses the number and the carrier account of a live call.
+ * @throws ServiceError SERVICE_UNAVAILABLE if the customer's pool, or the number's account, is not configured
+ */
+function originOf(
+  { config, logger }: OutboundDeps,
+  p: {
+    account: AccountDocument;
+    to: string;
+    numbers: readonly OwnNumber[];
+    agentNumber: OwnNumber | undefined;
+  },
+): { from: string; carrierAccountId: string } {
+  const { _id: accountId, carrierPool: pool } = p.account;
+  const origin = chooseOrigin(config.carriers, { ...p, pool, seed: ulid() });
+  if ('account' in origin) return { from: origin.from, carrierAccountId: origin.account.carrierAccountId };
+  logger.error(
+    { accountId, ...origin, remedy: 'Add it to CARRIER_ACCOUNTS_FILE, or assign another one.' },
+    'call rejected: its carrier account or pool is not configured',
+  );
+  throw new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'Calls of this account cannot be placed at the moment. Ask the operator of this service.',
+  );
+}
+
+/**
+ * Returns the number that the agent calls from; undefined if it has none. The number must belong to the account, because
+ * the account may have released it to another one.
  * @throws ServiceError MISSING_PARAMS
  */
-function findFromNumber(agent: AgentDocument | undefined, numbers: readonly { _id: string }[]): string | undefined {
+function findAgentNumber(agent: AgentDocument | undefined, numbers: readonly OwnNumber[]): OwnNumber | undefined {
   const wanted = agent?.phoneNumber;
-  if (wanted === undefined) return numbers[0]?._id;
-  if (numbers.some(({ _id }) => _id === wanted)) return wanted;
+  if (wanted === undefined) return undefined;
+  const own = numbers.find(({ _id }) => _id === wanted);
+  if (own !== undefined) return own;
   const message =
     'agent_id: the phone_number of this agent no longer belongs to the account. Assign another number to the agent.';
   throw invalidParam('agent_id', message);

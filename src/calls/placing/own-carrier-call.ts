@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Config } from '../../platform/config/config.js';
 import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
+import { carrierOfAccount } from '../../telephony/carriers.js';
 import type { InboundCall } from '../../telephony/callbacks.js';
 import type { CarrierApi, CarrierApis, CarrierCall } from '../../telephony/port.js';
 import { createCarrierLookUps } from './carrier-look-ups.js';
@@ -59,7 +60,7 @@ export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, lo
     const { forwarder, mode } = inbound;
     const { account } = forwarder;
     if (account === undefined || config.carriers[mode].isSimulated) return;
-    const carrier = carriers[mode];
+    const carrier = carrierOfAccount(carriers, { mode, carrierAccountId: inbound.carrier.account?.id });
     const { _id: accountId } = account;
     // First what costs no request to the carrier.
     const own = await withDeadline(deadline, findOwnNumbers(accountId, inbound));

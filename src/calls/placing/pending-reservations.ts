@@ -33,6 +33,13 @@ const LIMITS: Readonly<Record<Mode, ModeLimits>> = {
 };
 /** An account may have another pending call while it uses less than this share of the free capacity. */
 const CAPACITY_SHARE = 1 / 2;
+/** For this long after it was decided, a test call may be what makes decisions slow: while it lasts, and at its end. */
+const TEST_WORK_MS = 60_000;
+/**
+ * Test calls stay one at a time until live calls were not decided slowly for this long. Otherwise each quick test call would
+ * excuse the next slow live call, and live calls would keep a capacity that is too much for the workers.
+ */
+const ROOM_MS = 10_000;
 /** For this long after an account was served, waiting accounts that were served longer ago go first. */
 const YIELD_MS = 5_000;
 
@@ -60,15 +67,17 @@ export function createPendingReservations() {
       modes[call.mode].wait(call, limit, ms),
 
     /**
-     * Records how long a decision took. A slow decision halves the capacity, a quick one raises it. A
-     * slow decision about a live call also halves the capacity for test calls. Otherwise calls would delay each other
-     * until none is decided in time when a worker or Temporal is overloaded.
+     * Records how long a decision took. A slow decision halves the capacity, a quick one raises it. Otherwise calls would
+     * delay each other until none is decided in time when a worker or Temporal is overloaded. If a live call is decided
+     * slowly, test calls make room first: live calls keep their capacity once, until one test call at a time is left.
      * @param since start of the decision, in ms of `performance.now()`
      */
     recordDecision({ mode, since, isSlow }: { mode: Mode; since: number; isSlow: boolean }): void {
       if (!isSlow) return modes[mode].growIfNeeded();
-      if (mode === 'live') modes.live.cut(since);
-      modes.test.cut(since);
+      if (mode === 'test') return modes.test.cut(since);
+      if (modes.test.makeRoom()) return modes.live.excuse();
+      modes.live.cut(since);
+      return undefined;
     },
   };
 }
@@ -83,6 +92,9 @@ function createPendingCalls({ inboundShare, ...limits }: ModeLimits) {
   const waiting: WaitingCall[] = [];
   /** When each account was last served, oldest first. */
   const enteredAt = new Map<string, number>();
+  let lastEntryAt = -Infinity;
+  /** When the capacity may grow again. */
+  let growsAt = -Infinity;
 
   const count = ({ accountId }: PendingCall) => pending.get(accountId)?.size ?? 0;
   const isPending = ({ accountId, callId }: PendingCall) => pending.get(accountId)?.has(callId) === true;
@@ -98,6 +110,7 @@ function createPendingCalls({ inboundShare, ...limits }: ModeLimits) {
 
   function recordEntry({ accountId }: PendingCall): void {
     const now = performance.now();
+    lastEntryAt = now;
     enteredAt.delete(accountId);
     enteredAt.set(accountId, now);
     for (const [oldest, at] of enteredAt) {
@@ -159,9 +172,21 @@ function createPendingCalls({ inboundShare, ...limits }: ModeLimits) {
     },
 
     cut: (since: number): void => capacity.cut(since),
+    excuse: (): void => capacity.excuse(),
+
+    /** Leaves one call at a time for a while if there was a call lately. @returns whether this makes a difference */
+    makeRoom(): boolean {
+      const now = performance.now();
+      growsAt = now + ROOM_MS;
+      const isInUse = total.inbound + total.outbound > 0 || now - lastEntryAt < TEST_WORK_MS;
+      if (capacity.isLeast() || !isInUse) return false;
+      capacity.cutToLeast();
+      return true;
+    },
 
     /** Raises the capacity, above its initial value only if at least half of it is used. */
     growIfNeeded(): void {
+      if (performance.now() < growsAt) return;
       if (capacity.size() >= limits.initial && (total.inbound + total.outbound) * 2 < capacity.size()) return;
       capacity.grow();
       admitWaiting();

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { ulid } from 'ulid';
+import type { Config } from '../../platform/config/config.js';
 import type { CallResponse, OutboundCallRequest } from './contract.js';
 import { ERRORS, storedError, type StoredError } from '../../platform/http/contract/errors.js';
 import { ServiceError } from '../../kernel/errors.js';
@@ -12,6 +13,7 @@ import { withDeadline } from '../../platform/http/deadline.js';
 import { decideWithinLimits, type DecisionLimitDeps } from './decision-limits.js';
 import { predictRejection, type Prediction, type PredictRejectionDeps } from './predict-rejection.js';
 import { createOutboundRequest, type OutboundDeps } from './outbound-request.js';
+import { reportDecision } from './report-decision.js';
 import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from './start-call.js';
 
 export interface PlacingDeps extends OutboundDeps, CallStarter, PredictRejectionDeps, DecisionLimitDeps {
@@ -52,8 +54,13 @@ export function replayOptions({ replayed }: PlaceCallResponse) {
  * Places a call, or returns the stored response of an earlier request with the same idempotency key.
  * @throws ServiceError if the call is rejected, CallServiceUnavailable
  */
-export async function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promise<PlaceCallResponse> {
-  if (input.idempotencyKey !== undefined) return placeWithKey(deps, input, input.idempotencyKey);
+export function placeCall(deps: PlacingDeps, input: PlaceCallInput): Promise<PlaceCallResponse> {
+  const { principal, idempotencyKey: key } = input;
+  const place = () => (key === undefined ? placeWithoutKey(deps, input) : placeWithKey(deps, input, key));
+  return reportDecision(principal.mode, place, ({ replayed }) => replayed);
+}
+
+async function placeWithoutKey(deps: PlacingDeps, input: PlaceCallInput): Promise<PlaceCallResponse> {
   const call = await withDeadline(input.deadline, createCall(deps, input));
   const callId = newCallId();
   const prediction = await predictReservation(deps, input, call);
@@ -82,7 +89,7 @@ async function placeWithKey(deps: PlacingDeps, input: PlaceCallInput, key: strin
   const { idempotencyKeys: keys } = deps;
   const { deadline, principal } = input;
   const owner = { accountId: principal.account._id, mode: principal.mode, key };
-  const hashes = hashRequest(input, deps.config.apiKeyPepper);
+  const hashes = hashRequest(input, deps.config);
   const { bodyHash } = hashes;
   const known = await withDeadline(deadline, keys.find(owner));
   const stored = known && readStoredResponse(known, hashes);
@@ -171,9 +178,9 @@ function countAndStart(
 /** The response stored for a key. @throws ServiceError IDEMPOTENCY_CONFLICT if the key was used with another request */
 function readStoredResponse(
   row: IdempotencyKeyDocument,
-  { bodyHash, unkeyed }: RequestHashes,
+  { bodyHash, accepted }: RequestHashes,
 ): PlaceCallResponse | undefined {
-  if (row.bodyHash !== bodyHash && row.bodyHash !== unkeyed) {
+  if (row.bodyHash !== bodyHash && !accepted.includes(row.bodyHash)) {
     throw new ServiceError('IDEMPOTENCY_CONFLICT', 'Idempotency-Key was used with another request. Use a new key.');
   }
   if (row.answerStatus === undefined || row.answerBody === undefined) return undefined;
@@ -183,20 +190,22 @@ function readStoredResponse(
 interface RequestHashes {
   bodyHash: string;
   /**
-   * SHA-256 without a key, as older releases stored it. Used only to compare, because phone numbers can be guessed from
-   * it.
+   * Hashes that may be stored: under former peppers, and SHA-256 without a key, from which phone numbers can be guessed, as
+   * older releases stored it.
    */
-  unkeyed: string;
+  accepted: readonly string[];
 }
 
 /** Hashes the validated fields in the declared order, so that formatting and unknown fields make no difference. */
-function hashRequest({ principal, request }: PlaceCallInput, pepper: string): RequestHashes {
+function hashRequest(
+  { principal, request }: PlaceCallInput,
+  { apiKeyPepper, formerPeppers }: Pick<Config, 'apiKeyPepper' | 'formerPeppers'>,
+): RequestHashes {
   const text = JSON.stringify(request);
   const context = `idempotency:${principal.account._id}:${principal.mode}:`;
-  return {
-    bodyHash: createHmac('sha256', pepper).update(context).update(text).digest('hex'),
-    unkeyed: createHash('sha256').update(text).digest('hex'),
-  };
+  const hashWith = (pepper: string) => createHmac('sha256', pepper).update(context).update(text).digest('hex');
+  const unkeyed = createHash('sha256').update(text).digest('hex');
+  return { bodyHash: hashWith(apiKeyPepper), accepted: [...formerPeppers.map(hashWith), unkeyed] };
 }
 
 function createRequestDocument(

@@ -1,12 +1,13 @@
 import { promptBytes } from '../../agents/prompt-size.js';
 import { CallServiceUnavailable, type CallGateway } from '../gateway.js';
 import type { Config } from '../../platform/config/config.js';
-import { ServiceError } from '../../kernel/errors.js';
+import { AccountFrozenError, ServiceError } from '../../kernel/errors.js';
 import type { CallInput, ReservationResult } from '../../kernel/call-signals.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.js';
 import { joinTraceOfCall } from '../../platform/telemetry/spans.js';
+import { findOfAccount } from '../../telephony/accounts/account-of-call.js';
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { GivenUpCalls } from './given-up-calls.js';
 
@@ -126,7 +127,7 @@ function createCallInput(
   { now, withinMs, ledgerEpoch }: { now: number; withinMs: number; ledgerEpoch?: number },
 ): CallInput {
   const { holdWindows } = config.calls;
-  const paced = request.direction === 'outbound' && config.carriers[request.mode].callsPerSecond !== undefined;
+  const paced = request.direction === 'outbound' && isPaced(config, request);
   return {
     callId: request._id,
     accountId: request.accountId,
@@ -138,12 +139,19 @@ function createCallInput(
     answerWithinMs: withinMs,
     decideBy: now + withinMs,
     notify: request.webhookUrl !== undefined,
+    ...(request.carrierAccountId === undefined ? {} : { carrierAccountId: request.carrierAccountId }),
     ...(request.carrierSid === undefined ? {} : { carrierSid: request.carrierSid }),
     ...(holdWindows === undefined ? {} : { windows: holdWindows }),
     ...(paced ? { paced } : {}),
     ...(request.streamWithinMs === undefined ? {} : { streamWithinMs: request.streamWithinMs }),
     ...(ledgerEpoch === undefined ? {} : { ledgerEpoch }),
   };
+}
+
+/** Whether the account of a call limits calls per second. If it is no longer configured, the call is not dialed anyway. */
+function isPaced({ carriers }: Config, request: CallRequestDocument): boolean {
+  const account = findOfAccount(carriers, request, ({ carrierAccountId }) => carrierAccountId);
+  return account?.callsPerSecond !== undefined;
 }
 
 /** Returns the error for the result of a reservation; undefined if the call goes ahead. */
@@ -159,10 +167,7 @@ export function reservationError(reservation: ReservationResult): ServiceError |
         'The account has reached its spending limit for this UTC day. Try again the next day, or ask the operator for a higher limit.',
       );
     case 'ACCOUNT_FROZEN':
-      return new ServiceError(
-        'SERVICE_UNAVAILABLE',
-        'The account is frozen and cannot start new calls. Contact the operator of this service.',
-      );
+      return new AccountFrozenError();
     case 'CONCURRENCY_LIMIT_EXCEEDED': {
       const { limit, current } = reservation;
       return new ServiceError(

@@ -1,6 +1,9 @@
 import { Schema } from 'mongoose';
 
-/** A freeze or unfreeze of a ledger account by an operator. Rows are never changed; an account's last row applies. */
+/**
+ * A freeze or unfreeze of a ledger account by an operator. An account's last row applies. Rows are never changed, but lose
+ * their reason when the account is erased.
+ */
 export interface AccountFreezeDocument {
   /** A ULID, which sorts by time. */
   _id: string;

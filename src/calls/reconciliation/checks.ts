@@ -22,14 +22,19 @@ export function createReconciliationChecks(database: CallsDatabase) {
       .exec();
 
   return {
-    /** Adds a check that is due at once, unless the call already has a check of this kind. */
-    async add(kind: CheckKind, call: { callId: string; ledgerAccountId: string }): Promise<void> {
+    /** Adds a check, unless the call already has one of this kind. It is due at once, or after `afterMs`. */
+    async add(
+      kind: CheckKind,
+      call: { callId: string; ledgerAccountId: string },
+      { afterMs = 0 }: { afterMs?: number } = {},
+    ): Promise<void> {
       const { callId, ledgerAccountId } = call;
       const _id = `${kind}:${callId}`;
       if (await checks.exists({ _id })) return;
-      const now = new Date();
+      const addedAt = new Date();
+      const dueAt = new Date(addedAt.getTime() + afterMs);
       try {
-        await checks.create({ _id, kind, callId, ledgerAccountId, attempts: 0, dueAt: now, addedAt: now });
+        await checks.create({ _id, kind, callId, ledgerAccountId, attempts: 0, dueAt, addedAt });
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
       }
@@ -39,18 +44,20 @@ export function createReconciliationChecks(database: CallsDatabase) {
      * Returns the checks that are due, longest overdue first, alternating between ledger accounts. Accounts get equal
      * shares, so that one with many checks does not delay the others. If more accounts than `limit` have checks, each
      * query picks some of them at random.
+     * @param which checks of the kind `retention`, which can wait, or all others
      */
-    async due(limit: number): Promise<CheckDocument[]> {
+    async due(limit: number, which: 'retention' | 'others' = 'others'): Promise<CheckDocument[]> {
+      const kind = which === 'retention' ? 'retention' : { $ne: 'retention' };
       const accountIds = await checks.distinct('ledgerAccountId');
       const accounts = shuffled(accountIds.filter((id) => typeof id === 'string')).slice(0, limit);
       const share = Math.ceil(limit / Math.max(1, accounts.length));
       const shares: CheckDocument[][] = [];
-      for (const ledgerAccountId of accounts) shares.push(await findOverdue({ ledgerAccountId }, share));
+      for (const ledgerAccountId of accounts) shares.push(await findOverdue({ ledgerAccountId, kind }, share));
       const selected = interleave(shares).slice(0, limit);
       // Use the shares that some accounts left free for checks of other accounts.
       const free = limit - selected.length;
       if (free === 0) return selected;
-      return [...selected, ...(await findOverdue({ _id: { $nin: selected.map(({ _id }) => _id) } }, free))];
+      return [...selected, ...(await findOverdue({ kind, _id: { $nin: selected.map(({ _id }) => _id) } }, free))];
     },
 
     /** Postpones a check, longer with each attempt. An invalid number of attempts counts as 0. */

@@ -1,5 +1,5 @@
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
-import type { CarrierOfCall } from '../../telephony/web/carrier.js';
+import type { CarrierOfCall, PlacedCall } from '../../telephony/web/carrier.js';
 import type { CarrierCall } from '../../telephony/port.js';
 import type { RunState } from '../runs.js';
 import { decideOutcome, decideOutcomeWithoutCarrier } from '../call-outcome.js';
@@ -17,6 +17,7 @@ import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { CallProjection } from '../projection.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
 import { collectedFields, toMediaEnd } from '../steps/conversation-fields.js';
+import type { DroppedWords } from '../steps/dropped-words.js';
 
 export interface ClosedCallDeps {
   carrierOfCall: CarrierOfCall;
@@ -28,6 +29,7 @@ export interface ClosedCallDeps {
   leases: Leases;
   projection: CallProjection;
   recordings: Recordings;
+  droppedWords: DroppedWords;
 }
 
 /** Number of checks that must find no carrier record before the call counts as unknown. A record may appear late. */
@@ -67,17 +69,18 @@ export async function endClosedCall(
     deps.projection.find(callId),
     deps.results.find(callId),
   ]);
-  const { carrierSid, isInstructed } = await findCarrierCall(deps, mode, callId, request);
+  const { placed, isInstructed } = await findCarrierCall(deps, mode, callId, request);
+  const carrierSid = placed?.carrierSid;
   const facts: Facts = {
     request,
     call: call?.accountId === undefined ? null : call,
     result,
     isUninstructed: isInstructed === false && result === null,
   };
-  const record = carrierSid === undefined ? undefined : await deps.carrierOfCall(mode, carrierSid).fetch(carrierSid);
-  if (carrierSid !== undefined && record === undefined && p.notFoundChecks < NOT_FOUND_CHECKS_NEEDED) return false;
-  if (carrierSid !== undefined && record !== undefined && toCarrierEnd(record, 0) === undefined) {
-    if (p.run === 'closed' || p.overdue) await deps.carrierOfCall(mode, carrierSid).hangUp(carrierSid);
+  const record = placed && (await deps.carrierOfCall(placed).fetch(placed.carrierSid));
+  if (placed !== undefined && record === undefined && p.notFoundChecks < NOT_FOUND_CHECKS_NEEDED) return false;
+  if (placed !== undefined && record !== undefined && toCarrierEnd(record, 0) === undefined) {
+    if (p.run === 'closed' || p.overdue) await deps.carrierOfCall(placed).hangUp(placed.carrierSid);
     return false;
   }
   const outcome = decideClosedOutcome(facts, record);
@@ -90,6 +93,8 @@ export async function endClosedCall(
   await deps.leases.release({ accountId, mode, callId });
   if (outcome.status === 'COMPLETED' || billedSeconds > 0) await deps.dialGate.markAnswered(callId);
   await writeEnd(deps, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
+  if (result !== null)
+    await deps.droppedWords.drop({ callId, ledgerAccountId, storage: request?.agent.storage }, result);
   // A call without a read model cannot be found and erased by its account, so its personal data is erased here.
   if (facts.call === null && billedMicros === 0) await deps.requests.erase(callId);
   else await deps.requests.dropTools(callId);
@@ -102,15 +107,17 @@ async function findCarrierCall(
   mode: Mode,
   callId: string,
   request: CallRequestDocument | null,
-): Promise<{ carrierSid?: string; isInstructed?: boolean }> {
+): Promise<{ placed?: PlacedCall; isInstructed?: boolean | undefined }> {
+  const { carrierSid: sid, carrierAccountId } = request ?? {};
+  const carrier = sid === undefined ? undefined : carrierOfCall({ mode, carrierAccountId, carrierSid: sid });
   // The carrier cannot look up an id that is not in its format, so a call with such an id ends as if never placed.
-  const isCallId = (text: string) => carrierOfCall(mode, text).isCallId(text);
-  const sid = request?.carrierSid;
   const row =
-    sid !== undefined && isCallId(sid)
-      ? await bindings.bind(callId, sid, carrierOfCall(mode, sid))
+    sid !== undefined && carrier?.isCallId(sid)
+      ? await bindings.bind(callId, sid, carrier)
       : await bindings.close(callId);
-  return row.closed || !isCallId(row.carrierSid) ? {} : row;
+  if (row.closed) return {};
+  const placed = { mode, carrierSid: row.carrierSid, carrierAccountId: row.carrierAccountId ?? carrierAccountId };
+  return carrierOfCall(placed).isCallId(row.carrierSid) ? { placed, isInstructed: row.isInstructed } : {};
 }
 
 /**
@@ -160,7 +167,7 @@ async function writeEnd(
   },
 ): Promise<void> {
   const { callId, outcome, billedSeconds, billedMicros } = p;
-  const { call, result } = p.facts;
+  const { request, call, result } = p.facts;
   if (call === null) {
     if (billedMicros === 0) await projection.writeTombstone(callId);
     return;
@@ -187,7 +194,7 @@ async function writeEnd(
       costMicros: billedMicros,
       ...(result === null
         ? { summary: summaryOfUnspoken(status, endReason) }
-        : await collectedFields(recordings, callId, result)),
+        : await collectedFields(recordings, { callId, storage: request?.agent.storage }, result)),
     },
   );
 }

@@ -12,6 +12,9 @@ export interface Finding {
   actual: FindingFacts;
 }
 
+/** The names of facts about the spending of a day. */
+const SPENDING = /^spentOn.{1,30}Micros$/;
+
 export type Findings = ReturnType<typeof createFindings>;
 
 /** Stores findings. Each mismatch has one row, which is updated when the mismatch is found again, and never deleted. */
@@ -24,7 +27,7 @@ export function createFindings(database: CallsDatabase) {
 
     /**
      * Records a mismatch. A resolved finding stays resolved while the difference between the expected and the actual
-     * amounts is the same. With another difference it reopens.
+     * amounts is the same. With another difference, or the same one after it had ended, it reopens.
      * @returns `new` (also when reopened), `open` if it was already open, or `resolved`
      */
     async record(finding: Finding, now = new Date()): Promise<'new' | 'open' | 'resolved'> {
@@ -40,8 +43,7 @@ export function createFindings(database: CallsDatabase) {
           throw error;
         }
       }
-      const same = isDeepStrictEqual(differenceOf(known), differenceOf(finding));
-      if (known.resolvedAt && same) {
+      if (isResolved(known, finding)) {
         await findings.updateOne({ _id: id }, { $set: { lastSeenAt: now } });
         return 'resolved';
       }
@@ -49,10 +51,15 @@ export function createFindings(database: CallsDatabase) {
         { _id: id },
         {
           $set: { expected, actual, lastSeenAt: now },
-          ...(known.resolvedAt ? { $unset: { resolvedAt: '', resolvedBy: '', reason: '' } } : {}),
+          $unset: { endedAt: '', ...(known.resolvedAt ? { resolvedAt: '', resolvedBy: '', reason: '' } : {}) },
         },
       );
       return known.resolvedAt ? 'new' : 'open';
+    },
+
+    /** Notes that a mismatch is gone. Its finding stays as it is, but does not resolve another mismatch of the same amount. */
+    async end(id: string): Promise<void> {
+      await findings.updateOne({ _id: id, endedAt: null }, { $set: { endedAt: new Date() } });
     },
 
     /** Resolves a finding. @returns false if it is unknown or already resolved */
@@ -83,6 +90,17 @@ export function createFindings(database: CallsDatabase) {
 
 export function findingId({ kind, callId, ledgerAccountId }: Pick<Finding, 'kind' | 'callId' | 'ledgerAccountId'>) {
   return `${kind}:${callId ?? ledgerAccountId}`;
+}
+
+/**
+ * Whether a stored finding resolves a mismatch: the operator has resolved the same difference, and it was there since. Only
+ * what the difference made of the spending of a day ends with the day.
+ */
+export function isResolved(known: FindingDocument, found: Finding): boolean {
+  if (known.resolvedAt === undefined || known.endedAt !== undefined) return false;
+  const difference = differenceOf(found);
+  const isLasting = ([name]: [string, unknown]) => name in difference || !SPENDING.test(name);
+  return isDeepStrictEqual(Object.fromEntries(Object.entries(differenceOf(known)).filter(isLasting)), difference);
 }
 
 /**

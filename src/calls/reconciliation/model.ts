@@ -36,6 +36,8 @@ export interface FindingDocument {
   actual: FindingFacts;
   firstSeenAt: Date;
   lastSeenAt: Date;
+  /** When the mismatch was found to be gone. */
+  endedAt?: Date;
   resolvedAt?: Date;
   resolvedBy?: string;
   /** Why the operator resolved it. */
@@ -57,6 +59,7 @@ export const findingSchema = new Schema<FindingDocument>(
     actual: { type: Schema.Types.Mixed, required: true },
     firstSeenAt: { type: Date, required: true },
     lastSeenAt: { type: Date, required: true },
+    endedAt: Date,
     resolvedAt: Date,
     resolvedBy: String,
     reason: String,
@@ -81,7 +84,7 @@ export const cursorSchema = new Schema<CursorDocument>(
   { collection: 'reconciliation_cursors', versionKey: false },
 );
 
-export const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison', 'retention'] as const;
+export const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison', 'retention', 'words'] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /**
@@ -91,6 +94,7 @@ export type CheckKind = (typeof CHECK_KINDS)[number];
  * - `webhook`: its webhook is not delivered and has attempts left.
  * - `comparison`: its records could not be read.
  * - `retention`: it is past its retention, and was not reconciled yet.
+ * - `words`: its agent stores no words, and a media process may have written some after its end.
  */
 export interface CheckDocument {
   /** `<kind>:<call id>` */

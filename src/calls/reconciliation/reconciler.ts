@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { shuffled } from '../../platform/shuffled.js';
 import type { RunState } from '../runs.js';
 import { ledgerAccountId as ledgerAccountOf } from '../../kernel/ids.js';
-import type { Finding } from './findings.js';
+import { findingId, type Finding } from './findings.js';
 import { isFreezing } from './model.js';
+import { invalidAmounts } from '../../billing/ledger/audit.js';
 import type { LedgerAudit } from '../../billing/ledger/ledger.js';
 import type { LeaseCount, TakenLease } from '../../billing/leases.js';
 import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
@@ -20,6 +20,7 @@ const LEASES_PER_ROUND = 1_000;
 const CONCURRENT_CHECKS = 8;
 /** A call can last no longer than its ring timeout, its maximum duration and this margin together. */
 const CALL_MARGIN_SECONDS = 300;
+const DAY_MS = 86_400_000;
 
 export interface ReconcilerDeps extends ReconciliationDeps {
   /** Reads the state of a workflow. */
@@ -53,6 +54,22 @@ export function createReconciler(deps: ReconcilerDeps) {
   const unstartedRequests = createUnstartedRequests(deps);
   const records = createRecordComparison({ ...deps, report, unfinishedWebhooks });
 
+  /**
+   * Audits an account. Only a difference that is new, or has ended, and a recount that fails need all of its operations,
+   * which may be millions. A known difference is reported each time: the finding decides whether it was resolved.
+   * @returns whether a new mismatch was found
+   */
+  async function auditAccount(id: string): Promise<boolean> {
+    await ledger.sweep(id);
+    const audit = await ledger.auditNew(id);
+    const isAsBefore = audit.knownDifference === (audit.balanced ? undefined : 'same');
+    if (isAsBefore && (await ledger.recount(id))) return audit.balanced ? false : report(unbalanced(id, audit));
+    const full = await ledger.auditAgain(id);
+    if (!full.balanced) return report(unbalanced(id, full));
+    await findings.end(findingId({ kind: 'account_unbalanced', ledgerAccountId: id }));
+    return false;
+  }
+
   /** @returns whether the lease was released */
   async function checkLease(lease: TakenLease): Promise<boolean> {
     const { callId, accountId, mode } = lease;
@@ -83,12 +100,7 @@ export function createReconciler(deps: ReconcilerDeps) {
           if (Date.now() >= deadline) break;
           // Advance the stored position first, so that an account that cannot be read does not block those after it.
           await step.advance(id);
-          await ledger.sweep(id);
-          const balanced = (await ledger.auditNew(id)).balanced && (await ledger.recount(id));
-          const audit = balanced ? undefined : await ledger.audit(id);
-          if (audit?.balanced === false) {
-            found += Number(await report(unbalanced(id, audit)));
-          }
+          if (await auditAccount(id)) found++;
           audited++;
         }
         more = step.hasMore;
@@ -139,25 +151,36 @@ function add<Name extends string>(sums: Record<Name, number>, more: Readonly<Rec
 }
 
 /**
- * Builds the finding for an account that failed its audit. The audit also checks prices and the day's spending, so the
- * account's amounts may all be right.
+ * Builds the finding for an account that failed its audit. The audit also checks prices, the day's spending and the signs
+ * of the amounts, so the amounts may all be those of the operations. The spending has its day in its name, because the
+ * same amount on another day is another difference.
  */
-function unbalanced(ledgerAccountId: string, { operations, account, mispriced }: LedgerAudit): Finding {
-  const onlySpending = mispriced === 0 && isDeepStrictEqual(operations, account);
+function unbalanced(ledgerAccountId: string, { operations, account, spending, mispriced }: LedgerAudit): Finding {
+  const spent = `spentOn${dateOf(spending.day)}Micros`;
+  const isSpendingWrong = spending.account !== spending.operations;
+  const invalid = invalidAmounts(account);
   return {
     kind: 'account_unbalanced',
     ledgerAccountId,
     expected: {
       ...operations,
       ...(mispriced > 0 ? { mispricedOperations: 0 } : {}),
-      ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}),
+      ...(isSpendingWrong ? { [spent]: spending.operations } : {}),
+      ...(invalid.length > 0 ? { invalidAmounts: 'none' } : {}),
     },
     actual: {
       ...account,
       ...(mispriced > 0 ? { mispricedOperations: mispriced } : {}),
-      ...(onlySpending ? { spendingOfDay: 'another' } : {}),
+      ...(isSpendingWrong ? { [spent]: spending.account } : {}),
+      ...(invalid.length > 0 ? { invalidAmounts: invalid.join(', ') } : {}),
     },
   };
+}
+
+/** @param day in days since 1970-01-01; a damaged account may have anything else */
+function dateOf(day: number): string {
+  const date = new Date(day * DAY_MS);
+  return Number.isNaN(date.getTime()) ? String(day) : date.toISOString().slice(0, 10);
 }
 
 /** Checks leases, eight at a time. @returns number of released leases */

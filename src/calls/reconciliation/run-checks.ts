@@ -1,11 +1,9 @@
-import type { CarrierApi } from '../../telephony/port.js';
 import type { RunState } from '../runs.js';
-import { priceOfSeconds, rateOf, secondsCovered } from '../../kernel/money.js';
-import { CALL_ID_PATTERN, ownerOfLedgerAccount } from '../../kernel/ids.js';
+import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 import { isUnfinished, type CallBill } from './call-bills.js';
 import type { CallsDatabase } from '../database.js';
+import { checkEstimate } from './estimates.js';
 import { findingId, type Finding, type Findings } from './findings.js';
-import { readCorrections } from '../../billing/call-corrections.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CheckDocument } from './model.js';
 import type { ReconciliationChecks } from './checks.js';
@@ -47,14 +45,13 @@ interface FollowUp {
 const CHECKS_PER_ROUND = 200;
 /** Time limit of one round, because requests are slow while the carrier is unavailable. The next round continues. */
 const BUDGET_MS = 30_000;
-/** If the carrier has not reported a call's duration after this time, the estimated bill stays. */
-const ESTIMATE_FINAL_AFTER_MS = 3 * 24 * 60 * 60_000;
-const CORRECTION_REASON = 'The carrier counted fewer seconds than our clocks.';
+/** Time limit of the checks of retention in one round, because a store that is down must not delay money. */
+const RETENTION_BUDGET_MS = 10_000;
+const MOST_RETENTION_FAILURES = 2;
 
 /** Follows up the calls for which the walks scheduled a check. */
 export function createReconciliationFollowUps(deps: FollowUpDeps) {
-  const { bindings, carrierOfCall, checks, database, findings, ledger, logger, requests, report, readRun, readSwept } =
-    deps;
+  const { checks, findings, logger, requests, report, readRun, readSwept } = deps;
   const { unfinishedWebhooks } = deps;
 
   /** Ends a call that its workflow did not end. @returns whether it is over, and whether its webhook may be unsent */
@@ -94,57 +91,50 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     return Date.now() - since.getTime() > deps.holdLimitSeconds * 1_000;
   }
 
-  /** Credits seconds billed beyond the carrier's duration. @returns whether no further check is needed */
-  async function checkEstimate(check: CheckDocument): Promise<{ over: boolean; corrected: boolean }> {
-    const { callId, ledgerAccountId, addedAt } = check;
-    const isFinal = Date.now() - addedAt.getTime() > ESTIMATE_FINAL_AFTER_MS;
-    const settlement = (await readSwept(check))?.settlement;
-    const binding = await bindings.find(callId);
-    if (!settlement || !binding || binding.closed) return { over: true, corrected: false };
-    const carrier = carrierOfCall(ownerOfLedgerAccount(ledgerAccountId).mode, binding.carrierSid);
-    if (!carrier.isCallId(binding.carrierSid)) return { over: true, corrected: false };
-    const record = await carrier.fetch(binding.carrierSid);
-    const seconds = carrierSeconds(record);
-    if (seconds === undefined) return { over: isFinal, corrected: false };
-    const { billedMicros = 0, heldMicros = 0 } = settlement;
-    const rate = rateOf(settlement);
-    const payableMicros = priceOfSeconds(Math.min(seconds, secondsCovered(heldMicros, rate)), rate);
-    // Do not credit again what an operator has already credited.
-    const { creditedMicros, number, repeated } = await readCorrections(database, callId, CORRECTION_REASON);
-    const amountMicros = billedMicros - creditedMicros - payableMicros;
-    if (repeated || amountMicros <= 0) return { over: true, corrected: false };
-    await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason: CORRECTION_REASON });
-    logger.info({ callId, ledgerAccountId, seconds }, 'estimated bill corrected to the duration of the carrier');
-    return { over: true, corrected: true };
-  }
-
   return {
     /**
-     * Runs the due checks: ends calls that their workflow did not end, corrects estimates, and finds unsent webhooks.
-     * Checks that fail are postponed, each time for longer.
+     * Runs the due checks: ends calls that their workflow did not end, corrects estimates, finds unsent webhooks, and
+     * afterwards deletes what is past its retention. Checks that fail are postponed, each time for longer.
      * @returns `notify`: ended calls whose workflow may not have sent the webhook
      */
     async followUp(): Promise<{ ended: number; corrected: number; notify: string[] }> {
       const deadline = Date.now() + BUDGET_MS;
       const done = { ended: 0, corrected: 0, notify: [] as string[] };
       for (const check of await checks.due(CHECKS_PER_ROUND)) {
-        if (Date.now() > deadline) break;
-        try {
-          const { over, ended = false, corrected = false, notify = false } = await runCheck(check);
-          done.ended += Number(ended);
-          done.corrected += Number(corrected);
-          if (notify) done.notify.push(check.callId);
-          await (over ? checks.remove(check) : checks.postpone(check));
-        } catch (error) {
-          // The carrier or the ledger may be unavailable. One call must not delay the others.
-          logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'call could not be reconciled');
-          await checks.postpone(check);
-          if (check.kind === 'ending' && isWellFormed(check)) await reportOverdue(check);
-        }
+        if (Date.now() > deadline) return done;
+        const { ended = false, corrected = false, notify = false } = (await tryCheck(check)) ?? {};
+        done.ended += Number(ended);
+        done.corrected += Number(corrected);
+        if (notify) done.notify.push(check.callId);
       }
+      await expireAgain(Math.min(deadline, Date.now() + RETENTION_BUDGET_MS));
       return done;
     },
   };
+
+  /** Runs the due checks of retention, until two fail one after the other: their store may be down. */
+  async function expireAgain(until: number): Promise<void> {
+    let failures = 0;
+    for (const check of await checks.due(CHECKS_PER_ROUND, 'retention')) {
+      if (Date.now() > until || failures === MOST_RETENTION_FAILURES) return;
+      failures = (await tryCheck(check)) === undefined ? failures + 1 : 0;
+    }
+  }
+
+  /** @returns undefined if the check failed and was postponed */
+  async function tryCheck(check: CheckDocument): Promise<FollowUp | undefined> {
+    try {
+      const result = await runCheck(check);
+      await (result.over ? checks.remove(check) : checks.postpone(check));
+      return result;
+    } catch (error) {
+      // The carrier or the ledger may be unavailable. One call must not delay the others.
+      logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'call could not be reconciled');
+      await checks.postpone(check);
+      if (check.kind === 'ending' && isWellFormed(check)) await reportOverdue(check);
+      return undefined;
+    }
+  }
 
   async function runCheck(check: CheckDocument): Promise<FollowUp> {
     // A malformed call id must not be used as a workflow id.
@@ -152,7 +142,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
       throw new RangeError('A reconciliation check has an invalid call id, ledger account or due date.');
     switch (check.kind) {
       case 'estimate':
-        return checkEstimate(check);
+        return checkEstimate(deps, check);
       case 'webhook':
         return unfinishedWebhooks.followUp(check.callId);
       case 'comparison':
@@ -160,6 +150,9 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
         return { over: true };
       case 'retention':
         return { over: await deps.expireAgain(check.callId) };
+      case 'words':
+        await deps.droppedWords.dropAgain(check.callId);
+        return { over: true };
       case 'ending': {
         const ending = await checkEnding(check);
         if (ending.over) await resolveOverdue(findings, check);
@@ -177,19 +170,4 @@ async function resolveOverdue(findings: Findings, { callId, ledgerAccountId }: C
 
 function isWellFormed({ callId, ledgerAccountId, addedAt }: CheckDocument): boolean {
   return CALL_ID_PATTERN.test(callId) && typeof ledgerAccountId === 'string' && addedAt instanceof Date;
-}
-
-/** The carrier's duration in seconds; undefined while it is not reported, 0 for a call that was never connected. */
-function carrierSeconds(record: Awaited<ReturnType<CarrierApi['fetch']>>): number | undefined {
-  switch (record?.status) {
-    case 'completed':
-      return record.durationSeconds;
-    case 'busy':
-    case 'failed':
-    case 'no-answer':
-    case 'canceled':
-      return 0;
-    default:
-      return undefined;
-  }
 }

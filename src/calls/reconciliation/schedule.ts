@@ -15,7 +15,6 @@ type ReconcileFunction = () => Promise<ReconciliationRound>;
  */
 export async function scheduleReconciliation(config: Config): Promise<void> {
   await withTemporalClient(config, async ({ schedule }) => {
-    const { taskQueue } = config.temporal;
     const scheduleId = scheduleIdOf(config);
     const wanted = {
       spec: { intervals: [{ every: '1 minute' }] },
@@ -23,7 +22,7 @@ export async function scheduleReconciliation(config: Config): Promise<void> {
         type: 'startWorkflow' as const,
         workflowType: RECONCILE_WORKFLOW_TYPE,
         workflowId: scheduleId,
-        taskQueue,
+        taskQueue: config.temporal.taskQueues.background,
         workflowRunTimeout: ROUND_TIMEOUT,
       },
       // Do not run rounds that were missed while Temporal was unavailable: the next round does their work, too.
@@ -47,7 +46,7 @@ export async function reconcileNow(config: Config, waitMs: number): Promise<Reco
   return withTemporalClient(config, async ({ workflow }) => {
     const run = await workflow.start<ReconcileFunction>(RECONCILE_WORKFLOW_TYPE, {
       workflowId: `${scheduleIdOf(config)}-now`,
-      taskQueue: config.temporal.taskQueue,
+      taskQueue: config.temporal.taskQueues.background,
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowRunTimeout: waitMs,
       args: [],
@@ -61,6 +60,6 @@ export async function reconcileNow(config: Config, waitMs: number): Promise<Reco
  * schedules.
  */
 function scheduleIdOf({ temporal }: Config): string {
-  const { taskQueue } = temporal;
-  return taskQueue === DEFAULT_TASK_QUEUE ? RECONCILE_SCHEDULE_ID : `${RECONCILE_SCHEDULE_ID}-${taskQueue}`;
+  const { calls } = temporal.taskQueues;
+  return calls === DEFAULT_TASK_QUEUE ? RECONCILE_SCHEDULE_ID : `${RECONCILE_SCHEDULE_ID}-${calls}`;
 }

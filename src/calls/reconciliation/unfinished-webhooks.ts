@@ -47,7 +47,7 @@ export function createUnfinishedWebhooks({ database, projection, requests, resul
       }
       if (call.summary === undefined) {
         const change = { callId, sequence: call.sequence + 1, at: Date.now() };
-        await projection.apply(change, conversationFields(await results.find(callId)));
+        await projection.apply(change, conversationFields(await results.find(callId), request.agent.storage));
       }
       return { over: false, notify: true };
     },

@@ -21,8 +21,11 @@ export interface ExpiryDeps {
   attempts: WebhookAttempts;
 }
 
+/** Deletes data of a call. The signal ends requests to the store of recordings. */
+type Expire = (callId: string, signal: AbortSignal) => Promise<void>;
+
 /** Deletes one class of a call's data. Each can be repeated, and completes what an attempt left. */
-export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, (callId: string) => Promise<void>> {
+export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, Expire> {
   const { database, projection, results, recordings, deliveries, attempts } = deps;
 
   /** The delivery stays without its data, so that the webhook is not sent again. */
@@ -35,6 +38,15 @@ export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, (callId: s
     await database.carrierEvents.deleteMany({ callId });
   }
 
+  /** A call whose read model is lost must not begin again, either. A rejected one, whose request is erased, never does. */
+  async function leaveTombstone(callId: string): Promise<void> {
+    if ((await projection.find(callId)) !== null) return projection.expire(callId);
+    await database.callSearch.deleteOne({ _id: callId });
+    if ((await database.callRequests.exists({ _id: callId, toPhoneNumber: '' })) === null) {
+      await projection.giveUp(callId);
+    }
+  }
+
   return {
     deliveries: expireDelivery,
     carrierEvents: expireCarrierEvents,
@@ -43,17 +55,19 @@ export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, (callId: s
       await expireDelivery(callId);
       await deleteTexts(database, callId);
       const call = await projection.find(callId);
-      if (!call?.accountId || call.erasedAt || call.summary === EXPIRED_SUMMARY) return;
+      if (call === null) await database.callSearch.deleteOne({ _id: callId });
+      if (!call?.accountId || call.erasedAt || call.textsExpiredAt) return;
       const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
-      await projection.apply(change, { transcription: '', outputParameters: '{}', summary: EXPIRED_SUMMARY });
+      const texts = { transcription: '', outputParameters: '{}', summary: EXPIRED_SUMMARY };
+      await projection.apply(change, { ...texts, textsExpiredAt: new Date() });
     },
 
     /** The request is last, because the sweep finds calls by it. */
-    async calls(callId) {
+    async calls(callId, signal) {
       await results.delete(callId);
-      await recordings.delete(callId);
+      await recordings.delete(callId, signal);
       await expireCarrierEvents(callId);
-      await projection.expire(callId);
+      await leaveTombstone(callId);
       await database.webhookAttempts.deleteMany({ callId });
       await database.webhookDeliveries.deleteOne({ _id: callId });
       await database.callRequests.deleteOne({ _id: callId });

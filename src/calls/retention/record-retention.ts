@@ -1,26 +1,22 @@
-import { encodeTime } from 'ulid';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import type { RetentionDays } from '../../platform/config/retention-settings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import { tryEach } from '../../platform/try-each.js';
-import type { CallRequestDocument } from '../call-request-model.js';
-import type { CallDocument } from '../call-model.js';
 import type { ReconciliationChecks } from '../reconciliation/checks.js';
 import type { CursorDocument } from '../reconciliation/model.js';
-import { findReconciled } from '../reconciliation/reconciled.js';
 import { createCallExpiry, type CallClass, type ExpiryDeps } from './expire-call.js';
+import { findReady, OLD_REQUEST_FIELDS, type OldRequest } from './ready-calls.js';
 
 const DAY_MS = 24 * 3_600_000;
 /** Time limit of each class in a round; the next round continues. */
 const CLASS_BUDGET_MS = 8_000;
+/** Time limit of a call that was begun, also after the time of its class. */
+const CALL_BUDGET_MS = 10_000;
+/** After so many failures in a row, a class waits for the next round. */
+const MOST_FAILURES = 2;
 const CALLS_AT_ONCE = 100;
 const AUDIT_ENTRIES_AT_ONCE = 1_000;
-const ULID_TIME_LENGTH = 10;
 /** Whole calls come first, so that the other classes need not look at them. */
 const CLASSES: readonly CallClass[] = ['calls', 'transcripts', 'deliveries', 'carrierEvents'];
-
-type OldRequest = Pick<CallRequestDocument, '_id' | 'accountId' | 'mode' | 'createdAt' | 'toPhoneNumber'>;
-const FIELDS = { accountId: 1, mode: 1, createdAt: 1, toPhoneNumber: 1 } as const;
 
 export type RecordRetention = ReturnType<typeof createRecordRetention>;
 
@@ -33,83 +29,76 @@ export function createRecordRetention(
   deps: ExpiryDeps & { checks: ReconciliationChecks; retention: RetentionDays; logger: Logger },
 ) {
   const { database, checks, retention, logger } = deps;
-  const { callRequests, calls, auditEntries, reconciliationCursors: cursors } = database;
+  const { callRequests, auditEntries, reconciliationCursors: cursors } = database;
   const expiry = createCallExpiry(deps);
 
   const cutoffOf = (days: number) => new Date(Date.now() - days * DAY_MS);
 
-  /** Returns the requests whose data may be deleted, because nothing needs it any more. */
-  async function findReady(requests: readonly OldRequest[]): Promise<Set<string>> {
-    const ids = requests.map(({ _id }) => _id);
-    // The reconciler's walk of calls looks for webhooks that were not sent.
-    const walked = await cursors.findById('calls').lean<CursorDocument>();
-    const read = await calls
-      .find({ _id: { $in: ids } }, { accountId: 1, owner: 1, updatedAt: 1 })
-      .lean<(Pick<CallDocument, '_id' | 'accountId' | 'owner'> & { updatedAt?: Date })[]>();
-    const stored = read.filter(({ accountId, owner }) => accountId ?? owner);
-    const isCall = new Set(stored.map(({ _id }) => _id));
-    const isWalked = ({ updatedAt }: { updatedAt?: Date }) =>
-      updatedAt === undefined || (walked?.at !== undefined && updatedAt <= walked.at);
-    const mayBeReady = new Set(stored.filter(isWalked).map(({ _id }) => _id));
-    const ready = await findReconciled(
-      database,
-      requests
-        .filter(({ _id }) => mayBeReady.has(_id))
-        .map(({ _id, accountId, mode }) => ({ callId: _id, ledgerAccountId: ledgerAccountId(accountId, mode) })),
-    );
-    // The requests of rejected and given-up calls are erased at once, and have no call that needs them.
-    for (const { _id, toPhoneNumber } of requests) if (!isCall.has(_id) && toPhoneNumber === '') ready.add(_id);
-    return ready;
+  /**
+   * Deletes data of these calls until the time is over, but of at least one of them. Calls that are not ready, and those
+   * that fail, get a check. If two fail one after the other, their store may be down, and the others wait.
+   * @returns the last call that was worked on, and whether the class may continue in this round
+   */
+  async function expireIn(
+    which: CallClass,
+    requests: readonly [OldRequest, ...OldRequest[]],
+    { until, signal }: { until: number; signal: AbortSignal },
+  ): Promise<{ swept: number; last: OldRequest; continues: boolean }> {
+    const ready = await findReady(database, requests);
+    let [swept, failures, last] = [0, 0, requests[0]];
+    for (const request of requests) {
+      last = request;
+      try {
+        if (ready.has(request._id)) await expiry[which](request._id, signal);
+        else await addCheck(request);
+        swept += 1;
+        failures = 0;
+      } catch (err) {
+        logger.error({ err, callId: request._id, class: which }, 'data past its retention could not be deleted');
+        await addCheck(request);
+        failures += 1;
+      }
+      if (failures === MOST_FAILURES || Date.now() >= until) return { swept, last, continues: false };
+    }
+    return { swept, last, continues: true };
   }
 
-  async function expireIn(which: CallClass, requests: readonly OldRequest[]): Promise<number> {
-    const ready = await findReady(requests);
-    const wait = ({ _id: callId, accountId, mode }: OldRequest) =>
-      checks.add('retention', { callId, ledgerAccountId: ledgerAccountId(accountId, mode) });
-    const done = await tryEach(requests, {
-      // A step is completed once begun, so that the position stored afterwards is right. It is short.
-      until: Infinity,
-      async work(request) {
-        if (!ready.has(request._id)) return wait(request);
-        await expiry[which](request._id);
-      },
-      async failed(err, request) {
-        logger.error({ err, callId: request._id, class: which }, 'data past its retention could not be deleted');
-        await wait(request);
-      },
-    });
-    return done.length;
+  function addCheck({ _id: callId, accountId, mode }: OldRequest): Promise<void> {
+    return checks.add('retention', { callId, ledgerAccountId: ledgerAccountId(accountId, mode) });
   }
 
   async function sweepClass(which: CallClass, until: number): Promise<number> {
     if (retention[which] === 0) return 0;
     const name = `retention:${which}`;
-    let swept = 0;
-    while (Date.now() < until) {
-      const requests = await callRequests
+    const signal = AbortSignal.timeout(Math.max(0, until - Date.now()) + CALL_BUDGET_MS);
+    let [swept, continues] = [0, true];
+    while (continues && Date.now() < until) {
+      const [first, ...others] = await callRequests
         .find(
           { createdAt: { $lte: cutoffOf(retention[which]) }, ...after(await cursors.findById(name).lean()) },
-          FIELDS,
+          OLD_REQUEST_FIELDS,
         )
         .sort({ createdAt: 1, _id: 1 })
         .limit(CALLS_AT_ONCE)
         .lean<OldRequest[]>();
-      const last = requests.at(-1);
-      if (last === undefined) break;
-      swept += await expireIn(which, requests);
-      await cursors.updateOne({ _id: name }, { $set: { at: last.createdAt, id: last._id } }, { upsert: true });
+      if (first === undefined) break;
+      const done = await expireIn(which, [first, ...others], { until, signal });
+      const { createdAt: at, _id: id } = done.last;
+      await cursors.updateOne({ _id: name }, { $set: { at, id } }, { upsert: true });
+      swept += done.swept;
+      continues = done.continues;
     }
     return swept;
   }
 
-  /** The ids of entries begin with their time, so no further index is needed. */
+  /** By time, because not every id of an entry begins with it. */
   async function sweepAuditLog(until: number): Promise<number> {
     if (retention.audit === 0) return 0;
-    const before = `audit_${encodeTime(Math.max(0, cutoffOf(retention.audit).getTime()), ULID_TIME_LENGTH)}`;
+    const before = cutoffOf(retention.audit);
     let deleted = 0;
     while (Date.now() < until) {
       const found = await auditEntries
-        .find({ _id: { $gte: 'audit_', $lt: before } }, { _id: 1 })
+        .find({ createdAt: { $lt: before } }, { _id: 1 })
         .limit(AUDIT_ENTRIES_AT_ONCE)
         .lean<{ _id: string }[]>();
       if (found.length === 0) break;
@@ -135,12 +124,13 @@ export function createRecordRetention(
      * @returns false if it still is not
      */
     async expireAgain(callId: string): Promise<boolean> {
-      const request = await callRequests.findById(callId, FIELDS).lean<OldRequest>();
+      const request = await callRequests.findById(callId, OLD_REQUEST_FIELDS).lean<OldRequest>();
       if (request === null) return true;
-      if (!(await findReady([request])).has(callId)) return false;
+      if (!(await findReady(database, [request])).has(callId)) return false;
+      const signal = AbortSignal.timeout(CALL_BUDGET_MS);
       for (const which of CLASSES) {
         const isDue = retention[which] > 0 && request.createdAt <= cutoffOf(retention[which]);
-        if (isDue) await expiry[which](callId);
+        if (isDue) await expiry[which](callId, signal);
         if (isDue && which === 'calls') break;
       }
       return true;

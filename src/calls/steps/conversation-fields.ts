@@ -1,20 +1,27 @@
 import type { MediaEnd } from '../../kernel/call-state.js';
+import { keptBy, WITHHELD_SUMMARY, type StorageMode } from '../../kernel/conversation/storage.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
 import type { ConversationResults, ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { CallDocument } from '../call-model.js';
+import type { CallRequests } from '../call-requests.js';
 import type { CallProjection, ProjectedChange } from '../projection.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
+import type { DroppedWords } from './dropped-words.js';
 
 interface Deps {
   bindings: CarrierBindings;
   results: ConversationResults;
   projection: CallProjection;
   recordings: Recordings;
+  requests: Pick<CallRequests, 'facts'>;
+  droppedWords: DroppedWords;
 }
 
 /** Reads the conversation's result, as stored by the media server. */
-export function createConversationFacts({ bindings, results, projection, recordings }: Deps) {
+export function createConversationFacts(deps: Deps) {
+  const { bindings, results, projection, recordings, requests, droppedWords } = deps;
   return {
     /**
      * Start and end of the audio, for a workflow that missed the media server's signals. Times in ms since the epoch.
@@ -38,8 +45,13 @@ export function createConversationFacts({ bindings, results, projection, recordi
 
     /** Adds the conversation's result, or its last checkpoint, to the read model. */
     async collectResult(change: ProjectedChange): Promise<void> {
-      const result = await results.find(change.callId);
-      await projection.apply(change, await collectedFields(recordings, change.callId, result));
+      const { callId } = change;
+      const facts = await requests.facts(callId);
+      const result = await results.find(callId);
+      await projection.apply(change, await collectedFields(recordings, { callId, storage: facts?.storage }, result));
+      if (facts === undefined) return;
+      const { accountId, mode, storage } = facts;
+      await droppedWords.drop({ callId, ledgerAccountId: ledgerAccountId(accountId, mode), storage }, result);
     },
   };
 }
@@ -68,21 +80,29 @@ function givenUpMediaEnd(result: ResultHead | null, givenUpAt: number | undefine
  */
 export async function collectedFields(
   recordings: Recordings,
-  callId: string,
+  { callId, storage }: { callId: string; storage: StorageMode | undefined },
   result: ConversationResultDocument | null,
 ): Promise<Partial<CallDocument>> {
-  if (result === null || result.hasRecording !== undefined) return conversationFields(result);
-  return conversationFields({ ...result, hasRecording: await recordings.seal(callId) });
+  if (result === null || result.hasRecording !== undefined) return conversationFields(result, storage);
+  return conversationFields({ ...result, hasRecording: await recordings.seal(callId) }, storage);
 }
 
-/** Converts a conversation's result to fields of the read model. */
-export function conversationFields(result: ConversationResultDocument | null): Partial<CallDocument> {
+/**
+ * Converts a conversation's result to fields of the read model.
+ * @param storage what the agent of the call stores
+ */
+export function conversationFields(
+  result: ConversationResultDocument | null,
+  storage: StorageMode | undefined,
+): Partial<CallDocument> {
   if (!result) return { summary: 'The call was answered; its conversation could not be recovered.' };
   const { turns, outputParameters, hasRecording, engine, answeredBy, latencies, usage, resumptions } = result;
-  const transcription = turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n');
+  const kept = keptBy(storage);
+  const transcription = kept.words ? turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n') : '';
+  const summary = kept.summary ? result.summary : result.summary && WITHHELD_SUMMARY;
   return {
     engine,
-    summary: result.summary ?? `The conversation broke off after ${turns.length} turns.`,
+    summary: summary ?? `The conversation broke off after ${turns.length} turns.`,
     ...(transcription === '' ? {} : { transcription }),
     ...(outputParameters === undefined ? {} : { outputParameters }),
     ...(answeredBy === undefined ? {} : { answeredBy }),

@@ -1,4 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
+import { accountOf } from '../../telephony/accounts/configured-account.js';
 import { LONGEST_DIAL_WAIT_MS } from '../../telephony/pacing/dial-queue.js';
 import { DialSlotTaken, DialSlotTooLate } from '../../telephony/pacing/errors.js';
 import type { DialPacing } from '../../telephony/pacing/dial-pacing.js';
@@ -12,6 +13,8 @@ interface Deps {
 }
 
 export interface DialSlotRequest extends CallOfAccount {
+  /** See `CallInput`. */
+  carrierAccountId?: string;
   /** How long the call has waited before, in ms. */
   waitedMs: number;
   /** Read model writes: `waiting` when the call must wait, `dialing` when the wait is over. */
@@ -27,13 +30,13 @@ export function createDialSlots({ config, pacing, projection }: Deps) {
      * Takes a dial slot. While none is free, the call is IDLE.
      * @param asked.again whether this request was denied a slot before
      * @returns the slot's time, ms of the database server's clock; null if the carrier has no limit
-     * @throws DialSlotTooLate after the longest wait, DialSlotTaken to try again later
+     * @throws DialSlotTooLate after the longest wait, DialSlotTaken to try again later, CarrierAccountMissing
      */
     async takeDialSlot(
-      { callId, accountId, mode, waitedMs, shown }: DialSlotRequest,
+      { callId, accountId, mode, carrierAccountId: chosen, waitedMs, shown }: DialSlotRequest,
       asked: { again: boolean },
     ): Promise<{ slotAt: number | null }> {
-      const { carrierAccountId, callsPerSecond } = config.carriers[mode];
+      const { carrierAccountId, callsPerSecond } = accountOf(config.carriers, { mode, carrierAccountId: chosen });
       if (callsPerSecond === undefined) return { slotAt: null };
       const answer = await pacing.requestSlot({ carrierAccountId, callsPerSecond }, { callId, accountId });
       if (answer.granted) {

@@ -26,6 +26,8 @@ export interface Extension extends CallOfAccount {
   maxDurationSeconds: number;
   windows?: readonly number[];
   carrierSid?: string;
+  /** See `CallInput`. */
+  carrierAccountId?: string;
   /** Read model writes that say when the call will be forced to end: `forecast` before the hold, `decided` after it. */
   forecast: ProjectedChange;
   decided: ProjectedChange;
@@ -74,7 +76,7 @@ export function createHoldExtensions({ config, accounts, requests, ledger, carri
      * read model whether the call will be forced to end.
      */
     async extendHold(input: Extension) {
-      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid } = input;
+      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, carrierAccountId } = input;
       const { cap, microsPerSecond } = await readTerms(input);
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),
@@ -85,7 +87,7 @@ export function createHoldExtensions({ config, accounts, requests, ledger, carri
         ...(windows === undefined ? {} : { windows }),
         ...(cap === undefined ? {} : { dailySpendCapMicros: cap }),
       });
-      const carrier = carrierSid === undefined ? undefined : carrierOfCall(mode, carrierSid);
+      const carrier = carrierSid === undefined ? undefined : carrierOfCall({ mode, carrierSid, carrierAccountId });
       if (hold.grantedSeconds > 0 && carrierSid !== undefined && carrier?.capabilities.canChangeTimeLimit) {
         await carrier.limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
       }

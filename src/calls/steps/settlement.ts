@@ -15,6 +15,7 @@ import { LONGEST_DIAL_WAIT_MS } from '../../telephony/pacing/dial-queue.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { CallOfAccount } from './call-of-account.js';
 import { collectedFields } from './conversation-fields.js';
+import type { DroppedWords } from './dropped-words.js';
 
 interface Deps {
   dialGate: DialGate;
@@ -25,6 +26,7 @@ interface Deps {
   results: ConversationResults;
   recordings: Recordings;
   bindings: CarrierBindings;
+  droppedWords: DroppedWords;
 }
 
 /** A call canceled this soon after the carrier accepted it, or after its time in the carrier's queue, has hardly rung. */
@@ -32,7 +34,7 @@ const HARDLY_RUNG_MS = 3_000;
 
 /** Bills calls, and writes their course to the read model. */
 export function createCallSettlement(deps: Deps) {
-  const { dialGate, requests, ledger, leases, projection, results, recordings, bindings } = deps;
+  const { dialGate, requests, ledger, leases, projection, results, recordings, bindings, droppedWords } = deps;
   return {
     /** Writes a change of the call to the read model. */
     async projectCall(change: ProjectedChange): Promise<void> {
@@ -73,12 +75,18 @@ export function createCallSettlement(deps: Deps) {
       await leases.release({ accountId, mode, callId });
       const bill = { durationSeconds: settled.billedSeconds, costMicros: settled.billedMicros };
       const end = { facts, isComplete: conversation !== 'awaited' && facts?.webhookUrl !== undefined };
+      const storage = facts?.storage;
       if (conversation === 'stored') {
         const result = await results.find(callId);
-        await projection.apply(change, { ...bill, ...(await collectedFields(recordings, callId, result)) }, end);
+        const fields = await collectedFields(recordings, { callId, storage }, result);
+        await projection.apply(change, { ...bill, ...fields }, end);
+        await droppedWords.drop({ callId, ledgerAccountId: ledgerAccountId(accountId, mode), storage }, result);
       } else {
         const summary = summaryOfUnspoken(change.status, change.endReason);
         await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) }, end);
+        if (conversation === 'awaited') {
+          await droppedWords.dropLater({ callId, ledgerAccountId: ledgerAccountId(accountId, mode), storage });
+        }
       }
       if (change.endReason === 'media_failed' && settled.billedMicros === 0) {
         await dialGate.countWaived({ accountId, mode, callId });

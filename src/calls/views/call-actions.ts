@@ -32,8 +32,8 @@ const READ_BACK_WITHIN_MS = 2_000;
  * second, live calls would wait. One account has at most half of these slots.
  */
 const TEST_CANCELS_AT_ONCE = 4;
-/** Erasing a call takes even more steps. */
-const TEST_ERASURES_AT_ONCE = 2;
+/** Erasing a call takes even more steps, also that of a live call, which a customer may erase together with hundreds. */
+const ERASURES_AT_ONCE = { test: 2, live: 4 };
 
 /** Handlers that place, cancel and erase calls. */
 export function createCallActionHandlers(
@@ -41,7 +41,8 @@ export function createCallActionHandlers(
 ): RouteHandlers<Pick<typeof callRoutes, 'createCall' | 'cancelCall' | 'eraseCall'>> {
   const { queries, gateway, config } = deps;
   const waits = createCallWaits(deps);
-  const [testCancels, testErasures] = [createTestQueue(TEST_CANCELS_AT_ONCE), createTestQueue(TEST_ERASURES_AT_ONCE)];
+  const cancels = { test: createActionQueue(TEST_CANCELS_AT_ONCE), live: undefined };
+  const erasures = { test: createActionQueue(ERASURES_AT_ONCE.test), live: createActionQueue(ERASURES_AT_ONCE.live) };
 
   const find = (ctx: ApiContext, principal: Principal, callId: string) =>
     withDeadline(deadlineOf(ctx), findCall(queries, principal, callId));
@@ -95,7 +96,9 @@ export function createCallActionHandlers(
         await gateway.hangUp(callId, { cause: 'api_hangup' });
         return waits.until(before, deadline, ({ status }) => isFinalStatus(status));
       };
-      const call = await countWaiting(principal, () => inTurn(testCancels, ctx, principal, { deadline, work: end }));
+      const call = await countWaiting(principal, () =>
+        inTurn(cancels[principal.mode], ctx, principal, { deadline, work: end }),
+      );
       const { status } = call;
       if (!isFinalStatus(status)) {
         throw new ServiceError(
@@ -129,7 +132,9 @@ export function createCallActionHandlers(
       };
       const { erasedAt } = before.erasedAt
         ? before
-        : await countWaiting(principal, () => inTurn(testErasures, ctx, principal, { deadline, work: erase }));
+        : await countWaiting(principal, () =>
+            inTurn(erasures[principal.mode], ctx, principal, { deadline, work: erase }),
+          );
       if (erasedAt === undefined) {
         throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure is not complete yet. Send the request again.');
       }
@@ -139,17 +144,27 @@ export function createCallActionHandlers(
   };
 }
 
-const createTestQueue = (maxRunning: number) => createFairQueue({ maxRunning, maxRunningPerGroup: maxRunning / 2 });
+const createActionQueue = (maxRunning: number) => createFairQueue({ maxRunning, maxRunningPerGroup: maxRunning / 2 });
 
-/** Runs work on a live call at once, and on a test call when its queue admits it, until the deadline at the latest. */
-function inTurn<T>(
-  queue: ReturnType<typeof createTestQueue>,
+/** Runs work when its queue admits it, until the deadline at the latest; at once without a queue. */
+async function inTurn<T>(
+  queue: ReturnType<typeof createActionQueue> | undefined,
   ctx: ApiContext,
-  { account, mode, sender }: Principal,
+  { account, sender }: Principal,
   { deadline, work }: { deadline: number; work: () => Promise<T> },
 ): Promise<T> {
-  if (mode === 'live') return work();
-  return queue.run({ groups: [account._id, sender], signal: abortSignalOf(ctx, deadline) }, work);
+  if (queue === undefined) return work();
+  let hasBegun = false;
+  const begin = () => {
+    hasBegun = true;
+    return work();
+  };
+  try {
+    return await queue.run({ groups: [account._id, sender], signal: abortSignalOf(ctx, deadline) }, begin);
+  } catch (error) {
+    if (!hasBegun) ctx.state.isUnchanged = true;
+    throw error;
+  }
 }
 
 function callEnded({ status, endReason }: CallStatusFields): ServiceError {

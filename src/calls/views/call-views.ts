@@ -83,6 +83,8 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
       language: shownRequest?.agent.language,
       webhook_url: shownRequest?.webhookUrl,
       max_duration_seconds: request?.maxDurationSeconds,
+      storage: storageOf(request),
+      redact: request?.agent.redact?.length ? request.agent.redact : undefined,
       engine: call.engine,
       ignored_settings: ignoredSettings(result?.ignoredSettings),
       served_by: result?.served?.map(servedProvider),
@@ -183,6 +185,12 @@ function turnsInOrder(turns: readonly StoredTurn[]): StoredTurn[] {
     (a, b) =>
       a.startMs - b.startMs || a.endMs - b.endMs || Number(a.speaker > b.speaker) - Number(a.speaker < b.speaker),
   );
+}
+
+/** The storage mode of a call; undefined if it is everything. */
+function storageOf(request: CallRequestDocument | null) {
+  const storage = request?.agent.storage;
+  return storage === 'everything' ? undefined : storage;
 }
 
 /** The public names of settings that a provider did not have; undefined if there were none. */

@@ -1,6 +1,7 @@
 import { ATTEMPT_EXAMPLE, callParties, WebhookAttempt } from '../../webhooks/schemas.js';
 import { z } from 'zod';
 import { CALL_STATUSES, END_REASONS } from '../../kernel/call-state.js';
+import { REDACTED_KINDS, STORAGE_MODES } from '../../kernel/conversation/storage.js';
 import { MAX_LENGTHS, text } from '../../platform/http/contract/fields.js';
 import { momentParameter } from '../../billing/statements/schemas.js';
 import { listOf, timestamp, paging } from '../../platform/http/contract/list.js';
@@ -134,7 +135,7 @@ export const Call = z
       .string()
       .optional()
       .describe(
-        'Transcript with one turn per line. Absent until the call has ended, when no words were spoken, and after erasure.',
+        'Transcript with one turn per line. Absent until the call has ended, when no words were spoken, if the agent keeps no transcript, and after erasure.',
       ),
     recording_url: z
       .string()
@@ -150,6 +151,14 @@ export const Call = z
       .optional()
       .describe('URL that receives the completion webhook. Absent when there is none, and after erasure.'),
     max_duration_seconds: z.int().optional().describe('Longest duration of the call after the answer, in seconds.'),
+    storage: z
+      .enum(STORAGE_MODES)
+      .optional()
+      .describe('Storage mode of the agent for this call. Absent if it is everything.'),
+    redact: z
+      .array(z.enum(REDACTED_KINDS))
+      .optional()
+      .describe('Data that is replaced in the stored words of this call. Absent if none is.'),
     engine: z
       .string()
       .optional()
@@ -204,7 +213,9 @@ export const Transcript = z
     call_id: callId,
     turns: z
       .array(Turn)
-      .describe('Turns in the order they were spoken. Empty when no words were spoken, and after erasure.'),
+      .describe(
+        'Turns in the order they were spoken. Empty when no words were spoken, after the end of a call whose agent keeps no transcript, and after erasure.',
+      ),
     text: z.string().describe('The same as plain text.'),
   })
   .meta({ id: 'Transcript' });
@@ -259,7 +270,9 @@ export const Trace = z
       .describe('How long the remote party waited for each response, the first 1,000. Empty after erasure.'),
     tool_calls: z
       .array(ToolUse)
-      .describe('The first 100 tool calls that finished, in the order in which they began. Empty after erasure.'),
+      .describe(
+        'The first 100 tool calls that finished, in the order in which they began. Empty after the end of a call whose agent keeps no transcript, and after erasure.',
+      ),
   })
   .meta({ id: 'Trace' });
 export type Trace = z.infer<typeof Trace>;

@@ -14,6 +14,7 @@ import type { CallsDatabase } from '../database.js';
 import { decideWithinLimits, type DecisionLimitDeps } from '../placing/decision-limits.js';
 import { createConducted, type OutboundDeps } from '../placing/outbound-request.js';
 import { predictRejection, type PredictRejectionDeps } from '../placing/predict-rejection.js';
+import { reportDecision } from '../placing/report-decision.js';
 import { countAndStartCall, countPromptBytes, reservationError, type CallStarter } from '../placing/start-call.js';
 import type { WebCallRequest, webCallRoutes } from './contract.js';
 import { createDraft } from './draft.js';
@@ -32,33 +33,41 @@ export interface WebCallDeps extends OutboundDeps, CallStarter, PredictRejection
 /** Handler of POST /web_calls. */
 export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof webCallRoutes> {
   const { config, database } = deps;
-  const tokens = createLegTokens(config.apiKeyPepper);
+  const tokens = createLegTokens(config);
   const stores = { bindings: createCarrierBindings(database), legs: createWebLegs(database) };
+
+  /** @throws ServiceError if the call is rejected, CallServiceUnavailable */
+  async function place(
+    principal: Principal,
+    body: WebCallRequest,
+    { deadline, requestId }: { deadline: number; requestId: string },
+  ): Promise<{ callId: string; token: string }> {
+    const tokenMs = firstTokenMs();
+    const call = await withDeadline(deadline, createRequestDocument(deps, principal, body, { tokenMs, requestId }));
+    const { rejection: predicted, ledgerEpoch } = await withDeadline(deadline, predictRejection(deps, principal, call));
+    const token = tokens.issue(call._id);
+    const reservation =
+      predicted ??
+      (await decideWithinLimits(deps, principal, call, () =>
+        countAndStartCall(deps, call, deadline, {
+          ...countsOf(deps, stores, { principal, call, token, tokenMs }),
+          ledgerEpoch,
+        }),
+      ));
+    const rejection = reservationError(reservation);
+    if (rejection !== undefined) throw rejection;
+    return { callId: call._id, token };
+  }
 
   return {
     async createWebCall({ ctx, principal, body }) {
       assertWebhookUrl(body.webhook_url, config);
       const deadline = deadlineOf(ctx);
-      const tokenMs = firstTokenMs();
-      const origin = { tokenMs, requestId: ctx.state.requestId };
-      const call = await withDeadline(deadline, createRequestDocument(deps, principal, body, origin));
-      const { rejection: predicted, ledgerEpoch } = await withDeadline(
-        deadline,
-        predictRejection(deps, principal, call),
+      const { callId, token } = await reportDecision(principal.mode, () =>
+        place(principal, body, { deadline, requestId: ctx.state.requestId }),
       );
-      const token = tokens.issue(call._id);
-      const reservation =
-        predicted ??
-        (await decideWithinLimits(deps, principal, call, () =>
-          countAndStartCall(deps, call, deadline, {
-            ...countsOf(deps, stores, { principal, call, token, tokenMs }),
-            ledgerEpoch,
-          }),
-        ));
-      const rejection = reservationError(reservation);
-      if (rejection !== undefined) throw rejection;
-      const webCall = { call_id: call._id, url: browserUrlOf(config.streamUrl, call._id), token };
-      return respond(webCall, { target: call._id });
+      const webCall = { call_id: callId, url: browserUrlOf(config.streamUrl, callId), token };
+      return respond(webCall, { target: callId });
     },
   };
 }

@@ -14,7 +14,7 @@ import {
 } from '../arguments.js';
 import type { CliProcess } from '../run.js';
 import type { RunOnDatabase } from './connect.js';
-import { addMoneyCommands, addReconciliationCommands } from './money-commands.js';
+import { addAuditCommand, addMoneyCommands, addReconciliationCommands } from './money-commands.js';
 
 const PLANS = ['trial', 'standard', 'growth', 'scale'] as const satisfies readonly Plan[];
 const MODES = ['live', 'test'];
@@ -25,15 +25,18 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
     .command('admin')
     .description('operator commands that use the database: accounts, keys, money, reconciliation')
     .addHelpText('after', '\nUses the database of MONGODB_URI, or of the service that runs from this folder.');
-  const run: RunOnDatabase = async (load, ...args) => {
-    const [{ withDatabase }, { createOutput }, command] = await Promise.all([
-      import('./connect.js'),
-      import('../output.js'),
-      load(),
-    ]);
-    const out = createOutput(process, program.opts<{ json?: boolean }>().json === true);
-    await withDatabase(process.env, (on) => command(on, out, ...args));
-  };
+  const runWith =
+    (options: { needsPepper: boolean }): RunOnDatabase =>
+    async (load, ...args) => {
+      const [{ withDatabase }, { createOutput }, command] = await Promise.all([
+        import('./connect.js'),
+        import('../output.js'),
+        load(),
+      ]);
+      const out = createOutput(process, program.opts<{ json?: boolean }>().json === true);
+      await withDatabase(process.env, options, (on) => command(on, out, ...args));
+    };
+  const run = runWith({ needsPepper: true });
   addAccountCommands(admin, run);
   addKeyCommands(admin, run);
   addAgentCommands(admin, run);
@@ -41,9 +44,12 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addMemberCommands(admin, run);
   addOperatorCommands(admin, run);
   addMoneyCommands(admin, run);
+  addAuditCommand(admin, runWith({ needsPepper: false }));
   addReconciliationCommands(admin, run);
   addSecretCommands(admin, run);
   addCallCommands(admin, run);
+  addRecordingCommands(admin, run);
+  addCarrierCommands(admin, run);
   addEraseCommand(admin, run);
 }
 
@@ -99,6 +105,12 @@ function addAccountCommands(admin: Command, run: RunOnDatabase): void {
     .command('inbound-agent <account_id> <agent_id>')
     .description('set the agent for inbound calls; "none" removes it')
     .action((id, agent) => run(async () => (await load()).setInboundAgent, id, parseIdOrNone(agent)));
+  accounts
+    .command('carrier-pool <account_id> <pool>')
+    .description('set the pool of carrier accounts for live calls of an account; "none": the called number decides')
+    .action((id, pool) =>
+      run(async () => (await import('./carrier-accounts.js')).setCarrierPool, id, parseIdOrNone(pool)),
+    );
   addFreezeCommands(accounts, run);
 }
 
@@ -132,6 +144,10 @@ function addKeyCommands(admin: Command, run: RunOnDatabase): void {
     .command('list <account_id>')
     .description('list the keys of an account, without their secrets')
     .action((id) => run(async () => (await load()).listKeysOf, id));
+  keys
+    .command('former-peppers')
+    .description('list the keys of all accounts that stop working when API_KEY_FORMER_PEPPERS is removed')
+    .action(() => run(async () => (await load()).listKeysOfFormerPeppers));
   keys
     .command('revoke <key_id>')
     .description('revoke a key; calls in progress continue')
@@ -172,6 +188,7 @@ function addNumberCommands(admin: Command, run: RunOnDatabase): void {
     .command('add <account_id> <number>')
     .description('add a number (E.164) to an account')
     .option('--agent <agent_id>', 'agent for this number instead of the inbound agent of the account')
+    .option('--carrier-account <name>', 'carrier account that has the number; "default" if absent')
     .action((id, number, options) => run(async () => (await load()).addNumberTo, id, number, options));
   numbers
     .command('list <account_id>')
@@ -181,6 +198,10 @@ function addNumberCommands(admin: Command, run: RunOnDatabase): void {
     .command('agent <number> <agent_id>')
     .description('assign an agent to a number; "none" for the inbound agent of the account')
     .action((number, agent) => run(async () => (await load()).setAgentOfNumber, number, parseIdOrNone(agent)));
+  numbers
+    .command('carrier-account <number> <name>')
+    .description('set the carrier account that has a number, which calls from the number use')
+    .action((number, name) => run(async () => (await load()).setCarrierAccountOfNumber, number, name));
 }
 
 function addOperatorCommands(admin: Command, run: RunOnDatabase): void {
@@ -215,12 +236,31 @@ function addCallCommands(admin: Command, run: RunOnDatabase): void {
   const calls = admin.command('calls').description('manage stored calls');
   calls
     .command('trace <call_id>')
-    .description('print the trace id of a call, and the id of the request that placed it')
+    .description('print the trace id of a call, its account, and the ids of its request and at the carrier')
     .action((callId: string) => run(async () => (await import('./calls.js')).traceCall, callId));
   calls
     .command('index')
     .description('make calls from before version 0.2.0 findable by search; safe to repeat')
     .action(() => run(async () => (await import('./calls.js')).indexCalls));
+}
+
+function addRecordingCommands(admin: Command, run: RunOnDatabase): void {
+  admin
+    .command('recordings')
+    .description('manage recordings in object storage')
+    .command('orphans')
+    .description('find recordings without a file in the database, which a restore of the database leaves')
+    .option('--delete', 'delete them; this cannot be undone')
+    .action((options) => run(async () => (await import('./calls.js')).orphanedRecordings, options));
+}
+
+function addCarrierCommands(admin: Command, run: RunOnDatabase): void {
+  admin
+    .command('carriers')
+    .description('carrier accounts and pools of the configuration')
+    .command('list')
+    .description('list the accounts of live calls, with their pools')
+    .action(() => run(async () => (await import('./carrier-accounts.js')).listCarrierAccounts));
 }
 
 function addEraseCommand(admin: Command, run: RunOnDatabase): void {

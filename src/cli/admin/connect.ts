@@ -1,14 +1,18 @@
 import { parseConfig, type Config } from '../../platform/config/config.js';
+import { withoutSecretFiles } from '../../platform/config/files/secret-files.js';
 import { openDatabase, type Database } from '../../database.js';
 import { readLocalService } from '../local-service.js';
 import type { Output } from '../output.js';
-import { CliError } from '../run.js';
+import { createApiKeyQueries } from '../../identity/api-keys/api-key-queries.js';
+import { CliError, EXIT_USAGE } from '../run.js';
 
 const WAIT_MS = 4_000;
 
 export interface AdminConnection {
   config: Config;
   database: Database;
+  /** Whether it is the database of the service that was started in this folder. */
+  isLocal: boolean;
 }
 
 /** Runs a command with a database connection. Loads modules only when a command runs, so that help appears quickly. */
@@ -20,9 +24,16 @@ export type RunOnDatabase = <A extends unknown[]>(
 /**
  * Runs `work` with a connection to the database. Its address comes from the environment, or from the service that was
  * started in this folder.
- * @throws CliError when no database is configured or it does not respond
+ * @param options.needsPepper false for work that makes and looks up no hash, such as on a restored copy
+ * @throws CliError when no database is configured, it does not respond, or the service has another pepper
+ * @throws Error when the configuration is invalid
  */
-export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminConnection) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  environment: NodeJS.ProcessEnv,
+  { needsPepper }: { needsPepper: boolean },
+  work: (on: AdminConnection) => Promise<T>,
+): Promise<T> {
+  const env = withoutSecretFiles(environment);
   const local = env.MONGODB_URI ? undefined : await readLocalService(env);
   const uri = env.MONGODB_URI || local?.address('mongodb_uri', 'MONGODB_URI');
   if (uri === undefined) {
@@ -37,10 +48,20 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminCo
   const config = parseConfig({ ...env, ...addresses, ALLOW_INSECURE_DEVELOPMENT: 'true' });
   const database = await open(uri);
   try {
-    return await work({ config, database });
+    if (needsPepper && local === undefined) await requirePepper(config, database);
+    return await work({ config, database, isLocal: local !== undefined });
   } finally {
     await database.close();
   }
+}
+
+/** With another pepper, a command would make keys that the service rejects, and would not find what it has hashed. */
+async function requirePepper({ apiKeyPepper, formerPeppers }: Config, database: Database): Promise<void> {
+  if (await createApiKeyQueries(database).areOfPeppers([apiKeyPepper, ...formerPeppers])) return;
+  throw new CliError(
+    'API_KEY_PEPPER is not the one of the service with this database. Set it, and API_KEY_FORMER_PEPPERS, as for the service. Nothing was changed.',
+    EXIT_USAGE,
+  );
 }
 
 async function open(uri: string): Promise<Database> {

@@ -38,7 +38,7 @@ async function eraseNumber({ numbers }: Erasures, out: Output, phone: string, co
   const found: Partial<NumberErasure> & Awaited<ReturnType<typeof numbers.find>> = await (confirm
     ? numbers.erase(phone)
     : numbers.find(phone));
-  const { calls, mentions, inProgress, others, left } = found;
+  const { calls, mentions, inProgress, others, left, invalidAgents = [] } = found;
   await out.record(sentenceOf(confirm), {
     calls: calls.length,
     calls_that_mention_it: mentions.length,
@@ -46,17 +46,21 @@ async function eraseNumber({ numbers }: Erasures, out: Output, phone: string, co
     accounts: found.accountIds,
     other_documents: others,
     not_erased: left,
+    ...(confirm ? { invalid_agents: invalidAgents } : {}),
     ...workflowsOf(found),
   });
   if (confirm && Object.keys(left).length > 0) {
     throw new CliError('Documents that the command does not change contain the number: see not_erased.');
   }
-  if (confirm) failIfInProgress(inProgress);
+  if (invalidAgents.length > 0) {
+    throw new CliError('The number was erased from agents that a rule now does not allow: correct invalid_agents.');
+  }
+  if (confirm) failIfLeft(found);
 }
 
 async function eraseAccount({ accounts }: Erasures, out: Output, accountId: string, confirm: boolean): Promise<void> {
   const before = await accounts.find(accountId);
-  if (before.name === undefined && before.calls === 0) throw accountNotFound(accountId);
+  if (before.name === undefined && before.calls === 0 && !before.hasErasedCalls) throw accountNotFound(accountId);
   const found: Partial<AccountErasure> & typeof before = confirm ? await accounts.erase(accountId) : before;
   await out.record(sentenceOf(confirm), {
     account_id: accountId,
@@ -68,7 +72,7 @@ async function eraseAccount({ accounts }: Erasures, out: Output, accountId: stri
     phone_numbers: found.phoneNumbers,
     ...workflowsOf(found),
   });
-  if (confirm) failIfInProgress(found.inProgress);
+  if (confirm) failIfLeft(found);
 }
 
 function sentenceOf(confirm: boolean): string {
@@ -82,9 +86,21 @@ function workflowsOf({
   return workflowsDeleted === undefined ? {} : { workflows_deleted: workflowsDeleted, workflows_left: workflowsLeft };
 }
 
-function failIfInProgress(inProgress: readonly string[]): void {
-  if (inProgress.length === 0) return;
-  throw new CliError(
-    `Calls in progress were not erased: ${inProgress.length}. Repeat the command when they have ended.`,
-  );
+function failIfLeft({
+  inProgress,
+  workflowsLeft = 0,
+}: {
+  inProgress: readonly string[];
+  workflowsLeft?: number;
+}): void {
+  if (inProgress.length > 0) {
+    throw new CliError(
+      `Calls in progress were not erased: ${inProgress.length}. Repeat the command when they have ended.`,
+    );
+  }
+  if (workflowsLeft > 0) {
+    throw new CliError(
+      `Workflows of erased calls are left: ${workflowsLeft}. They contain ids and no number, and still run, or their calls are not reconciled. Repeat the command in 15 minutes.`,
+    );
+  }
 }

@@ -46,10 +46,13 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
   ofPeriod(admin.command('usage <account_id>').description('show usage; the last 30 days by default'))
     .addOption(new Option('--group-by <what>', 'group rows by day or agent').choices(['day', 'agent']).default('day'))
     .action((id, options) => run(async () => (await loadStatements()).showUsageOf, id, options));
+}
+
+export function addAuditCommand(admin: Command, run: RunOnDatabase): void {
   admin
     .command('audit [account_id]')
     .description('compare ledger accounts with the sum of their operations; exit 1 on a mismatch')
-    .action((id) => run(async () => (await load()).auditLedger, id));
+    .action((id) => run(async () => (await import('./money.js')).auditLedger, id));
 }
 
 export function addReconciliationCommands(admin: Command, run: RunOnDatabase): void {

@@ -1,19 +1,23 @@
 import { createPhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
+import { assertAccount, recordChange } from './carrier-accounts.js';
 import { phoneNumberView } from './views.js';
 
-const COLUMNS = { phone_number: 'Number', agent_id: 'Agent', created_at: 'Added' };
+const COLUMNS = { phone_number: 'Number', agent_id: 'Agent', carrier_account: 'Carrier account', created_at: 'Added' };
 
 export async function addNumberTo(
-  { database }: AdminConnection,
+  on: AdminConnection,
   out: Output,
   accountId: string,
   number: string,
-  options: { agent?: string },
+  options: { agent?: string; carrierAccount?: string },
 ) {
   const agent = options.agent === undefined ? {} : { agentId: options.agent };
-  const added = await createPhoneNumbers(database).add({ number, accountId, ...agent });
+  const { carrierAccount } = options;
+  if (carrierAccount !== undefined) assertAccount(on, carrierAccount);
+  const carrier = carrierAccount === undefined ? {} : { carrierAccount };
+  const added = await createPhoneNumbers(on.database).add({ number, accountId, ...agent, ...carrier });
   await out.record('Number added.', phoneNumberView(added));
 }
 
@@ -32,4 +36,12 @@ export async function setAgentOfNumber(
     agentId === null ? 'Agent removed; the inbound agent of the account answers this number.' : 'Agent assigned.',
     phoneNumberView(changed),
   );
+}
+
+/** Sets the carrier account of a number, and enters it into the audit log of the number's owner. */
+export async function setCarrierAccountOfNumber(on: AdminConnection, out: Output, number: string, name: string) {
+  assertAccount(on, name);
+  const changed = await createPhoneNumbers(on.database).setCarrierAccount(number, name);
+  await recordChange(on, { accountId: changed.accountId, action: 'setCarrierAccountOfNumber', target: number });
+  await out.record('Carrier account set; calls in progress are not affected.', phoneNumberView(changed));
 }

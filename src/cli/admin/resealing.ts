@@ -36,7 +36,7 @@ interface Place {
   again: () => string;
 }
 
-type Deps = { database: Database; config: Pick<Config, 'apiKeyPepper' | 'encryptionKeys'> };
+type Deps = { database: Database; config: Pick<Config, 'apiKeyPepper' | 'formerPeppers' | 'encryptionKeys'> };
 
 const PAGE = 200;
 /**

@@ -34,6 +34,7 @@ export function accountRow(account: AccountDocument) {
     allowed_country_prefixes: account.allowedCountryPrefixes,
     destination_caps: account.destinationCaps?.map(ruleOf),
     inbound_agent_id: account.inboundAgentId,
+    carrier_pool: account.carrierPool,
     created_at: account.createdAt.toISOString(),
   });
 }
@@ -90,6 +91,7 @@ export function phoneNumberView(number: PhoneNumberDocument) {
     phone_number: number._id,
     account_id: number.accountId,
     agent_id: number.agentId,
+    carrier_account: number.carrierAccount,
     created_at: number.createdAt.toISOString(),
   });
 }

@@ -4,6 +4,7 @@ import { takeWantedPort } from '../processes/wanted-port.js';
 import { findMongodb } from './mongodb/find-mongodb.js';
 import { mongodbUri, startMongodb } from './mongodb/start-mongodb.js';
 import { hiddenLoopbackHost } from '../processes/loopback-host.js';
+import { withoutSecretFiles } from '../../platform/config/files/secret-files.js';
 import type { Report } from '../processes/run-command.js';
 import type { ServerProcess } from './server-process.js';
 import { findTemporal } from './temporal/find-temporal.js';
@@ -28,12 +29,13 @@ export interface ServerDeps {
 export type StartServer = (signal: AbortSignal) => Promise<ServerProcess>;
 
 /**
- * Prepares the database: the one at MONGODB_URI, or an embedded one.
+ * Prepares the database: the one at MONGODB_URI, which can be in a file, or an embedded one.
  * @returns its address and, for an embedded one, how to start it
  */
 export async function prepareMongodb(deps: ServerDeps): Promise<{ uri: string; start?: StartServer }> {
   const { env } = deps;
-  if (env.MONGODB_URI) return { uri: env.MONGODB_URI };
+  const { MONGODB_URI: uri } = withoutSecretFiles(env);
+  if (uri) return { uri };
   const dataFolder = join(deps.dataFolder, 'mongodb');
   const program = await findMongodb({ ...deps, dataFolder });
   const port = await takeWantedPort({ ...deps, part: 'MongoDB', wanted: MONGODB_PORT });

@@ -45,4 +45,6 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
 auditEntrySchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ actorId: 1, actorName: 1 });
+// For the retention of the log.
+auditEntrySchema.index({ createdAt: 1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

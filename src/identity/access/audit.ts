@@ -17,6 +17,8 @@ export type Auditor = (
     action: string;
     target?: string | undefined;
     unconfirmed?: boolean;
+    /** Whether there is at most one such entry of an actor for a target. */
+    once?: boolean;
   },
 ) => Promise<void>;
 
@@ -25,7 +27,7 @@ export type Auditor = (
  * The entry is then written to the service's log instead.
  */
 export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger: Logger }): Auditor {
-  return async (ctx, { accountId, mode, actor, action, target, unconfirmed = false }) => {
+  return async (ctx, { accountId, mode, actor, action, target, unconfirmed = false, once = false }) => {
     const entry = {
       accountId,
       mode,
@@ -37,7 +39,8 @@ export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger
       ...(unconfirmed ? { unconfirmed: true as const } : {}),
     };
     try {
-      await auditLog.add({ ...entry, actorName: actor.kind === 'key' ? actor.name : actor.email });
+      const named = { ...entry, actorName: actor.kind === 'key' ? actor.name : actor.email };
+      await (once ? auditLog.addOnce(named) : auditLog.add(named));
     } catch (error) {
       // The target may be a phone number, which must not appear in our logs.
       const { target: _private, ...facts } = entry;

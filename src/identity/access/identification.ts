@@ -8,6 +8,7 @@ import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
 import { createApiKeys, type ValidApiKey } from '../api-keys/api-keys.js';
+import { keyPeppersOf } from '../api-keys/key-search.js';
 import type { IdentityDatabase } from '../database.js';
 import type { LoginSessionDocument } from '../people/model.js';
 import { createLoginSessions, type LiveLoginSession } from '../people/login-sessions.js';
@@ -63,7 +64,7 @@ export function createIdentification(deps: IdentificationDeps) {
   const { config, rateLimiter, failureLimiter } = deps;
   const accounts = createAccounts(deps.database);
   const sessions = createLoginSessions(deps.database);
-  const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
+  const apiKeys = createApiKeys({ database: deps.database, ...keyPeppersOf(config) });
   const credentialLookups = createCredentialLookups();
   const queue = createSenderQueue({ maxRunning: MAX_RUNNING });
 

@@ -211,6 +211,11 @@ export function createAccounts(database: IdentityDatabase) {
       return change(accountId, { ...changes, ...(await liftings(accountId, changes)) });
     },
 
+    /** @param pool name of the pool of carrier accounts for live calls; null: the called number decides */
+    setCarrierPool(accountId: string, pool: string | null): Promise<AccountDocument> {
+      return change(accountId, { carrierPool: pool });
+    },
+
     rename(accountId: string, name: string): Promise<AccountDocument> {
       return change(accountId, { name: checkedName(name) });
     },

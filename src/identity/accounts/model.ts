@@ -26,6 +26,8 @@ export interface AccountDocument {
   liftedLimits?: LiftableLimit[];
   /** Agent for inbound calls to those numbers of this account that have no agent. */
   inboundAgentId?: string;
+  /** Name of the pool of carrier accounts for its live calls, set by operators. Absent: the called number decides. */
+  carrierPool?: string;
   /** E.164 prefixes that may be called; absent: all. */
   allowedCountryPrefixes?: string[];
   /** Rules by number prefix. A rule for a high-risk prefix also allows calls to it from this account. */
@@ -73,6 +75,7 @@ export const accountSchema = new Schema<AccountDocument>(
     liveCallsPerDay: Number,
     liftedLimits: { type: [String], default: undefined },
     inboundAgentId: String,
+    carrierPool: String,
     allowedCountryPrefixes: { type: [String], default: undefined },
     destinationCaps: { type: [destinationCapSchema], default: undefined },
     webhookSecrets: { type: [webhookSecretSchema], default: undefined },

@@ -1,14 +1,22 @@
 import type { Mode } from '../../kernel/ids.js';
 import type { IdentityDatabase } from '../database.js';
+import { pepperIdOf } from './api-key-secret.js';
+import { isInForce } from './in-force.js';
 import type { ApiKeyDocument } from './model.js';
 
 /** Reads API keys, which contain no secrets. */
 export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase, 'accounts' | 'apiKeys'>) {
+  const hasAnyOf = async (peppers: readonly string[]) =>
+    (await apiKeys.exists({ pepperId: { $in: peppers.map(pepperIdOf) } })) !== null;
+
   return {
+    /** Whether there is a key with one of these peppers. */
+    hasAnyOf,
+
     /** Whether a key is still valid and its account exists. This does not count as a use of the key. */
     async isInForce(keyId: string): Promise<boolean> {
       const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
-      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return false;
+      if (!isInForce(key)) return false;
       return (await accounts.exists({ _id: key.accountId })) !== null;
     },
 
@@ -21,6 +29,22 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
       return apiKeys.findOne(p).lean<ApiKeyDocument>().exec();
     },
 
+    /** Lists the keys in force of all accounts that were not used since this pepper is in use. */
+    async listOfOtherPeppers(pepperId: string): Promise<ApiKeyDocument[]> {
+      const others = await apiKeys
+        .find({ revokedAt: null, pepperId: { $ne: pepperId } })
+        .sort({ accountId: 1, keyId: 1 })
+        .lean<ApiKeyDocument[]>()
+        .exec();
+      return others.filter(isInForce);
+    },
+
+    /** Whether the service that made the keys has one of these peppers. True if there is no key yet. */
+    async areOfPeppers(peppers: readonly string[]): Promise<boolean> {
+      if (await hasAnyOf(peppers)) return true;
+      return (await apiKeys.exists({ pepperId: { $type: 'string' } })) === null;
+    },
+
     /**
      * Counts the valid keys of the account and mode.
      * @param of.madeBy `members`: count no keys that were created by other keys
@@ -29,7 +53,7 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
       return apiKeys
         .find({ ...p, revokedAt: null, ...(of.madeBy === undefined ? {} : { ancestors: null }) }, { expiresAt: 1 })
         .lean<ApiKeyDocument[]>()
-        .then((found) => found.filter(({ expiresAt }) => !expiresAt || expiresAt.getTime() > Date.now()).length);
+        .then((found) => found.filter(isInForce).length);
     },
   };
 }

@@ -27,6 +27,11 @@ export function hashSecret(pepper: string, secret: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }
 
+/** Returns a name of the pepper that does not reveal it. */
+export function pepperIdOf(pepper: string): string {
+  return createHmac('sha256', pepper).update('name of the pepper').digest('hex').slice(0, 8);
+}
+
 function checksumOf(body: string): string {
   let rest = crc32(body);
   let text = '';

@@ -7,7 +7,9 @@ import { createApiKeyChanges } from './api-key-changes.js';
 import { createApiKeyQueries } from './api-key-queries.js';
 import { endWithAncestors } from './key-ancestors.js';
 import { makeRoomForKey, MAX_KEYS } from './key-limit.js';
-import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
+import { hashSecret, isWellFormed, newSecret, pepperIdOf } from './api-key-secret.js';
+import { isInForce } from './in-force.js';
+import { findKey, type KeyPeppers } from './key-search.js';
 import type { IdentityDatabase } from '../database.js';
 import type { AccountDocument } from '../accounts/model.js';
 import type { StoredCredential } from '../credentials/cached-credentials.js';
@@ -24,7 +26,7 @@ export type ValidApiKey = StoredCredential;
  * Manages API keys. Only an HMAC of each key is stored. Valid keys are cached with their accounts; a revocation applies
  * at once in this process, and within a second in others.
  */
-export function createApiKeys(deps: { database: IdentityDatabase; pepper: string }) {
+export function createApiKeys(deps: { database: IdentityDatabase } & KeyPeppers) {
   const { accounts, apiKeys, credentials } = deps.database;
   const { cache } = credentials;
 
@@ -43,14 +45,14 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     );
   }
 
-  async function read(id: string): Promise<StoredCredential | null> {
+  async function read(secret: string, hash: string): Promise<StoredCredential | null> {
     const ticket = cache.beginRead();
-    const key = await apiKeys.findOne({ _id: id }).lean<ApiKeyDocument>();
+    const key = await findKey(deps, secret, hash);
     if (!isInForce(key)) return null;
     const account = await accounts.findOne({ _id: key.accountId }, { webhookSecrets: 0 }).lean<AccountDocument>();
     if (!account) return null;
     const found = { key, account };
-    cache.add(id, ticket, found);
+    cache.add(hash, ticket, found);
     return found;
   }
 
@@ -98,6 +100,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       const key: ApiKeyDocument = {
         _id: hashSecret(deps.pepper, secret),
         keyId: `key_${ulid()}`,
+        pepperId: pepperIdOf(deps.pepper),
         accountId: p.accountId,
         mode: p.mode,
         name,
@@ -125,13 +128,9 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     /** Finds a valid key and its account; null for anything else. Malformed secrets never reach the database. */
     async authenticate(secret: string): Promise<ValidApiKey | null> {
       if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
-      const id = hashSecret(deps.pepper, secret);
-      const found = cache.find(id) ?? (await read(id));
+      const hash = hashSecret(deps.pepper, secret);
+      const found = cache.find(hash) ?? (await read(secret, hash));
       return found && used(found);
     },
   };
-}
-
-function isInForce(key: ApiKeyDocument | null): key is ApiKeyDocument {
-  return key !== null && !key.revokedAt && !(key.expiresAt && key.expiresAt.getTime() <= Date.now());
 }

@@ -6,6 +6,10 @@ export interface ApiKeyDocument {
   _id: string;
   keyId: string;
   accountId: string;
+  /** The HMAC under a newer pepper, once the key was used with it. */
+  rehashed?: string;
+  /** Names the pepper of `rehashed`, or else of `_id`. Absent: the first pepper of this deployment. */
+  pepperId?: string;
   mode: Mode;
   name: string;
   prefix: string;
@@ -25,6 +29,8 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
     _id: String,
     keyId: { type: String, required: true, unique: true },
     accountId: { type: String, required: true },
+    rehashed: String,
+    pepperId: String,
     mode: { type: String, enum: ['live', 'test'], required: true },
     name: { type: String, required: true },
     prefix: { type: String, required: true },
@@ -41,5 +47,7 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
 
 // For listing the keys of an account, newest first. The index is unique only because some servers build no other kind.
 apiKeySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
+// For keys that were made under an earlier pepper. `_id` makes it unique only because some servers build no other kind.
+apiKeySchema.index({ rehashed: 1, _id: 1 }, { unique: true });
 // Servers that support TTL indexes delete keys 30 days after revocation.
 apiKeySchema.index({ revokedAt: 1 }, { expireAfterSeconds: 30 * 24 * 3_600 });

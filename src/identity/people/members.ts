@@ -17,6 +17,8 @@ const MAX_MEMBERS = 200;
 
 export type Members = ReturnType<typeof createMembers>;
 
+const LAST_OWNER = 'An account must have at least one owner. Make another member an owner first.';
+
 /**
  * Manages people and their accounts. A person is a member of one account. Expected errors are ServiceErrors: CONFLICT
  * if an e-mail address is taken or the last owner would leave, NOT_FOUND for an unknown member.
@@ -52,10 +54,7 @@ export function createMembers(database: IdentityDatabase) {
       // if two owners demote each other at once, at least one request notices and restores the role.
       if (before.role === 'owner' && role !== 'owner' && !(await users.exists({ accountId, role: 'owner' }))) {
         await both.writeRole(accountId, userId, 'owner');
-        throw new ServiceError(
-          'CONFLICT',
-          'An account must have at least one owner. Make another member an owner first.',
-        );
+        throw new ServiceError('CONFLICT', LAST_OWNER);
       }
       return { ...before, role };
     },
@@ -66,6 +65,7 @@ export function createMembers(database: IdentityDatabase) {
      */
     async remove(accountId: string, userId: string): Promise<{ user: UserDocument; revokedKeys: ApiKeyDocument[] }> {
       const member = await find(accountId, userId);
+      await both.assertSettled(member);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
       // Revoke the keys first, so that an interrupted removal leaves no keys. The member can create no new ones: only
       // owners can, and an owner has just become a viewer.
@@ -175,6 +175,12 @@ function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
       return this.writeRole(accountId, userId, p.before, { role: p.changed });
     },
 
+    /** @throws ServiceError CONFLICT if the person is being verified */
+    async assertSettled({ _id }: UserDocument): Promise<void> {
+      const since = new Date(Date.now() - VERIFYING_MS);
+      if (await unverifiedUsers.exists({ _id, verifyingSince: { $gt: since } })) throw beingVerified();
+    },
+
     /** @throws ServiceError CONFLICT if the person is being verified; the role is restored first */
     async remove({ _id, accountId, role }: UserDocument): Promise<void> {
       const before = new Date(Date.now() - VERIFYING_MS);
@@ -182,11 +188,15 @@ function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
       await unverifiedUsers.deleteOne({ _id, ...settled });
       if (await unverifiedUsers.exists({ _id })) {
         await this.writeRole(accountId, _id, role);
-        throw new ServiceError('CONFLICT', 'This member is verifying their e-mail address. Retry in 15 seconds.');
+        throw beingVerified();
       }
       await users.deleteOne({ _id });
     },
   };
+}
+
+function beingVerified(): ServiceError {
+  return new ServiceError('CONFLICT', 'This member is verifying their e-mail address. Retry in 15 seconds.');
 }
 
 /** @throws ServiceError CONFLICT if the address belongs to a member of the account, or the account is full */

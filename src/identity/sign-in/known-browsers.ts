@@ -14,7 +14,10 @@ export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): 
   const value = cookieValueOf(ctx, cookieOf(config, 'known').name) ?? '';
   const [, id = '', since = '', seal = ''] = /^(([\da-z]{1,10})-[\w-]{22})\.([\w-]{43})$/.exec(value) ?? [];
   if (id === '' || Date.now() - Number.parseInt(since, 36) > KNOWN_MS) return undefined;
-  return timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(config, email, id))) ? id : undefined;
+  const isOurs = [config.apiKeyPepper, ...config.formerPeppers].some((pepper) =>
+    timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(pepper, email, id))),
+  );
+  return isOurs ? id : undefined;
 }
 
 /** Sets the cookie that marks a browser as known. A known browser keeps its cookie. */
@@ -22,9 +25,12 @@ export function storeKnownBrowser(ctx: ApiContext, config: Config, email: string
   if (knownBrowserOf(ctx, config, email) !== undefined) return;
   const { name, attributes } = cookieOf(config, 'known');
   const id = `${Date.now().toString(36)}-${randomBytes(16).toString('base64url')}`;
-  ctx.append('Set-Cookie', `${name}=${id}.${sealOf(config, email, id)}; ${attributes}; Max-Age=${KNOWN_MS / 1_000}`);
+  ctx.append(
+    'Set-Cookie',
+    `${name}=${id}.${sealOf(config.apiKeyPepper, email, id)}; ${attributes}; Max-Age=${KNOWN_MS / 1_000}`,
+  );
 }
 
-function sealOf({ apiKeyPepper }: Config, email: string, id: string): string {
-  return createHmac('sha256', apiKeyPepper).update(`known browser\n${email}\n${id}`).digest('base64url');
+function sealOf(pepper: string, email: string, id: string): string {
+  return createHmac('sha256', pepper).update(`known browser\n${email}\n${id}`).digest('base64url');
 }

@@ -1,5 +1,4 @@
-import { carrierFaults, liveCarrierAccount } from './carriers/carriers.js';
-import { testCarrierAccount } from './carriers/simulator.js';
+import { carrierAccounts, carrierFaults } from './carriers/carriers.js';
 import { acceptedHosts, developmentFaults } from './development.js';
 import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
@@ -7,12 +6,14 @@ import { assertEngineSettings, configuredEngineNames, engineSettings } from './e
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
 import { defaultLiveLimits, liveTransfersOf, testSpendCapOf } from './live-limits.js';
 import { productionFaults } from './production.js';
-import { readRateDeck } from './rate-deck.js';
+import { readRateDeck } from './files/rate-deck.js';
 import { recordingFaults, recordingSettings } from './recording-settings.js';
 import { retentionSettings } from './retention-settings.js';
-import { withSecretFiles } from './secret-files.js';
+import { withSecretFiles } from './files/secret-files.js';
 import { payloadKeys } from './temporal/payload-keys.js';
+import { taskQueues } from './temporal/task-queues.js';
 import { temporalTls, temporalTlsFaults } from './temporal/tls.js';
+import { workerCapacities } from './temporal/worker-variables.js';
 import { traceSettings } from './trace-variables.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
@@ -25,7 +26,9 @@ export {
 } from './engines/engines.js';
 export { TEST_FROM_NUMBER } from './carriers/simulator.js';
 export type { CarrierAccount, CarrierApiKey } from './carriers/account.js';
-export type { CarrierName } from './carriers/carriers.js';
+export type { CarrierAccounts, CarrierName } from './carriers/carriers.js';
+export type { CarrierPool } from './carriers/accounts-file.js';
+export { DEFAULT_ACCOUNT } from './carriers/account.js';
 export type { OpenAiRealtimeSettings } from './engines/engines.js';
 export type { PipelineSettings } from './engines/pipeline-settings.js';
 
@@ -52,7 +55,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
     ...mailFaults(values).concat(recordingFaults(values), temporalTlsFaults(values), carrierFaults(values, malformed)),
-    ...[() => liveCarrierAccount(values), readEngines].flatMap(faultsOf),
+    ...[() => carrierAccounts(values), readEngines].flatMap(faultsOf),
   ]);
   const engines = readEngines();
   return {
@@ -83,10 +86,10 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     retention: retentionSettings(values),
     /** Whether the events of each conversation are stored with its call. */
     sessionLogs: values.SESSION_LOG === 'on',
-    apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
+    ...pepperSettings(values),
     /** Encryption keys, newest first. */
     encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
-    carriers: { live: liveCarrierAccount(values), test: testCarrierAccount(values) },
+    carriers: carrierAccounts(values),
     calls: callSettings(values, engines),
     engines,
     webhooks: webhookSettings(values),
@@ -104,6 +107,17 @@ function readEnvironment(env: NodeJS.ProcessEnv) {
   const { given, faults } = withSecretFiles(env);
   const parsed = parseEnvironment(given);
   return { given, values: parsed.values, faults: [...faults, ...parsed.faults] };
+}
+
+function pepperSettings({ API_KEY_PEPPER: pepper = DEVELOPMENT_PEPPER, API_KEY_FORMER_PEPPERS: list }: Environment) {
+  const formerPeppers = list === undefined ? [] : list.split(',');
+  return {
+    apiKeyPepper: pepper,
+    /** Other peppers that are accepted while the pepper changes. */
+    formerPeppers,
+    /** The pepper of derived ids and counts. It stays the same when the pepper changes places with a former one. */
+    stablePepper: [pepper, ...formerPeppers].toSorted()[0] ?? pepper,
+  };
 }
 
 function reconciliationSettings(values: Environment) {
@@ -142,10 +156,9 @@ function workerSettings(values: Environment) {
   return {
     buildId: values.WORKER_BUILD_ID,
     deploymentName: values.WORKER_DEPLOYMENT_NAME,
-    maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
-    /** Tasks that run at once, and requests for tasks that wait at Temporal. */
-    slots: { calls: values.WORKER_CALL_SLOTS, activities: values.WORKER_ACTIVITY_SLOTS },
-    pollers: { calls: values.WORKER_CALL_POLLERS, activities: values.WORKER_ACTIVITY_POLLERS },
+    /** The queues that this worker serves. */
+    queues: values.WORKER_QUEUES,
+    capacity: workerCapacities(values),
     metricsAddress: values.WORKER_METRICS_ADDRESS,
     host: values.WORKER_HOST,
     /** Port for health checks; absent: there are none. */
@@ -157,7 +170,7 @@ function temporalSettings(values: Environment) {
   return {
     address: values.TEMPORAL_ADDRESS,
     namespace: values.TEMPORAL_NAMESPACE,
-    taskQueue: values.TEMPORAL_TASK_QUEUE,
+    taskQueues: taskQueues(values.TEMPORAL_TASK_QUEUE),
     /** False: without TLS. */
     tls: temporalTls(values),
     /** True if production connects without TLS to a host outside private networks. */

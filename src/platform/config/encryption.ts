@@ -37,6 +37,11 @@ export function encryptionKeys(list: string | undefined): EncryptionKey[] {
   });
 }
 
+/** Whether secrets are encrypted with the fixed development key, which is published. */
+export function isDevelopmentKey(newest: EncryptionKey | undefined): boolean {
+  return newest?.key.equals(DEVELOPMENT_KEY.key) === true;
+}
+
 /** Returns a sentence that says why production must not use these keys; undefined if they are acceptable. */
 export function encryptionKeysFault(list: string | undefined, pepper = ''): string | undefined {
   if (list === undefined) return `ENCRYPTION_KEYS must be set in production; ${REMEDY}.`;
@@ -47,7 +52,7 @@ export function encryptionKeysFault(list: string | undefined, pepper = ''): stri
 /** Returns a sentence that says what is wrong with the keys of a variable; undefined if they are acceptable. */
 export function weakKeysFault(variable: string, given: readonly EncryptionKey[], pepper = ''): string | undefined {
   const keys = given.map(({ key }) => key);
-  if (keys.some((key) => key.equals(DEVELOPMENT_KEY.key))) {
+  if (given.some(isDevelopmentKey)) {
     return `${variable} contains the published development key; ${REMEDY}.`;
   }
   if (new Set(keys.map((key) => key.toString('hex'))).size < keys.length) {

@@ -10,13 +10,16 @@ import { liveLimitVariables } from './live-limits.js';
 import { recordingVariables } from './recording-variables.js';
 import { retentionVariables } from './retention-variables.js';
 import { temporalVariables } from './temporal/variables.js';
+import { workerVariables } from './temporal/worker-variables.js';
 import { traceVariables } from './trace-variables.js';
+
+const HOLD_WINDOWS = /^[1-9]\d{0,4}(?:,[1-9]\d{0,4}){0,19}$/;
+const FORMER_PEPPERS = /^[^,\s]{32,}(?:,[^,\s]{32,})*$/;
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
-const slots = z.coerce.number().int().min(1);
 /** More calls need more than one core. */
 const MAX_MEDIA_CALLS = 4_000;
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
@@ -76,7 +79,7 @@ export const environment = z.object({
     .meta({ description: 'address on which a worker answers health checks', fixed: '0.0.0.0' }),
   WORKER_PORT: port.optional().meta({
     description:
-      'port on which a worker answers [health checks](operations.md#monitor); empty: it answers none. The image uses 8084',
+      'port on which a worker answers [health checks](operations/monitor.md); empty: it answers none. The image uses 8084',
     fixed: 8084,
   }),
   METRICS_HOST: z
@@ -85,13 +88,14 @@ export const environment = z.object({
     .meta({ description: 'address on which a role serves its metrics; keep it private', fixed: '0.0.0.0' }),
   METRICS_PORT: port.optional().meta({
     description:
-      'port on which a role serves [metrics](operations.md#metrics) for Prometheus; empty: it serves none. Roles on the same address need different ports',
-    compose: '9465',
+      'port on which a role serves [metrics](operations/monitor.md#metrics) for Prometheus; empty: it serves none. Roles on the same address need different ports',
+    // Prometheus asks for it in deploy/prometheus/prometheus.yml.
+    fixed: 9465,
   }),
   ...traceVariables,
   DRAIN_DELAY_SECONDS: z.coerce.number().int().min(0).max(60).optional().meta({
     description:
-      'how long an API or media process [still serves](operations.md#stop-and-deploy) after SIGTERM while `/health/ready` is 503, so that load balancers send new requests elsewhere; longer than the interval of their checks',
+      'how long an API or media process [still serves](operations/upgrade.md#stop-and-deploy) after SIGTERM while `/health/ready` is 503, so that load balancers send new requests elsewhere; longer than the interval of their checks',
     shown: '5 in production, otherwise 0',
   }),
   MEDIA_DRAIN_SECONDS: z.coerce.number().int().min(8).max(MAX_CALL_SECONDS).default(8).meta({
@@ -103,7 +107,7 @@ export const environment = z.object({
   }),
   TRUST_PROXY: flag.default(false).meta({
     description:
-      'whether to trust `X-Forwarded-Proto` and the last address in `X-Forwarded-For`, which [the proxy in front](operations.md#client-addresses-behind-a-proxy) sets',
+      'whether to trust `X-Forwarded-Proto` and the last address in `X-Forwarded-For`, which [the proxy in front](operations/install.md#client-addresses-behind-a-proxy) sets',
     compose: 'false',
     production: 'true',
   }),
@@ -120,48 +124,7 @@ export const environment = z.object({
     .default(false)
     .describe('lets production run on a MongoDB that is not a replica set and may lose acknowledged writes'),
   ...temporalVariables,
-  WORKER_BUILD_ID: z.string().optional().meta({
-    description: 'turns on [Worker Versioning](operations.md#worker-versioning): a call ends on the code it began on',
-    production: '',
-  }),
-  WORKER_DEPLOYMENT_NAME: z
-    .string()
-    .default('callwright')
-    .meta({ description: 'deployment to which the worker’s versions belong', compose: 'callwright' }),
-  WORKER_MAX_CACHED_CALLS: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(2_000)
-    .meta({ description: 'calls in progress that a worker keeps in memory, about 130 kB each', compose: '2000' }),
-  WORKER_CALL_SLOTS: slots
-    .min(2)
-    .max(1_000)
-    .default(40)
-    .describe('workflow tasks that a worker runs at once; more only with more cores'),
-  WORKER_ACTIVITY_SLOTS: slots
-    .max(5_000)
-    .default(100)
-    .describe(
-      'activities that a worker runs at once, and as many local ones; raise it if `temporal_worker_task_slots_available` reaches 0 while the processor is idle',
-    ),
-  WORKER_CALL_POLLERS: slots
-    .min(2)
-    .max(200)
-    .default(10)
-    .describe('requests for workflow tasks that a worker keeps open at Temporal'),
-  WORKER_ACTIVITY_POLLERS: slots
-    .max(200)
-    .default(10)
-    .describe('requests for activities that a worker keeps open at Temporal'),
-  WORKER_METRICS_ADDRESS: z
-    .string()
-    .regex(/^[^:\s]+:\d{1,5}$/, 'must be a host and a port, like 127.0.0.1:9464')
-    .optional()
-    .meta({
-      description: 'address on which a worker serves Prometheus metrics, such as `127.0.0.1:9464`; keep it private',
-      compose: '0.0.0.0:9464',
-    }),
+  ...workerVariables,
   RECONCILE_HOLDS_AFTER_SECONDS: seconds
     .default(MAX_CALL_SECONDS + 900)
     .describe('age at which a hold that was not settled is checked; the default is the longest call and 15 minutes'),
@@ -177,14 +140,23 @@ export const environment = z.object({
     .optional()
     .meta({
       description:
-        'secret with which API keys are hashed; create one with `openssl rand -hex 32`. It must never change',
+        'secret with which API keys are hashed; create one with `openssl rand -hex 32`. Keys stop working if it changes without [these steps](operations/secrets.md#the-pepper)',
       shown: 'development only',
       secret: { least: 32, remedy: 'create one with openssl rand -hex 32' },
       production: '',
     }),
+  API_KEY_FORMER_PEPPERS: z
+    .string()
+    .regex(FORMER_PEPPERS, 'must be one secret of at least 32 characters, or several separated by commas')
+    .optional()
+    .meta({
+      description:
+        'other values of `API_KEY_PEPPER` that are accepted, separated by commas, while [it changes](operations/secrets.md#the-pepper)',
+      secret: { least: 32, remedy: 'set the values that API_KEY_PEPPER had or will have', isList: true },
+    }),
   ENCRYPTION_KEYS: encryptionKeyList.optional().meta({
     description:
-      'keys with which stored secrets are encrypted, `<key id>:<32 bytes in base64>` separated by commas, newest first. The first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)). Create one with `echo "$(date +%F):$(openssl rand -base64 32)"`',
+      'keys with which stored secrets are encrypted, `<key id>:<32 bytes in base64>` separated by commas, newest first. The first encrypts, all decrypt ([how to rotate](operations/secrets.md#encryption-keys)). Create one with `echo "$(date +%F):$(openssl rand -base64 32)"`',
     shown: 'development only',
     secret: 'keys',
     production: '',
@@ -194,12 +166,13 @@ export const environment = z.object({
     .number()
     .int()
     .positive()
+    .max(60_000)
     .default(1_200)
     .describe('time in which a new call must be reserved; otherwise it is given up and nothing is dialed'),
   RING_SECONDS: seconds.max(120).default(30).describe('how long a phone rings if the agent has no ring timeout'),
   HOLD_WINDOWS: z
     .string()
-    .regex(/^\d+(,\d+)*$/)
+    .regex(HOLD_WINDOWS, 'must be 1 to 20 numbers of seconds from 1 to 99999, separated by commas')
     .transform((text) => text.split(',').map(Number))
     .optional()
     .meta({ description: 'seconds of talk that each hold of a call pays for', shown: '`60,180,720,2880,10560`' }),

@@ -28,6 +28,19 @@ function encrypted(
   };
 }
 
+/** The providers of the pipeline and their alternatives. */
+const PROVIDERS = [
+  'LLM_BASE_URL',
+  'LLM_2_BASE_URL',
+  'LLM_3_BASE_URL',
+  'STT_BASE_URL',
+  'STT_2_BASE_URL',
+  'STT_3_BASE_URL',
+  'TTS_BASE_URL',
+  'TTS_2_BASE_URL',
+  'TTS_3_BASE_URL',
+] as const satisfies readonly (keyof Environment)[];
+
 /** URLs that the service appends a path to. */
 const BASES = [
   'PUBLIC_BASE_URL',
@@ -35,9 +48,7 @@ const BASES = [
   'CARRIER_BASE_URL',
   'SIMULATOR_URL',
   'OPENAI_BASE_URL',
-  'LLM_BASE_URL',
-  'STT_BASE_URL',
-  'TTS_BASE_URL',
+  ...PROVIDERS,
   'TEMPORAL_UI_URL',
   'RECORDING_S3_ENDPOINT',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -59,6 +70,12 @@ function bare(variable: (typeof BASES)[number]): Check {
         : `${variable} must have no user name, password, query or fragment.`;
     },
   };
+}
+
+/** Speech is streamed by HTTP or by websockets. */
+function schemesOf(variable: (typeof PROVIDERS)[number]): readonly ('https' | 'wss')[] {
+  if (variable.startsWith('LLM_')) return ['https'];
+  return variable.startsWith('STT_') ? ['wss', 'https'] : ['https', 'wss'];
 }
 
 /** Production checks beyond the format of each variable. */
@@ -115,9 +132,7 @@ const CHECKS: readonly Check[] = [
   encrypted('CARRIER_BASE_URL', ['https'], 'nowhere'),
   encrypted('SIMULATOR_URL', ['https'], 'network'),
   encrypted('OPENAI_BASE_URL', ['https'], 'machine'),
-  encrypted('LLM_BASE_URL', ['https'], 'machine'),
-  encrypted('STT_BASE_URL', ['wss', 'https'], 'machine'),
-  encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
+  ...PROVIDERS.map((variable) => encrypted(variable, schemesOf(variable), 'machine')),
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
   encrypted('RECORDING_S3_ENDPOINT', ['https'], 'network'),
   encrypted('OTEL_EXPORTER_OTLP_ENDPOINT', ['https'], 'network'),

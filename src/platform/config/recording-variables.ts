@@ -42,7 +42,7 @@ export const recordingVariables = {
     }),
   RECORDING_STORE: z.enum(['mongodb', 's3']).default('mongodb').meta({
     description:
-      'where new recordings are stored: `mongodb`, or `s3` for [object storage](operations.md#recordings-in-object-storage). Earlier ones stay where they are',
+      'where new recordings are stored: `mongodb`, or `s3` for [object storage](operations/stored-data.md#recordings-in-object-storage). Earlier ones stay where they are',
     production: 'mongodb',
   }),
   RECORDING_S3_BUCKET: z

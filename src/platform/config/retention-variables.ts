@@ -28,7 +28,7 @@ export const retentionVariables = {
     .optional()
     .meta({
       description:
-        'days after which a call is [deleted](operations.md#retention) with all that belongs to it, 7 or more; `0` keeps calls forever. Production requires a value',
+        'days after which a call is [deleted](operations/stored-data.md#retention) with all that belongs to it, 7 or more; `0` keeps calls forever. Production requires a value',
       shown: '0 outside production',
       production: '730',
     }),

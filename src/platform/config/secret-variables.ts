@@ -8,10 +8,11 @@ type Variable = keyof Environment;
  * - `given`: a provider issues it. Several variables may have the same one, but none may equal a secret that the operator
  *   created.
  * - `password`: a URL that contains a password.
- * - an object: the operator creates it, with this minimum length, by this command or hint.
+ * - an object: the operator creates it, with this minimum length, by this command or hint. `isList`: several, separated by
+ *   commas.
  * - `keys`: keys of encryption, which have other rules.
  */
-type Secret = 'given' | 'password' | 'keys' | { least: number; remedy: string };
+type Secret = 'given' | 'password' | 'keys' | { least: number; remedy: string; isList?: true };
 
 /** The variables with secrets, in the order of the schema. */
 export const SECRETS = Object.entries(environment.shape).flatMap(([variable, schema]) => {
@@ -37,9 +38,10 @@ export function secretFaults(values: Environment): Fault[] {
 }
 
 function weakSecrets(values: Environment): Fault[] {
-  return OWN.flatMap(({ variable, least, remedy }) => {
-    const value = textOf(values, variable);
-    const weakness = value === undefined ? undefined : weaknessOf(value, least);
+  return OWN.flatMap(({ variable, least, remedy, isList }) => {
+    const weakness = secretsIn(textOf(values, variable), isList)
+      .map((value) => weaknessOf(value, least))
+      .find((fault) => fault !== undefined);
     return weakness === undefined
       ? []
       : [{ variable, sentence: `${variable} ${weakness}, which production rejects: ${remedy}.` }];
@@ -56,12 +58,12 @@ function weakPasswords(values: Environment): Fault[] {
 
 function sharedSecrets(values: Environment): Fault[] {
   const own = [
-    ...OWN.map(({ variable }) => ({ variable, forms: formsOf(textOf(values, variable)) })),
+    ...OWN.map(({ variable, isList }) => ({ variable, forms: secretsIn(textOf(values, variable), isList) })),
     ...namesOf('keys').map((variable) => ({ variable, forms: keyForms(textOf(values, variable)) })),
   ];
   const given = [
-    ...namesOf('given').map((variable) => ({ variable, forms: formsOf(textOf(values, variable)) })),
-    ...namesOf('password').map((variable) => ({ variable, forms: formsOf(passwordIn(textOf(values, variable))) })),
+    ...namesOf('given').map((variable) => ({ variable, forms: secretsIn(textOf(values, variable)) })),
+    ...namesOf('password').map((variable) => ({ variable, forms: secretsIn(passwordIn(textOf(values, variable))) })),
   ];
   return own.flatMap(({ variable, forms }, index) => {
     const others = [...own.slice(0, index), ...given];
@@ -77,8 +79,9 @@ function textOf(values: Environment, variable: Variable): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function formsOf(value: string | undefined): string[] {
-  return value === undefined || value === '' ? [] : [value];
+function secretsIn(value: string | undefined, isList = false): string[] {
+  if (value === undefined || value === '') return [];
+  return isList ? value.split(',') : [value];
 }
 
 /** Returns the forms in which a key might be used elsewhere: base64, hexadecimal digits, plain text. */

@@ -15,7 +15,7 @@ export const traceVariables = {
     .optional()
     .meta({
       description:
-        'address of an OpenTelemetry collector; `/v1/traces` is appended. With it or the next one, the API, workers and media servers send [traces](operations.md#traces)',
+        'address of an OpenTelemetry collector; `/v1/traces` is appended. With it or the next one, the API, workers and media servers send [traces](operations/monitor.md#traces)',
       compose: '',
     }),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z

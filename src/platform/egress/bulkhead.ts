@@ -29,6 +29,8 @@ export interface EgressTarget {
   host: string;
   /** Mode of the call that the request is about; live by default. */
   mode?: Mode;
+  /** True if the request is made in the task queue `background`. */
+  isBackground?: boolean;
 }
 
 /** Requests in progress to one target, or to all targets of one account. */
@@ -59,16 +61,19 @@ export interface Bulkhead {
 /**
  * Creates a bulkhead for requests, so that targets that use their full timeout do not delay others. A target has at
  * most 8 of 64 slots, an account 16 and test calls 32; targets and accounts have fewer when few slots are left.
+ * @param p.backgroundSlots maximum concurrent requests in the task queue `background`; by default all
  */
 export function createBulkhead({
   total = TOTAL_SLOTS,
   perTarget = SLOTS_PER_TARGET,
   perAccount = SLOTS_PER_ACCOUNT,
   testSlots = TEST_SLOTS,
+  backgroundSlots = TOTAL_SLOTS,
 } = {}): Bulkhead {
   const lanes = new Map<string, Lane>();
   let taken = 0;
   let takenByTest = 0;
+  let takenInBackground = 0;
 
   function lanesOf({ accountId, host }: EgressTarget): Lane[] {
     return [laneOf(`${accountId} ${host}`, perTarget, 1 / 4), laneOf(accountId, perAccount, 1 / 2)];
@@ -104,27 +109,33 @@ export function createBulkhead({
     return Math.max(MIN_RETRY_MS, Math.round(lane.retryAt - now));
   }
 
-  function waitMsIn(ownLanes: readonly Lane[], isTest: boolean): number | undefined {
-    const free = Math.min(total - taken, isTest ? testSlots - takenByTest : total);
+  function freeFor({ mode, isBackground = false }: EgressTarget): number {
+    const forTest = mode === 'test' ? testSlots - takenByTest : total;
+    return Math.min(total - taken, forTest, isBackground ? backgroundSlots - takenInBackground : total);
+  }
+
+  function waitMsIn(ownLanes: readonly Lane[], free: number): number | undefined {
     const full = ownLanes.filter(({ running, max, share }) => running.size >= Math.min(max, free * share));
     return full.length === 0 ? undefined : Math.max(...full.map(retryDelayOf));
   }
 
   return {
-    waitMsFor: (target) => waitMsIn(lanesOf(target), target.mode === 'test'),
+    waitMsFor: (target) => waitMsIn(lanesOf(target), freeFor(target)),
     tryAcquire(target) {
       const ownLanes = lanesOf(target);
-      const isTest = target.mode === 'test';
-      const retryAfterMs = waitMsIn(ownLanes, isTest);
+      const retryAfterMs = waitMsIn(ownLanes, freeFor(target));
       if (retryAfterMs !== undefined) return { retryAfterMs };
       const request = { since: performance.now() };
       for (const lane of ownLanes) lane.running.add(request);
       taken += 1;
+      const [isTest, isBackground] = [target.mode === 'test', target.isBackground === true];
       takenByTest += Number(isTest);
+      takenInBackground += Number(isBackground);
       return {
         release() {
           taken -= 1;
           takenByTest -= Number(isTest);
+          takenInBackground -= Number(isBackground);
           for (const lane of ownLanes) {
             lane.running.delete(request);
             lane.averageMs = lane.averageMs * 0.75 + (performance.now() - request.since) * 0.25;

@@ -1,4 +1,5 @@
 import type { ParameterizedContext } from 'koa';
+import type { Mode } from '../../kernel/ids.js';
 
 /** State that middleware sets for handlers. */
 export interface RequestState {
@@ -17,6 +18,8 @@ export interface RequestState {
   startedAt?: number;
   /** The route's path with parameters in braces. Log this instead of the real path, which may contain private data. */
   route?: string;
+  /** The sender's mode, for metrics. Absent until the sender is known. */
+  mode?: Mode;
   /** True if the sender has a valid key or session. Then costly work such as decompressing the body is allowed. */
   isAuthenticated?: true;
   /**
@@ -34,6 +37,10 @@ export interface RequestState {
   whenClosed?: Set<() => void>;
   /** Reads the body of an unauthenticated request. Another request may abort the read, see `createBodiesInFlight`. */
   readUnauthenticated: (read: (signal: AbortSignal) => Promise<Buffer>) => Promise<Buffer>;
+  /** True if the response is an error because the account of the sender is frozen. */
+  isFrozen?: true;
+  /** Set by a handler that fails before it has begun its change. */
+  isUnchanged?: true;
   /** True if the request counts as a signed request in flight. */
   isAdmitted?: true;
 }

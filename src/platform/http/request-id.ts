@@ -65,6 +65,8 @@ function reportRequest({ method, state, status }: ApiContext): void {
     method: METHODS.has(method) ? method : 'other',
     route: state.route ?? 'other',
     status,
+    mode: state.mode ?? 'none',
+    ...(state.isFrozen ? { cause: 'frozen' as const } : {}),
     seconds: (Date.now() - state.arrivedAt) / 1_000,
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { mongo } from 'mongoose';
-import { report } from '../telemetry/measurements.js';
+import { report, type ContendedName } from '../telemetry/measurements.js';
 import { isDuplicateKey } from './connection.js';
 
 /** Returned by an attempt that conflicted with another writer. */
@@ -17,7 +17,7 @@ export class ContentionError extends Error {
 /** Retry settings of an optimistic update. */
 export interface Retries {
   /** Name of the updated data, for the metric and the error message. */
-  name: string;
+  name: ContendedName;
   maxAttempts?: number;
   /** Waits before the next attempt. The default is a random time, so that the same writers do not collide again. */
   pause?: (tries: number, tookMs: number) => Promise<void>;

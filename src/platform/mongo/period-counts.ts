@@ -1,4 +1,5 @@
 import type { mongo } from 'mongoose';
+import type { ContendedName } from '../telemetry/measurements.js';
 import { optimisticUpdate, type UpdateDecision } from './optimistic-update.js';
 
 type CountPeriod = 'hour' | 'day';
@@ -48,6 +49,7 @@ const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
  * and must be a valid one.
  */
 export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocument>, now: () => Date) {
+  const name = documents.collectionName as ContendedName;
   /** Reads a count, and whether a member is counted already. */
   async function read(p: Count): Promise<{ isCounted: boolean; count: number }> {
     const { _id, member } = p;
@@ -88,7 +90,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
     const expectedAmount = amountFor(p.expected);
     if (expectedAmount === undefined) return true;
     const blind = countingIn(current, p.expected, expectedAmount);
-    return optimisticUpdate(documents, _id, decide, { name: documents.collectionName, blind, projection });
+    return optimisticUpdate(documents, _id, decide, { name, blind, projection });
   }
 
   return {

@@ -30,7 +30,8 @@ export async function withDeploymentTokens(config: Config, database: PlatformDat
   }
 
   const { live, test } = config.carriers;
-  return { ...config, carriers: { live: await settled('live', live), test: await settled('test', test) } };
+  const carriers = { ...config.carriers, live: await settled('live', live), test: await settled('test', test) };
+  return { ...config, carriers };
 }
 
 /** Returns the encryption context of a deployment secret. @param id of the secret's document */

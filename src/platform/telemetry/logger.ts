@@ -45,7 +45,10 @@ function safeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Masks phone numbers, because carriers repeat them in their messages ("The number +1415… is not valid"). */
+/**
+ * Masks phone numbers, because carriers repeat them in their messages ("The number +1415… is not valid"), also as part of
+ * a URL or without a plus sign.
+ */
 function withoutNumbers(text: string): string {
-  return text.replace(/\+\d{6,15}/g, (number) => `${number.slice(0, 5)}***`);
+  return text.replace(/(\+|%2B|(?<![\w.])(?=\d{10,15}(?!\w)))(\d{4})\d{2,11}/gi, '$1$2***');
 }

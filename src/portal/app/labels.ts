@@ -45,6 +45,9 @@ const LABELS: Readonly<Record<string, string>> = {
   llm: 'Language model',
   tts: 'Text to speech',
   realtime: 'Speech to speech',
+  no_recording: 'Everything but the recording',
+  no_transcript: 'Everything but the transcript',
+  email_addresses: 'E-mail addresses',
 };
 
 /** Returns the label of a code of the API: a status, an event, the name of a detail, or an operation such as `createAgent`. */

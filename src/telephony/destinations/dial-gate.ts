@@ -11,6 +11,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
+import { accountsOfMode } from '../accounts/account-of-call.js';
 import type { TelephonyDatabase } from '../database.js';
 import { createAccountCounts, type AccountCounts, type WaivedCall } from './account-counts.js';
 import { createDestinationCounts, type CountedCall, type DestinationCounts } from './destination-counts.js';
@@ -45,7 +46,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const prompts = createPromptCounts(database, config.calls);
   const engineCosts = createEngineCosts(database, config.calls);
   const caps = createCaps(createDestinationCounts(database), accountCounts, prompts);
-  const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
+  const attempts = createUnansweredAttempts({ database, pepper: config.stablePepper, loadPlans });
   const accounts = createAccounts(database);
 
   /**
@@ -84,7 +85,8 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       from: string,
       { accountId, mode }: { accountId: string; mode: Mode },
     ): Promise<boolean> {
-      if (mode === 'test' || from === config.carriers.live.fromNumber) return false;
+      const ours = accountsOfMode(config.carriers, 'live').map(({ fromNumber }) => fromNumber);
+      if (mode === 'test' || ours.includes(from)) return false;
       return (await database.phoneNumbers.exists({ _id: from, accountId: { $ne: accountId } })) !== null;
     },
 

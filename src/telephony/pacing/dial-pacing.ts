@@ -43,7 +43,7 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
     carrierAccountId: string,
     decideQueue: (queue: DialQueue, now: number) => { queue: DialQueue; answer: T },
   ): Promise<T> {
-    const retries = { name: 'dial_pacing', maxAttempts: MAX_ATTEMPTS, pause: pauseAfterConflict };
+    const retries = { name: 'dial_pacing', maxAttempts: MAX_ATTEMPTS, pause: pauseAfterConflict } as const;
     const decide = async (found: DialPacingDocument | null) => {
       const { _id, version, ...before } = found ?? { _id: carrierAccountId, version: 0, ...newDialQueue() };
       const { queue, answer } = decideQueue(before, await clock());

@@ -90,9 +90,7 @@ export function requestDialSlot(
   const { callId, accountId, now } = p;
   const interval = intervalMs(p.callsPerSecond);
   const { [callId]: known, ...others } = queue.waiting;
-  const waiting = Object.fromEntries(
-    Object.entries(others).filter(([, { asksAt }]) => asksAt + LATE_REQUEST_GRACE_MS >= now),
-  );
+  const waiting = Object.fromEntries(Object.entries(others).filter(([, call]) => isWaiting(call, now)));
   const recent = (queue.recent ?? []).filter(({ at }) => at + RESTED_SLOTS * interval > now);
   const goesFirst = known === undefined && mayGoFirst(recent, waiting, accountId);
   // The turn before the current one is ahead of every waiting call, except those that went first before.
@@ -108,11 +106,11 @@ export function requestDialSlot(
     const used = { accountId, at: nextSlotAt, ...(passesOthers ? { wentFirst: true as const } : {}) };
     return {
       queue: { nextSlotAt: nextSlotAt + interval, turn, waiting, recent: [...recent, used] },
-      answer: { granted: true, slotAt: nextSlotAt },
+      answer: { granted: true, slotAt: Math.ceil(nextSlotAt) },
     };
   }
   const slotAt = nextSlotAt + ahead.length * interval;
-  const asksAt = Math.max(now + 1, Math.min(slotAt - SLOT_LEAD_MS, now + ASK_EVERY_MS));
+  const asksAt = Math.ceil(Math.max(now + 1, Math.min(slotAt - SLOT_LEAD_MS, now + ASK_EVERY_MS)));
   const answer = { granted: false as const, retryAt: asksAt, ahead: ahead.length };
   // If a call's slot would come too late, do not add the call to the queue, which limits the queue's length. The call
   // may ask again in case a slot becomes free earlier.
@@ -123,6 +121,15 @@ export function requestDialSlot(
     queue: { ...queue, waiting: { ...waiting, [callId]: { ...own, asksAt } }, recent: [...recent, ...joined] },
     answer,
   };
+}
+
+/** The calls that wait at `now`. Calls that left stay in the document until another call asks. */
+export function waitingCalls({ waiting }: Pick<DialQueue, 'waiting'>, now: number): readonly WaitingCall[] {
+  return Object.values(waiting).filter((call) => isWaiting(call, now));
+}
+
+function isWaiting({ asksAt }: WaitingCall, now: number): boolean {
+  return asksAt + LATE_REQUEST_GRACE_MS >= now;
 }
 
 /** Whether it is too late to dial in a slot. Times are ms since the epoch. */
@@ -136,11 +143,12 @@ export function takeNextSlot(
   p: { now: number; callsPerSecond: number },
 ): { queue: DialQueue; slotAt: number } {
   const slotAt = Math.max(p.now, queue.nextSlotAt);
-  return { queue: { ...queue, nextSlotAt: slotAt + intervalMs(p.callsPerSecond) }, slotAt };
+  return { queue: { ...queue, nextSlotAt: slotAt + intervalMs(p.callsPerSecond) }, slotAt: Math.ceil(slotAt) };
 }
 
+/** Returns the time between two slots. It is not rounded, because at high rates a fraction of a ms matters. */
 function intervalMs(callsPerSecond: number): number {
-  return Math.ceil((1_000 * RATE_MARGIN) / callsPerSecond);
+  return (1_000 * RATE_MARGIN) / callsPerSecond;
 }
 
 function mayGoFirst(recent: readonly RecentUse[], waiting: DialQueue['waiting'], accountId: string): boolean {

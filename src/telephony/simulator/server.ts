@@ -63,9 +63,10 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     },
   });
   const faults = createFaults(scenarios);
-  const accounts = [config.carriers.live, config.carriers.test].filter(({ kind }) => kind === 'simulator');
+  const { live, further } = config.carriers;
+  const accounts = [live, ...further, test].filter(({ kind }) => kind === 'simulator');
   const credentials = createCredentials(accounts);
-  const rest = createRestApi({ credentials, exchange, faults, timeScale });
+  const rest = createRestApi({ accounts, credentials, exchange, faults, timeScale });
   const { publicBaseUrl } = config;
   const control = createControlApi({
     accounts: config.carriers,

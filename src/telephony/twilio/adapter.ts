@@ -10,7 +10,7 @@ import { CALL_SID } from './identifiers.js';
 import { createTwilioCodec } from './media-codec.js';
 import { parseAnsweredBy } from './reports.js';
 import { TWILIO_CONTRACT } from './routes.js';
-import { isSignedForm, isSignedUpgrade, mayBeSigned } from './signed-forms.js';
+import { isSignedForm, isSignedUpgrade, mayBeSigned, mayBeSignedUpgrade } from './signed-forms.js';
 import { renderTwiml } from './twiml.js';
 
 /** Maximum calls per list, far more than two numbers can have within about a minute. */
@@ -32,6 +32,7 @@ export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): C
     contract: TWILIO_CONTRACT,
     mayBeSigned,
     isSigned: (request) => isSignedForm(account, request),
+    mayAdmitStream: mayBeSignedUpgrade,
     admitsStream: (upgrade) => isSignedUpgrade(account, upgrade),
     render: (instruction) => renderTwiml(deps, instruction),
     createCodec: createTwilioCodec,

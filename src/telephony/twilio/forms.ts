@@ -37,9 +37,10 @@ export const InboundCallForm = z
       .meta({ description: 'Present when the call was forwarded.', examples: ['+12025550188'] }),
     agent_id: agentId.optional(),
     external_call_id: externalCallId.optional(),
-    AccountSid: accountSid
-      .optional()
-      .meta({ description: 'Names the carrier account whose signature the request carries.' }),
+    AccountSid: accountSid.optional().meta({
+      description:
+        'Names the carrier account that has the call. If the request is signed, the signature must be that of this account.',
+    }),
   })
   .meta({ id: 'InboundCallForm' });
 export type InboundCallForm = z.infer<typeof InboundCallForm>;

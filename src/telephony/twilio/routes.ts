@@ -9,7 +9,7 @@ import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { joinTraceOfCall } from '../../platform/telemetry/spans.js';
-import { createCallbackGate } from '../callback-gate.js';
+import { createCallbackGate, type VerifiedRequest } from '../callback-gate.js';
 import type { InboundCall, CallInstruction, CarrierCallRef, EndedStream, ResponseContext } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { TWILIO_API, twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
@@ -170,23 +170,25 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
 
   return async ({ ctx }) => {
     let body: Promise<Buffer> | undefined;
+    let signer: VerifiedRequest | undefined;
     const readBodyOnce = (signal?: AbortSignal) => (body ??= gate.readRawBody(ctx, signal));
     const verify = gate.mayBeSigned(ctx)
-      ? async (read: ReadSigned) => gate.findSigner(ctx, await read(readBodyOnce))?.mode
+      ? async (read: ReadSigned) => (signer = gate.findSigner(ctx, await read(readBodyOnce)))?.mode
       : undefined;
     const markup = await gate.decideInboundCall(ctx, {
       identifySender: () => authenticator.byKeyOrCarrier(ctx, verify),
       decide: async (forwarder, deadline) => {
-        const carrier = requireCarrier(forwarder);
-        const call = await readInboundCall(ctx, { forwarder, carrier, read: readBodyOnce });
-        return carrier.render(await instructions.receiveCall(call, deadline));
+        const carrierOf = (accountSid: string | undefined) => signer?.carrier ?? requireCarrier(forwarder, accountSid);
+        const call = await readInboundCall(ctx, { forwarder, carrierOf, read: readBodyOnce });
+        return call.carrier.render(await instructions.receiveCall(call, deadline));
       },
     });
     return markup.body;
   };
 
-  function requireCarrier({ mode }: Forwarder): Carrier {
-    const carrier = deps.carriers[mode];
+  /** @param accountSid the account that the owner of an API key names */
+  function requireCarrier({ mode }: Forwarder, accountSid: string | undefined): Carrier {
+    const carrier = gate.findAccount(mode, accountSid);
     if (carrier !== undefined) return carrier;
     throw invalidParam('CallSid', `CallSid must be a call identifier of the ${mode} carrier.`);
   }
@@ -195,8 +197,16 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
 /** @throws ServiceError MISSING_PARAMS, or what reading the body throws */
 async function readInboundCall(
   ctx: ApiContext,
-  { forwarder, carrier, read }: { forwarder: Forwarder; carrier: Carrier; read: () => Promise<Buffer> },
-): Promise<InboundCall> {
+  {
+    forwarder,
+    carrierOf,
+    read,
+  }: {
+    forwarder: Forwarder;
+    carrierOf: (accountSid: string | undefined) => Carrier;
+    read: () => Promise<Buffer>;
+  },
+): Promise<InboundCall & { carrier: Carrier }> {
   if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
     throw invalidBody('body_unreadable', 'The request body must be application/x-www-form-urlencoded.');
   }
@@ -204,7 +214,7 @@ async function readInboundCall(
   const fields = validated(InboundCallForm, presentFields(fieldsOf((await read()).toString('utf8'))));
   return {
     mode: forwarder.mode,
-    carrier,
+    carrier: carrierOf(fields.AccountSid),
     carrierSid: fields.CallSid,
     forwarder,
     from: fields.From,

@@ -38,17 +38,30 @@ export function mayBeSigned(headers: IncomingHttpHeaders): boolean {
  * Whether the account signed the request for the URL that we configured.
  * @throws ServiceError as `parseForm` does
  */
-export function isSignedForm({ carrierAccountId, authToken }: CarrierAccount, request: CarrierRequest): boolean {
+export function isSignedForm(account: CarrierAccount, request: CarrierRequest): boolean {
   const form = parseForm(request);
-  if (!isEqual(form['AccountSid'], carrierAccountId)) return false;
-  return isValidSignature({ authToken, signature: signatureOf(request.headers), url: request.url, params: form });
+  if (!isEqual(form['AccountSid'], account.carrierAccountId)) return false;
+  const signed = { signature: signatureOf(request.headers), url: request.url, params: form };
+  return tokensOf(account).some((authToken) => isValidSignature({ authToken, ...signed }));
 }
 
 /**
- * Whether the account signed the upgrade request. Our stream URLs end with the call's id, so anything after is invalid.
+ * Whether an upgrade request has a well-formed signature. Our stream URLs end with the call's id, so anything after is
+ * invalid.
  */
-export function isSignedUpgrade({ authToken }: CarrierAccount, { url, rest, headers }: StreamUpgrade): boolean {
-  return rest === '' && isValidSignature({ authToken, signature: signatureOf(headers), url, params: {} });
+export function mayBeSignedUpgrade({ rest, headers }: StreamUpgrade): boolean {
+  return rest === '' && mayBeSigned(headers);
+}
+
+/** Whether the account signed the upgrade request. */
+export function isSignedUpgrade(account: CarrierAccount, upgrade: StreamUpgrade): boolean {
+  if (!mayBeSignedUpgrade(upgrade)) return false;
+  const signed = { signature: signatureOf(upgrade.headers), url: upgrade.url, params: {} };
+  return tokensOf(account).some((authToken) => isValidSignature({ authToken, ...signed }));
+}
+
+function tokensOf({ authToken, otherAuthToken }: CarrierAccount): string[] {
+  return otherAuthToken === undefined ? [authToken] : [authToken, otherAuthToken];
 }
 
 function isEqual(given: string | string[] | undefined, expected: string): boolean {

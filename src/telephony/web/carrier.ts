@@ -1,4 +1,6 @@
 import type { Mode } from '../../kernel/ids.js';
+import type { AccountOfCall } from '../accounts/account-of-call.js';
+import { carrierOfAccount } from '../carriers.js';
 import type { TelephonyDatabase } from '../database.js';
 import { UnsafeCarrierRequest } from '../errors.js';
 import type { CarrierApi, CarrierApis } from '../port.js';
@@ -49,12 +51,20 @@ export function createWebCarrier({ legs, mode }: { legs: WebLegs; mode: Mode }):
   };
 }
 
-/** The API of the carrier that has a call. */
-export type CarrierOfCall = (mode: Mode, carrierSid: string) => CarrierApi;
+/** A call at its carrier. */
+export interface PlacedCall extends AccountOfCall {
+  carrierSid: string;
+}
 
-/** Returns a function that finds the carrier of a call by the call's id at its carrier. */
+/**
+ * Returns the API of the carrier that has a call, with the call's account.
+ * @throws CarrierAccountMissing if the account is not configured
+ */
+export type CarrierOfCall = (call: PlacedCall) => CarrierApi;
+
+/** Returns a function that finds the carrier of a call by its account, or by the form of its id. */
 export function createCarrierOfCall(carriers: CarrierApis, database: TelephonyDatabase): CarrierOfCall {
   const legs = createWebLegs(database);
   const web = { live: createWebCarrier({ legs, mode: 'live' }), test: createWebCarrier({ legs, mode: 'test' }) };
-  return (mode, carrierSid) => (isLegId(carrierSid) ? web[mode] : carriers[mode]);
+  return (call) => (isLegId(call.carrierSid) ? web[call.mode] : carrierOfAccount(carriers, call));
 }

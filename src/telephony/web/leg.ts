@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
+import type { LineKind } from '../../platform/telemetry/measurements.js';
 import type { CarrierCall } from '../port.js';
 import type { LegEndCause, WebLegDocument } from './leg-model.js';
 
@@ -37,6 +38,11 @@ export function callIdOfLeg(legId: string): string {
 
 export function isLegId(text: string): boolean {
   return LEG_ID.test(text);
+}
+
+/** Returns the kind of a call's line. @param carrierSid absent if no carrier has the call yet */
+export function lineOf(carrierSid: string | undefined): LineKind {
+  return carrierSid !== undefined && isLegId(carrierSid) ? 'browser' : 'phone';
 }
 
 export interface LegEnd {

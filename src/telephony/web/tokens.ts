@@ -1,5 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
+import type { Config } from '../../platform/config/config.js';
+
 const PART_BYTES = 16;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
@@ -9,8 +11,8 @@ export type LegTokens = ReturnType<typeof createLegTokens>;
  * Makes the tokens by which a browser opens a socket of a call. A token contains a MAC over the call's id, so that a
  * forged one, or one of another call, costs no database read. The leg stores which token is valid.
  */
-export function createLegTokens(pepper: string) {
-  function macOf(callId: string, nonce: Buffer): Buffer {
+export function createLegTokens({ apiKeyPepper, formerPeppers }: Pick<Config, 'apiKeyPepper' | 'formerPeppers'>) {
+  function macOf(pepper: string, callId: string, nonce: Buffer): Buffer {
     const mac = createHmac('sha256', pepper).update(`web-leg\n${callId}\n`).update(nonce).digest();
     return mac.subarray(0, PART_BYTES);
   }
@@ -18,7 +20,7 @@ export function createLegTokens(pepper: string) {
   return {
     issue(callId: string): string {
       const nonce = randomBytes(PART_BYTES);
-      return Buffer.concat([nonce, macOf(callId, nonce)]).toString('base64url');
+      return Buffer.concat([nonce, macOf(apiKeyPepper, callId, nonce)]).toString('base64url');
     },
 
     /** Whether this service made the token for this call. It may have expired or been used. */
@@ -26,7 +28,8 @@ export function createLegTokens(pepper: string) {
       if (!TOKEN.test(token)) return false;
       const bytes = Buffer.from(token, 'base64url');
       const [nonce, mac] = [bytes.subarray(0, PART_BYTES), bytes.subarray(PART_BYTES)];
-      return mac.length === PART_BYTES && timingSafeEqual(mac, macOf(callId, nonce));
+      if (mac.length !== PART_BYTES) return false;
+      return [apiKeyPepper, ...formerPeppers].some((pepper) => timingSafeEqual(mac, macOf(pepper, callId, nonce)));
     },
   };
 }

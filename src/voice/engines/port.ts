@@ -2,6 +2,7 @@ import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { ConversationSettings } from '../../kernel/conversation/conversation-settings.js';
 import type { RequestOwner } from '../audio/request-queue.js';
 import type { FailureReport } from '../models/failure-report.js';
+import type { Blame } from './chain/blame.js';
 import type { ServedProvider } from './chain/served-providers.js';
 import type { CallerFrame } from './chain/unanswered-audio.js';
 
@@ -98,9 +99,9 @@ export interface ProviderFailure extends FailureReport {
   what: string;
 }
 
-/** Whether this call caused a failure by its content, so that it says nothing about other calls. */
+/** The cause of a failure. One that the call caused by its content says nothing about other calls. */
 export interface FailureCause {
-  isOfCall: boolean;
+  blame: Blame;
 }
 
 /** Provider usage of an engine for one call. */
@@ -190,7 +191,10 @@ export interface EngineSink {
   storeLatency(latency: TurnLatency): void;
   /** Stores whether a person or a machine answered, so that another media process can continue the call. */
   storeAnsweredBy(who: AnsweredBy): void;
-  /** Logs a failure of a provider, and stores it for the call's timeline. The call may survive the failure. */
+  /**
+   * Logs a failure of a provider, and stores it for the call's timeline. The call may survive the failure.
+   * @param cause by default what the failure's status and code say
+   */
   storeFailure(failure: ProviderFailure, cause?: FailureCause): void;
   /**
    * Runs one of the call's tools. Never rejects, and takes at most 15 s. Like `end`, `end_call` ends the call after the

@@ -20,6 +20,8 @@ export function createInterimWords(p: {
   liveWords: Pick<LiveWords, 'write' | 'remove'>;
   /** The start of the speaker's last turn in the transcript, in ms; -1 if there is none. */
   lastTurnMs(speaker: Speaker): number;
+  /** Whether the words must not be stored. */
+  isHidden?: boolean;
   logger: Logger;
 }) {
   const { callId, liveWords, logger } = p;
@@ -81,7 +83,7 @@ export function createInterimWords(p: {
 
     /** @param read returns what the speaker has said since the last turn; called only if the words are written */
     show(speaker: Speaker, read: () => string): void {
-      if (isClosed) return;
+      if (isClosed || p.isHidden === true) return;
       waiting.set(speaker, read);
       schedule();
     },

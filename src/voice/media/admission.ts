@@ -1,13 +1,19 @@
 import type { Config } from '../../platform/config/config.js';
-import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
+import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 import type { CallReader, StreamedCall } from '../call-reader.js';
+import { accountsOfMode, findOfAccount } from '../../telephony/accounts/account-of-call.js';
 import type { CarrierIdentity } from '../../telephony/callbacks.js';
 import type { Carriers, StreamUpgrade } from '../../telephony/port.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import type { ConversationResultDocument } from '../results/model.js';
+import { createAccountLookUps } from './account-look-ups.js';
 import type { StreamOwner } from './stream-slots.js';
+
+const UNSIGNED = 'no valid carrier signature';
+/** Up to so many accounts, a comparison with the tokens of all of them costs less than a read from the database. */
+const FEW_ACCOUNTS = 6;
 
 export type Admission =
   /** `earlier`: the result of the call's earlier streams, whose stream numbers are lower than this stream's. */
@@ -32,9 +38,24 @@ export function streamOfPath(streamUrl: string, path: string): { callId: string;
   return CALL_ID_PATTERN.test(callId) ? { callId, rest } : undefined;
 }
 
+/** The sender of an upgrade request, and what it gets. */
+interface StreamSender {
+  /** The client's address, as returned by `clientOf`. */
+  client: string;
+  /** Whether the sender still waits for the response. */
+  isOpen: () => boolean;
+  /** Called first when the carrier's signature is valid. Returns false if another stream of the call is arriving. */
+  arrive: () => boolean;
+  /** Called then. Returns false if there are too many streams. */
+  acquire: () => boolean;
+  /** Called once the call may have a stream. Returns false if its mode or account has too many streams. */
+  assign: (owner: StreamOwner) => boolean;
+}
+
 /**
  * Decides whether a media stream may be opened for a call. Reads the call once; its audio then needs no database.
- * Verifies the carrier's signature before any database read, so that other clients cause no reads and learn nothing.
+ * Verifies the carrier's signature first. If there are many accounts, looks up that of the call, so that only its tokens
+ * are tried. An unknown call and an invalid signature get the same response, so that a forged request learns nothing.
  */
 export function createAdmission(deps: {
   config: Pick<Config, 'streamUrl'>;
@@ -43,31 +64,32 @@ export function createAdmission(deps: {
   calls: CallReader;
 }) {
   const { config, carriers } = deps;
+  const all = [...accountsOfMode(carriers, 'live'), ...accountsOfMode(carriers, 'test')];
+  const lookUps = createAccountLookUps(deps.calls);
   const admitCall = createCallAdmission(deps);
 
-  /**
-   * @param slots.acquire called once a carrier's signature is valid; returns false if there are too many streams
-   * @param slots.assign called once the call may have a stream; returns false if its mode or account has too many streams
-   * @throws the database's error if it is unavailable
-   */
+  /** Excludes most forged requests without a read. */
+  function mayBeSigned(asked: StreamUpgrade): boolean {
+    if (all.length <= FEW_ACCOUNTS) return all.some((carrier) => carrier.admitsStream(asked));
+    return all.some((carrier) => carrier.mayAdmitStream(asked));
+  }
+
+  /** @throws the database's error if it is unavailable */
   return async function admit(
     callId: string,
     upgrade: Pick<StreamUpgrade, 'rest' | 'headers'>,
-    slots: { acquire: () => boolean; assign: (owner: StreamOwner) => boolean } = {
-      acquire: () => true,
-      assign: () => true,
-    },
+    sender: StreamSender,
   ): Promise<Admission> {
     const asked = { ...upgrade, url: `${config.streamUrl}/${callId}` };
-    const isAdmittedBy = (mode: Mode) => carriers[mode].admitsStream(asked);
-    if (!isAdmittedBy('live') && !isAdmittedBy('test')) {
-      return upgrade.rest === '' ? reject(403, 'no valid carrier signature') : reject(404, 'no such stream');
-    }
-    if (!slots.acquire()) return reject(503, 'too many media streams');
-    return admitCall(callId, {
-      assign: slots.assign,
-      carrierOf: (mode) => (isAdmittedBy(mode) ? carriers[mode] : undefined),
-    });
+    const unsigned = upgrade.rest === '' ? reject(403, UNSIGNED) : reject(404, 'no such stream');
+    if (!mayBeSigned(asked)) return unsigned;
+    const found = await lookUps.find(callId, sender);
+    if (found === 'too many') return reject(503, 'too many media streams');
+    const signer = found === null ? undefined : findOfAccount(carriers, found, ({ account }) => account?.id);
+    if (signer?.admitsStream(asked) !== true) return unsigned;
+    if (!sender.arrive()) return reject(409, 'the call already has a media stream');
+    if (!sender.acquire()) return reject(503, 'too many media streams');
+    return admitCall(callId, { assign: sender.assign, carrierOf: () => signer });
   };
 }
 
@@ -77,14 +99,14 @@ export function createCallAdmission({ database, calls }: { database: VoiceDataba
   const results = createConversationResults(database, calls);
 
   /**
-   * @param p.assign as in {@link createAdmission}
-   * @param p.carrierOf the sender's carrier of a mode; undefined if the sender may not open streams of this mode
+   * @param p.assign as in `StreamSender`
+   * @param p.carrierOf the sender's carrier of a call; undefined if the sender may not open streams of this call
    */
   return async function admitCall(
     callId: string,
     p: {
       assign: (owner: StreamOwner) => boolean;
-      carrierOf: (mode: Mode) => Pick<CarrierIdentity, 'kind'> | undefined;
+      carrierOf: (call: StreamedCall) => Pick<CarrierIdentity, 'kind'> | undefined;
     },
   ): Promise<Admission> {
     const [request, binding, isFinal, result] = await Promise.all([
@@ -94,8 +116,8 @@ export function createCallAdmission({ database, calls }: { database: VoiceDataba
       results.find(callId),
     ]);
     if (request === null) return reject(404, 'no such call');
-    const carrier = p.carrierOf(request.mode);
-    if (carrier === undefined) return reject(403, 'no valid carrier signature');
+    const carrier = p.carrierOf(request);
+    if (carrier === undefined) return reject(403, UNSIGNED);
     if (isFinal) return reject(404, 'the call is over');
     if (binding === null || binding.closed === true) return reject(404, 'no carrier call is bound to the call');
     if ((binding.carrier ?? carrier.kind) !== carrier.kind) return reject(404, 'the call is with another carrier');

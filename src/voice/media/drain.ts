@@ -35,6 +35,18 @@ export function createDrain(p: {
   const logUnrecorded = (error: unknown) =>
     p.logger.warn({ err: error }, 'streams that will be closed not recorded; they count as lost');
 
+  async function recordCloses(streams: ReturnType<typeof createLiveStreams>): Promise<void> {
+    const recorded = p.bindings.recordPlannedCloses(streams.live()).then(
+      () => 'done' as const,
+      (error: unknown) => {
+        logUnrecorded(error);
+        return 'done' as const;
+      },
+    );
+    const inTime = await waitAtMost(RECORD_CLOSES_MS, recorded);
+    if (inTime === undefined) logUnrecorded(new Error(`MongoDB did not respond within ${RECORD_CLOSES_MS} ms.`));
+  }
+
   return {
     /** Aborted when calls that have not ended are moved to other processes. */
     moving: moving.signal,
@@ -58,7 +70,7 @@ export function createDrain(p: {
       isClosing = true;
       await waitAtMost(Math.max(0, until - performance.now()), streams.allOver());
       moving.abort();
-      await waitAtMost(RECORD_CLOSES_MS, p.bindings.recordPlannedCloses(streams.live()).catch(logUnrecorded));
+      await recordCloses(streams);
       streams.suspendAll('shutting down');
       await waitAtMost(shutdownMs, streams.allOver());
     },

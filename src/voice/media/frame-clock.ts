@@ -4,6 +4,9 @@ import { report } from '../../platform/telemetry/measurements.js';
 /** @param dueMs when the tick was due, in whole ms of the clock, so that sums are exact */
 type OnBeat = (dueMs: number) => void;
 
+/** Ticks that were missed before are not reported as late: a process that was suspended for a day has no calls to hear it. */
+const MOST_MISSED_MS = 60_000;
+
 export interface FrameClock {
   /**
    * Calls `onBeat` every 20 ms at evenly spaced times. Missed ticks are skipped.
@@ -28,6 +31,8 @@ export function createFrameClock(now: () => number = () => performance.now()): F
   let count = 0;
   /** The first millisecond whose ticks have not run. */
   let nextMs = 0;
+  /** How late the latest tick was since the last report. */
+  let lateMs = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function slotAt(ms: number): Set<OnBeat> {
@@ -38,13 +43,30 @@ export function createFrameClock(now: () => number = () => performance.now()): F
     if (count === 0) return;
     const nowMs = now();
     if (nowMs < nextMs) return;
-    nextMs = Math.max(nextMs, Math.floor(nowMs) - FRAME_MS + 1);
+    skipMissed(nowMs);
     while (nextMs <= nowMs) {
       const dueMs = nextMs++;
       const slot = slotAt(dueMs);
-      if (slot.size > 0) report('frameLateness', { ms: nowMs - dueMs });
+      if (slot.size > 0) lateMs = Math.max(lateMs, nowMs - dueMs);
+      if (dueMs % FRAME_MS === 0) reportLateness();
       for (const onBeat of slot) onBeat(dueMs);
     }
+  }
+
+  /** Skips ticks that are a frame late or more, and reports them: as many as one call has missed. */
+  function skipMissed(nowMs: number): void {
+    const resumedMs = Math.floor(nowMs) - FRAME_MS + 1;
+    if (nextMs >= resumedMs) return;
+    for (let ms = Math.max(nextMs, resumedMs - MOST_MISSED_MS); ms < resumedMs; ms += FRAME_MS) {
+      report('frameLateness', { ms: nowMs - ms });
+    }
+    nextMs = resumedMs;
+  }
+
+  /** One report for the ticks of 20 ms. A report of each millisecond would cost 1 % of the processor. */
+  function reportLateness(): void {
+    report('frameLateness', { ms: lateMs });
+    lateMs = 0;
   }
 
   function schedule(): void {

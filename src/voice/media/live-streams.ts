@@ -14,6 +14,7 @@ type Shared = Pick<
   | 'liveWords'
   | 'recordings'
   | 'testRecordingTime'
+  | 'phoneNumbers'
   | 'gateway'
   | 'engineCosts'
   | 'tools'

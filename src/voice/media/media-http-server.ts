@@ -41,7 +41,8 @@ export function createMediaHttpServer(p: {
   health: () => { closing: boolean; calls: number };
   /** Whether the server should get new streams. Never rejects. */
   checkReadiness: () => Promise<MediaReadiness>;
-  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** @param client the client's address, as returned by `clientOf` */
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
   logger: Logger;
 }) {
   const { trustProxy, logger } = p;
@@ -79,11 +80,16 @@ export function createMediaHttpServer(p: {
     },
   };
 
-  /** Records the client's address of a connection. Behind a proxy, only the request's headers contain the address. */
-  function identify(request: IncomingMessage): void {
+  /**
+   * Records the client's address of a connection, and returns it. Behind a proxy, only the request's headers contain the
+   * address.
+   */
+  function identify(request: IncomingMessage): string {
     const { remoteAddress } = request.socket;
     const forwardedFor = request.headers['x-forwarded-for'];
-    gate.identify(request.socket, clientOf({ forwardedFor: String(forwardedFor ?? ''), remoteAddress, trustProxy }));
+    const client = clientOf({ forwardedFor: String(forwardedFor ?? ''), remoteAddress, trustProxy });
+    gate.identify(request.socket, client);
+    return client;
   }
 
   server.on('connection', (socket) => {
@@ -92,9 +98,9 @@ export function createMediaHttpServer(p: {
     gate.enter(socket, own);
   });
   server.on('upgrade', (request, socket, head) => {
-    identify(request);
+    const client = identify(request);
     socket.on('error', (error) => logger.debug({ err: error }, 'WebSocket upgrade aborted'));
-    p.onUpgrade(request, socket, head);
+    p.onUpgrade(request, socket, head, client);
   });
 
   return {

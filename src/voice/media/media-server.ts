@@ -2,11 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { omitUndefined } from '../../kernel/omit-undefined.js';
 import { createBackgroundLoops } from '../audio/background-sound.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { CallInstructions, CarrierEventHandlers } from '../../telephony/callbacks.js';
+import { carrierOfAccount } from '../../telephony/carriers.js';
 import type { Carriers } from '../../telephony/port.js';
 import type { Config } from '../../platform/config/config.js';
+import { createPhoneNumberCheck, type PhoneNumberCheck } from '../../platform/numbering/phone-number-check.js';
 import { createEgressClient } from '../../platform/egress/client.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
 import type { CallReader, MediaSignals } from '../call-reader.js';
@@ -23,6 +26,7 @@ import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createBrowserSockets, isBrowserPath } from '../web/browser-sockets.js';
+import { createArrivals } from './arrivals.js';
 import { createAdmission, createCallAdmission, streamOfPath } from './admission.js';
 import { STREAM_TIMINGS, type StreamTimings } from './carrier-stream.js';
 import { createDrain, graceOf, SHUTDOWN_MS } from './drain.js';
@@ -32,7 +36,7 @@ import type { Engines } from '../engines/engines.js';
 import { createFrameClock } from './frame-clock.js';
 import { createLiveStreams } from './live-streams.js';
 import { createMediaHttpServer, rejectUpgrade } from './media-http-server.js';
-import { createStreamSlots, streamLimitsFor, type StreamLimits } from './stream-slots.js';
+import { createStreamSlots, streamLimitsFor, type StreamLimits, type StreamOwner } from './stream-slots.js';
 
 export interface MediaServerDeps {
   config: Config;
@@ -86,12 +90,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const { config, database, calls, carriers, dialGate, engines, logger } = deps;
   const shutdownGraceMs = graceOf(config.media.drainMs);
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs, shutdownMs: SHUTDOWN_MS, ...deps.timings };
-  const { endingsEveryMs: readEveryMs } = timings;
   const admit = createAdmission({ config, carriers, database, calls });
   const bindings = createCarrierBindings(database);
   const slots = createStreamSlots(deps.limits ?? streamLimitsFor(config.media.maxCalls));
-  /** Calls with a socket whose stream has not started yet. */
-  const arriving = new Set<string>();
+  const arrivals = createArrivals();
   const drain = createDrain({
     bindings,
     isFull: () => slots.isFull(),
@@ -102,15 +104,16 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   });
   // The signal has one listener per recently lost stream, so disable the warning about many listeners.
   setMaxListeners(0, drain.moving);
+  const phoneNumbers = createPhoneNumberCheck();
   const detections = watchDetections({ bindings, logger });
   const streams = createLiveStreams({
-    shared: sharedByStreams({ ...deps, timings }, drain.moving),
+    shared: sharedByStreams({ ...deps, timings, phoneNumbers }, drain.moving),
     engines,
     detections,
     voicemailDetection: config.voicemailDetection,
   });
   const { sessions } = streams;
-  const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
+  const endings = watchEndings({ sessions, calls, logger, ...omitUndefined({ readEveryMs: timings.endingsEveryMs }) });
   const watched = followWatchedCalls({ sessions, liveWords: createLiveWords(database), logger });
   const sockets = new WebSocketServer({
     noServer: true,
@@ -122,7 +125,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     trustProxy: config.api.trustProxy,
     health: () => ({ closing: drain.isDraining(), calls: sessions.size }),
     checkReadiness: () => drain.checkReadiness(),
-    onUpgrade: (request, socket, head) => void upgrade(request, socket, head),
+    onUpgrade: (...upgraded) => void upgrade(...upgraded),
     logger,
   });
 
@@ -143,20 +146,17 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     ...(timings.legsEveryMs === undefined ? {} : { everyMs: timings.legsEveryMs }),
   });
 
-  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client: string): Promise<void> {
     const asked = streamOfPath(config.streamUrl, request.url ?? '');
     if (asked === undefined) return rejectUpgrade(socket, 404, 'no such stream');
     const { callId, rest } = asked;
     if (drain.isClosing()) return rejectUpgrade(socket, 503, 'shutting down');
     if (isBrowserPath(rest)) return browser.upgrade(request, socket, head, callId);
-    if (arriving.has(callId)) return rejectUpgrade(socket, 409, 'the call already has a media stream');
-    arriving.add(callId);
+    const arrival = arrivals.of(callId);
+    const slot = { acquire: () => acquireSlot(socket), assign: (owner: StreamOwner) => slots.assign(socket, owner) };
+    const sender = { client, isOpen: () => !socket.destroyed, arrive: arrival.begin, ...slot };
     try {
-      const admission = await admit(
-        callId,
-        { rest, headers: request.headers },
-        { acquire: () => acquireSlot(socket), assign: (owner) => slots.assign(socket, owner) },
-      );
+      const admission = await admit(callId, { rest, headers: request.headers }, sender);
       if (!admission.admitted) rejectUpgrade(socket, admission.status, admission.why);
       else if (drain.isClosing()) rejectUpgrade(socket, 503, 'shutting down');
       else {
@@ -164,8 +164,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
         sockets.handleUpgrade(request, socket, head, (webSocket) => {
           begun = true;
           streams.begin(webSocket, admission, {
-            codec: carriers[admission.request.mode].createCodec(),
-            onDecided: () => arriving.delete(callId),
+            codec: carrierOfAccount(carriers, admission.request).createCodec(),
+            onDecided: arrival.end,
           });
         });
         // Only the `start` message shows whether this stream follows another one of the call. Until it arrives, accept
@@ -176,12 +176,12 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       logger.error({ callId, err: error }, 'media stream admission failed');
       rejectUpgrade(socket, 503, 'try again later');
     }
-    arriving.delete(callId);
+    arrival.end();
   }
 
   return {
     async listen() {
-      await Promise.all([engines.warm(), dialGate.loadNumberingPlans()]);
+      await Promise.all([engines.warm(), dialGate.loadNumberingPlans(), phoneNumbers.load()]);
       return { port: await httpServer.listen(config.media) };
     },
 
@@ -205,10 +205,13 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
 /** Dependencies shared by all streams of the process. */
 function sharedByStreams(
-  deps: MediaServerDeps & { timings: StreamTimings & NonNullable<MediaServerDeps['timings']> },
+  deps: MediaServerDeps & {
+    timings: StreamTimings & NonNullable<MediaServerDeps['timings']>;
+    phoneNumbers: PhoneNumberCheck;
+  },
   closing: AbortSignal,
 ) {
-  const { config, database, gateway, calls, dialGate, logger, timings } = deps;
+  const { config, database, gateway, calls, dialGate, logger, phoneNumbers, timings } = deps;
   const { lostForGoodMs, costsEveryMs, recordingGiveUpMs: giveUpAfterMs } = timings;
   const recordings = config.recordings.enabled
     ? createRecordings(database, {
@@ -231,6 +234,7 @@ function sharedByStreams(
     liveWords: createLiveWords(database),
     ...(recordings === undefined ? {} : { recordings }),
     testRecordingTime: createTestRecordingTime({ database, logger, ...config.recordings }),
+    phoneNumbers,
     gateway,
     engineCosts: dialGate,
     tools,

@@ -28,10 +28,15 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
   }
 
   /** Deletes the audio of a call in every store. @param known its files */
-  async function deleteAudio(callId: string, known: readonly RecordingFileDocument[]): Promise<void> {
+  async function deleteAudio(
+    callId: string,
+    known: readonly RecordingFileDocument[],
+    signal?: AbortSignal,
+  ): Promise<void> {
     await stores.chunks.delete(callId, []);
     const inObjects = known.filter(({ objects }) => objects !== undefined);
-    if (inObjects.length > 0 || stores.objects !== undefined) await objectStore(callId).delete(callId, inObjects);
+    if (inObjects.length === 0 && stores.objects === undefined) return;
+    await objectStore(callId).delete(callId, inObjects, signal);
   }
 
   return {
@@ -66,10 +71,10 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
     },
 
     /** Deletes all files that a call can have, and audio that arrived after its file was deleted. */
-    async deleteOf(callId: string): Promise<void> {
+    async deleteOf(callId: string, signal?: AbortSignal): Promise<void> {
       const ids = { _id: { $in: possibleFiles(callId) } };
       const isMarkKept = await markDeleted(files, callId, stores.target.segmentBytes);
-      await deleteAudio(callId, await files.find(ids).lean<RecordingFileDocument[]>());
+      await deleteAudio(callId, await files.find(ids).lean<RecordingFileDocument[]>(), signal);
       // Delete the documents last: if a sweep is interrupted, the next one still finds the audio. Those of objects stay for
       // a while, because an object that is being sent can arrive after its process has died.
       const unneeded = isMarkKept ? { $in: possibleFiles(callId).filter((id) => id !== callId) } : ids._id;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import { adoptMark } from './deletion-mark.js';
+import { callIdOf } from './file-ids.js';
 import { newFile } from './model.js';
 import type { AudioStore } from './stores/port.js';
 import type { MayStore } from './test-recording-time.js';
@@ -119,11 +120,15 @@ export function writeRecording(deps: {
     );
   }
 
-  function closeFile(): Promise<unknown> {
+  async function closeFile(): Promise<void> {
     const stored = { length: Math.min(length, endedAfter * segmentBytes) };
     const joinAfter = place.objects && { joinAfter: new Date() };
     const closed = { $set: { ...stored, ...joinAfter }, $unset: { open: '' } };
-    return files.updateOne({ _id: id, forgetAfter: null }, closed).exec();
+    const { matchedCount } = await files.updateOne({ _id: id, forgetAfter: null }, closed);
+    if (matchedCount > 0 || endedAfter === 0) return;
+    // Deleted after the store last looked. All files of a call are deleted together.
+    removed = true;
+    await store.delete(callIdOf(id), []);
   }
 
   return {

@@ -4,7 +4,8 @@ import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import type { ByteRange } from '../../platform/http/routing/byte-range.js';
 import type { VoiceDatabase } from '../database.js';
-import { callIdOf, fileId } from './file-ids.js';
+import { fileId } from './file-ids.js';
+import { createOldFiles } from './old-files.js';
 import { createRecordingFiles } from './recording-files.js';
 import { createBufferPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { bytesIn, segmentsOf, silence, type Segment } from './recording-segments.js';
@@ -133,34 +134,18 @@ export function createRecordings(
      */
     seal,
 
-    /** Deletes a recording, including audio that arrived after an earlier deletion. Succeeds if there is none. */
-    delete: (callId: string) => stored.deleteOf(callId),
+    /**
+     * Deletes a recording, including audio that arrived after an earlier deletion. Succeeds if there is none.
+     * @param signal ends requests to object storage
+     */
+    delete: (callId: string, signal?: AbortSignal) => stored.deleteOf(callId, signal),
 
     /** The names of everything that is stored of a call's audio, in every store. */
     list: (callId: string) => stored.list(callId),
 
     upkeep: stored.upkeep,
 
-    /** Ids of all calls or test calls with files older than `time`, oldest first. Reads at most `limit` files. */
-    async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {
-      const ofTest = which === 'test' ? { test: true as const } : {};
-      const old = await files
-        .find({ ...ofTest, uploadDate: { $lt: time }, forgetAfter: null }, { _id: 1 })
-        .sort({ uploadDate: 1 })
-        .limit(limit)
-        .lean<{ _id: string }[]>();
-      return [...new Set(old.map(({ _id }) => callIdOf(_id)))];
-    },
-
-    /** Ids of calls with unfinished files older than `time`, oldest first. Reads at most `limit` files. */
-    async unfinishedBefore(time: Date, limit: number): Promise<string[]> {
-      const open = await files
-        .find({ open: true, uploadDate: { $lt: time } }, { _id: 1 })
-        .sort({ uploadDate: 1 })
-        .limit(limit)
-        .lean<{ _id: string }[]>();
-      return [...new Set(open.map(({ _id }) => callIdOf(_id)))];
-    },
+    ...createOldFiles(files),
   };
 }
 

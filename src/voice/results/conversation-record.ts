@@ -4,6 +4,7 @@ import { createTraceLog, storable, type FinishedToolCall } from './trace-log.js'
 import { MAX_SERVED } from '../engines/chain/served-providers.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { valueIn } from '../session/parameter-values.js';
+import type { Redactor } from './redactor.js';
 import { createTurnLog } from './turn-log.js';
 import type {
   EngineCall,
@@ -26,16 +27,18 @@ export type ConversationRecord = ReturnType<typeof createConversationRecord>;
  * Collects the conversation of a call over all its streams: what earlier streams stored, and what this stream adds.
  * Times of this stream are converted to ms from the start of the call's first stream.
  * @param p.offsetMs start of this stream, in ms from the start of the first stream
+ * @param p.redactor changes the words that are stored, but not the extracted values
  */
 export function createConversationRecord(p: {
   template: ParameterValues;
   offsetMs: number;
   earlier: ConversationResultDocument | null;
+  redactor?: Redactor | undefined;
 }) {
-  const { template, offsetMs } = p;
+  const { template, offsetMs, redactor } = p;
   let { earlier } = p;
-  const turns = createTurnLog(offsetMs, earlier?.turns ?? []);
-  const trace = createTraceLog(offsetMs);
+  const turns = createTurnLog(offsetMs, earlier?.turns ?? [], redactor);
+  const trace = createTraceLog(offsetMs, redactor);
   const failures: StoredFailure[] = [];
   let values: ParameterValues = {};
   let result: EngineResult | undefined;
@@ -81,7 +84,7 @@ export function createConversationRecord(p: {
 
     /** Sets the engine's result. If this stream is lost, the result of a later stream replaces it. */
     setResult(made: EngineResult): void {
-      result = made;
+      result = redactor === undefined ? made : redactedResult(made, redactor);
     },
 
     /**
@@ -143,6 +146,11 @@ export function createConversationRecord(p: {
       };
     },
   };
+}
+
+/** A result without the words that must not be stored. Values stay as they are, and a session log has all words as they were said. */
+function redactedResult({ sessionLogs: _logs, ...result }: EngineResult, redactor: Redactor): EngineResult {
+  return { ...result, summary: redactor.redact(result.summary) };
 }
 
 /** The settings that the providers of any stream did not have. */

@@ -61,13 +61,19 @@ export type EngineTrace = Pick<ConversationResultDocument, 'latencies' | 'toolCa
 export type ConversationEnding = ConversationBeginning &
   ConversationProgress &
   Required<Pick<ConversationResultDocument, 'endedAt' | 'endReason' | 'summary' | 'outputParameters'>> &
-  Pick<ConversationResultDocument, 'transferTo'>;
+  Pick<ConversationResultDocument, 'transferTo'> & {
+    /** Whether the words are not stored, and removed if they are. */
+    dropsWords?: true;
+  };
 
 /**
  * `earlier`: the row written by previous streams, null for the first one. `claimed: false`: another stream owns the
  * call.
  */
 export type Claim = { claimed: true; earlier: ConversationResultDocument | null } | { claimed: false };
+
+/** Filter for rows that streams may still change. */
+const OPEN = { endedAt: { $exists: false }, wordsDroppedAt: { $exists: false } } as const;
 
 export type ConversationResults = ReturnType<typeof createConversationResults>;
 
@@ -84,7 +90,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     const { callId, streamId, carrierSid, engine, resumptions = 0 } = beginning;
     return conversationResults
       .findOneAndUpdate(
-        { _id: callId, endedAt: { $exists: false }, resumptions: { $not: { $gte: resumptions } } },
+        { _id: callId, ...OPEN, resumptions: { $not: { $gte: resumptions } } },
         { $set: { streamSid: streamId, carrierSid, engine, resumptions }, $unset: { summary: '', hasRecording: '' } },
         { returnDocument: 'before' },
       )
@@ -128,7 +134,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
      */
     async checkpoint(key: ConversationKey, progress: ConversationProgress, known?: StoredLists): Promise<boolean> {
       const { matchedCount } = await rows.updateOne(
-        { _id: key.callId, streamSid: key.streamId, endedAt: { $exists: false } },
+        { _id: key.callId, streamSid: key.streamId, ...OPEN },
         { $set: changesOf(progress, known) },
       );
       return matchedCount > 0;
@@ -141,14 +147,14 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
      * @throws a duplicate key error if another stream owns the call
      */
     async finish(ending: ConversationEnding, known?: StoredLists): Promise<boolean> {
-      const { callId, streamId, ...fields } = ending;
+      const { callId, streamId, dropsWords, ...fields } = ending;
       if (await isErased(callId)) return false;
       const row = { _id: callId, streamSid: streamId };
-      if (known !== undefined) {
+      if (known !== undefined && dropsWords !== true) {
         const { matchedCount } = await rows.updateOne(row, { $set: changesOf(fields, known) });
         if (matchedCount > 0) return true;
       }
-      await rows.updateOne(row, { $set: changesOf(fields) }, { upsert: true });
+      await rows.updateOne(row, dropsWords ? withoutWords(fields) : { $set: changesOf(fields) }, { upsert: true });
       return true;
     },
 
@@ -193,6 +199,15 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       return conversationResults.findById(callId, withoutLists).lean<ResultHead>().exec();
     },
   };
+}
+
+/** The update that stores an end without its words, and removes those that are stored. */
+function withoutWords(fields: Omit<ConversationEnding, keyof ConversationKey | 'dropsWords'>): {
+  $set: Record<string, unknown>;
+  $unset: Record<string, ''>;
+} {
+  const { values: _values, toolCalls: _toolCalls, sessionLogs: _sessionLogs, ...others } = fields;
+  return { $set: { ...others, turns: [] }, $unset: { values: '', toolCalls: '', sessionLogs: '' } };
 }
 
 /** The `$set` paths of a write. Lists include only items not stored yet. Repeating the write changes nothing. */

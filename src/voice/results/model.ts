@@ -88,6 +88,8 @@ export interface ConversationResultDocument {
   outputParameters?: string;
   /** Stored names of settings of the agent that a provider did not have. */
   ignoredSettings?: string[];
+  /** When the words were removed, because the agent keeps none. The call has ended. */
+  wordsDroppedAt?: Date;
   /** Whether a readable recording exists; absent until this is known. */
   hasRecording?: boolean;
   /** JSON logs of the call's sessions, which contain the words spoken. Only operators can read them. */
@@ -123,6 +125,7 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     summary: String,
     outputParameters: String,
     ignoredSettings: { type: [String], default: undefined },
+    wordsDroppedAt: Date,
     hasRecording: Boolean,
     sessionLogs: { type: [String], default: undefined },
   },

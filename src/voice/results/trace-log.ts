@@ -1,11 +1,14 @@
 import type { ToolCall, ToolResult, TurnLatency } from '../engines/port.js';
 import type { ConversationResultDocument, StoredLatency, StoredToolCall } from './model.js';
+import type { Redactor } from './redactor.js';
 
 /** Maximum latencies and tool calls stored per call, because the size of a document is limited. Later ones are dropped. */
 const MAX_LATENCIES = 1_000;
 const MAX_TOOL_CALLS = 100;
 /** Maximum characters that are stored of the arguments, and of the result. */
 const MAX_CHARACTERS = 1_000;
+/** How much of a text is redacted before it is shortened. Redaction makes most texts shorter. */
+const MAX_REDACTED_CHARACTERS = 8 * MAX_CHARACTERS;
 const MAX_NAME_CHARACTERS = 64;
 
 /** A tool call that has finished. Times are in ms from the start of the stream. */
@@ -21,8 +24,9 @@ type Trace = Pick<ConversationResultDocument, 'latencies' | 'toolCalls'>;
 /**
  * Collects what the engine does in a stream: how long its replies take, and the tools that it uses.
  * @param offsetMs start of the stream, in ms from the start of the call's first stream
+ * @param redactor changes the texts that are stored; by default they stay as they are
  */
-export function createTraceLog(offsetMs: number) {
+export function createTraceLog(offsetMs: number, redactor?: Redactor) {
   const latencies: StoredLatency[] = [];
   const toolCalls: StoredToolCall[] = [];
   return {
@@ -32,7 +36,7 @@ export function createTraceLog(offsetMs: number) {
     },
 
     addToolCall(finished: FinishedToolCall): void {
-      if (toolCalls.length < MAX_TOOL_CALLS) toolCalls.push(storedToolCall(finished, offsetMs));
+      if (toolCalls.length < MAX_TOOL_CALLS) toolCalls.push(storedToolCall(finished, offsetMs, redactor));
     },
 
     /** Returns the entries of earlier streams, followed by those of this one. */
@@ -53,14 +57,20 @@ export function storable(counts: Record<string, number>): Record<string, number>
 }
 
 /** Converts a tool call to its stored form. Headers that the tool's server gets are not part of it: they contain secrets. */
-function storedToolCall({ call, result, atMs, durationMs }: FinishedToolCall, offsetMs: number): StoredToolCall {
+function storedToolCall(
+  { call, result, atMs, durationMs }: FinishedToolCall,
+  offsetMs: number,
+  redactor: Redactor | undefined,
+): StoredToolCall {
+  const stored = (text: string) =>
+    shortened(redactor === undefined ? text : redactor.redact(cutTo(MAX_REDACTED_CHARACTERS, text)));
   return {
     name: cutTo(MAX_NAME_CHARACTERS, call.name),
     atMs: Math.round(atMs) + offsetMs,
     durationMs: Math.round(durationMs),
     ok: result.ok,
-    arguments: shortened(textOf(storableArguments(call))),
-    result: shortened(result.ok ? textOf(result.result) : result.error),
+    arguments: stored(textOf(storableArguments(call))),
+    result: stored(result.ok ? textOf(result.result) : result.error),
   };
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaEndReason } from '../../kernel/call-state.js';
+import { WITHHELD_SUMMARY, type keptBy } from '../../kernel/conversation/storage.js';
 import type { ConversationBeginning, ConversationEnding, ConversationResults } from './conversation-results.js';
 import type { CostReports } from './cost-reports.js';
 import type { InterimWordsWriter } from '../live-words/interim-words.js';
@@ -50,6 +51,8 @@ interface WrapUpDeps {
   results: ConversationResults;
   reports: MediaReports;
   costs: CostReports;
+  /** The parts of the conversation that remain after its end. */
+  kept: ReturnType<typeof keptBy>;
   /** Aborted when this media server shuts down. */
   closing: AbortSignal;
   lostForGoodMs?: number;
@@ -129,6 +132,8 @@ export function createWrapUp(deps: WrapUpDeps) {
         ...beginning,
         summary: 'The conversation could not be summarized.',
         ...record.progress(),
+        ...(deps.kept.summary ? {} : { summary: WITHHELD_SUMMARY }),
+        ...(deps.kept.words ? {} : { dropsWords: true as const }),
         endedAt: new Date(at),
         endReason: reason,
         ...(hasRecording === undefined ? {} : { hasRecording }),

@@ -1,6 +1,7 @@
 import { report } from '../../platform/telemetry/measurements.js';
 import { createBackgroundSound, type BackgroundLoops } from '../audio/background-sound.js';
 import type { MediaEndReason } from '../../kernel/call-state.js';
+import { blameOf } from '../engines/chain/blame.js';
 import type { Engine, EngineCall, EngineSink } from '../engines/port.js';
 import { createToolHost, type ToolHostDeps } from '../tools/tool-host.js';
 import { createDtmfPlayback, type DtmfPlayback } from './dtmf-playback.js';
@@ -137,7 +138,12 @@ function createSink(
     storeLatency(latency) {
       record.addLatency(latency);
       p.storage.trace.reply(latency);
-      report('replyLatency', { engine: engine.name, totalMs: latency.totalMs, parts: latency.parts ?? {} });
+      report('replyLatency', {
+        mode: p.request.mode,
+        engine: engine.name,
+        totalMs: latency.totalMs,
+        parts: latency.parts ?? {},
+      });
       logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply latency measured');
     },
     storeAnsweredBy(who) {
@@ -146,10 +152,11 @@ function createSink(
       // answered.
       checkpoint('at once');
     },
-    storeFailure(failure) {
+    storeFailure(failure, { blame } = { blame: blameOf(failure) }) {
       logger.warn({ callId, engine: engine.name, failure }, 'provider failed');
       record.addFailure(failure);
-      report('providerFailure', { part: failure.part, provider: failure.provider ?? 'unknown' });
+      const { part, provider = 'unknown' } = failure;
+      report('providerFailure', { mode: p.request.mode, part, provider, blame });
       checkpoint();
     },
     runTool: p.tool,

@@ -5,6 +5,8 @@ import { createMediaReports } from '../media/media-reports.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Recordings } from '../recordings/recordings.js';
 import type { TestRecordingTime } from '../recordings/test-recording-time.js';
+import { keptBy } from '../../kernel/conversation/storage.js';
+import type { PhoneNumberCheck } from '../../platform/numbering/phone-number-check.js';
 import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
 import { traceConversation } from '../results/conversation-trace.js';
 import { createConversationRecord } from '../results/conversation-record.js';
@@ -13,6 +15,7 @@ import { createCostReports } from '../results/cost-reports.js';
 import { createInterimWords } from '../live-words/interim-words.js';
 import type { LiveWords } from '../live-words/live-words.js';
 import type { ConversationResultDocument } from '../results/model.js';
+import { createRedactor } from '../results/redactor.js';
 import { createResultWriter } from '../results/result-writer.js';
 import { createWrapUp } from '../results/wrap-up.js';
 import type { Engine, EngineCall } from '../engines/port.js';
@@ -32,6 +35,7 @@ export interface SessionStorageDeps {
   /** Absent if calls are not recorded. */
   recordings?: Recordings;
   testRecordingTime: TestRecordingTime;
+  phoneNumbers: PhoneNumberCheck;
   gateway: MediaSignals;
   engineCosts: Pick<DialGate, 'addEngineCost'>;
   logger: Logger;
@@ -58,7 +62,9 @@ export function createSessionStorage(
   const test = mode === 'test';
   const callStartedAt = earlier?.startedAt ?? new Date(p.startedAt);
   const offsetMs = Math.max(0, p.startedAt - callStartedAt.getTime());
-  const record = createConversationRecord({ template: p.template, offsetMs, earlier });
+  const kept = keptBy(request.agent.storage);
+  const redactor = createRedactor(request, deps.phoneNumbers);
+  const record = createConversationRecord({ template: p.template, offsetMs, earlier, redactor });
   const beginning: ConversationBeginning = {
     callId,
     streamId,
@@ -74,6 +80,8 @@ export function createSessionStorage(
     liveWords: deps.liveWords,
     lastTurnMs: (speaker) => record.lastTurnMs(speaker),
     logger,
+    // Only whole words and numbers can be redacted.
+    isHidden: redactor !== undefined,
   });
   const writer = createResultWriter({
     results: deps.results,
@@ -87,11 +95,10 @@ export function createSessionStorage(
     },
   });
   const mayStore = test ? deps.testRecordingTime.ofStream({ accountId, callId, stream: resumption }) : undefined;
+  const recordings = kept.recording ? deps.recordings : undefined;
   const recorder =
-    deps.recordings &&
-    createTwoTrackRecorder(
-      deps.recordings.open({ callId, stream: resumption, offsetMs, test }, writer.claimed, mayStore),
-    );
+    recordings &&
+    createTwoTrackRecorder(recordings.open({ callId, stream: resumption, offsetMs, test }, writer.claimed, mayStore));
   const reports = createMediaReports({ gateway: deps.gateway, callId, streamId, carrierSid, logger });
   const costs = createCostReports({
     engineCosts: deps.engineCosts,
@@ -100,7 +107,7 @@ export function createSessionStorage(
     ...(deps.costsEveryMs === undefined ? {} : { everyMs: deps.costsEveryMs }),
     logger,
   });
-  const wrapUp = createWrapUp({ ...deps, beginning, record, interim, writer, recorder, reports, costs });
+  const wrapUp = createWrapUp({ ...deps, beginning, record, interim, writer, recorder, reports, costs, kept });
 
   return {
     /** Start of the stream, in ms from the start of the call's first stream. */

@@ -19,6 +19,7 @@ import { legIdOf } from '../../telephony/web/leg.js';
 import type { WebLegDocument } from '../../telephony/web/leg-model.js';
 import { createWebLegs } from '../../telephony/web/legs.js';
 import { createLegTokens, hashOfToken } from '../../telephony/web/tokens.js';
+import type { StreamedCall } from '../call-reader.js';
 import type { VoiceDatabase } from '../database.js';
 import type { createCallAdmission } from '../media/admission.js';
 import type { createLiveStreams } from '../media/live-streams.js';
@@ -68,7 +69,7 @@ const OVER: Rejection = { word: 'call_ended', code: 1000 };
 const BUSY: Rejection = { word: 'reconnect', code: 1013 };
 
 export interface BrowserSocketDeps {
-  config: Pick<Config, 'publicBaseUrl' | 'production' | 'apiKeyPepper' | 'calls'>;
+  config: Pick<Config, 'publicBaseUrl' | 'production' | 'apiKeyPepper' | 'formerPeppers' | 'calls'>;
   database: VoiceDatabase;
   web: Pick<CarrierEventHandlers, 'handleStatus'> & Pick<CallInstructions, 'continueAfterStream'>;
   sockets: WebSocketServer;
@@ -97,7 +98,7 @@ export function browserUrlOf(streamUrl: string, callId: string): string {
 export function createBrowserSockets(deps: BrowserSocketDeps) {
   const { config, database, sockets, streams, logger, slots } = deps;
   const legs = createWebLegs(database);
-  const tokens = createLegTokens(config.apiKeyPepper);
+  const tokens = createLegTokens(config);
   const watch = watchLegs({ ...deps, legs, events: deps.web });
   const admit = createLegAdmission({ ...deps, legs, tokens });
   const tokensUsed = createUsedTokens();
@@ -257,8 +258,7 @@ function createLegAdmission(
       await legs.end(leg._id, { at: await legs.now(), cause: 'service' });
       return OVER;
     }
-    const carrierOf = (mode: WebLegDocument['mode']) =>
-      mode === leg.mode ? createWebCarrier({ legs, mode }) : undefined;
+    const carrierOf = ({ mode }: StreamedCall) => (mode === leg.mode ? createWebCarrier({ legs, mode }) : undefined);
     const admission = await admitCall(callId, { assign, carrierOf });
     if (!admission.admitted) return admission.status === 503 ? BUSY : OVER;
     // The server may have begun to shut down meanwhile. Then the token must remain valid for another one.

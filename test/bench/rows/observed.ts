@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMediaBench, microsecondsPerFrame } from '../media/measure-media.js';
 import { figureOf } from '../report/figure.js';
-import { readCpu } from '../stack/cpu.js';
+import { readCpu, readResidentBytes } from '../stack/cpu.js';
 import { observeMetrics, observeTraces, type Observer } from '../stack/observers.js';
 import type { BenchServers } from '../stack/servers.js';
 import { startBenchService, type BenchService } from '../stack/service.js';
@@ -11,16 +11,19 @@ import { requestsPerSecond } from './get.js';
 import type { Row, RowContext } from './row.js';
 
 const SIDES = ['bare', 'ours'] as const;
+type Side = (typeof SIDES)[number];
+/** Three rounds cannot tell 3 % from noise. */
+const FEWEST_ROUNDS = 7;
 const CALLS = 96;
 const WARM_UP_CALLS = 24;
 const READING_MS = 4_000;
 const WARM_UP_MS = 2_000;
-const MEDIA_CALLS = 200;
+/** Of each of two media processes, which share a core. */
+const MEDIA_CALLS = 100;
 const PAUSE_MS = 500;
 const MOST_MORE = 1.03;
 
-type Rounds = Record<(typeof SIDES)[number], number[]>;
-const newRounds = (): Rounds => ({ bare: [], ours: [] });
+type Rounds = Record<Side, number[]>;
 
 /** Measures the cost of metrics. The baseline is the same service without them. */
 export const metrics: Row = {
@@ -36,45 +39,67 @@ export const traces: Row = {
   run: (context) => compare('traces', context, observeTraces),
 };
 
+const newFigures = () => ({ ...serviceFigures(), frame: newRounds() });
+const serviceFigures = () => ({
+  callCpu: newRounds(),
+  readCpu: newRounds(),
+  calls: newRounds(),
+  reads: newRounds(),
+  memory: newRounds(),
+});
+const newRounds = (): Rounds => ({ bare: [], ours: [] });
+
 async function compare(name: string, context: RowContext, observe: () => Promise<Observer>, atMost?: number) {
-  const { servers, rounds, say } = context;
+  const { servers, say } = context;
+  const rounds = Math.max(context.rounds, FEWEST_ROUNDS);
   const observer = await observe();
-  const figures: Record<'start' | 'read' | 'frame', Rounds> = {
-    start: newRounds(),
-    read: newRounds(),
-    frame: newRounds(),
-  };
+  const figures = newFigures();
+  const measurement = { servers, rounds, observer, say: (line: string) => say(`${name}: ${line}`) };
   try {
-    await measureService({ servers, rounds, observer, figures, say: (line) => say(`${name}: ${line}`) });
-    await measureFrames({ servers, rounds, observer, figures, say: (line) => say(`${name}: ${line}`) });
+    await measureService(measurement, figures);
+    await measureFrames(measurement, figures.frame);
   } finally {
     await observer.stop();
   }
-  const limit = atMost === undefined ? {} : { limit: { of: 'ratio' as const, atMost } };
+  const cost = atMost === undefined ? {} : { limit: { of: 'ratio' as const, atMost } };
+  const rate = atMost === undefined ? {} : { limit: { of: 'ratio' as const, atLeast: 2 - atMost } };
   return {
     figures: [
-      figureOf({ name: `${name}: CPU per call, api and worker`, unit: 'ms', ...figures.start, ...limit }),
-      figureOf({ name: `${name}: CPU per read, api`, unit: 'µs', ...figures.read, ...limit }),
-      figureOf({ name: `${name}: core per frame`, unit: 'µs', ...figures.frame, ...limit }),
+      figureOf({ name: `${name}: whole calls`, unit: 'calls/s', ...figures.calls, ...rate }),
+      figureOf({ name: `${name}: CPU per call, api and worker`, unit: 'ms', ...figures.callCpu, ...cost }),
+      figureOf({ name: `${name}: GET status`, unit: 'requests/s', ...figures.reads, ...rate }),
+      figureOf({ name: `${name}: CPU per read, api`, unit: 'µs', ...figures.readCpu, ...cost }),
+      figureOf({ name: `${name}: core per frame`, unit: 'µs', ...figures.frame, ...cost }),
+      figureOf({ name: `${name}: memory, api and worker`, unit: 'MB', ...figures.memory }),
     ],
   };
 }
 
-interface Measurement<Name extends string> {
+interface Measurement {
   servers: BenchServers;
   rounds: number;
   observer: Observer;
-  figures: Record<Name, Rounds>;
   say: (line: string) => void;
 }
 
-async function measureService({ servers, rounds, observer, figures, say }: Measurement<'start' | 'read'>) {
-  const services = {
+/**
+ * Measures both sides at the same time, because the speed of the machine changes: one after the other, sides that are equal
+ * differ by 8 % per frame, and by much more per request. The side that begins first alternates.
+ */
+async function bothSides(round: number, measure: (side: Side) => Promise<void>): Promise<void> {
+  await Promise.all((round % 2 === 0 ? SIDES : SIDES.toReversed()).map(measure));
+}
+
+async function measureService(
+  { servers, rounds, observer, say }: Measurement,
+  figures: ReturnType<typeof serviceFigures>,
+) {
+  const services: Record<Side, BenchService> = {
     bare: await startBenchService(servers),
     ours: await startBenchService(servers, { environment: () => observer.environment() }),
   };
   try {
-    const reads = {} as Record<(typeof SIDES)[number], () => Promise<string>>;
+    const reads = {} as Record<Side, () => Promise<string>>;
     for (const side of SIDES) {
       const service = services[side];
       const path = `/outbound_call?call_id=${await service.firstCall()}`;
@@ -84,37 +109,40 @@ async function measureService({ servers, rounds, observer, figures, say }: Measu
     }
     for (let round = 0; round < rounds; round += 1) {
       say(`calls and reads, round ${round + 1}`);
-      for (const side of SIDES) {
-        const service = services[side];
-        const calling = await cpuOf(service, ['api', 'worker'], () => runCalls(service, CALLS));
-        figures.start[side].push(calling.cpuMs / CALLS);
-        let count = 0;
-        const reading = await cpuOf(service, ['api'], async () => {
-          const read = async () => {
-            await reads[side]();
-            count += 1;
-          };
-          await requestsPerSecond(read, READING_MS);
-        });
-        figures.read[side].push((reading.cpuMs * 1_000) / count);
-        await sleep(PAUSE_MS);
-      }
+      await bothSides(round, async (side) => {
+        const { api, worker } = services[side].roles;
+        const calling = await measured([api, worker], () => runCalls(services[side], CALLS));
+        figures.callCpu[side].push(calling.cpuMs / CALLS);
+        figures.calls[side].push(CALLS / calling.seconds);
+      });
+      await sleep(PAUSE_MS);
+      await bothSides(round, async (side) => {
+        const { api, worker } = services[side].roles;
+        const reading = await measured([api], () => requestsPerSecond(reads[side], READING_MS));
+        figures.reads[side].push(reading.result);
+        figures.readCpu[side].push((reading.cpuMs * 1_000) / (reading.result * reading.seconds));
+        const bytes = (await readResidentBytes(api.pid)) + (await readResidentBytes(worker.pid));
+        figures.memory[side].push(bytes / 1_048_576);
+      });
+      await sleep(PAUSE_MS);
     }
   } finally {
     for (const side of SIDES) await services[side].stop();
   }
 }
 
-/** Returns the CPU time of these roles during some work. */
-async function cpuOf({ roles }: BenchService, names: readonly ('api' | 'worker')[], work: () => Promise<unknown>) {
-  const pids = Object.fromEntries(names.map((name) => [name, roles[name].pid]));
-  const sum = (times: Record<string, number>) => Object.values(times).reduce((total, ms) => total + ms, 0);
-  const before = sum(await readCpu(pids));
-  await work();
-  return { cpuMs: sum(await readCpu(pids)) - before };
+/** Returns the result of some work, how long it took, and the CPU time of these processes meanwhile. */
+async function measured<T>(processes: readonly { pid: number }[], work: () => Promise<T>) {
+  const pids = Object.fromEntries(processes.map(({ pid }) => [pid, pid]));
+  const cpuMs = async () => Object.values(await readCpu(pids)).reduce((total, ms) => total + ms, 0);
+  const before = await cpuMs();
+  const began = performance.now();
+  const result = await work();
+  return { result, seconds: (performance.now() - began) / 1_000, cpuMs: (await cpuMs()) - before };
 }
 
-async function measureFrames({ servers, rounds, observer, figures, say }: Measurement<'frame'>) {
+/** Measures the frames of two media processes, on the same core. */
+async function measureFrames({ servers, rounds, observer, say }: Measurement, frame: Rounds) {
   const bench = await createMediaBench({
     calls: MEDIA_CALLS,
     mongodbUri: servers.mongodbUri(`media_${randomUUID()}`),
@@ -124,8 +152,10 @@ async function measureFrames({ servers, rounds, observer, figures, say }: Measur
   try {
     for (let round = 0; round < rounds; round += 1) {
       say(`frames, round ${round + 1}`);
-      figures.frame.bare.push(microsecondsPerFrame(await bench.measureMedia()));
-      figures.frame.ours.push(microsecondsPerFrame(await bench.measureMedia(await observer.environment())));
+      await bothSides(round, async (side) => {
+        const environment = side === 'ours' ? await observer.environment() : {};
+        frame[side].push(microsecondsPerFrame(await bench.measureMedia(environment)));
+      });
     }
   } finally {
     await bench.close();

@@ -5,33 +5,38 @@ import { startReceiver } from './http.js';
 export interface Observer {
   /** Returns variables for the environment of a process. */
   environment(): Promise<Record<string, string>>;
-  /** @throws Error if it has seen nothing */
+  /** @throws Error if it has not seen what it watches */
   stop(): Promise<void>;
 }
 
-/** Prometheus reads a process every 15 s by default; three times as often, each round has some reads. */
-const READ_EVERY_MS = 5_000;
+/** As often as in deploy/prometheus/prometheus.yml. A round of frames takes as long, so it has one read of each process. */
+const READ_EVERY_MS = 15_000;
 
 /** Reads the metrics of every process, as Prometheus does. */
 export function observeMetrics(ports: Ports): Observer {
   const urls: string[] = [];
-  let samples = 0;
+  const processes: string[] = [];
+  const seen = new Set<string>();
   const read = async (url: string) => {
     const response = await fetch(url);
-    if ((await response.text()).includes('callwright_')) samples += 1;
+    if (/^(callwright|temporal)_/m.test(await response.text())) seen.add(url);
   };
   // A process that starts or ends does not respond.
   const reads = setInterval(() => void Promise.allSettled(urls.map(read)), READ_EVERY_MS);
   return {
     async environment() {
       const [port, sdkPort] = [await ports.take(), await ports.take()];
+      const url = `http://127.0.0.1:${port}/metrics`;
+      processes.push(url);
       // Only workers serve metrics of Temporal's SDK, too.
-      urls.push(`http://127.0.0.1:${port}/metrics`, `http://127.0.0.1:${sdkPort}/metrics`);
+      urls.push(url, `http://127.0.0.1:${sdkPort}/metrics`);
       return { METRICS_PORT: String(port), WORKER_METRICS_ADDRESS: `127.0.0.1:${sdkPort}` };
     },
     async stop() {
       clearInterval(reads);
-      if (samples === 0) throw new Error('no process has served a metric');
+      const silent = processes.filter((url) => !seen.has(url)).length;
+      if (silent > 0) throw new Error(`${silent} of ${processes.length} processes have served no metrics`);
+      if (seen.size === processes.length) throw new Error("no worker has served the metrics of Temporal's SDK");
     },
   };
 }

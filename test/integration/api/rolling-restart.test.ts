@@ -18,7 +18,7 @@ async function startBalancer(ports: readonly number[]) {
   let turn = 0;
 
   const isReady = (port: number) =>
-    fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(2_000) }).then(
+    fetch(`http://127.0.0.1:${port}/health/serving`, { signal: AbortSignal.timeout(2_000) }).then(
       ({ status }) => status === 200,
       () => false,
     );
@@ -70,7 +70,7 @@ describe('an API process behind a proxy', () => {
       PUBLIC_BASE_URL: 'http://127.0.0.1:9',
       MONGODB_URI: service.config.mongodbUri,
       TEMPORAL_ADDRESS: service.config.temporal.address,
-      TEMPORAL_TASK_QUEUE: service.config.temporal.taskQueue,
+      TEMPORAL_TASK_QUEUE: service.config.temporal.taskQueues.calls,
       SIMULATOR_URL: 'http://127.0.0.1:9',
       TRUST_PROXY: 'true',
       DRAIN_DELAY_SECONDS: String(DRAIN_DELAY_SECONDS),

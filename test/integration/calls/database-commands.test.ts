@@ -10,7 +10,7 @@ import { startReceiver } from '../workflows/harness.js';
 /** The number of a callee whose line is busy. */
 const BUSY = '+12025550101';
 
-const MOST_COMMANDS = 22;
+const MOST_COMMANDS = 23;
 /** Leases of the rate limits of key and account, which only some requests need. */
 const LEASE = 'findAndModify rate_limits';
 
@@ -18,7 +18,7 @@ const LEASE = 'findAndModify rate_limits';
 const COMMANDS: Record<string, string[]> = {
   'POST /outbound_call': ['find agents', 'find ledger_accounts', 'find phone_numbers', 'insert call_requests'],
   reserveCall: ['find accounts', 'find call_requests', 'insert calls', 'update leases', 'update ledger_accounts'],
-  dialCallee: ['findAndModify carrier_bindings'],
+  dialCallee: ['find carrier_bindings', 'findAndModify carrier_bindings'],
   'POST /carrier/calls/{call_id}/status': [
     'findAndModify carrier_bindings',
     'insert carrier_events',

@@ -59,6 +59,28 @@ describe('the tool calls of a trace', () => {
     expect(await stored(test)).not.toHaveProperty('toolCalls');
   });
 
+  it('stay with the recording until the call is reconciled, and do not keep those of other calls', async () => {
+    const recordings = createRecordings(database);
+    const record = async (callId: string, days: number) => {
+      const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(true));
+      writer.write(Buffer.alloc(100));
+      await writer.close();
+      const uploadDate = new Date(Date.now() - days * DAY_MS);
+      await database.recordingFiles.updateOne({ _id: callId }, { $set: { uploadDate } });
+    };
+    // More than are read at once.
+    const unsettled = await Promise.all(Array.from({ length: 60 }, () => storeCall(32)));
+    const request = { accountId: 'acct_1', mode: 'live', toPhoneNumber: '+4930123456', createdAt: new Date() };
+    await database.callRequests.collection.insertMany(unsettled.map((_id) => ({ ...request, _id })) as never);
+    const over = await storeCall(31);
+    await Promise.all([...unsettled.map((callId) => record(callId, 32)), record(over, 31)]);
+    await sweep(30, 7);
+    expect(await stored(over)).not.toHaveProperty('toolCalls');
+    expect(await recordings.read(over)).toBeNull();
+    for (const callId of unsettled) expect(await stored(callId)).toMatchObject({ toolCalls: TOOL_CALLS });
+    expect(await database.recordingFiles.countDocuments({ _id: { $in: unsettled } })).toBe(60);
+  });
+
   it('are kept without a retention', async () => {
     const calls = [await storeCall(900), await storeCall(900, { test: true })];
     await sweep(0, 0);

@@ -223,7 +223,7 @@ describe('callwright admin', () => {
     it('cannot have a private webhook address in production', async () => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', '--webhook-url', 'http://10.0.0.1/'];
-      const production = { ...env, ...PRODUCTION };
+      const production = { ...PRODUCTION, ...env };
       const { code, stderr } = await runAdmin(args, production);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('webhook_url') as string });
     });

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { createLedger } from '../../../src/billing/ledger/ledger.js';
+import { eraseWorkflowId } from '../../../src/calls/follow-ups.js';
 import type { CallStatus } from '../../../src/kernel/call-state.js';
+import { ledgerAccountId } from '../../../src/kernel/ids.js';
+import { parseConfig } from '../../../src/platform/config/config.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 import { createIndexes } from '../../../src/platform/mongo/indexes.js';
+import { withTemporalClient } from '../../../src/platform/temporal/with-client.js';
 import { newCallId } from '../../support/store/test-database.js';
 import { runAdmin } from './support/run-cli.js';
 
@@ -40,6 +45,9 @@ describe('callwright admin erase', () => {
   it('needs either a number or an account, and --confirm to change anything', async () => {
     expect(await runAdmin(['erase'], env)).toMatchObject({ code: 2 });
     expect(await runAdmin(['erase', '--phone', '2025550150'], env)).toMatchObject({ code: 2 });
+    // Every text has such digits.
+    expect(await runAdmin(['erase', '--phone', '+123456', '--confirm'], env)).toMatchObject({ code: 2 });
+    expect(await runAdmin(['erase', '--phone', '+1234567'], env)).toMatchObject({ code: 0 });
     expect(await runAdmin(['erase', '--account', 'acct_none'], env)).toMatchObject({ code: 1 });
     const id = await newAccount();
     await newAgent(id);
@@ -94,6 +102,35 @@ describe('callwright admin erase', () => {
     expect(JSON.stringify(entries)).not.toMatch(/@example|12025550160/);
     expect(entries.map(({ action }) => action)).toEqual(expect.arrayContaining(['addNumber', 'eraseAccount']));
     expect(await money()).toEqual(before);
-    expect(await runAdmin(['erase', '--account', id, '--confirm'], env)).toMatchObject({ code: 1 });
+    // A repeat looks for workflows that were left.
+    expect(await json('erase', '--account', id, '--confirm')).toMatchObject({ calls: 0, workflows_left: 0 });
   });
+
+  it.each(['--phone', '--account'])(
+    'exits with 1 while %s leaves a workflow, and deletes it when it is repeated later',
+    async (option) => {
+      const id = await newAccount();
+      const number = `+1202556${String(Math.floor(Math.random() * 10_000)).padStart(4, '0')}`;
+      const callId = newCallId();
+      await call(callId, id, 'FAILED');
+      await database.calls.updateOne({ _id: callId }, { $set: { toPhoneNumber: number, updatedAt: new Date() } });
+      const ledger = createLedger(database);
+      await ledger.settle({ ledgerAccountId: ledgerAccountId(id, 'test'), callId, billedSeconds: 0 });
+      await ledger.sweep(ledgerAccountId(id, 'test'));
+      const erase = () => runAdmin(['erase', option, option === '--phone' ? number : id, '--confirm', '--json'], env);
+
+      // The call has just ended. So its erasure runs in Temporal, where no worker of this test ends it.
+      const first = await erase();
+      expect(first.stderr).toContain('Workflows of erased calls are left: 1.');
+      expect([first.code, JSON.parse(first.stdout)]).toMatchObject([1, { calls: 1, workflows_left: 1 }]);
+      expect(await database.calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: '' });
+      expect((await erase()).code).toBe(1);
+      await withTemporalClient(parseConfig(env), (client) =>
+        client.workflow.getHandle(eraseWorkflowId(callId)).terminate(),
+      );
+      const last = await erase();
+      expect(last).toMatchObject({ code: 0, stderr: '' });
+      expect(JSON.parse(last.stdout)).toMatchObject({ calls: 0, workflows_deleted: 1, workflows_left: 0 });
+    },
+  );
 });

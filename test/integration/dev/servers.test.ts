@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createIndexes } from '../../../src/platform/mongo/indexes.js';
 import { openDatabase } from '../../../src/database.js';
+import { createPorts } from '../../../src/dev/processes/free-port.js';
+import { prepareMongodb } from '../../../src/dev/servers/servers.js';
 import { probeTemporal } from '../../../src/dev/servers/temporal/start-temporal.js';
 import { startTimeSkippingEnvironment } from '../../support/time-skipping-environment';
 import { sidOf } from '../../support/sids.js';
@@ -50,6 +55,23 @@ describe('the servers of the tests', () => {
       expect((await environment.currentTimeMs()) - before).toBeGreaterThanOrEqual(3_600_000);
     } finally {
       await environment.teardown();
+    }
+  });
+});
+
+describe('the launcher', () => {
+  it('uses the database whose address is in a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'callwright-launcher-'));
+    const ports = createPorts(process.env);
+    try {
+      const uri = 'mongodb://127.0.0.1:1/callwright';
+      const file = join(folder, 'mongodb');
+      await writeFile(file, `${uri}\n`);
+      const deps = { dataFolder: folder, ports, report: () => undefined, signal: new AbortController().signal };
+      expect(await prepareMongodb({ ...deps, env: { MONGODB_URI_FILE: file } })).toEqual({ uri });
+    } finally {
+      await ports.release();
+      await rm(folder, { recursive: true });
     }
   });
 });

@@ -1,5 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
@@ -12,17 +17,41 @@ const database = `setup_${randomUUID()}`;
 const namespace = `setup-${randomUUID()}`;
 
 /** Runs the setup that `docker compose` runs before the roles. */
-function runSetup(into = database) {
+function runSetup(
+  into = database,
+  temporalAddress = process.env['TEST_TEMPORAL_ADDRESS'],
+  more: Record<string, string> = {},
+) {
   return promisify(execFile)(process.execPath, ['--import', 'tsx', join(ROOT, 'deploy', 'setup.ts')], {
     cwd: ROOT,
     timeout: 50_000,
     env: {
       PATH: process.env['PATH'],
       MONGODB_URI: `${process.env['TEST_MONGODB_URI']}/${into}`,
-      TEMPORAL_ADDRESS: process.env['TEST_TEMPORAL_ADDRESS'],
+      TEMPORAL_ADDRESS: temporalAddress,
       TEMPORAL_NAMESPACE: namespace,
+      ...more,
     },
   });
+}
+
+/** Starts a server of gRPC that permits nothing, and keeps the namespace that the header of each request names. */
+async function startStrictServer() {
+  const namespaces = new Map<string, unknown>();
+  const server = createServer();
+  server.on('stream', (stream, { ':path': path = '', 'temporal-namespace': named }) => {
+    namespaces.set(path.slice(path.lastIndexOf('/') + 1), named);
+    // UNIMPLEMENTED, which the SDK accepts for its first request, or PERMISSION_DENIED.
+    const status = path.endsWith('/GetSystemInfo') ? '12' : '7';
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': 'not permitted' },
+      { endStream: true },
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { address: `127.0.0.1:${port}`, namespaces, close: () => server.close() };
 }
 
 describe('deploy/setup', () => {
@@ -58,6 +87,26 @@ describe('deploy/setup', () => {
     }
   });
 
+  it('takes the address of the database from a file', async () => {
+    const name = `setup_${randomUUID()}`;
+    const folder = await mkdtemp(join(tmpdir(), 'callwright-setup-'));
+    const uri = `${process.env['TEST_MONGODB_URI']}/${name}`;
+    const file = join(folder, 'mongodb');
+    await writeFile(file, `${uri}\n`);
+    const { stdout } = await runSetup(name, undefined, { MONGODB_URI: '', MONGODB_URI_FILE: file });
+    expect(stdout).toContain('MongoDB is prepared.');
+    const prepared = await openDatabase(uri);
+    try {
+      expect(Object.keys(await prepared.ledgerEntries.collection.indexInformation())).not.toEqual(['_id_']);
+    } finally {
+      const { schedule } = new Client({ connection, namespace });
+      await schedule.getHandle('reconcile-ledger').delete();
+      await prepared.connection.dropDatabase();
+      await prepared.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('ends at once if waiting does not help', async () => {
     const name = `setup_${randomUUID()}`;
     const spoilt = await openDatabase(`${process.env['TEST_MONGODB_URI']}/${name}`);
@@ -73,6 +122,22 @@ describe('deploy/setup', () => {
     } finally {
       await spoilt.connection.dropDatabase();
       await spoilt.close();
+    }
+  });
+
+  it('names the namespace where an endpoint for many namespaces looks for it, and ends at once if it may not list attributes', async () => {
+    const temporal = await startStrictServer();
+    try {
+      await expect(runSetup(database, temporal.address)).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^Temporal could not be prepared: .*not permitted/i) as string,
+      });
+      expect(temporal.namespaces.get('ListSearchAttributes')).toBe(namespace);
+    } finally {
+      temporal.close();
+      const prepared = await openDatabase(`${process.env['TEST_MONGODB_URI']}/${database}`);
+      await prepared.connection.dropDatabase();
+      await prepared.close();
     }
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAccounts } from '../../../src/identity/accounts/accounts.js';
-import { isWellFormed, newSecret } from '../../../src/identity/api-keys/api-key-secret.js';
+import { isWellFormed, newSecret, pepperIdOf } from '../../../src/identity/api-keys/api-key-secret.js';
 import { createApiKeys, type ApiKeys } from '../../../src/identity/api-keys/api-keys.js';
 import type { Database } from '../../../src/database.js';
 import { openTestDatabase } from '../../support/store/test-database.js';
@@ -41,6 +41,29 @@ describe('API keys', () => {
     expect(stored).toMatchObject({ prefix: secret.slice(0, 12), lastFour: secret.slice(-4) });
     const otherPepper = createApiKeys({ database, pepper: `${PEPPER}!` });
     expect(await otherPepper.authenticate(secret)).toBeNull();
+  });
+
+  it('keep working while the pepper changes, twice, and after the former peppers are removed', async () => {
+    const [second, third] = [`${PEPPER}2`, `${PEPPER}3`];
+    const [used, unused] = [await create(), await create()];
+    const secondOf = (formerPeppers: string[] = []) => createApiKeys({ database, pepper: second, formerPeppers });
+    const listed = async (pepper: string) =>
+      (await keys.listOfOtherPeppers(pepperIdOf(pepper))).map(({ keyId }) => keyId);
+    expect(await listed(second)).toEqual(expect.arrayContaining([used.key.keyId, unused.key.keyId]));
+    expect((await secondOf([PEPPER]).authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
+    expect(await listed(second)).not.toContain(used.key.keyId);
+    // A process that has not been restarted yet still knows the key.
+    expect((await keys.authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
+    expect((await secondOf().authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
+    expect(await secondOf().authenticate(unused.secret)).toBeNull();
+
+    const thirdOf = (formerPeppers: string[] = []) => createApiKeys({ database, pepper: third, formerPeppers });
+    expect((await thirdOf([second, PEPPER]).authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
+    expect((await thirdOf().authenticate(used.secret))?.key.keyId).toBe(used.key.keyId);
+    await keys.revoke(used.key.keyId);
+    for (const each of [keys, secondOf([PEPPER]), thirdOf([second, PEPPER]), thirdOf()]) {
+      expect(await each.authenticate(used.secret)).toBeNull();
+    }
   });
 
   it('are rejected from the moment they are revoked, and revoking again keeps the first time', async () => {

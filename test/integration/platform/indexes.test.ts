@@ -87,6 +87,17 @@ describe('the indexes on a real server', () => {
 `);
   });
 
+  it('and migrations of a later release stay when an earlier one is set up after going back to it', async () => {
+    const { calls, migrations } = database;
+    await prepareDatabase(database);
+    await migrations.create({ _id: '99', name: 'of a later release', finishedAt: new Date() });
+    await calls.collection.createIndex({ newField: 1 }, { unique: true, sparse: true });
+    expect(await prepareDatabase(database)).toEqual([]);
+    expect(await migrations.exists({ _id: '99' })).not.toBeNull();
+    expect(await uniqueIndexes(database, 'calls')).toEqual(['newField']);
+    await calls.collection.dropIndex('newField_1');
+  });
+
   it('can be prepared again and again, also by two processes at once', async () => {
     await database.migrations.deleteMany({ _id: { $ne: 'lock' } });
     await database.agents.collection.createIndex({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });

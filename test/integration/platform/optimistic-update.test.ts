@@ -50,7 +50,7 @@ describe('an optimistic update', () => {
     };
 
   it('loses no change of concurrent writers, and returns to each the count that it wrote', async () => {
-    const retries = { name: 'counters', mostTries: 1_000 };
+    const retries = { name: 'leases', mostTries: 1_000 } as const;
     const writers = Array.from({ length: 30 }, () => optimisticUpdate(counters, 'many', increment('many'), retries));
     const answers = await Promise.all(writers);
     expect(answers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, index) => index + 1));
@@ -59,7 +59,7 @@ describe('an optimistic update', () => {
 
   it('reads once and writes once without a conflict', async () => {
     const { collection, commands } = observed();
-    const update = () => optimisticUpdate(collection, 'quiet', increment('quiet'), { name: 'counters' });
+    const update = () => optimisticUpdate(collection, 'quiet', increment('quiet'), { name: 'leases' });
     await update();
     await update();
     expect(commands).toEqual(['findOne', 'insertOne', 'findOne', 'updateOne']);
@@ -69,8 +69,7 @@ describe('an optimistic update', () => {
     await counters.insertOne({ _id: 'blind', version: 1, count: 0 });
     const { collection, commands } = observed();
     const blind = { answer: 'blind', when: { count: 0 }, update: { $inc: { count: 1 } } };
-    const update = () =>
-      optimisticUpdate(collection, 'blind', () => ({ answer: 'looked' }), { name: 'counters', blind });
+    const update = () => optimisticUpdate(collection, 'blind', () => ({ answer: 'looked' }), { name: 'leases', blind });
     expect(await update()).toBe('blind');
     expect(commands).toEqual(['updateOne']);
     expect(await update()).toBe('looked');
@@ -79,7 +78,7 @@ describe('an optimistic update', () => {
 
   it('writes nothing when the decision is to keep the document', async () => {
     const { collection, commands } = observed();
-    expect(await optimisticUpdate(collection, 'none', () => ({ answer: 7 }), { name: 'counters' })).toBe(7);
+    expect(await optimisticUpdate(collection, 'none', () => ({ answer: 7 }), { name: 'leases' })).toBe(7);
     expect(commands).toEqual(['findOne']);
   });
 
@@ -99,14 +98,14 @@ describe('an optimistic update', () => {
         when: { version: 0 },
         update: { $inc: { count: 1 } },
       }),
-      { name: 'counters', maxAttempts: 3, pause: async (tries) => void pauses.push(tries) },
+      { name: 'leases', maxAttempts: 3, pause: async (tries) => void pauses.push(tries) },
     );
     await expect(lost).rejects.toThrow(ContentionError);
     watch.close();
     forget();
     expect(pauses).toEqual([1, 2]);
-    expect(reported).toEqual([{ name: 'counters', retries: 2, gaveUp: true }]);
-    expect(lines).toMatchObject([{ msg: 'writes tried again', name: 'counters', retries: 2, gaveUp: 1 }]);
+    expect(reported).toEqual([{ name: 'leases', retries: 2, gaveUp: true }]);
+    expect(lines).toMatchObject([{ msg: 'writes tried again', name: 'leases', retries: 2, gaveUp: 1 }]);
     expect(await counters.findOne({ _id: 'lost' })).toMatchObject({ count: 0 });
   });
 });

@@ -16,6 +16,7 @@ import { startCodecServer } from '../../../src/platform/temporal/codec-server/co
 import { createDataConverter } from '../../../src/platform/temporal/data-converter.js';
 import { createPayloadCodec } from '../../../src/platform/temporal/payload-codec.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
+import { observe, type Measurements } from '../../../src/platform/telemetry/measurements.js';
 import { bundleFile } from '../../../workers/bundle.js';
 import { CARRIERS } from '../../../src/telephony/carrier-list.js';
 import type { CarrierFactory } from '../../../src/telephony/port.js';
@@ -77,7 +78,7 @@ describe('a Temporal server that requires client certificates', () => {
     expect(placed.status).toBe(200);
     await scheduleReconciliation(service.config);
     await service.withClient(({ schedule }) =>
-      schedule.getHandle(`reconcile-ledger-${service.config.temporal.taskQueue}`).delete(),
+      schedule.getHandle(`reconcile-ledger-${service.config.temporal.taskQueues.calls}`).delete(),
     );
   });
 
@@ -246,8 +247,31 @@ describe('a call whose data in Temporal is encrypted', () => {
     expect((await preflight(ORIGIN)).headers.get('access-control-allow-headers')).toContain('x-namespace');
     expect((await preflight('https://other.example.com')).headers.get('access-control-allow-origin')).toBeNull();
     expect(await status(body, { authorization }, 'encode')).toBe(404);
-    for (const wrong of ['', '{}', '[]', '{"payloads":[{"data":"%"}]}']) expect(await status(wrong)).toBe(400);
+    for (const wrong of ['', 'null', '[]', '{"payloads":{}}', '{"payloads":[{"data":"%"}]}'])
+      expect(await status(wrong)).toBe(400);
+    expect(await status(JSON.stringify({ payloads: Array.from({ length: 10_001 }, () => ({})) }))).toBe(400);
     expect(await status('x'.repeat(9 * 1_048_576))).toBe(413);
+  });
+
+  it('is measured when it is asked for, with the token or without', async () => {
+    const reported: Measurements['httpRequest'][] = [];
+    const forget = observe('httpRequest', (request) => reported.push(request));
+    try {
+      await decode(JSON.stringify({ payloads: [] }));
+      await decode(JSON.stringify({ payloads: [] }), {});
+      await decode('', {}, 'encode');
+    } finally {
+      forget();
+    }
+    expect(reported).toMatchObject([
+      { method: 'POST', route: '/decode', status: 200 },
+      { method: 'POST', route: '/decode', status: 401 },
+    ]);
+  });
+
+  it('may be absent: the command line of Temporal sends an empty message for an event without payloads', async () => {
+    const response = await decode('{}');
+    expect([response.status, await response.json()]).toEqual([200, { payloads: [] }]);
   });
 
   it('stays as it is in the codec server if its key is missing', async () => {

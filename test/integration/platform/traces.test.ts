@@ -82,7 +82,7 @@ beforeAll(async () => {
     NODE_ENV: 'test',
     MONGODB_URI: service.config.mongodbUri,
     TEMPORAL_ADDRESS: service.config.temporal.address,
-    TEMPORAL_TASK_QUEUE: service.config.temporal.taskQueue,
+    TEMPORAL_TASK_QUEUE: service.config.temporal.taskQueues.calls,
     API_PORT: String(ports.api),
     PUBLIC_BASE_URL: `http://127.0.0.1:${ports.api}`,
     STREAM_URL: `ws://127.0.0.1:${forwarder.port}/stream`,

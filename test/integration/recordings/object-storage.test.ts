@@ -276,6 +276,35 @@ it('an erased call has no earlier version left in a bucket that keeps versions',
   expect(await remainsOf(world, callId)).toEqual([]);
 });
 
+describe('after the database was restored to a time', () => {
+  it.each([
+    ['before the join', 6_000, undefined],
+    ['before the join of a long recording', 340_000, undefined],
+    ['during the recording', 11_000, 80_000],
+  ])('%s, the joined recording is read, and found by the next join', async (_time, ms, sealedAt) => {
+    const callId = newCallId();
+    const audio = audioOf(ms);
+    // The long one is several parts of an upload.
+    await (ms > 120_000 ? writeLong(callId, audio) : write(world.recordings, callId, audio));
+    const before = await fileOf(callId);
+    await sweep(world.recordings);
+    expect((await fileOf(callId))?.objects?.joined).toBe(true);
+    const restored = { ...before, ...(sealedAt && { length: sealedAt }) };
+    await world.database.recordingFiles.collection.replaceOne({ _id: callId as never }, restored);
+
+    const known = pcmOf(audio.subarray(0, sealedAt));
+    expect((await readPcm(world.recordings, callId)).equals(known)).toBe(true);
+    await sweep(world.recordings);
+    const file = await fileOf(callId);
+    expect(file).toMatchObject({ length: audio.length, objects: { joined: true } });
+    expect(file).not.toHaveProperty('joinAfter');
+    expect(file?.objects).not.toHaveProperty('uploadId');
+    expect((await readPcm(world.recordings, callId)).equals(pcmOf(audio))).toBe(true);
+    // Also no upload that was begun in vain.
+    expect(await remainsOf(world, callId)).toEqual([`recordings/${callId}/0/joined`]);
+  });
+});
+
 it('a recording that cannot be joined is tried again later, and others are joined', async () => {
   const [broken, fine] = [newCallId(), newCallId()];
   for (const callId of [broken, fine]) await write(world.recordings, callId, audioOf(6_000));

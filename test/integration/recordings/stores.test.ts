@@ -47,6 +47,16 @@ describe.each(STORES)('recordings in %s', (store) => {
     return writer;
   }
 
+  /** Erases a recording, and then writes 6 s more: three chunks, for which the store does not look. */
+  async function eraseWhileWritten() {
+    const callId = newCallId();
+    const writer = await write(callId, audioOf(14_000), { close: false });
+    await eventually(async () => (await remainsOf(world, callId)).length >= (store === 's3' ? 1 : 7));
+    await world.recordings.delete(callId);
+    writer.write(audioOf(6_000));
+    return { callId, writer };
+  }
+
   const sweep = (retentionDays = 0) =>
     createRecordingRetention({
       recordings: world.recordings,
@@ -168,6 +178,23 @@ describe.each(STORES)('recordings in %s', (store) => {
     expect(await remainsOf(world, callId)).toEqual([]);
     expect(await world.recordings.seal(callId)).toBe(false);
     expect(await world.recordings.read(callId)).toBeNull();
+  });
+
+  it('leave nothing when they are erased shortly before they are complete', async () => {
+    const { callId, writer } = await eraseWhileWritten();
+    await expect(writer.close()).rejects.toThrow('deleted');
+    expect(await remainsOf(world, callId)).toEqual([]);
+    expect(await world.recordings.read(callId)).toBeNull();
+  });
+
+  it('leave nothing after a while when they are erased and the process that writes them dies', async () => {
+    const { callId } = await eraseWhileWritten();
+    await eventually(async () => (await remainsOf(world, callId)).length === (store === 's3' ? 0 : 3));
+    const later = { $set: { forgetAfter: new Date(Date.now() - 1) } };
+    await world.database.recordingFiles.updateMany({ _id: callId }, later);
+    await sweep();
+    expect(await remainsOf(world, callId)).toEqual([]);
+    expect(await world.database.recordingFiles.countDocuments({ _id: callId })).toBe(0);
   });
 
   it.each([0, 2])('leave nothing when they are erased before audio of stream %i is stored', async (stream) => {

@@ -48,9 +48,9 @@ describe('the media server', () => {
       await expect(media.dialIn(other, { signature })).rejects.toThrow('403');
     });
 
-    it('rejects a stream of an unknown call, an invalid call id and an ended call with 404', async () => {
+    it('rejects a stream of an unknown call with 403, and of an invalid call id and an ended call with 404', async () => {
       const call = await media.placeCall();
-      await expect(media.dialIn(call, { callId: `call_${'0'.repeat(26)}` })).rejects.toThrow('404');
+      await expect(media.dialIn(call, { callId: `call_${'0'.repeat(26)}` })).rejects.toThrow('403');
       await expect(media.dialIn(call, { callId: 'call_1' })).rejects.toThrow('404');
       await media.database.calls.create({
         _id: call.callId,

@@ -1,6 +1,8 @@
+import { observe } from '../../../src/platform/telemetry/measurements.js';
 import type { ProviderFailure } from '../../../src/voice/engines/port.js';
 import { openProviderConnection } from '../../../src/voice/engines/realtime/connection.js';
 import type { FullSessionSettings } from '../../../src/voice/engines/realtime/protocol.js';
+import type { OpenAiRejection } from './fakes/openai-errors';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import { GREETING, openPipeline, type PipelineHarness, type PipelineOptions } from './support/pipeline-harness';
 import { ANSWER_MS, placeRealtimeCall } from './support/realtime-call';
@@ -12,6 +14,16 @@ function expectNoSpeechIn(failures: readonly ProviderFailure[]): void {
   const text = JSON.stringify(failures);
   for (const secret of [GREETING, QUESTION, 'appointment of tomorrow', '-key', 'org-a1b2c3'])
     expect(text).not.toContain(secret);
+}
+
+/** Rejects the first request, because its prompt is too long for the model. */
+function onceTooLong(): () => OpenAiRejection | undefined {
+  let count = 0;
+  const error = { type: 'invalid_request_error', code: 'context_length_exceeded', param: 'messages' };
+  return () => {
+    count += 1;
+    return count > 1 ? undefined : { status: 400, error: { ...error, message: 'The prompt is too long.' } };
+  };
 }
 
 describe('a failure of a provider of the pipeline engine', () => {
@@ -45,6 +57,16 @@ describe('a failure of a provider of the pipeline engine', () => {
         message: expect.stringMatching(/^Rate limit reached for gpt-6-luna in organization … on requests/),
       },
     ]);
+    expect(line.blames).toEqual(['provider']);
+  });
+
+  it('of the language model that the call caused by its content is not blamed on the provider', async () => {
+    await warmPipeline();
+    pipeline.chat.rejects = onceTooLong();
+    line = pipeline.dial();
+    await eventually(() => line.agentTurns().length === 1, ANSWER_MS);
+    expect(line.failures).toMatchObject([{ part: 'model', status: 400, code: 'context_length_exceeded' }]);
+    expect(line.blames).toEqual(['request']);
   });
 
   it('of the language model is reported once for each attempt', async () => {
@@ -143,6 +165,19 @@ describe('a failure of the realtime provider', () => {
         message: 'The server had an error.',
       },
     ]);
+    expect(call.line.blames).toEqual(['provider']);
+    await call.close();
+  });
+
+  it('that the call caused by its content is not blamed on the provider', async () => {
+    const call = await placeRealtimeCall({ script: [{ hears: QUESTION, says: 'Nothing.' }] });
+    await call.greeted();
+    const error = { type: 'invalid_request_error', message: 'The prompt was flagged.', param: null };
+    call.session().send({ type: 'error', error: { ...error, code: 'invalid_prompt' } });
+    await call.ask(QUESTION);
+    await call.line.hangUp();
+    expect(call.line.failures).toMatchObject([{ part: 'realtime', code: 'invalid_prompt' }]);
+    expect(call.line.blames).toEqual(['request']);
     await call.close();
   });
 
@@ -209,16 +244,24 @@ describe('a failure of the realtime provider', () => {
 });
 
 describe('a failure of a provider in a stored call', () => {
-  it('is stored with its time for the timeline', async () => {
+  it.each([
+    [429, 'provider'],
+    [400, 'request'],
+  ])('is stored with its time for the timeline, and counted: status %d has the blame %s', async (status, blame) => {
+    const counted: object[] = [];
+    const forget = observe('providerFailure', (failure) => void counted.push(failure));
     const pipeline = await openPipeline();
     const media = await openMediaFixture({ engine: pipeline.factory });
-    pipeline.chat.faults.push({ kind: 'status', status: 429 });
+    if (blame === 'request') pipeline.chat.rejects = onceTooLong();
+    else pipeline.chat.faults.push({ kind: 'status', status });
     const call = await media.placeCall();
     const line = await media.openLine(call);
     await eventually(async () => ((await media.results.find(call.callId))?.turns ?? []).length === 1, ANSWER_MS);
     expect((await media.results.findHead(call.callId))?.failures).toEqual([
-      expect.objectContaining({ at: expect.any(Date), part: 'model', code: 'rate_limit_exceeded' }),
+      expect.objectContaining({ at: expect.any(Date), part: 'model', status }),
     ]);
+    forget();
+    expect(counted).toEqual([{ mode: 'live', part: 'model', provider: 'openai', blame }]);
     await media.close();
     await line.closed;
     await pipeline.close();

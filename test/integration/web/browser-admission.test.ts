@@ -26,7 +26,13 @@ beforeAll(async () => {
   database = await openTestDatabase('browser_admission');
   const slots = createStreamSlots({ all: 10, test: 10 });
   const deps = {
-    config: { publicBaseUrl: 'http://127.0.0.1', production: false, apiKeyPepper: PEPPER, calls: {} },
+    config: {
+      publicBaseUrl: 'http://127.0.0.1',
+      production: false,
+      apiKeyPepper: PEPPER,
+      formerPeppers: [],
+      calls: {},
+    },
     database,
     sockets: new WebSocketServer({ noServer: true }),
     slots: {
@@ -69,7 +75,7 @@ async function open(callId: string, token: string) {
 describe('the admission of a browser’s socket', () => {
   it('takes no slot for a token that was rejected, and leaves its sender unverified', async () => {
     const callId = newCallId();
-    const token = createLegTokens(PEPPER).issue(callId);
+    const token = createLegTokens({ apiKeyPepper: PEPPER, formerPeppers: [] }).issue(callId);
     for (let n = 0; n < 3; n++) {
       expect(await (await open(callId, token)).closed()).toEqual({ reason: 'rejected', code: 1008 });
     }
@@ -78,7 +84,7 @@ describe('the admission of a browser’s socket', () => {
 
   it('lets the browser reconnect if the server begins to shut down meanwhile', async () => {
     const callId = newCallId();
-    const token = createLegTokens(PEPPER).issue(callId);
+    const token = createLegTokens({ apiKeyPepper: PEPPER, formerPeppers: [] }).issue(callId);
     const legs = createWebLegs(database);
     await legs.create({ callId, accountId: 'acc_1', mode: 'live', tokenHash: hashOfToken(token), tokenMs: 60_000 });
     onAdmit = () => (isClosing = true);

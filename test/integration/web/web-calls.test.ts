@@ -1,4 +1,5 @@
 import { createLedger } from '../../../src/billing/ledger/ledger.js';
+import { observe } from '../../../src/platform/telemetry/measurements.js';
 import { legIdOf } from '../../../src/telephony/web/leg.js';
 import { createWebLegs } from '../../../src/telephony/web/legs.js';
 import { ledgerAccountId } from '../../../src/kernel/ids.js';
@@ -158,7 +159,9 @@ describe('a call in the browser', () => {
 });
 
 describe('a call in the browser that loses its socket', () => {
-  it('continues on another media server, and is billed once', async () => {
+  it('continues on another media server, and is billed once; its loss does not count as one of a phone', async () => {
+    const losses: object[] = [];
+    const forget = observe('nextStream', (loss) => void losses.push(loss));
     await stack.listenOther();
     const call = await stack.talk(customer.liveKey);
     await stack.say(call.callId, call.line);
@@ -175,6 +178,8 @@ describe('a call in the browser that loses its socket', () => {
     const ended = await stack.ended(call.callId);
     expect(ended).toMatchObject({ status: 'COMPLETED', endReason: 'caller_hangup', resumptions: 1 });
     expect(ended.costMicros).toBe(ended.durationSeconds! * PRICE_PER_SECOND);
+    forget();
+    expect(losses).toEqual([{ mode: 'live', line: 'browser', cause: 'failure', decision: 'stream' }]);
   });
 
   it('continues with its first token if the message with the next one was lost', async () => {

@@ -72,7 +72,7 @@ export async function startWebStack(options: { env?: Record<string, string>; wor
       STREAM_URL: config.streamUrl,
       MONGODB_URI: config.mongodbUri,
       TEMPORAL_ADDRESS: config.temporal.address,
-      TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
+      TEMPORAL_TASK_QUEUE: config.temporal.taskQueues.calls,
     },
 
     /** The address of a call's socket at the media server on this port. */

@@ -24,6 +24,8 @@ describe('a call for which the carrier has no capacity', () => {
   it('is dialed again, more often than after other failures', async () => {
     harness.carrier.outcomes = [full, full, full, full];
     const { call } = await placeCall(harness);
+    // The carrier has no call that could end before it accepts the fifth dial, after about 29 s.
+    await call.sleep(40_000);
     await call.end('completed', { durationSeconds: 7 });
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', billedSeconds: 7 });
     expect(harness.carrier.dials).toBe(5);

@@ -15,6 +15,7 @@ afterEach(() =>
   recordHistory(harness, {
     'is free if the API never told the carrier what to do': 'uninstructed',
     'is free if a stream never started and the callee hung up while another one was to follow': 'stream-never-started',
+    'is free if a stream never started and an API client then ended the call': 'free-however-ended',
   }),
 );
 
@@ -78,7 +79,7 @@ describe('an answered call without audio', () => {
     expect(await call.result()).toMatchObject(FREE);
   });
 
-  it('is billed if a stream never started and an API client ended the call', async () => {
+  it('is free if a stream never started and an API client then ended the call', async () => {
     const { call } = await placeCall(harness);
     harness.carrier.onHangUp = async () => {
       harness.carrier.onHangUp = undefined;
@@ -87,7 +88,7 @@ describe('an answered call without audio', () => {
     await call.answer();
     await call.reconnect(0, NEVER_STARTED);
     await harness.gateway.hangUp(call.callId, { cause: 'api_hangup' });
-    expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'api_hangup', billedSeconds: 3 });
+    expect(await call.result()).toMatchObject(FREE);
   });
 });
 

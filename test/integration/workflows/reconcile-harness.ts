@@ -85,7 +85,7 @@ export async function startReconciling(options: { workflowBundle?: { code: strin
     entries: database.ledgerEntries.collection,
 
     /** The workflow id of the rounds that `round` runs. */
-    roundId: `${RECONCILE_SCHEDULE_ID}-${harness.config.temporal.taskQueue}-now`,
+    roundId: `${RECONCILE_SCHEDULE_ID}-${harness.config.temporal.taskQueues.calls}-now`,
 
     /** Runs one round of reconciliation, including the checks that it postpones. */
     async round() {

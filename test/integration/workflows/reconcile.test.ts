@@ -125,12 +125,79 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.openFindings(money)).toHaveLength(1);
   });
 
-  it('finds a changed counter of the daily spending', async () => {
+  it('reads the entries of an account with a difference once, and finds the same difference again after its end', async () => {
     const { money } = await stack.newAccount();
-    await stack.database.ledgerAccounts.collection.updateOne(byKey(money), { $inc: { spentMicros: 1 } });
+    const alter = (availableMicros: number) =>
+      stack.database.ledgerAccounts.collection.updateOne(byKey(money), { $inc: { availableMicros } });
+    const checkpoint = () => stack.database.ledgerCheckpoints.findById(money).lean();
+    await alter(1);
+    await stack.round();
+    // Later rounds read the entries since this checkpoint.
+    const stored = await checkpoint();
+    expect(stored).toMatchObject({ creditedMicros: MONEY, operationCount: 1 });
+    await stack.round();
+    expect(await checkpoint()).toEqual(stored);
+    expect(await stack.openFindings(money)).toHaveLength(1);
+
+    const id = `account_unbalanced:${money}`;
+    await stack.findings.resolve({ id, by: 'test', reason: 'known' });
+    await alter(-1);
+    expect((await stack.round()).newFindings).toBe(0);
+    await alter(1);
+    expect((await stack.round()).newFindings).toBe(1);
+    expect(await stack.openFindings(money)).toHaveLength(1);
+  });
+
+  it('finds a changed counter of the daily spending, and on another day again', async () => {
+    const { money } = await stack.newAccount();
+    const accounts = stack.database.ledgerAccounts.collection;
+    const today = new Date().toISOString().slice(0, 10);
+    await stack.ledger.hold({
+      ledgerAccountId: money,
+      callId: `call_${ulid()}`,
+      window: 0,
+      maxDurationSeconds: 600,
+      microsPerSecond: 2_500,
+    });
+    const spentMicros = await stack.ledger.spentToday(money);
+    await accounts.updateOne(byKey(money), { $inc: { spentMicros: 1 } });
+    await stack.round();
+    const spent = (date: string) => `spentOn${date}Micros`;
+    expect(await stack.openFindings(money)).toMatchObject([
+      {
+        kind: 'account_unbalanced',
+        expected: { [spent(today)]: spentMicros },
+        actual: { [spent(today)]: spentMicros + 1 },
+      },
+    ]);
+    const id = `account_unbalanced:${money}`;
+    await stack.findings.resolve({ id, by: 'test', reason: 'known' });
+    expect((await stack.round()).newFindings).toBe(0);
+    await accounts.updateOne(byKey(money), { $inc: { spendDay: 1 }, $set: { spentMicros: 1 } });
+    await stack.round();
+    expect(await stack.openFindings(money)).toMatchObject([{ actual: { availableMicros: MONEY - spentMicros } }]);
+    expect(Object.keys((await stack.findings.find(id))?.actual ?? {})).not.toContain(spent(today));
+  });
+
+  it('leaves an accepted difference closed when the day ends whose spending it has changed, too', async () => {
+    const { money } = await stack.newAccount();
+    const accounts = stack.database.ledgerAccounts.collection;
+    await accounts.updateOne(byKey(money), {
+      $inc: { availableMicros: -1, heldMicros: 1, spentMicros: 1, spendDay: 20_000 },
+    });
+    await stack.round();
+    const id = `account_unbalanced:${money}`;
+    expect(await stack.openFindings(money)).toMatchObject([
+      { actual: { heldMicros: 1, 'spentOn2024-10-04Micros': 1 } },
+    ]);
+    await stack.findings.resolve({ id, by: 'test', reason: 'known' });
+    await accounts.updateOne(byKey(money), { $inc: { spendDay: 1 }, $set: { spentMicros: 0 } });
+    await stack.round();
+    expect(await stack.openFindings(money)).toEqual([]);
+    await accounts.updateOne(byKey(money), { $set: { spentMicros: 1 } });
     await stack.round();
     expect(await stack.openFindings(money)).toMatchObject([
-      { kind: 'account_unbalanced', expected: { spendingOfDay: 'as its operations' } },
+      { actual: { heldMicros: 1, 'spentOn2024-10-05Micros': 1 } },
     ]);
   });
 
@@ -210,7 +277,7 @@ describe('operators', () => {
     runAdmin(args, {
       MONGODB_URI: `${process.env.TEST_MONGODB_URI}/${stack.database.connection.name}`,
       TEMPORAL_ADDRESS: stack.config.temporal.address,
-      TEMPORAL_TASK_QUEUE: stack.config.temporal.taskQueue,
+      TEMPORAL_TASK_QUEUE: stack.config.temporal.taskQueues.calls,
     });
 
   it('run a round, list open findings, and resolve one with a reason and a credit, which lifts the freeze', async () => {
@@ -251,13 +318,14 @@ describe('the schedule', () => {
     const { temporal } = stack.config;
     const config = parseConfig({ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_TASK_QUEUE: `none-${randomUUID()}` });
     await scheduleReconciliation(config);
-    const handle = stack.environment.client.schedule.getHandle(`reconcile-ledger-${config.temporal.taskQueue}`);
+    const handle = stack.environment.client.schedule.getHandle(`reconcile-ledger-${config.temporal.taskQueues.calls}`);
     await handle.pause('an operator');
     await scheduleReconciliation(config);
     const { spec, policies, action, state } = await handle.describe();
     expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
     expect(policies.overlap).toBe('SKIP');
-    expect(action).toMatchObject({ workflowType: 'ReconcileWorkflow', taskQueue: config.temporal.taskQueue });
+    const { background } = config.temporal.taskQueues;
+    expect(action).toMatchObject({ workflowType: 'ReconcileWorkflow', taskQueue: background });
     expect(state).toMatchObject({ paused: true, note: 'an operator' });
     await handle.delete();
   });

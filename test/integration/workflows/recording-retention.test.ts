@@ -1,9 +1,11 @@
+import { createFindings } from '../../../src/calls/reconciliation/findings.js';
 import { reconcileNow } from '../../../src/calls/reconciliation/schedule.js';
 import { createRecordings } from '../../../src/voice/recordings/recordings.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
 import type { CallRequestDocument } from '../../../src/calls/call-request-model.js';
 import { createCallProjection } from '../../../src/calls/projection.js';
 import { createCarrierEvents } from '../../../src/telephony/carrier-events.js';
+import { ledgerAccountId } from '../../../src/kernel/ids.js';
 import { placeCall, startHarness, startReceiver, type Harness } from './harness.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -76,7 +78,7 @@ describe.each<[days: string, deleted: readonly string[]]>([
   }, 120_000);
 
   /** Runs a call of 7 s with a transcript and a webhook, and makes it this old. */
-  async function conversation(ageDays: number): Promise<string> {
+  async function conversation(ageDays: number, summary = 'Hi.'): Promise<string> {
     const { database } = harness;
     const receiver = await startReceiver([200]);
     const { call } = await placeCall(harness, { webhookUrl: receiver.url });
@@ -90,7 +92,7 @@ describe.each<[days: string, deleted: readonly string[]]>([
     const at = new Date(Date.now() - ageDays * DAY_MS);
     await database.calls.updateOne(
       { _id: callId },
-      { $set: { createdAt: at, updatedAt: at, transcription: 'agent: Hi.' } },
+      { $set: { createdAt: at, updatedAt: at, transcription: 'agent: Hi.', summary } },
     );
     await database.callRequests.updateOne({ _id: callId }, { $set: { createdAt: at } });
     await createCarrierEvents(database).add({ callId, status: 'completed', sequence: 1 });
@@ -136,7 +138,13 @@ describe.each<[days: string, deleted: readonly string[]]>([
     // A call that its bill contradicts is kept until an operator has resolved this.
     expect(await storedOf(unsettled)).toMatchObject({ request: before[3]?.request, delivery: before[3]?.delivery });
 
-    await database.calls.updateOne({ _id: unsettled }, { $inc: { durationSeconds: -1 } });
+    // Its records are compared again.
+    await database.reconciliationCursors.deleteMany({ _id: { $in: ['settlements', 'calls', 'holds'] } });
+    await reconcileNow(config, 60_000);
+    expect(await storedOf(unsettled)).toMatchObject({ request: before[3]?.request });
+    // Resolving does not change the records.
+    const id = `bill_mismatch:${unsettled}`;
+    expect(await createFindings(database).resolve({ id, by: 'operator', reason: 'It is our loss.' })).toBe(true);
     await database.reconciliationChecks.updateMany({ kind: 'retention' }, { $set: { dueAt: new Date() } });
     await reconcileNow(config, 60_000);
     expect(await storedOf(unsettled)).toMatchObject({
@@ -146,6 +154,82 @@ describe.each<[days: string, deleted: readonly string[]]>([
   }, 120_000);
 
   if (!isOn) return;
+  it.each([
+    ['settlement_missing', 'without its settlement'],
+    ['call_missing', 'whose read model is lost'],
+  ])(
+    'deletes a call with the finding %s, %s, once the finding is resolved',
+    async (kind) => {
+      const { database, config, ledger } = harness;
+      const callId = await conversation(61);
+      const writer = createRecordings(database).open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(true));
+      writer.write(Buffer.alloc(32_000));
+      await writer.close();
+      const { accountId, mode } = (await storedOf(callId)).call ?? {};
+      await ledger.sweep(ledgerAccountId(String(accountId), mode ?? 'live'));
+      const entries = { _id: { $in: [`S${callId}`, `H${callId}~0`] } };
+      await database.ledgerEntries.updateMany(entries, { $set: { at: new Date(Date.now() - 61 * DAY_MS) } });
+      if (kind === 'call_missing') await database.calls.deleteOne({ _id: callId });
+      else await database.ledgerEntries.deleteMany(entries);
+      const round = async () => {
+        await database.reconciliationCursors.deleteMany({ _id: { $in: ['settlements', 'calls', 'holds'] } });
+        await database.reconciliationChecks.updateMany({ kind: 'retention' }, { $set: { dueAt: new Date() } });
+        await reconcileNow(config, 60_000);
+      };
+      await round();
+      await round();
+      const findings = createFindings(database);
+      const id = `${kind}:${callId}`;
+      expect(await findings.find(id)).toMatchObject({ kind });
+      expect((await storedOf(callId)).request).not.toBeNull();
+      expect(await createRecordings(database).read(callId)).not.toBeNull();
+
+      expect(await findings.resolve({ id, by: 'operator', reason: 'It was lost.' })).toBe(true);
+      await round();
+      expect(await storedOf(callId)).toMatchObject({
+        request: null,
+        result: null,
+        delivery: null,
+        events: 0,
+        terms: 0,
+      });
+      expect(await createRecordings(database).read(callId)).toBeNull();
+      // The call cannot begin again, and the finding stays resolved.
+      expect((await storedOf(callId)).call).toMatchObject({ buriedAt: expect.any(Date) as Date });
+      expect(await database.reconciliationChecks.exists({ callId })).toBeNull();
+      await round();
+      expect(await findings.find(id)).toHaveProperty('resolvedAt');
+    },
+    120_000,
+  );
+
+  it('keeps a call without a settlement while the reconciler has not come to its hold', async () => {
+    const { database, config, ledger } = harness;
+    const callId = await conversation(61);
+    const { accountId, mode } = (await storedOf(callId)).call ?? {};
+    await ledger.sweep(ledgerAccountId(String(accountId), mode ?? 'live'));
+    await database.ledgerEntries.deleteOne({ _id: `S${callId}` });
+    await database.reconciliationCursors.deleteMany({ _id: { $in: ['settlements', 'calls', 'holds'] } });
+    await reconcileNow(config, 60_000);
+    const id = `settlement_missing:${callId}`;
+    const resolved = await createFindings(database).resolve({ id, by: 'operator', reason: 'It was lost.' });
+    expect(resolved).toBe(true);
+    await database.reconciliationChecks.updateMany({ kind: 'retention' }, { $set: { dueAt: new Date() } });
+    await reconcileNow(config, 60_000);
+    expect((await storedOf(callId)).request).not.toBeNull();
+  }, 120_000);
+
+  it('deletes the transcript of a call whose model wrote the summary of calls without one', async () => {
+    const { config } = harness;
+    const first = await conversation(46);
+    await reconcileNow(config, 60_000);
+    const expired = (await storedOf(first)).call;
+    expect(expired?.transcription).toBe('');
+    const same = await conversation(46, expired?.summary);
+    await reconcileNow(config, 60_000);
+    expect((await storedOf(same)).call?.transcription).toBe('');
+  }, 120_000);
+
   it('leaves a tombstone that reconciliation and late writes of the call respect', async () => {
     const { database, config } = harness;
     const callId = await conversation(61);

@@ -63,7 +63,7 @@ const OWNERS: readonly Role[] = ['owner'];
 const GROUPS: readonly [rule: Rule, operations: string][] = [
   [
     { access: 'anybody', isRead: true },
-    'readSignUpOptions checkLiveness checkReadiness readInterface readDocs readDocsFile',
+    'readSignUpOptions checkLiveness checkServing checkReadiness readInterface readDocs readDocsFile',
   ],
   [{ access: 'key', isRead: true }, 'readOrPlaceCall'],
   [{ access: 'key' }, 'placeCall'],

@@ -53,7 +53,7 @@ export interface ServiceResponse {
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
- * Starts the real application on a free port, with its own database and task queue on the shared servers.
+ * Starts the real application on a free port, with its own database and task queues on the shared servers.
  * @param options.minDeadlineMs the minimum deadline of requests: 10 s by default, because other tests use the machine;
  *   0 for tests that expect a 503
  * @param options.worker false for tests that start no call
@@ -110,11 +110,19 @@ export async function startService(
   const encrypted = parsed.temporal.payloadKeys.newest !== undefined;
   const bundlePath = join(__dirname, '../../../dist/workers', basename(bundleFile({ traced: false, encrypted })));
 
-  function startWorker() {
+  /**
+   * Starts a worker in this process.
+   * @param settings replace those of the configuration
+   * @param accounts the carrier accounts that the worker knows, instead of those of the configuration
+   */
+  function startWorker(settings: Partial<Config['worker']> = {}, accounts?: Config['carriers']) {
     const stop = new AbortController();
-    return { stop, worker: runWorker({ config, database, logger, stop: stop.signal, bundlePath, ...given }) };
+    const own = { ...config, carriers: accounts ?? config.carriers, worker: { ...config.worker, ...settings } };
+    const factories = options.carriers && { factories: options.carriers };
+    const carriers = accounts ? { carriers: createCarriers({ config: own, ...factories }) } : given;
+    return { stop, worker: runWorker({ config: own, database, logger, stop: stop.signal, bundlePath, ...carriers }) };
   }
-  const own = options.worker === false ? undefined : startWorker();
+  let own = options.worker === false ? undefined : startWorker();
   const baseUrl = `http://127.0.0.1:${port}`;
 
   /** Creates a customer with an agent, a live key and a test key. The live balance is 10 USD by default. */
@@ -188,6 +196,13 @@ export async function startService(
     customer,
     request,
     startWorker,
+
+    /** Stops the worker as a crash does for its calls, and then starts another one. @param accounts see `startWorker` */
+    async restartWorker(accounts?: Config['carriers']): Promise<void> {
+      own?.stop.abort();
+      await own?.worker;
+      own = startWorker({}, accounts);
+    },
     accounts: createAccounts(database),
     agents: createAgents(database),
     phoneNumbers: createPhoneNumbers(database),
@@ -218,7 +233,8 @@ export async function startService(
      */
     countWorkflows(query: string): Promise<number> {
       return withClient(async (client) => {
-        return (await client.workflow.count(`TaskQueue = "${config.temporal.taskQueue}" AND ${query}`)).count;
+        const { calls, background } = config.temporal.taskQueues;
+        return (await client.workflow.count(`TaskQueue IN ("${calls}", "${background}") AND ${query}`)).count;
       });
     },
 

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   CreateBucketCommand,
   ListMultipartUploadsCommand,
   ListObjectVersionsCommand,
   PutBucketVersioningCommand,
+  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from './credentials.js';
@@ -44,6 +47,12 @@ export async function createTestBucket() {
     async keepVersions(): Promise<void> {
       const VersioningConfiguration = { Status: 'Enabled' as const };
       await client.send(new PutBucketVersioningCommand({ Bucket: name, VersioningConfiguration }));
+    },
+
+    /** Stores an object that looks as if it had been stored at this time. */
+    async putAt(key: string, data: Uint8Array, time: Date): Promise<void> {
+      await client.send(new PutObjectCommand({ Bucket: name, Key: key, Body: data }));
+      await utimes(join(String(process.env['TEST_S3_DATA']), name, key), time, time);
     },
 
     /** The keys of everything that has this text in its key: objects, deleted versions, and unfinished uploads. */

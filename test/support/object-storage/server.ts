@@ -20,6 +20,9 @@ const VERSITYGW: GoProgram = {
   timeoutMs: 1_200_000,
 };
 
+/** The folder with a folder for each bucket, and there a file for each object, whose time is that of the object. */
+export const dataOf = (folder: string): string => join(folder, 'data');
+
 /** Starts an S3 server on the loopback interface whose files are in this folder. */
 export async function startObjectStorage(p: {
   folder: string;
@@ -29,11 +32,11 @@ export async function startObjectStorage(p: {
 }): Promise<ServerProcess> {
   const { folder, port, env } = p;
   const file = await buildGoProgram(VERSITYGW, p);
-  const [data, versions, attributes] = ['data', 'versions', 'attributes'].map((name) => join(folder, name));
-  for (const each of [data, versions, attributes]) await mkdir(String(each), { recursive: true });
+  const [data, versions, attributes] = [dataOf(folder), join(folder, 'versions'), join(folder, 'attributes')];
+  for (const each of [data, versions, attributes]) await mkdir(each, { recursive: true });
   const args = ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', 'posix'];
   // Attributes in files need no file system that has extended ones.
-  args.push('--sidecar', String(attributes), '--versioning-dir', String(versions), String(data));
+  args.push('--sidecar', attributes, '--versioning-dir', versions, data);
   return startReady({
     name: 'the S3 server',
     command: { file, args, env: { ...env, ROOT_ACCESS_KEY: ACCESS_KEY_ID, ROOT_SECRET_KEY: SECRET_ACCESS_KEY } },

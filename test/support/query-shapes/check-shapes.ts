@@ -6,13 +6,16 @@ import { isServedBy, type IndexFields, type QueryShape } from './shape.js';
 /** Queries that read every document of a collection, as `describeQuery` describes them, and why they may. */
 const SCANS: Readonly<Record<string, string>> = {
   'src/billing/ledger/storage.ts: ledger_accounts by nothing': 'the command line audits all accounts',
+  'src/calls/erasure/erase-number.ts: audit_log by action, target': 'a command that reads every document anyway',
   'src/calls/reconciliation/findings.ts: reconciliation_findings by nothing': 'the command line lists all findings',
   'src/calls/state-metrics.ts: dial_pacing by nothing': 'there is one queue for each carrier account',
-  'src/calls/state-metrics.ts: leases by nothing': 'one exporter sums the calls of all accounts, every 20 s at most',
-  'src/calls/state-metrics.ts: ledger_accounts by nothing': 'one exporter sums what all accounts hold, likewise',
   'src/calls/search/call-search.ts: calls by accountId, erasedAt, status':
     'a command, run once, indexes the words of all ended calls',
   'src/identity/accounts/accounts.ts: accounts by nothing': 'the command line lists all accounts',
+  'src/identity/api-keys/api-key-queries.ts: api_keys by pepperId, revokedAt':
+    'the command line lists keys while the pepper changes',
+  'src/identity/api-keys/api-key-queries.ts: api_keys by pepperId':
+    'the command line compares its pepper with the keys',
   'src/identity/people/operators.ts: users by operator': 'the command line lists the operators',
   'src/platform/mongo/migrations.ts: migrations by nothing': 'a set-up reads all migrations, of which there are few',
 };

@@ -1,14 +1,16 @@
 import { appendFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import mongoose, { type mongo } from 'mongoose';
 import { filterShape, type QueryShape } from './shape.js';
 
 /**
- * Setup file of jest: writes the shapes of the queries that the service's code sends to the file of TEST_QUERY_SHAPES,
- * one per line, each shape once. Queries of the tests themselves are left out: the file that asks is found on the stack.
+ * Setup file of jest, and preloaded by processes that tests start (preload.ts): writes the shapes of the queries that the
+ * service's code sends to the file of TEST_QUERY_SHAPES, one per line, each shape once. Queries of the tests themselves are
+ * left out: the file that asks is found on the stack.
  */
 const file = process.env['TEST_QUERY_SHAPES'];
-const ROOT = process.cwd();
+const ROOT = process.env['TEST_ROOT'] ?? process.cwd();
 /** Files of mongoose that send the queries of models. */
 const MONGOOSE_SENDS = /\/mongoose\/lib\/(query|model|aggregate)\.js$/;
 const SERVICE = ['src', 'activities', 'workers', 'deploy'];
@@ -24,6 +26,7 @@ const COLLECTION_METHODS = [
   'deleteMany',
   'findOneAndUpdate',
   'findOneAndDelete',
+  'replaceOne',
 ];
 /** Methods of models that send a query. */
 const MODEL_METHODS = [
@@ -93,6 +96,16 @@ function recordTo(path: string): void {
       setImmediate(() => record({ ...shape, sort }));
     });
   }
+  wrap(collections, 'bulkWrite', (_, self, [operations]) => {
+    const from = serviceFile({ ofModels: false });
+    if (from === undefined) return;
+    const { collectionName: collection } = self as mongo.Collection;
+    for (const operation of operations as Record<string, { filter?: Record<string, unknown> }>[]) {
+      for (const [command, { filter }] of Object.entries(operation)) {
+        if (filter !== undefined) record({ from, collection, command, filter: filterShape(filter), sort: [] });
+      }
+    }
+  });
 }
 
 /** Lets `after` see each call of a method, with its result. */
@@ -124,8 +137,14 @@ function serviceFile({ ofModels = true } = {}): string | undefined {
   if (!ofModels && files.some((name) => MONGOOSE_SENDS.test(name))) return undefined;
   const own = files.find((name) => name.startsWith(ROOT) && !name.includes('node_modules') && name !== __filename);
   if (own === undefined) return undefined;
-  const path = relative(ROOT, own);
+  const path = sourceOf(relative(ROOT, own));
   return SERVICE.includes(path.split(sep)[0] ?? '') ? path : undefined;
 }
 
-if (file !== undefined) recordTo(file);
+/** The source of a file of the build, which other processes run. */
+function sourceOf(path: string): string {
+  const [folder, ...rest] = path.split(sep);
+  return folder === 'dist' ? rest.join(sep).replace(/\.js$/, '.ts') : path;
+}
+
+if (file !== undefined && isMainThread) recordTo(file);

@@ -51,6 +51,18 @@ function describeAudits(getStores: () => CheckpointStores): void {
     return callId;
   }
 
+  /** Changes the account without an operation, as a fault of the database may. */
+  async function alter(availableMicros: number): Promise<void> {
+    await getStores().storage.consistently(async (session) => {
+      const { epoch = 0 } = (await session.findAccount(id, [])) ?? {};
+      const marker = { type: 'topUp', amountMicros: 0, epoch, at: new Date(now) } as const;
+      const update = { kind: 'decide', ledgerAccountId: id, epoch, key: `T${newCallId()}`, marker } as const;
+      const increments = { availableMicros };
+      expect(await session.updateAccount({ ...update, increments, guard: {}, maxMarkers: 200 })).toBe(true);
+    });
+    await ledger.sweep(id);
+  }
+
   const readBy = async (run: () => Promise<unknown>) => {
     entriesRead = 0;
     await run();
@@ -103,6 +115,65 @@ function describeAudits(getStores: () => CheckpointStores): void {
     await getStores().lose(`H${callId}~0`);
     expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
     expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
+  });
+
+  it('read only new entries while a difference is the one that was found in all', async () => {
+    await work(11);
+    await alter(1);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
+    expect(await readBy(() => ledger.auditAgain(id))).toBe(12);
+    expect(await readBy(() => ledger.auditNew(id))).toBe(0);
+    for (const operations of [12, 17]) {
+      await work(operations);
+      expect(await readBy(() => ledger.auditNew(id))).toBe(operations);
+      expect(await ledger.auditNew(id)).toMatchObject({ balanced: false, knownDifference: 'same' });
+      // The checkpoint has moved.
+      expect(await readBy(() => ledger.auditNew(id))).toBe(0);
+    }
+    expect(await ledger.audit(id)).toMatchObject({ balanced: false, operationCount: 41 });
+  });
+
+  it('do not take another difference for a known one, and notice its end', async () => {
+    await work(11);
+    await alter(1);
+    await ledger.auditAgain(id);
+    await alter(1);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
+    expect(await ledger.auditNew(id)).not.toHaveProperty('knownDifference');
+    await ledger.auditAgain(id);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false, knownDifference: 'same' });
+    await alter(-2);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true, knownDifference: 'ended' });
+    expect(await ledger.auditAgain(id)).toMatchObject({ balanced: true });
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true });
+    expect(await ledger.auditNew(id)).not.toHaveProperty('knownDifference');
+  });
+
+  it('are followed by recounts of an account with a known difference, too, which find a lost old entry', async () => {
+    const callId = await work(100);
+    await alter(1);
+    await ledger.auditAgain(id);
+    await getStores().lose(`H${callId}~0`);
+    expect(await ledger.auditNew(id)).toMatchObject({ knownDifference: 'same' });
+    now += DAY_MS;
+    expect(await recountAll()).toBe(false);
+    expect(await ledger.auditAgain(id)).toMatchObject({ balanced: false, operationCount: 100 });
+    expect(await ledger.auditNew(id)).toMatchObject({ knownDifference: 'same' });
+  });
+
+  it('read everything once if a restored database has a checkpoint of later operations, and then only new ones', async () => {
+    await work(12);
+    await ledger.auditNew(id);
+    await getStores().storage.consistently(async (session) => {
+      const checkpoint = await session.findCheckpoint(id);
+      if (checkpoint === null) throw new Error('The audit has stored no checkpoint.');
+      const { epoch, creditedMicros } = checkpoint;
+      await session.advanceCheckpoint(id, { ...checkpoint, epoch: epoch + 9, creditedMicros: creditedMicros + 5 });
+    });
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: false });
+    expect(await readBy(() => ledger.auditAgain(id))).toBe(12);
+    expect(await ledger.auditNew(id)).toMatchObject({ balanced: true, operationCount: 12 });
+    expect(await readBy(() => ledger.auditNew(id))).toBe(0);
   });
 
   it('are followed by a recount of the old entries in steps, once a day, which finds one that is lost', async () => {

@@ -110,6 +110,8 @@ function checkpointsOn({ entries, checkpoints }: LedgerCells, execute: Execute) 
         const stored = checkpoints.get(id);
         if (stored === undefined || stored.epoch < sums.epoch) checkpoints.set(id, { ...stored, ...sums, _id: id });
       }),
+    replaceCheckpoint: (checkpoint) =>
+      execute('replaceCheckpoint', checkpoint._id, () => void checkpoints.set(checkpoint._id, { ...checkpoint })),
     saveRecount: (id, recount, at) =>
       execute('saveRecount', id, () => {
         const { recount: _, ...stored } = checkpoints.get(id) ?? {};

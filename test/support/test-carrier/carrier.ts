@@ -48,6 +48,9 @@ export type Action =
   | { do: 'hang_up' }
   | { do: 'decline' };
 
+/** A path segment of 32 bytes in base64url. */
+const STREAM_TOKEN = /^\/[\w-]{43}$/;
+
 /** Returns the last path segment of a stream URL: an HMAC that needs the account's secret. */
 export function streamToken(secret: string, streamUrl: string): string {
   return createHmac('sha256', secret).update(streamUrl).digest('base64url');
@@ -71,6 +74,7 @@ export function createTestCarrierFactory(publicKey: string): CarrierFactory {
         if (typeof signature !== 'string' || headers['x-test-account'] !== account.carrierAccountId) return false;
         return verify(null, Buffer.concat([Buffer.from(`${url}\n`), body]), key, Buffer.from(signature, 'base64'));
       },
+      mayAdmitStream: ({ rest }) => STREAM_TOKEN.test(rest),
       admitsStream({ url, rest }) {
         const [given, expected] = [Buffer.from(rest), Buffer.from(`/${streamToken(account.authToken, url)}`)];
         return given.length === expected.length && timingSafeEqual(given, expected);

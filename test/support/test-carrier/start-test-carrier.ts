@@ -24,6 +24,7 @@ export async function startTestCarrier({ api, carrier: port }: Ports): Promise<C
       carriers: {
         ...config.carriers,
         live: {
+          name: 'default',
           kind: 'test-carrier',
           isSimulated: false,
           ...account,

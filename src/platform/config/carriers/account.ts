@@ -6,15 +6,21 @@ import type { SimulatedAccount } from './simulated-accounts.js';
  * them.
  */
 export interface CarrierAccount extends SimulatedAccount {
+  /** The operator's name for the account: `default` for that of the variables, `test` for that of test calls. */
+  name: string;
   /** The carrier's name in the carrier registry. */
   kind: string;
   /** Whether its calls reach no one and cost nothing. */
   isSimulated: boolean;
   /** Base URL of the REST API. */
   baseUrl: string;
+  /** A token that the carrier may sign with instead, while the token changes. */
+  otherAuthToken?: string;
   fromNumber: string;
   /** Calls per second that may be placed; absent: no limit. */
   callsPerSecond?: number;
+  /** The customers whose agents its inbound calls may have; absent: all. */
+  customers?: readonly string[];
   /** Authenticates our requests instead of the auth token. The carrier's requests are signed with the token anyway. */
   apiKey?: CarrierApiKey;
 }
@@ -29,7 +35,15 @@ export interface CarrierSettings<Values> {
   /** Whether the carrier's calls reach no one and cost nothing. */
   isSimulated: boolean;
   /** Returns the account of live calls. @throws Error when a variable is missing */
-  liveAccount(values: Values): Omit<CarrierAccount, 'isSimulated'>;
+  liveAccount(values: Values): Omit<CarrierAccount, 'isSimulated' | 'name'>;
+  /** The settings that further accounts of live calls share. */
+  furtherAccounts: {
+    /** The calls per second of an account for which none are given; absent: no limit. */
+    callsPerSecond?: number;
+    baseUrl(values: Values): string;
+    /** Says in production why a text cannot be a token, as the end of a sentence; undefined if it can. */
+    tokenFault(token: string): string | undefined;
+  };
   /**
    * Returns a sentence for each variable that does not fit the others, even if another carrier is chosen.
    * @param malformed variables that are rejected anyway
@@ -47,8 +61,13 @@ export interface ProductionCheck<Values> {
   fault: (values: Values) => string | undefined;
 }
 
+/** Name of the account of live calls that the variables describe, and of the pool for calls that no other is for. */
+export const DEFAULT_ACCOUNT = 'default';
+/** Name of the account of test calls. */
+export const TEST_ACCOUNT = 'test';
+
 /** Number of calls per second that a carrier account may place. */
-export const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
+export const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1)]);
 
 /** The id of an account at Twilio or at the simulated carrier. */
 export const carrierAccountId = z
@@ -66,6 +85,11 @@ export const liveCarrierVariables = {
     .url()
     .optional()
     .meta({ description: 'base URL of the carrier’s REST interface', shown: 'Twilio’s' }),
+  CARRIER_ACCOUNTS_FILE: z.string().optional().meta({
+    description:
+      'JSON file with [further accounts of live keys](carrier.md#several-accounts) at this carrier and with pools of accounts, read by every role when it starts',
+    shown: 'none: one account',
+  }),
   CARRIER_CALLS_PER_SECOND: callRate.optional().meta({
     description:
       'calls per second that the carrier account of live keys may place. Accounts share them fairly, an account that rarely places calls goes first, and further calls wait up to 60 s',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { liveCarrierVariables, type CarrierAccount, type ProductionCheck } from './account.js';
-import { simulatorSettings, simulatorVariables } from './simulator.js';
+import { DEFAULT_ACCOUNT, liveCarrierVariables, type CarrierAccount, type ProductionCheck } from './account.js';
+import { readCarrierAccounts, type CarrierPool } from './accounts-file.js';
+import { simulatorSettings, simulatorVariables, testCarrierAccount } from './simulator.js';
 import { twilioSettings, twilioVariables } from './twilio.js';
 
 /** The carriers that live calls can use, by the value of CARRIER. */
@@ -36,7 +37,38 @@ export function isLiveCarrierReal({ CARRIER }: { CARRIER?: string | undefined })
 /** Returns the carrier account of live calls. @throws Error when a variable is missing */
 export function liveCarrierAccount(values: CarrierVariables): CarrierAccount {
   const settings = CARRIER_SETTINGS[values.CARRIER ?? 'simulator'];
-  return { isSimulated: settings.isSimulated, ...settings.liveAccount(values) };
+  return { name: DEFAULT_ACCOUNT, isSimulated: settings.isSimulated, ...settings.liveAccount(values) };
+}
+
+/** The accounts at carriers. */
+export interface CarrierAccounts {
+  /** The account `default` of live calls. */
+  live: CarrierAccount;
+  test: CarrierAccount;
+  /** Further accounts of live calls, at the same carrier as `live`. */
+  further: readonly CarrierAccount[];
+  /** Pools of accounts of live calls, one of them `default`. */
+  pools: readonly CarrierPool[];
+}
+
+/** Returns all carrier accounts. @throws Error when a variable is missing, or CARRIER_ACCOUNTS_FILE is invalid */
+export function carrierAccounts(values: CarrierVariables): CarrierAccounts {
+  const [live, test] = [liveCarrierAccount(values), testCarrierAccount(values)];
+  const { furtherAccounts: common } = CARRIER_SETTINGS[values.CARRIER ?? 'simulator'];
+  const read = readCarrierAccounts(values.CARRIER_ACCOUNTS_FILE, {
+    configured: [live, test],
+    production: values.NODE_ENV === 'production',
+    baseUrl: common.baseUrl(values),
+    tokenFault: (token) => common.tokenFault(token),
+    callsPerSecond: common.callsPerSecond,
+  });
+  const { kind, isSimulated } = live;
+  return {
+    live,
+    test,
+    further: read.accounts.map((account) => ({ ...account, kind, isSimulated })),
+    pools: read.pools,
+  };
 }
 
 /** The checks of all carriers in production. */

@@ -3,11 +3,19 @@ import {
   callRate,
   carrierAccountId,
   pace,
+  TEST_ACCOUNT,
   type CarrierAccount,
   type CarrierSettings,
   type LiveCarrierVariables,
 } from './account.js';
-import { accountIdFault, simulatedAccount, tokenFault, type SimulatedAccountVariables } from './simulated-accounts.js';
+import { weaknessOf } from '../secret-strength.js';
+import {
+  accountIdFault,
+  isPublished,
+  simulatedAccount,
+  tokenFault,
+  type SimulatedAccountVariables,
+} from './simulated-accounts.js';
 
 /** How the operator creates a token. */
 const TOKEN = {
@@ -65,6 +73,15 @@ export const simulatorSettings: CarrierSettings<SimulatorVariables & LiveCarrier
     ...pace(values.CARRIER_CALLS_PER_SECOND),
   }),
 
+  furtherAccounts: {
+    baseUrl: ({ SIMULATOR_URL: baseUrl }) => baseUrl,
+    tokenFault(token) {
+      if (isPublished(token)) return 'must not be a published one: set the output of openssl rand -hex 16';
+      const weakness = weaknessOf(token, TOKEN.least);
+      return weakness && `${weakness}: set the output of openssl rand -hex 16`;
+    },
+  },
+
   inProduction: [
     { variable: 'SIMULATOR_AUTH_TOKEN', fault: (values) => tokenFault('live', values) },
     { variable: 'SIMULATOR_TEST_AUTH_TOKEN', fault: (values) => tokenFault('test', values) },
@@ -76,6 +93,7 @@ export const simulatorSettings: CarrierSettings<SimulatorVariables & LiveCarrier
 /** Returns the account of test calls, which always use the simulated carrier. */
 export function testCarrierAccount(values: SimulatorVariables): CarrierAccount {
   return {
+    name: TEST_ACCOUNT,
     kind: 'simulator',
     isSimulated: true,
     ...simulatedAccount('test', values),

@@ -13,6 +13,11 @@ export const twilioVariables = {
     production: '',
     secret: 'given',
   }),
+  TWILIO_OTHER_AUTH_TOKEN: z.string().min(1).optional().meta({
+    description:
+      'second token whose signatures are accepted, while the token [changes](operations/secrets.md#the-carriers-token)',
+    secret: 'given',
+  }),
   TWILIO_API_KEY_SID: z
     .string()
     .regex(/^SK[0-9a-f]{32}$/, 'must be SK and 32 digits 0 to 9 or a to f, in lower case')
@@ -28,12 +33,15 @@ export const twilioVariables = {
 };
 type TwilioVariables = z.infer<z.ZodObject<typeof twilioVariables>>;
 
+const TWILIO_URL = 'https://api.twilio.com';
+
 export const twilioSettings: CarrierSettings<TwilioVariables & LiveCarrierVariables> = {
   isSimulated: false,
 
   liveAccount(values) {
     const apiKey = apiKeyOf(values);
     const { TWILIO_ACCOUNT_SID: accountId, TWILIO_AUTH_TOKEN: authToken, CARRIER_FROM_NUMBER: fromNumber } = values;
+    const { TWILIO_OTHER_AUTH_TOKEN: otherAuthToken } = values;
     if (accountId === undefined || authToken === undefined) {
       const why =
         apiKey.apiKey === undefined
@@ -47,11 +55,21 @@ export const twilioSettings: CarrierSettings<TwilioVariables & LiveCarrierVariab
       kind: 'twilio',
       carrierAccountId: accountId,
       authToken,
-      baseUrl: values.CARRIER_BASE_URL ?? 'https://api.twilio.com',
+      ...(otherAuthToken === undefined ? {} : { otherAuthToken }),
+      baseUrl: values.CARRIER_BASE_URL ?? TWILIO_URL,
       fromNumber,
       ...pace(values.CARRIER_CALLS_PER_SECOND ?? TWILIO_CALLS_PER_SECOND),
       ...apiKey,
     };
+  },
+
+  furtherAccounts: {
+    callsPerSecond: TWILIO_CALLS_PER_SECOND,
+    baseUrl: ({ CARRIER_BASE_URL: baseUrl }) => baseUrl ?? TWILIO_URL,
+    tokenFault: (token) =>
+      isTwilioToken(token)
+        ? undefined
+        : 'must be the token of the account, 32 hexadecimal digits: copy it from the Twilio console',
   },
 
   /** Rejects half an API key. */
@@ -62,15 +80,13 @@ export const twilioSettings: CarrierSettings<TwilioVariables & LiveCarrierVariab
       : ['TWILIO_API_KEY_SID needs TWILIO_API_KEY_SECRET, the secret of that key.'];
   },
 
-  inProduction: [
-    {
-      variable: 'TWILIO_AUTH_TOKEN',
-      fault: ({ TWILIO_AUTH_TOKEN: token }) =>
-        token !== undefined && !isTwilioToken(token)
-          ? 'TWILIO_AUTH_TOKEN must be the token of your Twilio account, 32 hexadecimal digits: copy it from the Twilio console.'
-          : undefined,
-    },
-  ],
+  inProduction: (['TWILIO_AUTH_TOKEN', 'TWILIO_OTHER_AUTH_TOKEN'] as const).map((variable) => ({
+    variable,
+    fault: ({ [variable]: token }: TwilioVariables) =>
+      token !== undefined && !isTwilioToken(token)
+        ? `${variable} must be the token of your Twilio account, 32 hexadecimal digits: copy it from the Twilio console.`
+        : undefined,
+  })),
 };
 
 function isTwilioToken(text: string): boolean {

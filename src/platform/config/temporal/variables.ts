@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { urlFrom } from '../../../kernel/text.js';
 import { payloadKeyList } from './payload-keys.js';
+import { taskQueueName } from './task-queues.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 
@@ -11,17 +12,18 @@ export const temporalVariables = {
     .default('127.0.0.1:7233')
     .meta({ description: 'address of the Temporal server', shown: 'embedded', compose: 'temporal:7233' }),
   TEMPORAL_NAMESPACE: z.string().default('default').meta({ description: 'Temporal namespace', compose: 'default' }),
-  TEMPORAL_TASK_QUEUE: z
-    .string()
-    .default('callwright')
-    .meta({ description: 'Temporal task queue of calls', compose: 'callwright' }),
+  TEMPORAL_TASK_QUEUE: taskQueueName.default('callwright').meta({
+    description:
+      'Temporal task queue of live calls; that of test calls and other background work has the same name and `-background` ([task queues](operations/scale.md#task-queues))',
+    compose: 'callwright',
+  }),
   TEMPORAL_TLS: flag
     .default(false)
     .meta({ description: 'whether to connect to Temporal with TLS, as Temporal Cloud requires', compose: 'false' }),
   // Certificates are no secrets, but they come in files, too.
   TEMPORAL_TLS_CERT: z.string().optional().meta({
     description:
-      'certificate in PEM with which the service [identifies itself](operations.md#tls-to-temporal) to Temporal (mTLS), followed by intermediate ones; usually `TEMPORAL_TLS_CERT_FILE` with its path',
+      'certificate in PEM with which the service [identifies itself](operations/install.md#tls-to-temporal) to Temporal (mTLS), followed by intermediate ones; usually `TEMPORAL_TLS_CERT_FILE` with its path',
     secret: 'given',
   }),
   TEMPORAL_TLS_KEY: z.string().optional().meta({
@@ -46,7 +48,7 @@ export const temporalVariables = {
   }),
   TEMPORAL_PAYLOAD_KEYS: payloadKeyList.optional().meta({
     description:
-      'keys with which the service [encrypts what Temporal stores](operations.md#encryption-of-temporals-data), in the format of `ENCRYPTION_KEYS`; the same for every role. The first encrypts, all decrypt; with `plain,` in front they only decrypt',
+      'keys with which the service [encrypts what Temporal stores](operations/secrets.md#encryption-of-temporals-data), in the format of `ENCRYPTION_KEYS`; the same for every role. The first encrypts, all decrypt; with `plain,` in front they only decrypt',
     shown: 'none: not encrypted',
     secret: 'keys',
     production: '',
@@ -56,7 +58,7 @@ export const temporalVariables = {
     .default('127.0.0.1')
     .meta({ description: 'address on which the codec server listens; keep it private', fixed: '0.0.0.0' }),
   CODEC_PORT: z.coerce.number().int().min(0).max(65_535).default(8085).meta({
-    description: 'port on which the [codec server](operations.md#read-encrypted-data) listens',
+    description: 'port on which the [codec server](operations/secrets.md#read-encrypted-data) listens',
     fixed: 8085,
   }),
   CODEC_TOKEN: z

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { MeasurementName } from '../measurements.js';
+import { CONTENDED_NAMES, type MeasurementName } from '../measurements.js';
 import { CALL_RECORDERS } from './call-recorders.js';
 import { createCounter, createGauge, createHistogram, type Recorder } from './instruments.js';
 
@@ -15,10 +15,10 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     const durations = createHistogram(registry, {
       name: 'http_request_duration_seconds',
       help: 'Time from the arrival of a request until its response is prepared',
-      labels: ['method', 'route', 'status'],
+      labels: ['method', 'route', 'status', 'mode', 'cause'],
       buckets: REQUEST_BUCKETS,
     });
-    return ({ method, route, status, seconds }) => durations.observe({ method, route, status }, seconds);
+    return ({ seconds, ...labels }) => durations.observe(labels, seconds);
   },
 
   databaseCommand: (registry) => {
@@ -29,6 +29,12 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
       buckets: COMMAND_BUCKETS,
     });
     return ({ command, outcome, seconds }) => durations.observe({ command, outcome }, seconds);
+  },
+
+  dependency: (registry) => {
+    const help = 'Whether a server that the process needs responds: 1, or 0';
+    const states = createGauge(registry, { name: 'dependency_up', help, labels: ['dependency'] });
+    return ({ dependency, up }) => states.set({ dependency }, up ? 1 : 0);
   },
 
   databaseConnections: (registry) => {
@@ -97,9 +103,10 @@ function recordContention(registry: Registry): ReturnType<Recorder<'contention'>
     help: 'Writes given up after repeated conflicts with other writers',
     labels: ['name'],
   });
+  // The series exist before the first loss, so that Prometheus sees its increase.
+  for (const name of CONTENDED_NAMES) givenUp.inc({ name }, 0);
   return ({ name, retries: count, gaveUp }) => {
     retries.inc({ name }, count);
-    // The series exists before the first loss, so that Prometheus sees its increase.
-    givenUp.inc({ name }, gaveUp ? 1 : 0);
+    if (gaveUp) givenUp.inc({ name });
   };
 }

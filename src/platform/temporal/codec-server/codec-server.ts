@@ -6,6 +6,7 @@ import { readBody, utf8 } from '../../http/raw-body.js';
 import { createHttpServer } from '../../http/server/http-server.js';
 import { listenOn } from '../../http/server/private-server.js';
 import type { Logger } from '../../telemetry/logger.js';
+import { report } from '../../telemetry/measurements.js';
 import { decodePayloads } from './decode-payloads.js';
 
 /** The largest payload of Temporal has 2 MiB, and an event has few of them. */
@@ -37,8 +38,9 @@ export async function startCodecServer(deps: CodecServerDeps): Promise<{ port: n
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url, headers } = request;
-    const path = url?.split('?', 1)[0];
+    const path = pathOf(url);
     if (path === '/health/live') return send(response, 200, { status: 'live' });
+    if (path === '/health/ready') return send(response, 200, { status: 'ready' });
     const { origin } = headers;
     if (origin !== undefined && !origins.includes(origin))
       return send(response, 403, { message: 'CODEC_ORIGINS does not contain the origin of this page.' });
@@ -68,6 +70,7 @@ export async function startCodecServer(deps: CodecServerDeps): Promise<{ port: n
   const server = createHttpServer(
     { maxHeaderSize: 8_192, requestTimeout: 2 * BODY_TIMEOUT_MS },
     (request, response) => {
+      measure(request, response);
       answer(request, response).catch((error: unknown) => {
         if (response.headersSent) return response.destroy();
         const status = error instanceof ServiceError && error.code === 'PAYLOAD_TOO_LARGE' ? 413 : 400;
@@ -77,6 +80,18 @@ export async function startCodecServer(deps: CodecServerDeps): Promise<{ port: n
   );
   server.maxConnections = CONNECTIONS;
   return listenOn(server, deps);
+}
+
+const pathOf = (url: string | undefined) => url?.split('?', 1)[0];
+
+/** Reports the requests that ask for payloads, with credentials or without. */
+function measure({ method, url }: IncomingMessage, response: ServerResponse): void {
+  if (method !== 'POST' || pathOf(url) !== '/decode') return;
+  const began = performance.now();
+  response.once('finish', () => {
+    const seconds = (performance.now() - began) / 1_000;
+    report('httpRequest', { method, route: '/decode', status: response.statusCode, mode: 'none', seconds });
+  });
 }
 
 /** Lets a page read the response, and send the credentials that the browser has for this server. */

@@ -2,12 +2,15 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { z } from 'zod';
 import { isEncrypted, UnreadablePayloadError } from '../payload-codec.js';
 
-/** Payloads as JSON, in the form of Protocol Buffers: bytes are in base64. */
+/** Payloads as JSON, in the form of Protocol Buffers: bytes are in base64, and an empty list is left out. */
 const payloadList = z.object({
-  payloads: z.array(
-    z.looseObject({ metadata: z.record(z.string(), z.base64()).optional(), data: z.base64().optional() }),
-  ),
+  payloads: z
+    .array(z.looseObject({ metadata: z.record(z.string(), z.base64()).optional(), data: z.base64().optional() }))
+    .default([]),
 });
+/** More than a page of the UI asks for. The check of a million empty payloads would take seconds. */
+const MAX_PAYLOADS = 10_000;
+
 type JsonPayload = z.output<typeof payloadList>['payloads'][number];
 
 export interface DecodedPayloads {
@@ -18,19 +21,26 @@ export interface DecodedPayloads {
 
 /**
  * Decrypts the payloads of a request to a codec server.
- * @returns undefined if the body is no list of payloads
+ * @returns undefined if the body is no list of payloads, or a list of more than 10,000
  */
 export async function decodePayloads(codec: PayloadCodec, body: string): Promise<DecodedPayloads | undefined> {
-  const parsed = payloadList.safeParse(jsonOf(body));
+  const json = jsonOf(body);
+  if (hasTooMany(json)) return undefined;
+  const parsed = payloadList.safeParse(json);
   if (!parsed.success) return undefined;
   let unreadable = 0;
   const payloads: JsonPayload[] = [];
-  for (const json of parsed.data.payloads) {
-    const decoded = await decode(codec, json);
+  for (const given of parsed.data.payloads) {
+    const decoded = await decode(codec, given);
     if (decoded === undefined) unreadable += 1;
-    payloads.push(decoded ?? json);
+    payloads.push(decoded ?? given);
   }
   return { payloads, unreadable };
+}
+
+function hasTooMany(json: unknown): boolean {
+  const payloads = (json as { payloads?: unknown } | null | undefined)?.payloads;
+  return Array.isArray(payloads) && payloads.length > MAX_PAYLOADS;
 }
 
 async function decode(codec: PayloadCodec, json: JsonPayload): Promise<JsonPayload | undefined> {

@@ -160,6 +160,46 @@ export function CheckField(p: ControlProps<boolean>) {
   );
 }
 
+/** A list of check boxes. */
+export function CheckGroup(
+  p: ControlProps<readonly string[]> & { options: readonly { value: string; label: string }[] },
+) {
+  const id = useId();
+  const described = [p.hint === undefined ? '' : `${id}-hint`, p.error === undefined ? '' : `${id}-error`];
+  const change = (option: string, isChosen: boolean) =>
+    p.onChange(
+      p.options.map(({ value }) => value).filter((each) => (each === option ? isChosen : p.value.includes(each))),
+    );
+  return (
+    <fieldset class="field check-group" aria-describedby={described.filter(Boolean).join(' ')}>
+      <legend>{p.label}</legend>
+      {p.options.map(({ value, label }) => (
+        <label key={value}>
+          <input
+            name={p.name}
+            type="checkbox"
+            value={value}
+            checked={p.value.includes(value)}
+            {...(p.error === undefined ? {} : { 'aria-invalid': 'true' as const })}
+            onChange={(event) => change(value, event.currentTarget.checked)}
+          />
+          {label}
+        </label>
+      ))}
+      {p.hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {p.hint}
+        </p>
+      )}
+      {p.error === undefined ? null : (
+        <p class="field-error" id={`${id}-error`}>
+          {p.error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
 export function SubmitButton({ busy, children }: { busy: boolean; children: ComponentChildren }) {
   return (
     <button type="submit" class="button button-main" aria-disabled={busy}>

@@ -82,7 +82,7 @@ function Sections({ call, live, reload }: SectionsProps) {
               none={isFinal ? 'No data was extracted.' : 'Values appear here as the caller gives them.'}
             />
           </section>
-          <ToolCallsSection calls={trace.tool_calls} isFinal={isFinal} />
+          <ToolCallsSection calls={trace.tool_calls} call={call} />
         </div>
       </div>
       <LatencySection

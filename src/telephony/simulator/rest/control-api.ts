@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { decodeMulaw } from '../../../voice/audio/mulaw.js';
 import { pcmBytes, wavHeader } from '../../../voice/audio/wav.js';
-import type { CarrierAccount } from '../../../platform/config/config.js';
+import type { Mode } from '../../../kernel/ids.js';
+import { DEFAULT_ACCOUNT, type CarrierAccount, type CarrierAccounts } from '../../../platform/config/config.js';
 import { isOver } from '../call-progress.js';
 import { durationSeconds, type CallRecord } from '../call-record.js';
 import type { Credentials } from './credentials.js';
@@ -34,26 +35,39 @@ const inboundRequest = z.strictObject({
   /** The caller's scenario: its two digits or its name. */
   script: z.string().default('00'),
   mode: z.enum(['live', 'test']).default('live'),
+  /** Name of the account of live calls whose number is called. */
+  account: z.string().default(DEFAULT_ACCOUNT),
 });
 
 const faultRequest = z.strictObject({ fault: z.string(), count: z.number().int().min(1).max(1_000).default(1) });
 
-const apiKeyRequest = z.strictObject({ mode: z.enum(['live', 'test']).default('live') });
+const apiKeyRequest = z.strictObject({
+  mode: z.enum(['live', 'test']).default('live'),
+  account: z.string().default(DEFAULT_ACCOUNT),
+});
 
 export function createControlApi(deps: {
-  accounts: { live: CarrierAccount; test: CarrierAccount };
+  accounts: Pick<CarrierAccounts, 'live' | 'test' | 'further'>;
   credentials: Credentials;
   publicBaseUrl: string;
   exchange: Exchange;
   faults: Faults;
   scenarios: Scenarios;
 }): ControlApi {
+  /** Finds the account; a text says what is wrong. */
+  function accountOf({ mode, account: name }: { mode: Mode; account: string }): CarrierAccount | string {
+    const { live, test, further } = deps.accounts;
+    const found = mode === 'test' ? test : [live, ...further].find((each) => each.name === name);
+    if (found === undefined) return `The simulated carrier has no account ${name} of live calls.`;
+    return found.kind === 'simulator' ? found : `The ${mode} carrier is not the simulated carrier.`;
+  }
+
   function inbound(body: unknown): ControlResponse {
     const parsed = inboundRequest.safeParse(body);
     if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
-    const { to, from, forwarded_from: forwardedFrom, mode, agent_id: agentId } = parsed.data;
-    const account = deps.accounts[mode];
-    if (account.kind !== 'simulator') return json(400, { error: notSimulated(mode) });
+    const { to, from, forwarded_from: forwardedFrom, agent_id: agentId } = parsed.data;
+    const account = accountOf(parsed.data);
+    if (typeof account === 'string') return json(400, { error: account });
     const scenario = deps.scenarios.find(parsed.data.script);
     if (scenario === undefined)
       return json(400, {
@@ -91,8 +105,8 @@ export function createControlApi(deps: {
   function createKey(body: unknown): ControlResponse {
     const parsed = apiKeyRequest.safeParse(body);
     if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
-    const account = deps.accounts[parsed.data.mode];
-    if (account.kind !== 'simulator') return json(400, { error: notSimulated(parsed.data.mode) });
+    const account = accountOf(parsed.data);
+    if (typeof account === 'string') return json(400, { error: account });
     return json(201, deps.credentials.createKey(account));
   }
 
@@ -122,10 +136,6 @@ export function createControlApi(deps: {
       return json(404, { error: 'Path not found.' });
     },
   };
-}
-
-function notSimulated(mode: string): string {
-  return `The ${mode} carrier is not the simulated carrier.`;
 }
 
 function json(status: number, body: unknown): ControlResponse {

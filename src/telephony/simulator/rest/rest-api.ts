@@ -29,6 +29,7 @@ export interface RestApi {
 const CALLS_PATH = /^\/2010-04-01\/Accounts\/([^/]+)\/Calls(?:\/([^/]+))?\.json$/;
 
 export function createRestApi(deps: {
+  accounts: readonly CarrierAccount[];
   credentials: Credentials;
   exchange: Exchange;
   faults: Faults;
@@ -38,6 +39,7 @@ export function createRestApi(deps: {
 
   async function create(account: CarrierAccount, form: URLSearchParams): Promise<RestResponse> {
     const { facts, plan } = readCreateRequest(account, form);
+    if (isNumberOfOther(account, facts.from)) throw REST_ERRORS.fromNotOurs(facts.from);
     const { scenario, fault } = deps.faults.onCreate(facts.to, form.get('Url') ?? form.get('Twiml') ?? '');
     switch (fault?.fault) {
       case 'error':
@@ -58,6 +60,12 @@ export function createRestApi(deps: {
     }
     const resource = toTwilioResource(deps.exchange.placeOutbound(facts, plan, scenario));
     return fault?.fault === 'dropAnswer' ? 'drop' : json(201, resource);
+  }
+
+  /** The carrier knows only the numbers of its accounts' settings, and accepts any other one. */
+  function isNumberOfOther(account: CarrierAccount, from: string): boolean {
+    const owners = deps.accounts.filter(({ fromNumber }) => fromNumber === from);
+    return owners.length > 0 && !owners.includes(account);
   }
 
   function update(live: LiveCall, form: URLSearchParams): RestResponse {

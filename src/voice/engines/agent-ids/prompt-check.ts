@@ -25,6 +25,8 @@ function createPromptCheck({ engines }: Pick<Config, 'engines'>): CheckPrompt {
       accountId: '',
       mode: 'live',
       direction: 'outbound',
+      fromPhoneNumber: '',
+      toPhoneNumber: '',
       agent,
       inputParameters: '{}',
     } as const;

@@ -4,7 +4,7 @@ import type { FailureReport } from '../../models/failure-report.js';
 const OF_ALL_CALLS = new Set([401, 402, 403, 404, 405, 407, 408, 410, 429]);
 /** The same as codes of OpenAI and compatible servers, some with the status 400. */
 const CODES_OF_ALL_CALLS =
-  /^(invalid_model|model_not_found|invalid_api_key|insufficient_quota|rate_limit|billing|account|organization)/;
+  /^(invalid_model|model_not_found|invalid_api_key|insufficient_quota|rate_limit|billing|account|organization|server_error)/;
 /** Codes of rejected requests in a stream after the status 200: `ResponseError.code` of `openai` 7.57.0, types of vLLM. */
 const CODES_OF_REQUEST =
   /^(400|413|422|invalid_request_error|BadRequestError|invalid_prompt|bio_policy|context_length_exceeded|content_filter)$/;
@@ -14,13 +14,15 @@ const CODES_OF_CONTENT = /^(invalid_prompt|bio_policy|context_length_exceeded|co
 /** The body is too large, which only its call decides. */
 const TOO_LARGE = 413;
 
+export type Blame = 'provider' | 'request' | 'unclear';
+
 /**
  * Returns who caused a failure. `request`: the call by its content, such as a prompt that is flagged or too long, which
  * says nothing about other calls. `unclear`: the provider rejected a request and does not say why, such as for a tool that
  * the model rejects, or for a model of the operator that is gone (an unknown model of OpenAI's `/audio/transcriptions` gives
  * 400 without a code: speaches-ai/speaches#17).
  */
-export function blameOf({ status, code = '' }: FailureReport): 'provider' | 'request' | 'unclear' {
+export function blameOf({ status, code = '' }: FailureReport): Blame {
   if (isOfAllCalls(code)) return 'provider';
   const isRejected =
     status === undefined ? CODES_OF_REQUEST.test(code) : status >= 400 && status < 500 && !OF_ALL_CALLS.has(status);

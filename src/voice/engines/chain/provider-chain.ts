@@ -1,5 +1,5 @@
 import type { FailureReport } from '../../models/failure-report.js';
-import { blameOf } from './blame.js';
+import { blameOf, type Blame } from './blame.js';
 import type { ProviderHealth, ProviderId } from './provider-health.js';
 
 /** A provider of one stage, with the interface to it. */
@@ -14,6 +14,8 @@ interface Fault {
   message: string;
   retryAfterMs?: number | undefined;
   report?: FailureReport;
+  /** The cause, if the report does not name it. */
+  blame?: Blame;
 }
 
 /** The attempts of one piece of work, such as one reply. */
@@ -23,10 +25,9 @@ export interface Attempts<T> {
   /**
    * Records that the present attempt failed, and chooses the provider of the next one. A failure that this call caused
    * by its request does not count for other calls, unless it is the same with one call after the other.
-   * @param how.isHealthy whether the provider has responded, so that the failure says nothing about other calls
    * @returns how long to wait before the next attempt, in ms; undefined if none is left
    */
-  failed(fault: Fault, how?: { isHealthy: boolean }): number | undefined;
+  failed(fault: Fault): number | undefined;
   /** Records that the present attempt succeeded. After that, every provider may be tried again. */
   succeeded(): void;
 }
@@ -110,8 +111,8 @@ function createAttempts<T>(p: {
 
   return {
     provider: () => provider,
-    failed(fault, { isHealthy } = { isHealthy: false }) {
-      const blame = isHealthy ? 'request' : blameOf(fault.report ?? {});
+    failed(fault) {
+      const blame = fault.blame ?? blameOf(fault.report ?? {});
       if (blame !== 'request') health.record(provider, blame === 'unclear' ? 'rejected' : 'failed');
       // A trial that gets an answer shows that the provider works again.
       else if (health.isOpen(provider)) health.record(provider, 'succeeded');

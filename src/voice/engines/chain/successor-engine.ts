@@ -16,6 +16,7 @@ import type {
   ParameterValues,
   TranscriptTurn,
 } from '../port.js';
+import { blameOf, type Blame } from './blame.js';
 import { healthOfCall, ignoredByAlternative, settingsFor } from './pipeline-chains.js';
 import type { ProviderHealth } from './provider-health.js';
 import { createUnansweredAudio } from './unanswered-audio.js';
@@ -55,8 +56,8 @@ function createEngine(deps: SuccessorDeps): Engine {
   let replaced: Promise<EngineResult | undefined> = Promise.resolve(undefined);
   let usageOfFirst: EngineUsage | undefined;
   let hasFailed = false;
-  /** Whether the call caused the first engine's last failure. */
-  let isOfCall = false;
+  /** The cause of the first engine's last failure. */
+  let blame: Blame = 'provider';
   let isStopped = false;
 
   const current = () => second ?? first;
@@ -65,7 +66,7 @@ function createEngine(deps: SuccessorDeps): Engine {
     if (hasFailed || isStopped) return;
     if (call.isEnding()) return sink.fail(error);
     hasFailed = true;
-    healthOfCall(deps.health, given).record(FIRST, isOfCall ? 'rejected' : 'failed');
+    healthOfCall(deps.health, given).record(FIRST, blame === 'provider' ? 'failed' : 'rejected');
     const { callId } = given;
     report('providerSwitch', { stage: 'realtime', cause: 'failed' });
     deps.logger.warn(
@@ -116,7 +117,7 @@ function createEngine(deps: SuccessorDeps): Engine {
     const own = call.watched(sink, {
       isHeard: () => !hasFailed,
       onHeard: () => deps.health.record(FIRST, 'succeeded'),
-      onCause: (cause) => void (isOfCall = cause.isOfCall),
+      onCause: (cause) => void (blame = cause.blame),
       onFailed: (error) => onFailed(error, given, sink),
     });
     return first.start({ ...given, hasSuccessor: true }, own);
@@ -202,7 +203,7 @@ function createSharedCall() {
           known = answered;
           sink.storeAnsweredBy(answered);
         },
-        storeFailure(failure, cause = { isOfCall: false }) {
+        storeFailure(failure, cause = { blame: blameOf(failure) }) {
           on.onCause(cause);
           sink.storeFailure(failure, cause);
         },

@@ -37,7 +37,17 @@ export class ProviderError extends Error {
  * A provider that responds did not do what this reply needs, such as words in time. The agent's prompt or settings may
  * cause this, so it says nothing about other calls.
  */
-export class HealthyProviderError extends ProviderError {}
+export class HealthyProviderError extends ProviderError {
+  readonly blame = 'request';
+}
+
+/**
+ * A provider that responds sent something that the text may have caused, such as no audio for signs without a sound. It says
+ * something about other calls only if it happens in one call after the other.
+ */
+export class UnclearProviderError extends ProviderError {
+  readonly blame = 'unclear';
+}
 
 export interface SttOptions {
   language: string;

@@ -45,7 +45,7 @@ export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<
       return requests;
     } catch (error) {
       if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
-      const waitMs = attempts.failed(error, { isHealthy: error instanceof HealthyProviderError });
+      const waitMs = attempts.failed(error);
       if (waitMs === undefined) throw error;
       deps.onRetry(error);
       if (waitMs > 0) await sleep(waitMs, undefined, { signal: deps.signal });

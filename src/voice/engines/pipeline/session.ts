@@ -12,10 +12,19 @@ import { createToolRounds } from '../../session/tool-rounds.js';
 import { isIntroduced, buildPrompt } from '../../session/prompt.js';
 import type { SilenceTimeouts } from '../../session/silence-timeouts.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
-import type { EngineCall, EngineResult, EngineSink, EngineUsage, ProviderFailure, TranscriptTurn } from '../port.js';
+import type {
+  EngineCall,
+  EngineResult,
+  EngineSink,
+  EngineUsage,
+  FailureCause,
+  ProviderFailure,
+  TranscriptTurn,
+} from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import { createIgnoredSettings, setAmong, type OnIgnored } from '../ignored-settings.js';
 import type { Conclusion } from '../../models/conclusion.js';
+import { blameOf } from '../chain/blame.js';
 import {
   createCallChains,
   healthOfCall,
@@ -194,7 +203,8 @@ function optionsOf(
 }
 
 function reportTo(sink: EngineSink) {
-  return ({ part, message: what, report }: ProviderError) => sink.storeFailure({ part, what, ...report });
+  return ({ part, message: what, report, blame = blameOf(report) }: ProviderError & Partial<FailureCause>) =>
+    sink.storeFailure({ part, what, ...report }, { blame });
 }
 
 /** A usage meter for TTS: speech that exceeds what the call's time allows uses up replies. */

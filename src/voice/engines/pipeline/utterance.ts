@@ -1,7 +1,13 @@
 import { createPlayedText } from './played-text.js';
 import { createSentenceFeed, createSpeechAheadMeter } from './sentence-feed.js';
 import type { ProviderChain } from '../chain/provider-chain.js';
-import { ProviderError, type TextToSpeech, type TtsOptions, type TtsStream } from './ports.js';
+import {
+  UnclearProviderError,
+  type ProviderError,
+  type TextToSpeech,
+  type TtsOptions,
+  type TtsStream,
+} from './ports.js';
 
 const BYTES_PER_MS = 8;
 
@@ -74,8 +80,8 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function onDone(): void {
     // If TTS ended early, retry, or the rest of the text would be lost unnoticed.
-    if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended the audio before all text was spoken'));
-    if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'returned no audio'));
+    if (!feed.isWhole()) return lost(new UnclearProviderError('voice', 'ended the audio before all text was spoken'));
+    if (!ahead.hasAudio() && text.text() !== '') return lost(new UnclearProviderError('voice', 'returned no audio'));
     attempts.succeeded();
     text.done();
     endSpeech();

@@ -3,6 +3,7 @@ import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { SessionEventBody } from '../../session/reducer/events.js';
 import { isReplyRunning, type SessionState } from '../../session/reducer/state.js';
 import type { FailureReport } from '../../models/failure-report.js';
+import { isOfAllCalls } from '../chain/blame.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { EngineSink } from '../port.js';
 import type { ProviderTurns } from './provider-turns.js';
@@ -37,7 +38,8 @@ interface ProviderEventsDeps {
   state: () => SessionState;
   showInterim: EngineSink['showInterim'];
   /** Reports a failure of the provider. */
-  fail: (what: string, report: FailureReport) => void;
+  /** @param isOfCall whether the content of the call may be the cause */
+  fail: (what: string, report: FailureReport, isOfCall?: boolean) => void;
 }
 
 /** Errors of events that crossed on the way, as when a reply ends while it is canceled. They are no failures. */
@@ -232,7 +234,7 @@ function createOutcomes({ responses, costs, speech, tools, link, dispatch, state
       if (response.status === 'failed') {
         if (done !== undefined || !isExpectedNow) {
           const { requestId = response.id, ...report } = link.reportOf(response.status_details ?? {});
-          fail('the provider failed to create a response', { ...report, requestId });
+          fail('the provider failed to create a response', { ...report, requestId }, !isOfAllCalls(report.code ?? ''));
         }
         if (done !== undefined) failed(done.purpose);
         else if (!isExpectedNow) dispatch({ type: 'reply_missed' });

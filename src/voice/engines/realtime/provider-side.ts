@@ -2,6 +2,7 @@ import type { SessionEventBody } from '../../session/reducer/events.js';
 import type { SessionState } from '../../session/reducer/state.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import type { FailureReport } from '../../models/failure-report.js';
+import { blameOf } from '../chain/blame.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import { createCallerAudio } from './caller-audio.js';
@@ -98,7 +99,8 @@ export function openProviderSide(p: ProviderSideDeps) {
 
   function fail(what: string, report: FailureReport | null, isOfCall = false): void {
     if (report === null) return;
-    p.sink.storeFailure({ part: 'realtime', what, ...report }, { isOfCall });
+    const blame = blameOf(report) === 'request' ? 'request' : isOfCall ? 'unclear' : 'provider';
+    p.sink.storeFailure({ part: 'realtime', what, ...report }, { blame });
   }
 
   function forget(): void {

@@ -38,7 +38,8 @@ export interface AudioStore {
 
   /**
    * Stores a segment. A repeat changes nothing.
-   * @returns false if the file was deleted; then nothing of the segment remains
+   * @returns false if the file is known to be deleted; then nothing of it remains. A store looks at least every ten
+   *   seconds of audio; the process that writes the file looks once more when it closes it
    */
   put(segment: StoredSegment): Promise<boolean>;
 
@@ -54,14 +55,24 @@ export interface AudioStore {
   /**
    * Deletes everything that the store holds of a call, also where no file says so. Succeeds if there is nothing.
    * @param files the call's files in this store, as far as known
+   * @param signal ends the deletion, which a repeat continues
    */
-  delete(callId: string, files: readonly RecordingFileDocument[]): Promise<void>;
+  delete(callId: string, files: readonly RecordingFileDocument[], signal?: AbortSignal): Promise<void>;
 }
 
 /** A store whose segments are documents in MongoDB. */
 export interface ChunkStore extends AudioStore {
   /** The bytes stored so far of a file without a length, without gaps from its beginning. */
   storedBytes(file: RecordingFileDocument): Promise<number>;
+}
+
+/** All objects of a call, whether or not it has a file. */
+export interface StoredCall {
+  callId: string;
+  objects: number;
+  bytes: number;
+  /** When the newest object was stored. */
+  newestAt: Date;
 }
 
 /** A store whose segments are objects, which are joined once the file is complete. Files count their confirmed bytes. */
@@ -71,4 +82,7 @@ export interface ObjectStore extends AudioStore {
    * @throws the reason of the signal; another error if it must be tried again
    */
   join(file: RecordingFileDocument, signal: AbortSignal): Promise<void>;
+
+  /** Passes through all calls in the place of new files, some at a time. Objects that belong to no call are left out. */
+  storedCalls(): AsyncGenerator<StoredCall[]>;
 }

@@ -4,6 +4,7 @@ import { createTwilioCarrier } from '../../../../src/telephony/twilio/adapter.js
 export function createTestAdapter(url: string) {
   return createTwilioCarrier({
     account: {
+      name: 'default',
       kind: 'simulator',
       isSimulated: true,
       carrierAccountId: `AC${'0'.repeat(32)}`,

@@ -7,6 +7,7 @@ import type {
   EngineEndReason,
   EngineResult,
   EngineSink,
+  FailureCause,
   ParameterValues,
   ProviderFailure,
   ToolResult,
@@ -60,6 +61,8 @@ export function openEngineLine(
     tools: [] as ToolCall[],
     latencies: [] as TurnLatency[],
     failures: [] as ProviderFailure[],
+    /** The causes of the failures; undefined if the failure itself names it. */
+    blames: [] as (FailureCause['blame'] | undefined)[],
     answeredBy: undefined as AnsweredBy | undefined,
     values: undefined as ParameterValues | undefined,
     /** Every frame that was played to the remote party. */
@@ -137,7 +140,10 @@ export function openEngineLine(
     storeValues: (values) => (line.values = values),
     storeLatency: (latency) => void line.latencies.push(latency),
     storeAnsweredBy: (who) => void (line.answeredBy = who),
-    storeFailure: (failure) => void line.failures.push(failure),
+    storeFailure(failure, cause) {
+      line.failures.push(failure);
+      line.blames.push(cause?.blame);
+    },
     async runTool(tool) {
       line.tools.push(tool);
       if (tool.name === 'end_call') sink.end('agent_hangup');

@@ -4,7 +4,7 @@ import type { FieldDefinition } from '../../../../agents/fields/field-definition
 import type { AgentForm } from './agent-form';
 import { labelOf } from '../../labels';
 import type { useForm } from '../../use-form';
-import { CheckField, SelectField, TextArea, TextField } from '../fields';
+import { CheckField, CheckGroup, SelectField, TextArea, TextField } from '../fields';
 
 /** Renders an agent field with the control that fits its kind. */
 export function AgentField(p: {
@@ -21,9 +21,14 @@ export function AgentField(p: {
   const { label } = definition.form;
   const hint = p.hint ?? definition.form.hint;
   const { name, value, error } = p.form.field(p.name);
-  const change = (next: string | boolean) => p.form.set({ [name]: next });
+  const change = (next: string | boolean | readonly string[]) => p.form.set({ [name]: next });
   if (definition.kind === 'yesNo') {
     return <CheckField label={label} hint={hint} name={name} value={value === true} error={error} onChange={change} />;
+  }
+  if (definition.kind === 'choices') {
+    const options = definition.of.map((each) => ({ value: each, label: labelOf(each) }));
+    const chosen = Array.isArray(value) ? value.map(String) : [];
+    return <CheckGroup {...{ label, hint, name, error, options }} value={chosen} onChange={change} />;
   }
   const required = definition.presence === 'given';
   const text = { label, hint, name, value: String(value), error, required, onChange: change };

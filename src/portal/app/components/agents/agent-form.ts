@@ -9,9 +9,10 @@ interface ValueOfControl {
   tools: EditedTool[];
   pronunciations: readonly Pronunciation[];
   yesNo: boolean;
+  choices: readonly string[];
 }
 
-/** Values of the agent form: text, except for check boxes, tools and pronunciations. */
+/** Values of the agent form: text, except for check boxes, lists of them, tools and pronunciations. */
 export type AgentForm = {
   [F in AgentFieldName]: Kind<F> extends keyof ValueOfControl ? ValueOfControl[Kind<F>] : string;
 };
@@ -26,7 +27,7 @@ export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): Age
     const value = agent?.[field.name];
     if (field.kind === 'tools') values[field.name] = editedTools(agent?.tools);
     else if (field.kind === 'yesNo') values[field.name] = value ?? field.absentMeans;
-    else if (field.kind === 'pronunciations') values[field.name] = value ?? [];
+    else if (field.kind === 'pronunciations' || field.kind === 'choices') values[field.name] = value ?? [];
     else if (field.kind === 'number') values[field.name] = value === undefined ? '' : String(value as number);
     else if (field.kind === 'phoneNumbers' || field.kind === 'terms')
       values[field.name] = ((value ?? []) as string[]).join('\n');

@@ -66,6 +66,8 @@ export function Facts({ call }: { call: Call }) {
     ['Call ID', <CallId id={call.call_id} />],
   ];
   if (call.external_call_id !== '') facts.push(['External ID', call.external_call_id]);
+  if (call.storage !== undefined) facts.push(['Stored', labelOf(call.storage)]);
+  if (call.redact !== undefined) facts.push(['Replaced in the words', call.redact.map(labelOf).join(' · ')]);
   if (call.served_by !== undefined) facts.push(['Providers', call.served_by.map(providerLabel).join(', ')]);
   return (
     <dl class="fact-grid">

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Call, ConversationSoFar, Transcript } from '../../../../calls/views/schemas.js';
 import { isFinalStatus } from '../../../../kernel/call-state.js';
+import { keptBy } from '../../../../kernel/conversation/storage.js';
 import type { Player } from './player';
 import { usePlayerValue } from './use-player';
 import { turnAt } from './waveform-shape';
@@ -55,7 +56,7 @@ export function Turns(p: {
     [turns, current, call.has_recording],
   );
 
-  if (turns.length === 0 && interim.length === 0) return <NoWords isOver={!isLive} />;
+  if (turns.length === 0 && interim.length === 0) return <NoWords call={call} />;
   return (
     <div
       class={`talk ${isLive ? 'talk-live' : ''}`}
@@ -94,14 +95,15 @@ function Heading({ name, turn }: { name: string; turn: Transcript['turns'][numbe
   );
 }
 
-function NoWords({ isOver }: { isOver: boolean }) {
+function NoWords({ call: { status, storage } }: { call: Call }) {
   return (
-    <div class="empty">
-      {isOver
-        ? 'No transcript: nothing was said, or the call was erased.'
-        : 'The words appear here as they are spoken.'}
-    </div>
+    <div class="empty">{isFinalStatus(status) ? whyNoWords(storage) : 'The words appear here as they are spoken.'}</div>
   );
+}
+
+function whyNoWords(storage: Call['storage']): string {
+  if (!keptBy(storage).words) return 'This agent keeps no transcript.';
+  return 'No transcript: nothing was said, or the call was erased.';
 }
 
 /** Distance in pixels from the end of the words within which the page follows what is added. */

@@ -66,7 +66,7 @@ function EngineWork({ call }: { call: Call }) {
   const isFinal = isFinalStatus(call.status);
   return (
     <>
-      {calls.length === 0 ? null : <ToolCallsSection calls={calls} isFinal={isFinal} />}
+      {calls.length === 0 ? null : <ToolCallsSection calls={calls} call={call} />}
       {latencies.length === 0 ? null : (
         <LatencySection latencies={latencies} engine={call.engine} isFinal={isFinal} player={undefined} />
       )}

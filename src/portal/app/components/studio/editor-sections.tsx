@@ -32,6 +32,7 @@ const SECTIONS = [
   ['data', 'Data'],
   ['abilities', 'Abilities'],
   ['phone-calls', 'Calls and webhook'],
+  ['storage', 'Storage'],
 ] as const;
 
 /** All fields of an agent, in sections. */
@@ -65,6 +66,10 @@ export function EditorSections(p: SectionProps) {
         <AgentField name="transfer_numbers" form={form} rows={2} />
       </Section>
       <PhoneCalls {...p} />
+      <Section id="storage" title="Storage" hint="The parts of a call that remain after its end.">
+        <AgentField name="storage" form={form} />
+        <AgentField name="redact" form={form} />
+      </Section>
     </>
   );
 }

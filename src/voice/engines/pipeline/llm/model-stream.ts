@@ -5,7 +5,7 @@ import type { ChatSettings } from '../../../models/chat-client.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
 import { watchRequest } from '../../../models/request-watch.js';
-import { HealthyProviderError, ProviderError, type ModelUsage } from '../ports.js';
+import { HealthyProviderError, ProviderError, UnclearProviderError, type ModelUsage } from '../ports.js';
 
 /** How many timeouts the whole response may take, because empty events keep a stream alive without progress. */
 const MAX_TIMEOUTS = 10;
@@ -71,7 +71,7 @@ export function reportedFault(
 
 /** @throws ProviderError if a reply has more characters than any reply needs */
 export function assertShort(characters: number): void {
-  if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'sent more than any reply needs');
+  if (characters > MAX_TEXT_CHARACTERS) throw new UnclearProviderError('model', 'sent more than any reply needs');
 }
 
 /**

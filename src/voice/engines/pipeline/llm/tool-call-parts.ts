@@ -1,5 +1,6 @@
+import { isJson } from '../../../../kernel/text.js';
 import { z } from 'zod';
-import { ProviderError, type ToolRequest } from '../ports.js';
+import { UnclearProviderError, type ToolRequest } from '../ports.js';
 
 /** More parallel tool calls than any reply needs. */
 const MAX_CALLS = 64;
@@ -25,7 +26,7 @@ export function joinToolCalls() {
   let last: ToolRequest | undefined;
 
   function begin(): ToolRequest {
-    if (calls.length === MAX_CALLS) throw new ProviderError('model', 'sent more than any reply needs');
+    if (calls.length === MAX_CALLS) throw new UnclearProviderError('model', 'sent more than any reply needs');
     const call = { id: '', name: '', arguments: '' };
     calls.push(call);
     return call;
@@ -53,13 +54,4 @@ function isAnother(call: ToolRequest, id: string | null | undefined, name: strin
   if (id && call.id !== '') return id !== call.id;
   // Without ids, only a complete call can be followed by another one.
   return !id && call.id === '' && isJson(call.arguments);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

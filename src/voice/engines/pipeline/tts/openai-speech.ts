@@ -5,7 +5,7 @@ import { withoutTrailing } from '../../../../kernel/text.js';
 import { clampSetting } from '../../ignored-settings.js';
 import { reportFailure } from '../../../models/failure-report.js';
 import { bearer, failureOf, readReason, retryAfterOf } from '../../../models/http-api.js';
-import { ProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
+import { ProviderError, UnclearProviderError, type TtsEvents, type TextToSpeech, type TtsOptions } from '../ports.js';
 import type { TtsProvider } from '../providers/description.js';
 import { createSpeechCheck } from './speech-check.js';
 import { TTS_TIMEOUT_MS } from './tts-timeout.js';
@@ -120,10 +120,11 @@ export function createOpenAiTts(
         watch.heard();
         if (bytes === 0 && isOtherFile(part, type)) throw otherAudio();
         bytes += part.length;
-        if (bytes > maxBytesFor(text, speed ?? 1)) throw new ProviderError('voice', 'sent more than any reply needs');
+        if (bytes > maxBytesFor(text, speed ?? 1))
+          throw new UnclearProviderError('voice', 'sent more than any reply needs');
         yield part;
       }
-      if (bytes === 0) throw new ProviderError('voice', 'returned no audio');
+      if (bytes === 0) throw new UnclearProviderError('voice', 'returned no audio');
     } catch (error) {
       throw toProviderError(error, controller.signal);
     } finally {

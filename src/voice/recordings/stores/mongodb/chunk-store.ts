@@ -3,18 +3,22 @@ import { setImmediate as nextEventLoopPass } from 'node:timers/promises';
 import { driverCollection } from '../../../../platform/mongo/driver-collection.js';
 import { isDuplicateKey } from '../../../../platform/mongo/connection.js';
 import type { VoiceDatabase } from '../../../database.js';
-import { possibleFiles } from '../../file-ids.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from '../../model.js';
 import type { ChunkStore, Part, ReadOptions, StoredSegment } from '../port.js';
 
 /** Size of a chunk: two seconds of a recording. */
 const CHUNK_BYTES = 32_000;
+/**
+ * After how many chunks the store looks whether their file was deleted: ten seconds, the size of an object. A lookup per
+ * chunk would be half of the commands of a recording.
+ */
+const CHUNKS_PER_LOOKUP = 5;
 /** Chunks that a reader in bulk holds at once: 1 MB. */
 const CHUNKS_IN_BULK = 32;
 
 /** Stores audio in MongoDB, as the chunks of GridFS files. */
 export function createChunkStore(database: VoiceDatabase): ChunkStore {
-  const files = database.recordingFiles;
+  const files = driverCollection<RecordingFileDocument>(database, database.recordingFiles);
   const chunks = driverCollection<RecordingChunkDocument>(database, database.recordingChunks);
 
   async function put({ file, n, data }: StoredSegment): Promise<boolean> {
@@ -25,9 +29,11 @@ export function createChunkStore(database: VoiceDatabase): ChunkStore {
         // An earlier attempt succeeded.
         if (!isDuplicateKey(error)) throw error;
       });
+    if (n % CHUNKS_PER_LOOKUP > 0) return true;
     // Afterwards, because the file may be deleted at any time.
-    if ((await files.exists({ _id: file, forgetAfter: null })) !== null) return true;
-    await chunks.deleteOne({ _id });
+    if ((await files.findOne({ _id: file, forgetAfter: { $exists: false } }, { projection: { _id: 1 } })) !== null)
+      return true;
+    await chunks.deleteMany(chunksOf(file));
     return false;
   }
 
@@ -69,14 +75,14 @@ export function createChunkStore(database: VoiceDatabase): ChunkStore {
 
     async list(callId) {
       const names: string[] = [];
-      for (const id of possibleFiles(callId)) {
-        for (const { _id } of await chunks.find(chunksOf(id), { projection: { _id: 1 } }).toArray()) names.push(_id);
+      for (const range of chunksOfCall(callId)) {
+        for (const { _id } of await chunks.find(range, { projection: { _id: 1 } }).toArray()) names.push(_id);
       }
       return names;
     },
 
     async delete(callId) {
-      for (const id of possibleFiles(callId)) await chunks.deleteMany(chunksOf(id));
+      for (const range of chunksOfCall(callId)) await chunks.deleteMany(range);
     },
   };
 }
@@ -86,6 +92,11 @@ export function createChunkStore(database: VoiceDatabase): ChunkStore {
  */
 function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
   return { _id: { $gte: `${id}:`, $lt: `${id};` } };
+}
+
+/** Filters for the chunks of all files that a call can have: its first, and those with a number. */
+function chunksOfCall(callId: string): mongoose.mongo.Filter<RecordingChunkDocument>[] {
+  return [chunksOf(callId), { _id: { $gte: `${callId}.`, $lt: `${callId}/` } }];
 }
 
 function chunkId(id: string, n: number): string {

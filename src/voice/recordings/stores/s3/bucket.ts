@@ -73,7 +73,8 @@ export function createBucket(settings: S3Settings, limits: { timeoutMs?: number 
       request(
         'delete',
         async ({ sdk, client, options }) => {
-          const input = { Bucket: bucket, Delete: { Quiet: true, Objects: [...objects] } };
+          const Objects = objects.map(({ Key, VersionId }) => ({ Key, ...(VersionId && { VersionId }) }));
+          const input = { Bucket: bucket, Delete: { Quiet: true, Objects } };
           const { Errors = [] } = await client.send(new sdk.DeleteObjectsCommand(input), options);
           const failed = Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion');
           if (failed.length > 0) {
@@ -91,8 +92,14 @@ export interface ObjectVersion {
   VersionId?: string;
 }
 
+/** An object, or a version of one. */
+export interface ListedObject extends ObjectVersion {
+  bytes: number;
+  storedAt?: Date;
+}
+
 export interface ObjectPage {
-  objects: ObjectVersion[];
+  objects: ListedObject[];
   /** Where the next page begins; absent on the last page. */
   next?: { key: string; version?: string };
 }
@@ -113,9 +120,7 @@ async function listVersions(p: Request, at: Place, after?: ObjectPage): Promise<
     ...(from && { KeyMarker: from.key, ...(from.version && { VersionIdMarker: from.version }) }),
   };
   const page = await p.client.send(new p.sdk.ListObjectVersionsCommand(input), p.options);
-  const objects = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].flatMap(({ Key, VersionId }) =>
-    Key === undefined ? [] : [{ Key, ...(VersionId === undefined ? {} : { VersionId }) }],
-  );
+  const objects = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].flatMap(listed);
   const { NextKeyMarker: key, NextVersionIdMarker: version } = page;
   const isMore = page.IsTruncated === true && key !== undefined;
   return { objects, ...(isMore ? { next: { key, ...(version ? { version } : {}) } } : {}) };
@@ -125,7 +130,21 @@ async function listVersions(p: Request, at: Place, after?: ObjectPage): Promise<
 async function listObjects(p: Request, at: Place, after?: ObjectPage): Promise<ObjectPage> {
   const input = { Bucket: at.bucket, Prefix: at.key, ...(after?.next && { StartAfter: after.next.key }) };
   const page = await p.client.send(new p.sdk.ListObjectsV2Command(input), p.options);
-  const objects = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [{ Key }]));
+  const objects = (page.Contents ?? []).flatMap(listed);
   const last = objects.at(-1);
   return { objects, ...(page.IsTruncated === true && last !== undefined ? { next: { key: last.Key } } : {}) };
+}
+
+/** An entry of a list: an object, a version of one, or the mark of a deleted one, which has no size. */
+interface Found {
+  Key?: string | undefined;
+  VersionId?: string | undefined;
+  Size?: number | undefined;
+  LastModified?: Date | undefined;
+}
+
+function listed(found: Found): ListedObject[] {
+  const { Key, VersionId, Size: bytes = 0, LastModified: storedAt } = found;
+  if (Key === undefined) return [];
+  return [{ Key, bytes, ...(VersionId === undefined ? {} : { VersionId }), ...(storedAt && { storedAt }) }];
 }

@@ -25,19 +25,18 @@ export function createJoin(p: {
 }): Pick<ObjectStore, 'join'> {
   const { files, bucket, deleteBelow } = p;
 
-  /** Changes the file unless it was deleted, or written further, meanwhile. */
-  async function change(
-    { _id, length = 0 }: RecordingFileDocument,
-    update: UpdateQuery<RecordingFileDocument>,
-    when: QueryFilter<RecordingFileDocument> = {},
-  ): Promise<boolean> {
+  const change: Change = async ({ _id, length = 0 }, update, when = {}) => {
     const { matchedCount } = await files.updateOne({ _id, length, forgetAfter: null, ...when }, update);
     return matchedCount > 0;
-  }
+  };
 
   /** Whether the file still has to be joined as it is. */
   async function isToJoin({ _id, length = 0 }: RecordingFileDocument): Promise<boolean> {
     return (await files.exists({ _id, length, forgetAfter: null, 'objects.joined': null })) !== null;
+  }
+
+  async function isDeleted({ _id }: RecordingFileDocument): Promise<boolean> {
+    return (await files.exists({ _id, forgetAfter: null })) === null;
   }
 
   /** The stored parts of an upload; undefined if there is no such upload. */
@@ -46,13 +45,6 @@ export function createJoin(p: {
       if (!isMissing(error)) throw error;
       return undefined;
     });
-  }
-
-  async function isStored(place: Place, length: number, signal: AbortSignal): Promise<boolean> {
-    const size = await bucket.size(place, signal).catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
-    });
-    return size === length;
   }
 
   /** Begins an upload in the place of an earlier one that no longer exists. */
@@ -88,24 +80,31 @@ export function createJoin(p: {
     const { uploadId: earlier } = placeOf(file);
     const stored = earlier === undefined ? undefined : await partsOf(place, earlier, signal);
     // An upload that no longer exists was completed or aborted.
-    if (earlier !== undefined && stored === undefined && (await isStored(place, length, signal))) return earlier;
+    if (earlier !== undefined && stored === undefined && (await sizeOf(bucket, place, signal)) === length)
+      return earlier;
     const uploadId = earlier !== undefined && stored !== undefined ? earlier : await begin(file, place, signal);
     try {
       await uploadParts({ file, place, length, uploadId }, stored ?? [], signal);
     } catch (error) {
-      if (isMissing(error) && !(await isToJoin(file))) await bucket.abortUpload(place, uploadId);
+      if (isMissing(error) && !(await isToJoin(file))) {
+        await bucket.abortUpload(place, uploadId);
+        // A deletion may have aborted the upload while it was completed.
+        if (await isDeleted(file)) await deleteBelow(place, signal);
+      }
       throw error;
     }
     return uploadId;
   }
 
-  async function store(file: RecordingFileDocument, length: number, signal: AbortSignal): Promise<void> {
+  /** @returns the length of the joined file */
+  async function store(file: RecordingFileDocument, length: number, signal: AbortSignal): Promise<number> {
     const place = joinedPlace(file._id, placeOf(file));
     let uploadId: string | undefined;
     if (length <= PART_BYTES)
       await bucket.put(place, await readSegments(bucket, file, { from: 0, to: length }, signal), signal);
     else uploadId = await upload(file, place, length, signal);
-    if (!(await isStored(place, length, signal))) throw new Error(`The joined recording ${file._id} is incomplete.`);
+    if ((await sizeOf(bucket, place, signal)) !== length)
+      throw new Error(`The joined recording ${file._id} is incomplete.`);
     if (!(await change(file, { $set: { 'objects.joined': true } }))) {
       await deleteBelow(place, signal);
       throw new FileChanged();
@@ -113,20 +112,25 @@ export function createJoin(p: {
     if (uploadId !== undefined) {
       await change(file, { $unset: { 'objects.uploadId': '' } }, { 'objects.uploadId': uploadId });
     }
+    return length;
   }
 
   return {
     async join(file, signal) {
-      const { length = 0 } = file;
+      let { length = 0 } = file;
       try {
         if (length > 0 && !placeOf(file).joined) {
-          await store(file, length, signal).catch(async (error: unknown) => {
+          length = await store(file, length, signal).catch(async (error: unknown) => {
+            if (!isMissing(error)) throw error;
             // The segments or the upload may be gone because another process joined the file, or it was deleted.
-            throw isMissing(error) && !(await isToJoin(file)) ? new FileChanged() : error;
+            if (!(await isToJoin(file))) throw new FileChanged();
+            const recovered = await recover({ files, bucket, change }, file, signal);
+            if (recovered === undefined) throw error;
+            return recovered;
           });
         }
         await deleteBelow(segmentsPlace(file._id, placeOf(file)), signal);
-        await change(file, { $unset: { joinAfter: '' } });
+        await change({ ...file, length }, { $unset: { joinAfter: '' } });
       } catch (error) {
         if (!(error instanceof FileChanged)) throw error;
       }
@@ -136,3 +140,38 @@ export function createJoin(p: {
 
 /** The file was deleted, written further or joined meanwhile. Another attempt does the rest. */
 class FileChanged extends Error {}
+
+/** Changes a file. @returns false if it was deleted, or written further, meanwhile */
+type Change = (
+  file: RecordingFileDocument,
+  update: UpdateQuery<RecordingFileDocument>,
+  when?: QueryFilter<RecordingFileDocument>,
+) => Promise<boolean>;
+
+/** Size of an object; undefined if it does not exist. */
+async function sizeOf(bucket: Bucket, place: Place, signal: AbortSignal): Promise<number | undefined> {
+  return bucket.size(place, signal).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+    return undefined;
+  });
+}
+
+/**
+ * Marks a file as joined if its joined object is complete. A database that was restored may be older than the object. If it
+ * is even older than the end of the file, the object is longer, and its length is right.
+ * @returns its length; undefined if it is not joined
+ */
+async function recover(
+  { files, bucket, change }: { files: VoiceDatabase['recordingFiles']; bucket: Bucket; change: Change },
+  file: RecordingFileDocument,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const place = joinedPlace(file._id, placeOf(file));
+  const length = await sizeOf(bucket, place, signal);
+  if (length === undefined || length < (file.length ?? 0)) return undefined;
+  const uploadId = (await files.findById(file._id).lean<RecordingFileDocument>())?.objects?.uploadId;
+  const joined = { $set: { length, 'objects.joined': true }, $unset: { 'objects.uploadId': '' } };
+  if (!(await change(file, joined, { 'objects.joined': null }))) throw new FileChanged();
+  if (uploadId !== undefined) await bucket.abortUpload(place, uploadId, signal);
+  return length;
+}

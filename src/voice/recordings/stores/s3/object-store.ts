@@ -2,10 +2,11 @@ import type { VoiceDatabase } from '../../../database.js';
 import { possibleFiles } from '../../file-ids.js';
 import type { RecordingFileDocument } from '../../model.js';
 import type { ObjectStore, Part, ReadOptions, StoredSegment } from '../port.js';
-import type { Bucket, ObjectPage, ObjectVersion } from './bucket.js';
+import type { Bucket, ListedObject, ObjectPage } from './bucket.js';
 import { createJoin } from './join.js';
 import { callPlace, joinedPlace, placeOf, SEGMENT_BYTES, segmentPlace } from './keys.js';
 import { isMissing, type Place } from './requests.js';
+import { callsIn } from './stored-calls.js';
 
 const PIECE_BYTES = 256_000;
 const PIECE_IN_BULK_BYTES = 1_024_000;
@@ -38,7 +39,7 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
     return false;
   }
 
-  async function* objectsBelow(place: Place, signal?: AbortSignal): AsyncGenerator<ObjectVersion[]> {
+  async function* objectsBelow(place: Place, signal?: AbortSignal): AsyncGenerator<ListedObject[]> {
     let page: ObjectPage | undefined;
     do {
       page = await bucket.list(place, page, signal);
@@ -73,11 +74,13 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
     for (let at = from; at < to;) {
       const piece = await readPiece(file, { from: at, to }, atOnce, signal).catch(async (error: unknown) => {
         if (!isMissing(error) || file.objects?.joined) throw error;
-        // The segments were joined meanwhile.
         const now = await files.findOne({ _id: file._id, forgetAfter: null }).lean<RecordingFileDocument>();
-        if (!now?.objects?.joined) throw error;
-        file = now;
-        return readPiece(file, { from: at, to }, atOnce, signal);
+        if (now?.objects === undefined) throw error;
+        // The segments were joined meanwhile, or before the database was restored to an earlier time.
+        file = { ...now, objects: { ...now.objects, joined: true } };
+        return readPiece(file, { from: at, to }, atOnce, signal).catch((second: unknown) => {
+          throw isMissing(second) ? error : second;
+        });
       });
       for (let done = 0; done < piece.length; done += YIELDED_BYTES) yield piece.subarray(done, done + YIELDED_BYTES);
       at += piece.length;
@@ -108,18 +111,20 @@ export function createObjectStore(p: { files: VoiceDatabase['recordingFiles']; b
       return keys;
     },
 
-    async delete(callId, known) {
+    storedCalls: () => callsIn(objectsBelow({ bucket: name, key: prefix }), prefix),
+
+    async delete(callId, known, signal) {
       for (const file of known) {
         const { uploadId } = placeOf(file);
-        if (uploadId !== undefined) await bucket.abortUpload(joinedPlace(file._id, placeOf(file)), uploadId);
+        if (uploadId !== undefined) await bucket.abortUpload(joinedPlace(file._id, placeOf(file)), uploadId, signal);
       }
       for (const place of placesOf(callId, known)) {
         // Those whose process died before it stored their id.
-        for (const { key, uploadId } of await bucket.uploadsBelow(place)) {
-          await bucket.abortUpload({ bucket: place.bucket, key }, uploadId);
+        for (const { key, uploadId } of await bucket.uploadsBelow(place, signal)) {
+          await bucket.abortUpload({ bucket: place.bucket, key }, uploadId, signal);
         }
         // Afterwards, because an upload may have been completed until it was aborted.
-        await deleteBelow(place);
+        await deleteBelow(place, signal);
       }
     },
   };

@@ -69,22 +69,30 @@ export function createUploads(request: SendRequest, encryption: object) {
       ),
 
     /** Succeeds if there is no such upload. */
-    abortUpload: ({ bucket, key }: Place, uploadId: string) =>
-      request('abort_upload', async ({ sdk, client, options }) => {
-        const input = { Bucket: bucket, Key: key, UploadId: uploadId };
-        await client.send(new sdk.AbortMultipartUploadCommand(input), options).catch((error: unknown) => {
-          if (!isMissing(error)) throw error;
-        });
-      }),
+    abortUpload: ({ bucket, key }: Place, uploadId: string, signal?: AbortSignal) =>
+      request(
+        'abort_upload',
+        async ({ sdk, client, options }) => {
+          const input = { Bucket: bucket, Key: key, UploadId: uploadId };
+          await client.send(new sdk.AbortMultipartUploadCommand(input), options).catch((error: unknown) => {
+            if (!isMissing(error)) throw error;
+          });
+        },
+        signal,
+      ),
 
     /** The first 1,000 unfinished uploads below a key. */
-    uploadsBelow: ({ bucket, key }: Place) =>
-      request('list_uploads', async ({ sdk, client, options }) => {
-        const input = { Bucket: bucket, Prefix: key };
-        const { Uploads = [] } = await client.send(new sdk.ListMultipartUploadsCommand(input), options);
-        return Uploads.flatMap(({ Key, UploadId }) =>
-          Key === undefined || UploadId === undefined ? [] : [{ key: Key, uploadId: UploadId }],
-        );
-      }),
+    uploadsBelow: ({ bucket, key }: Place, signal?: AbortSignal) =>
+      request(
+        'list_uploads',
+        async ({ sdk, client, options }) => {
+          const input = { Bucket: bucket, Prefix: key };
+          const { Uploads = [] } = await client.send(new sdk.ListMultipartUploadsCommand(input), options);
+          return Uploads.flatMap(({ Key, UploadId }) =>
+            Key === undefined || UploadId === undefined ? [] : [{ key: Key, uploadId: UploadId }],
+          );
+        },
+        signal,
+      ),
   };
 }

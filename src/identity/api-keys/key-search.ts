@@ -1,0 +1,45 @@
+import type { Config } from '../../platform/config/config.js';
+import type { IdentityDatabase } from '../database.js';
+import { hashSecret, pepperIdOf } from './api-key-secret.js';
+import type { ApiKeyDocument } from './model.js';
+
+export interface KeyPeppers {
+  /** Hashes new keys. */
+  pepper: string;
+  /** Other peppers under which keys may have been made. */
+  formerPeppers?: readonly string[];
+}
+
+interface KeySearchDeps extends KeyPeppers {
+  database: Pick<IdentityDatabase, 'apiKeys'>;
+}
+
+export function keyPeppersOf({ apiKeyPepper: pepper, formerPeppers }: Config): KeyPeppers {
+  return { pepper, formerPeppers };
+}
+
+/**
+ * Finds a key by its secret. If it was made under a former pepper, stores its hash under the pepper, so that the former one
+ * can be removed.
+ * @param hash of the secret under the pepper
+ */
+export async function findKey(deps: KeySearchDeps, secret: string, hash: string): Promise<ApiKeyDocument | null> {
+  const known = await findByHash(deps, hash);
+  if (known !== null) return known;
+  for (const former of deps.formerPeppers ?? []) {
+    const found = await findByHash(deps, hashSecret(former, secret));
+    if (found === null) continue;
+    const changes = { rehashed: hash, pepperId: pepperIdOf(deps.pepper) };
+    await deps.database.apiKeys.updateOne({ _id: found._id }, { $set: changes });
+    return found;
+  }
+  return null;
+}
+
+/** The hash is the id of a key unless the key was made under another pepper. */
+async function findByHash({ database }: KeySearchDeps, hash: string): Promise<ApiKeyDocument | null> {
+  return (
+    (await database.apiKeys.findOne({ _id: hash }).lean<ApiKeyDocument>()) ??
+    (await database.apiKeys.findOne({ rehashed: hash }).lean<ApiKeyDocument>())
+  );
+}
