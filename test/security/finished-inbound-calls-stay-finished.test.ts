@@ -1,4 +1,5 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { DELETED_WITHIN_MS } from '../support/deleted-workflows.js';
 import { eventually, startService, type Service } from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
@@ -37,14 +38,14 @@ describe('a finished inbound call that Temporal has deleted', () => {
     const workflowExecution = { workflowId: callId };
     const { namespace } = service.config.temporal;
     await connection.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
-    await eventually(async () => !(await isRunKnown(callId)));
+    await eventually(async () => !(await isRunKnown(callId)), DELETED_WITHIN_MS);
     await service.database.calls.updateOne({ _id: callId }, { $set: { status: 'COMPLETED', sequence: 9 } });
     const record = await service.database.calls.findById(callId).lean();
 
     expect((await sendInboundCall()).text).toBe(first.text);
     expect(await isRunKnown(callId)).toBe(false);
     expect(await service.database.calls.findById(callId).lean()).toEqual(record);
-  }, 120_000);
+  }, 240_000);
 });
 
 describe('a rejected inbound call that Temporal has deleted', () => {
@@ -70,9 +71,9 @@ describe('a rejected inbound call that Temporal has deleted', () => {
     const { namespace } = service.config.temporal;
     const workflowExecution = { workflowId: rejected._id };
     await connection.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
-    await eventually(async () => !(await isRunKnown(rejected._id)));
+    await eventually(async () => !(await isRunKnown(rejected._id)), DELETED_WITHIN_MS);
 
     expect((await send(rejected.carrierSid)).isRejected).toBe(true);
     expect(await isRunKnown(rejected._id)).toBe(false);
-  }, 120_000);
+  }, 240_000);
 });

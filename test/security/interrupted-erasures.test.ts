@@ -3,9 +3,12 @@ import type { CallDocument } from '../../src/calls/call-model.js';
 import { eraseWorkflowId } from '../../src/calls/follow-ups.js';
 import { readRunState } from '../../src/calls/runs.js';
 import { isFinalStatus } from '../../src/kernel/call-state.js';
+import { DELETED_WITHIN_MS } from '../support/deleted-workflows.js';
 import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { createBrowser, type Browser } from '../support/http/portal-support.js';
+
+const TEST_MS = 3 * DELETED_WITHIN_MS;
 
 let service: Service;
 beforeAll(async () => {
@@ -42,10 +45,10 @@ describe('an interrupted erasure leaves no workflow of a call', () => {
     const callId = await endedCall(await service.customer(), number);
     const broken = { erase: () => Promise.reject(new Error('Temporal does not answer.')) };
     await expect(withErasures(({ numbers }) => numbers.erase(number), broken)).rejects.toThrow('does not answer');
-    await eventually(async () => (await stateOf(callId)) === 'gone');
+    await eventually(async () => (await stateOf(callId)) === 'gone', DELETED_WITHIN_MS);
     expect(await withErasures(({ numbers }) => numbers.erase(number))).toMatchObject({ calls: [callId] });
     expect(await service.database.calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: '' });
-  });
+  }, TEST_MS);
 
   it('whose erasure was requested again after a restore of the database', async () => {
     const { testKey, ...customer } = await service.customer();
@@ -75,8 +78,8 @@ describe('an interrupted erasure leaves no workflow of a call', () => {
       workflowsDeleted: 3,
       workflowsLeft: 0,
     });
-    await eventually(async () => (await states()).length === 0);
-  });
+    await eventually(async () => (await states()).length === 0, DELETED_WITHIN_MS);
+  }, TEST_MS);
 
   it('of an account whose calls were erased before', async () => {
     const customer = await service.customer();
@@ -87,8 +90,8 @@ describe('an interrupted erasure leaves no workflow of a call', () => {
       workflowsDeleted: 1,
       workflowsLeft: 0,
     });
-    await eventually(async () => (await stateOf(callId)) === 'gone');
-  });
+    await eventually(async () => (await stateOf(callId)) === 'gone', DELETED_WITHIN_MS);
+  }, TEST_MS);
 });
 
 describe('the erasure of an account', () => {

@@ -3,6 +3,7 @@ import { createClosedWorkflows } from '../../../src/calls/erasure/closed-workflo
 import { createCallProjection } from '../../../src/calls/projection.js';
 import { readRunState } from '../../../src/calls/runs.js';
 import { withTemporalClient } from '../../../src/platform/temporal/with-client.js';
+import { DELETED_WITHIN_MS } from '../../support/deleted-workflows.js';
 import {
   eventually,
   expectError,
@@ -103,13 +104,13 @@ describe('POST /inbound_call', () => {
     await withTemporalClient(service.config, (client) =>
       createClosedWorkflows(client).removeOf({ callId, redeliveries: 0 }),
     );
-    await eventually(() =>
-      withTemporalClient(service.config, async (client) => (await readRunState(client, callId)) === 'gone'),
-    );
+    const isGone = () =>
+      withTemporalClient(service.config, async (client) => (await readRunState(client, callId)) === 'gone');
+    await eventually(isGone, DELETED_WITHIN_MS);
     expect((await post(customer.liveKey, form)).text).toBe(first.text);
     expect(await callRequests.exists({ _id: callId })).toBeNull();
     expect(await withTemporalClient(service.config, (client) => readRunState(client, callId))).toBe('gone');
-  });
+  }, 180_000);
 
   it('starts another call for another CallSid, and rejects a CallSid that belongs to the other mode', async () => {
     const form = formOf({ agent_id: customer.agent._id });
