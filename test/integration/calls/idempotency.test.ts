@@ -1,6 +1,6 @@
 import { createIdempotencyKeys } from '../../../src/calls/placing/idempotency-keys.js';
 import type { IdempotencyKeyDocument } from '../../../src/calls/placing/idempotency-key-model.js';
-import { expectError, startService, type Customer, type Service } from '../../support/http/harness.js';
+import { expectError, startService, type Customer, type Service, type ServiceResponse } from '../../support/http/harness.js';
 
 let service: Service;
 let customer: Customer;
@@ -18,6 +18,13 @@ const callRequest = (fields: object = {}) => ({
 });
 const place = (key: string, idempotencyKey: string, body: object = callRequest()) =>
   service.place(key, body, { 'Idempotency-Key': idempotencyKey });
+
+/** Places a call, and repeats the request if the call could not be decided in time on a busy machine, as clients do. */
+async function placeDecided(...request: Parameters<typeof place>): Promise<ServiceResponse> {
+  let answer = await place(...request);
+  for (let n = 0; n < 2 && answer.status === 503; n++) answer = await place(...request);
+  return answer;
+}
 
 /** The same JSON with 200 kB of white space. */
 const withSpaces = (json: string) => json.replace('{', `{${' '.repeat(200_000)}`);
@@ -61,13 +68,13 @@ describe('Idempotency-Key', () => {
 
   it('belongs to one account and mode', async () => {
     const other = await service.customer();
-    const ids = [
-      (await place(customer.liveKey, 'shared')).json['call_id'],
-      (await place(customer.testKey, 'shared')).json['call_id'],
-      (await place(other.liveKey, 'shared', callRequest({ agent_id: other.agent._id }))).json['call_id'],
+    const answers = [
+      await placeDecided(customer.liveKey, 'shared'),
+      await placeDecided(customer.testKey, 'shared'),
+      await placeDecided(other.liveKey, 'shared', callRequest({ agent_id: other.agent._id })),
     ];
-    expect(new Set(ids).size).toBe(3);
-    expect(ids).not.toContain(undefined);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(answers.map(({ json }) => json['call_id'])).size).toBe(3);
   });
 
   it('places one call for concurrent requests and returns its id to all of them', async () => {
