@@ -40,58 +40,70 @@ async function endedCall({ agent, testKey }: Customer, number: string): Promise<
 }
 
 describe('an interrupted erasure leaves no workflow of a call', () => {
-  it('of a number', async () => {
-    const number = '+12025550131';
-    const callId = await endedCall(await service.customer(), number);
-    const broken = { erase: () => Promise.reject(new Error('Temporal does not answer.')) };
-    await expect(withErasures(({ numbers }) => numbers.erase(number), broken)).rejects.toThrow('does not answer');
-    await eventually(async () => (await stateOf(callId)) === 'gone', DELETED_WITHIN_MS);
-    expect(await withErasures(({ numbers }) => numbers.erase(number))).toMatchObject({ calls: [callId] });
-    expect(await service.database.calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: '' });
-  }, TEST_MS);
+  it(
+    'of a number',
+    async () => {
+      const number = '+12025550131';
+      const callId = await endedCall(await service.customer(), number);
+      const broken = { erase: () => Promise.reject(new Error('Temporal does not answer.')) };
+      await expect(withErasures(({ numbers }) => numbers.erase(number), broken)).rejects.toThrow('does not answer');
+      await eventually(async () => (await stateOf(callId)) === 'gone', DELETED_WITHIN_MS);
+      expect(await withErasures(({ numbers }) => numbers.erase(number))).toMatchObject({ calls: [callId] });
+      expect(await service.database.calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: '' });
+    },
+    TEST_MS,
+  );
 
-  it('whose erasure was requested again after a restore of the database', async () => {
-    const { testKey, ...customer } = await service.customer();
-    const callId = await endedCall({ testKey, ...customer }, '+12025550134');
-    const { calls } = service.database;
-    const before = await calls.findById(callId).lean<CallDocument>();
-    const workflowId = eraseWorkflowId(callId);
-    const erase = async () => {
-      const { status, json } = await managementOf(service).post(`/calls/${callId}/erase`, testKey);
-      expect([status, json]).toEqual([200, { call_id: callId, erased_at: expect.any(String) as string }]);
-      expect(await calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: '' });
-      // It would run for minutes, and erase the call once more.
-      await service.withClient(({ workflow }) => workflow.getHandle(workflowId).terminate());
-    };
-    const states = () =>
-      service.withClient(async ({ workflow }) => {
-        const found: string[] = [];
-        for await (const { status } of workflow.list({ query: `WorkflowId = '${workflowId}'` }))
-          found.push(status.name);
-        return found;
+  it(
+    'whose erasure was requested again after a restore of the database',
+    async () => {
+      const { testKey, ...customer } = await service.customer();
+      const callId = await endedCall({ testKey, ...customer }, '+12025550134');
+      const { calls } = service.database;
+      const before = await calls.findById(callId).lean<CallDocument>();
+      const workflowId = eraseWorkflowId(callId);
+      const erase = async () => {
+        const { status, json } = await managementOf(service).post(`/calls/${callId}/erase`, testKey);
+        expect([status, json]).toEqual([200, { call_id: callId, erased_at: expect.any(String) as string }]);
+        expect(await calls.findById(callId).lean()).toMatchObject({ toPhoneNumber: '' });
+        // It would run for minutes, and erase the call once more.
+        await service.withClient(({ workflow }) => workflow.getHandle(workflowId).terminate());
+      };
+      const states = () =>
+        service.withClient(async ({ workflow }) => {
+          const found: string[] = [];
+          for await (const { status } of workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+            found.push(status.name);
+          return found;
+        });
+      await erase();
+      await calls.collection.replaceOne({ _id: callId as never }, { ...before });
+      await erase();
+      await eventually(async () => (await states()).join(' ') === 'TERMINATED TERMINATED');
+      expect(await withErasures(({ accounts }) => accounts.erase(customer.account._id))).toMatchObject({
+        workflowsDeleted: 3,
+        workflowsLeft: 0,
       });
-    await erase();
-    await calls.collection.replaceOne({ _id: callId as never }, { ...before });
-    await erase();
-    await eventually(async () => (await states()).join(' ') === 'TERMINATED TERMINATED');
-    expect(await withErasures(({ accounts }) => accounts.erase(customer.account._id))).toMatchObject({
-      workflowsDeleted: 3,
-      workflowsLeft: 0,
-    });
-    await eventually(async () => (await states()).length === 0, DELETED_WITHIN_MS);
-  }, TEST_MS);
+      await eventually(async () => (await states()).length === 0, DELETED_WITHIN_MS);
+    },
+    TEST_MS,
+  );
 
-  it('of an account whose calls were erased before', async () => {
-    const customer = await service.customer();
-    const callId = await endedCall(customer, '+12025550132');
-    await service.database.calls.updateOne({ _id: callId }, { $set: { erasedAt: new Date() } });
-    expect(await withErasures(({ accounts }) => accounts.erase(customer.account._id))).toMatchObject({
-      calls: 0,
-      workflowsDeleted: 1,
-      workflowsLeft: 0,
-    });
-    await eventually(async () => (await stateOf(callId)) === 'gone', DELETED_WITHIN_MS);
-  }, TEST_MS);
+  it(
+    'of an account whose calls were erased before',
+    async () => {
+      const customer = await service.customer();
+      const callId = await endedCall(customer, '+12025550132');
+      await service.database.calls.updateOne({ _id: callId }, { $set: { erasedAt: new Date() } });
+      expect(await withErasures(({ accounts }) => accounts.erase(customer.account._id))).toMatchObject({
+        calls: 0,
+        workflowsDeleted: 1,
+        workflowsLeft: 0,
+      });
+      await eventually(async () => (await stateOf(callId)) === 'gone', DELETED_WITHIN_MS);
+    },
+    TEST_MS,
+  );
 });
 
 describe('the erasure of an account', () => {

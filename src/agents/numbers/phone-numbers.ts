@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { invalidParam } from '../../kernel/invalid-request.js';
 import { isE164 } from '../../kernel/phone-number.js';
 import { LIVE_AGENTS } from '../agent-mode.js';
+import type { AccountDocument } from '../../identity/accounts/model.js';
 import { DEFAULT_ACCOUNT } from '../../platform/config/config.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { AgentsDatabase } from '../database.js';
@@ -14,7 +15,9 @@ export type PhoneNumbers = ReturnType<typeof createPhoneNumbers>;
 
 /** Manages the phone numbers of accounts, which receive and place calls. Expected errors are ServiceErrors. */
 export function createPhoneNumbers(database: AgentsDatabase) {
-  const { phoneNumbers } = database;
+  const { phoneNumbers, credentials } = database;
+  /** The numbers of accounts that are cached with their keys. A change of a number drops these accounts from the cache. */
+  const ofCached = new WeakMap<AccountDocument, PhoneNumberDocument[]>();
 
   async function checkAgent(accountId: string, agentId: string): Promise<void> {
     if (await database.agents.exists({ _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS })) return;
@@ -48,7 +51,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
         createdAt: new Date(),
       };
       try {
-        await phoneNumbers.create([document]);
+        await credentials.change(() => phoneNumbers.create([document]));
         return document;
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
@@ -70,6 +73,18 @@ export function createPhoneNumbers(database: AgentsDatabase) {
     },
 
     /**
+     * Lists the numbers of the account of a request, as `list` does. An account that is cached with its key is read only
+     * once, so the numbers may be a second old (docs/adr/0041-cached-credentials.md).
+     */
+    async listOfRequest(account: AccountDocument): Promise<readonly PhoneNumberDocument[]> {
+      const known = ofCached.get(account);
+      if (known !== undefined) return known;
+      const numbers = await this.list(account._id);
+      ofCached.set(account, numbers);
+      return numbers;
+    },
+
+    /**
      * Removes a number from its account.
      * @throws ServiceError NOT_FOUND; CONFLICT while a live agent uses the number as its caller id. Test agents do not
      * matter, because test calls do not use the account's numbers.
@@ -84,7 +99,7 @@ export function createPhoneNumbers(database: AgentsDatabase) {
           'An agent places calls from this number. Set another phone_number for the agent first.',
         );
       }
-      await phoneNumbers.deleteOne({ _id: number, accountId });
+      await credentials.change(() => phoneNumbers.deleteOne({ _id: number, accountId }).exec());
       return present;
     },
 
@@ -93,9 +108,12 @@ export function createPhoneNumbers(database: AgentsDatabase) {
      * @throws ServiceError NOT_FOUND
      */
     async setCarrierAccount(number: string, carrierAccount: string): Promise<PhoneNumberDocument> {
-      const changed = await phoneNumbers
-        .findOneAndUpdate({ _id: number }, { $set: { carrierAccount } }, { returnDocument: 'after' })
-        .lean<PhoneNumberDocument>();
+      const changed = await credentials.change(() =>
+        phoneNumbers
+          .findOneAndUpdate({ _id: number }, { $set: { carrierAccount } }, { returnDocument: 'after' })
+          .lean<PhoneNumberDocument>()
+          .exec(),
+      );
       if (changed === null) throw new ServiceError('NOT_FOUND', 'No account owns this number.');
       return changed;
     },

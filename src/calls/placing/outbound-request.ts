@@ -42,7 +42,7 @@ export async function createOutboundRequest(
   // Test calls have a fixed from number, so the account's numbers are not read.
   const [conducted, numbers] = await Promise.all([
     createConducted(deps, principal, request),
-    mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
+    mode === 'test' ? [] : deps.phoneNumbers.listOfRequest(account),
   ]);
   const { agent } = conducted;
   const to = request.to_phone_number;
@@ -51,7 +51,7 @@ export async function createOutboundRequest(
   const { from, carrierAccountId } =
     mode === 'test'
       ? { from: TEST_FROM_NUMBER, carrierAccountId: config.carriers.test.carrierAccountId }
-      : originOf(deps, { account, to, numbers, agentNumber: findAgentNumber(agent, numbers) });
+      : originOf(deps, { account, to, numbers, agentNumber: await findAgentNumber(deps, agent, numbers) });
   if (from === to)
     throw invalidParam('to_phone_number', 'to_phone_number must differ from the number that the call comes from.');
   return {
@@ -148,10 +148,16 @@ function originOf(
  * the account may have released it to another one.
  * @throws ServiceError MISSING_PARAMS
  */
-function findAgentNumber(agent: AgentDocument | undefined, numbers: readonly OwnNumber[]): OwnNumber | undefined {
+async function findAgentNumber(
+  { phoneNumbers }: Pick<OutboundDeps, 'phoneNumbers'>,
+  agent: AgentDocument | undefined,
+  numbers: readonly OwnNumber[],
+): Promise<OwnNumber | undefined> {
   const wanted = agent?.phoneNumber;
-  if (wanted === undefined) return undefined;
-  const own = numbers.find(({ _id }) => _id === wanted);
+  if (agent === undefined || wanted === undefined) return undefined;
+  const isWanted = ({ _id }: OwnNumber) => _id === wanted;
+  // The account may have got the number within the last second.
+  const own = numbers.find(isWanted) ?? (await phoneNumbers.list(agent.accountId)).find(isWanted);
   if (own !== undefined) return own;
   const message =
     'agent_id: the phone_number of this agent no longer belongs to the account. Assign another number to the agent.';

@@ -1,6 +1,12 @@
 import { createIdempotencyKeys } from '../../../src/calls/placing/idempotency-keys.js';
 import type { IdempotencyKeyDocument } from '../../../src/calls/placing/idempotency-key-model.js';
-import { expectError, startService, type Customer, type Service, type ServiceResponse } from '../../support/http/harness.js';
+import {
+  expectError,
+  startService,
+  type Customer,
+  type Service,
+  type ServiceResponse,
+} from '../../support/http/harness.js';
 
 let service: Service;
 let customer: Customer;
