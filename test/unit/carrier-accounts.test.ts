@@ -2,13 +2,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { accountEntry, EUROPE, TWO_ACCOUNTS, writeAccountsFile } from '../support/carrier-accounts';
+import { accountEntry, ACME, EUROPE, TWO_ACCOUNTS, writeAccountsFile } from '../support/carrier-accounts';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 import { sidOf } from '../support/sids.js';
 
 const carriersOf = (content: object | string, env: Record<string, string> = {}) =>
   parseConfig({ NODE_ENV: 'test', CARRIER_ACCOUNTS_FILE: writeAccountsFile(content), ...env }).carriers;
 const withAccount = (...more: object[]) => ({ accounts: more.map((each) => ({ ...EUROPE, ...each })) });
+const ofSome = { accounts: [{ ...ACME, customers: ['acct_1'] }] };
 const withPools = (...pools: object[]) => ({ ...TWO_ACCOUNTS, pools });
 const secretFile = (text: string) => {
   const file = join(mkdtempSync(join(tmpdir(), 'callwright-tokens-')), 'token');
@@ -127,6 +128,16 @@ describe('CARRIER_ACCOUNTS_FILE', () => {
       'two pools of one name',
       withPools({ name: 'a', accounts: ['acme'] }, { name: 'a', accounts: ['europe'] }),
       /pools\.1\.name is that of an earlier pool/,
+    ],
+    [
+      'an account of some customers in the pool of all',
+      { ...ofSome, pools: [{ name: 'default', accounts: ['default', 'acme'] }] },
+      /pools\.0\.accounts names acme, which has customers/,
+    ],
+    [
+      'an account of some customers in a pool with prefixes',
+      { ...ofSome, pools: [{ name: 'uk', accounts: ['acme'], prefixes: ['+44'] }] },
+      /pools\.0\.accounts names acme, which has customers/,
     ],
   ])('with %s prevents the start, with the place of the fault', (_what, content, message) => {
     expect(() => carriersOf(content)).toThrow(message);

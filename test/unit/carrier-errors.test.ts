@@ -242,6 +242,14 @@ describe('fetch', () => {
     });
   });
 
+  it('leaves out a duration that is no number of seconds, which no call can be settled with', async () => {
+    for (const duration of ['-1', '1.5', '1e3', 'x']) {
+      const record = { sid, status: 'completed', duration };
+      const found = await withCarrierAt(respondWith(200, record), (carrier) => carrier.fetch(sid));
+      expect(found).not.toHaveProperty('durationSeconds');
+    }
+  });
+
   it("returns the carrier's record without the fields that are null", async () => {
     const record = {
       sid,

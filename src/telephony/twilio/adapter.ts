@@ -8,7 +8,7 @@ import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
 import { toDialOutcome, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
 import { CALL_SID } from './identifiers.js';
 import { createTwilioCodec } from './media-codec.js';
-import { parseAnsweredBy } from './reports.js';
+import { parseAnsweredBy, parseWholeNumber } from './reports.js';
 import { TWILIO_CONTRACT } from './routes.js';
 import { isSignedForm, isSignedUpgrade, mayBeSigned, mayBeSignedUpgrade } from './signed-forms.js';
 import { renderTwiml } from './twiml.js';
@@ -161,7 +161,6 @@ function queueTime(text: unknown): { queuedMs?: number } {
 
 function toCarrierCall(call: Call): CarrierCall {
   const answeredBy = parseAnsweredBy(call.answeredBy ?? undefined);
-  const durationSeconds = call.duration ? Number(call.duration) : undefined;
   return {
     carrierSid: call.sid,
     direction: call.direction === 'inbound' ? 'inbound' : 'outbound',
@@ -171,7 +170,7 @@ function toCarrierCall(call: Call): CarrierCall {
     ...optional('createdAt', toMillis(call.dateCreated)),
     ...optional('startedAt', toMillis(call.startTime)),
     ...optional('endedAt', toMillis(call.endTime)),
-    ...optional('durationSeconds', Number.isSafeInteger(durationSeconds) ? durationSeconds : undefined),
+    ...optional('durationSeconds', parseWholeNumber(call.duration ?? undefined)),
     ...optional('answeredBy', answeredBy),
   };
 }

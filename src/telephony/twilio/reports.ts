@@ -122,6 +122,7 @@ function parseTime(timestamp: string | undefined, now: number): number {
   return Number.isNaN(time) ? now : time;
 }
 
-function parseWholeNumber(text: string | undefined): number | undefined {
+/** Parses a count or a time in seconds, as the carrier writes it. Anything else is undefined, such as a negative number. */
+export function parseWholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

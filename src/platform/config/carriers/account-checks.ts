@@ -28,17 +28,27 @@ export function faultsBetweenAccounts(accounts: readonly Checked[], configured: 
   });
 }
 
-/** Finds pools with the name or a prefix of an earlier pool, or with an unknown account. */
-export function faultsOfPools(pools: readonly NamedPool[], accounts: readonly { name: string }[]): string[] {
+/**
+ * Finds pools with the name or a prefix of an earlier pool, with an unknown account, or that would give calls of any customer to
+ * an account that has only some. Some of those may know its token, with which calls are reported.
+ */
+export function faultsOfPools(
+  pools: readonly NamedPool[],
+  accounts: readonly Pick<CarrierAccount, 'name' | 'customers'>[],
+): string[] {
   const known = new Set([DEFAULT_ACCOUNT, ...accounts.map(({ name }) => name)]);
+  const limited = new Set(accounts.flatMap((account) => (account.customers === undefined ? [] : [account.name])));
   const prefixes = new Set<string>();
   return pools.flatMap(({ name, accounts: members, prefixes: given }, index) => {
     const place = `pools.${index}`;
     const faults = pools.slice(0, index).some((earlier) => earlier.name === name)
       ? [`${place}.name is that of an earlier pool`]
       : [];
+    const isForAll = name === DEFAULT_ACCOUNT || given.length > 0;
     for (const member of members) {
       if (!known.has(member)) faults.push(`${place}.accounts must name accounts of the file or ${DEFAULT_ACCOUNT}`);
+      if (isForAll && limited.has(member))
+        faults.push(`${place}.accounts names ${member}, which has customers; only a pool without prefixes may have it`);
     }
     if (new Set(members).size < members.length) faults.push(`${place}.accounts names an account twice`);
     for (const prefix of given) {
