@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { load } from 'js-yaml';
 import { packageRoot } from '../../src/dev/servers/cache-folder.js';
 import { SECRETS } from '../../src/platform/config/secret-variables.js';
-import { podsIn, selectorOf, selects, type Manifest, type Pod } from './manifests.js';
+import { podsIn, selectorOf, selects, titleOf, type Manifest, type Pod } from './manifests.js';
 
 const SECRET_NAMES: ReadonlySet<string> = new Set(SECRETS.map(({ variable }) => variable));
 /** Networks that customers' URLs must not reach. */
@@ -22,8 +22,6 @@ export function faultsOf(manifests: readonly Manifest[]): string[] {
     ...policyFaults(manifests, pods),
   ];
 }
-
-const titleOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
 
 function doubles(manifests: readonly Manifest[]): string[] {
   const titles = manifests.map(titleOf);

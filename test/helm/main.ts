@@ -1,6 +1,7 @@
 import { podsIn } from './manifests.js';
 import { faultsOf } from './checks.js';
 import { configurationFaults } from './configuration.js';
+import { healthFaults, startHealthServers, type HealthServers } from './health-checks.js';
 import { lint, manifestsIn, template, validate, VALUE_SETS } from './helm.js';
 import { makeSchemas } from './schemas.js';
 import { buildTools, type Tools } from './tools.js';
@@ -38,7 +39,13 @@ async function main(): Promise<string[]> {
   const tools = await buildTools(context.env, context.report);
   const schemas = await makeSchemas(context);
   const faults: string[] = [];
-  for (const set of VALUE_SETS) faults.push(...(await checkSet(tools, schemas, set)));
+  const servers = await startHealthServers();
+  try {
+    for (const set of VALUE_SETS) faults.push(...(await checkSet({ tools, schemas, servers }, set)));
+    faults.push(...(await unansweredFaults(tools, servers)));
+  } finally {
+    await servers.close();
+  }
   return [
     ...faults,
     ...(await rejections(tools)),
@@ -48,7 +55,10 @@ async function main(): Promise<string[]> {
   ];
 }
 
-async function checkSet(tools: Tools, schemas: string, set: string): Promise<string[]> {
+async function checkSet(
+  { tools, schemas, servers }: { tools: Tools; schemas: string; servers: HealthServers },
+  set: string,
+): Promise<string[]> {
   await lint(tools, set);
   const { code, stdout, stderr } = await template(tools, set);
   if (code !== 0) return [`${set}: ${stderr}`];
@@ -56,6 +66,7 @@ async function checkSet(tools: Tools, schemas: string, set: string): Promise<str
   const faults = [
     ...(await validate(tools, schemas, stdout)),
     ...faultsOf(manifests),
+    ...(await healthFaults(manifests, servers)),
     ...(await configurationFaults(podsIn(manifests))),
   ];
   say(`${set}: ${manifests.length} objects, ${faults.length} faults`);
@@ -71,6 +82,13 @@ async function rejections(tools: Tools): Promise<string[]> {
   }
   say(`${REJECTED.length} wrong values tried`);
   return faults;
+}
+
+/** Without its annotation, the load balancer asks media processes for `/`, and the check must see that none answers. */
+async function unansweredFaults(tools: Tools, servers: HealthServers): Promise<string[]> {
+  const { stdout } = await template(tools, 'managed', ['--set', 'media.service.annotations=null']);
+  const found = await healthFaults(manifestsIn(stdout), servers);
+  return found.length > 0 ? [] : ['The check of health checks sees no path that is not served.'];
 }
 
 /** Prometheus must not look for metrics of the SDK on IPv6, where no worker serves them: each would seem to be down. */

@@ -13,6 +13,7 @@ export interface Spec {
   selector?: unknown;
   template?: PodTemplate;
   ports?: readonly { port: number; targetPort: string; name: string }[];
+  ingressClassName?: string;
   rules?: readonly { http: { paths: readonly { backend: { service: { name: string } } }[] } }[];
   scaleTargetRef?: { name: string };
   triggers?: readonly { authenticationRef?: { name: string } }[];
@@ -67,6 +68,8 @@ export interface Pod {
   container: Container;
   role: string;
 }
+
+export const titleOf = ({ kind, metadata }: Manifest): string => `${kind} ${metadata.name}`;
 
 export function podsIn(manifests: readonly Manifest[]): Pod[] {
   return manifests.flatMap((owner) => {
