@@ -4,6 +4,7 @@ import { configurationFaults } from './configuration.js';
 import { healthFaults, startHealthServers, type HealthServers } from './health-checks.js';
 import { lint, manifestsIn, template, validate, VALUE_SETS } from './helm.js';
 import { makeSchemas } from './schemas.js';
+import { digestOf, rolloutFaults } from './rollouts.js';
 import { buildTools, type Tools } from './tools.js';
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -23,6 +24,8 @@ const REJECTED: readonly (readonly [args: string, message: RegExp])[] = [
   ],
   ['--set worker.queues={calls}', /No group of worker\.groups serves the queue background/],
   ['--set codec.enabled=true', /codec\.enabled needs secrets\./],
+  [`--set image.tag=2.0.0 --set image.digest=${digestOf(1)}`, /has the tag 2\.0\.0 and the digest/],
+  [`--set worker.image.tag=2.0.0 --set worker.image.digest=${digestOf(1)}`, /has the tag 2\.0\.0 and the digest/],
 ];
 
 /** Manifests that kubeconform must reject, made from good ones. */
@@ -51,6 +54,7 @@ async function main(): Promise<string[]> {
     ...(await rejections(tools)),
     ...(await brokenManifests(tools, schemas)),
     ...(await versionFaults(tools)),
+    ...(await rolloutFaults(tools)),
     ...(await addressFaults(tools)),
   ];
 }

@@ -33,6 +33,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "callwright.image" -}}
 {{- $common := .root.Values.image }}
 {{- $own := .settings.image | default dict }}
+{{- range list $common $own }}
+{{- if and .tag .digest }}
+{{- fail (printf "The same image has the tag %s and the digest %s. Set one of them, and the other to null." .tag .digest) }}
+{{- end }}
+{{- end }}
 {{- $version := ternary $own $common (not (empty (or $own.tag $own.digest))) }}
 {{- $repository := $own.repository | default $common.repository }}
 {{- if $version.digest -}}
