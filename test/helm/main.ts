@@ -3,6 +3,7 @@ import { faultsOf } from './checks.js';
 import { configurationFaults } from './configuration.js';
 import { healthFaults, startHealthServers, type HealthServers } from './health-checks.js';
 import { lint, manifestsIn, template, validate, VALUE_SETS } from './helm.js';
+import { scalerFaults } from './scaler.js';
 import { makeSchemas } from './schemas.js';
 import { digestOf, rolloutFaults } from './rollouts.js';
 import { buildTools, type Tools } from './tools.js';
@@ -71,6 +72,7 @@ async function checkSet(
     ...(await validate(tools, schemas, stdout)),
     ...faultsOf(manifests),
     ...(await healthFaults(manifests, servers)),
+    ...(await scalerFaults(manifests, schemas)),
     ...(await configurationFaults(podsIn(manifests))),
   ];
   say(`${set}: ${manifests.length} objects, ${faults.length} faults`);
@@ -120,6 +122,8 @@ async function brokenManifests(tools: Tools, schemas: string): Promise<string[]>
     if (broken === stdout) faults.push(`The manifests have no ${from}.`);
     else if ((await validate(tools, schemas, broken)).length === 0) faults.push(`kubeconform accepts ${to}`);
   }
+  const misnamed = manifestsIn(stdout.replaceAll('workerDeploymentBuildId:', 'workerDeploymentBuildID:'));
+  if ((await scalerFaults(misnamed, schemas)).length === 0) faults.push('The check of the scaler sees no wrong name.');
   say(`${BROKEN.length} broken manifests tried`);
   return faults;
 }

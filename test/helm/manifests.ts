@@ -16,7 +16,8 @@ export interface Spec {
   ingressClassName?: string;
   rules?: readonly { http: { paths: readonly { backend: { service: { name: string } } }[] } }[];
   scaleTargetRef?: { name: string };
-  triggers?: readonly { authenticationRef?: { name: string } }[];
+  triggers?: readonly { type: string; metadata: Labels; authenticationRef?: { name: string } }[];
+  secretTargetRef?: readonly { parameter: string }[];
   podSelector?: { matchLabels: Labels };
   egress?: readonly { to: readonly { ipBlock?: { cidr: string; except?: readonly string[] } }[] }[];
   endpoints?: readonly { port: string }[];

@@ -6,14 +6,16 @@ import { runCommand, type Report } from '../../src/dev/processes/run-command.js'
 import { buildOnce } from '../../src/dev/servers/build-once.js';
 import { cacheFolder } from '../../src/dev/servers/cache-folder.js';
 import { requireOnPath } from '../../src/dev/servers/executables.js';
+import { SCALER_FILE, scalerParametersIn } from './scaler.js';
 import { customSchemas, kubernetesSchemas, type CustomResourceDefinition, type Schema } from './json-schemas.js';
 
 /** The version of Kubernetes whose schemas are used. */
 export const KUBERNETES_VERSION = '1.35.4';
 const KUBERNETES = { module: 'k8s.io/kubernetes', version: `v${KUBERNETES_VERSION}` };
+const KEDA = { module: 'github.com/kedacore/keda/v2', version: 'v2.21.0', folder: 'config/crd/bases' };
 /** Modules with custom resource definitions, and the folders where these are. */
 const CUSTOM = [
-  { module: 'github.com/kedacore/keda/v2', version: 'v2.21.0', folder: 'config/crd/bases' },
+  KEDA,
   {
     module: 'github.com/prometheus-operator/prometheus-operator',
     version: 'v0.85.0',
@@ -21,7 +23,7 @@ const CUSTOM = [
   },
 ];
 /** Increase it to make the schemas again after a change of this code. */
-const FORM = 1;
+const FORM = 2;
 const DOWNLOAD_TIMEOUT_MS = 900_000;
 
 interface Context {
@@ -51,6 +53,8 @@ export async function makeSchemas({ env, report }: Context): Promise<string> {
         for (const crd of await readCrds(join(await download(each), each.folder)))
           await write(folder, customSchemas(crd, definitions));
       }
+      const scaler = await readFile(join(await download(KEDA), 'pkg/scalers/temporal_scaler.go'), 'utf8');
+      await writeFile(join(folder, SCALER_FILE), JSON.stringify(scalerParametersIn(scaler)));
       await rm(modules, { recursive: true });
     },
   });
