@@ -7,6 +7,7 @@ import { watchDependencies } from './platform/telemetry/dependency-watch.js';
 import { watchEventLoop } from './platform/telemetry/event-loop.js';
 import type { MongoDatabase } from './platform/mongo/connection.js';
 import { createLogger, type Logger } from './platform/telemetry/logger.js';
+import { report, type Measurements } from './platform/telemetry/measurements.js';
 import type { Tracing } from './platform/telemetry/tracing/create-tracing.js';
 
 const ROLES = {
@@ -42,6 +43,7 @@ const STOP_TIMEOUT_MS = 8_000;
 const MEDIA_STOP_MARGIN_MS = 5_000;
 const SERVERS_TIMEOUT_MS = 60_000;
 const RETRY_MS = 500;
+const SERVER_NAMES = { mongodb: 'MongoDB', temporal: 'Temporal' };
 
 /** Runs one role of the service until SIGTERM or SIGINT, or until the launcher that started it has exited. */
 async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
@@ -54,7 +56,10 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort());
   if (process.channel !== undefined) process.once('disconnect', () => stopping.abort());
-  stopping.signal.addEventListener('abort', () => exitLater(logger, stopWithinMs(role, config)));
+  stopping.signal.addEventListener('abort', () => {
+    report('serving', { role, serving: false });
+    exitLater(logger, stopWithinMs(role, config));
+  });
   for (const fault of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(fault, (error: unknown) => {
       logger.fatal({ err: error }, fault === 'uncaughtException' ? 'uncaught exception' : 'unhandled rejection');
@@ -76,6 +81,7 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   watchContention({ logger });
   if (config.production) watchEventLoop({ logger });
   logger.info('role ready');
+  if (!stopping.signal.aborted) report('serving', { role, serving: true });
   process.send?.({ ready: true });
   await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
   const endedByItself = !stopping.signal.aborted;
@@ -150,7 +156,7 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   const { logMissingAccounts } = await import('./calls/steps/missing-accounts.js');
   const { config, database, gateway } = await openServices(deps);
   await logMissingAccounts(config, database, deps.logger);
-  await until('Temporal', deps, () => gateway.checkHealth());
+  await until('temporal', deps, () => gateway.checkHealth());
   await gateway.close();
   let ended: Promise<void> = Promise.resolve();
   const ready = new Promise<void>((resolve) => {
@@ -212,6 +218,8 @@ async function serveMetrics(role: RoleName, config: Config, logger: Logger): Pro
   const { createMetrics } = await import('./platform/telemetry/metrics/metrics.js');
   const { startMetricsServer } = await import('./platform/telemetry/metrics/metrics-server.js');
   const { registry } = createMetrics({ role, logger });
+  // Alerts must tell a process that starts, or waits for a server, from one that serves.
+  report('serving', { role, serving: false });
   // The exporter is ready while it can read the state of the service.
   const readState = async () => {
     const metric = registry.getSingleMetric('callwright_calls_in_progress');
@@ -267,20 +275,30 @@ async function openSettled(deps: RoleDeps) {
   const { openDatabase } = await import('./database.js');
   const { requireReplicaSet } = await import('./platform/mongo/connection.js');
   const { withDeploymentTokens } = await import('./platform/secrets/deployment-tokens.js');
-  const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
+  const database = await until('mongodb', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
   requireReplicaSet(deps.config, database);
   return { database, config: await withDeploymentTokens(deps.config, database) };
 }
 
-/** Repeats an attempt until it succeeds, because servers and roles start in any order. */
-async function until<T>(server: string, { logger, stop }: RoleDeps, attempt: () => Promise<T>): Promise<T> {
+/**
+ * Repeats an attempt until it succeeds, because servers and roles start in any order. Reports the server as down meanwhile:
+ * the watch of dependencies begins only later.
+ */
+async function until<T>(
+  dependency: Measurements['dependency']['dependency'],
+  { logger, stop }: RoleDeps,
+  attempt: () => Promise<T>,
+): Promise<T> {
   const deadline = Date.now() + SERVERS_TIMEOUT_MS;
   for (let tries = 1; ; tries += 1) {
     try {
-      return await attempt();
+      const result = await attempt();
+      if (tries > 1) report('dependency', { dependency, up: true });
+      return result;
     } catch (error) {
       if (stop.aborted || Date.now() > deadline) throw error;
-      if (tries === 1) logger.info(`waiting for ${server}`);
+      report('dependency', { dependency, up: false });
+      if (tries === 1) logger.info(`waiting for ${SERVER_NAMES[dependency]}`);
       await sleep(RETRY_MS, undefined, { signal: stop });
     }
   }

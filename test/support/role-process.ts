@@ -4,21 +4,16 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { recordingEnvironment } from './query-shapes/recording-environment.js';
 
-/**
- * Starts a role in a separate process, as the launcher does, so that the work of the test does not slow the role down.
- */
-export async function startRole(
-  role: 'api' | 'media' | 'worker' | 'simulator' | 'exporter',
-  env: Record<string, string | undefined>,
-) {
+type StartedRole = 'api' | 'media' | 'worker' | 'simulator' | 'exporter';
+
+/** Starts a role in a separate process, as the launcher does, and does not wait until it is ready. */
+export function spawnRole(role: StartedRole, env: Record<string, string | undefined>) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...recordingEnvironment(), ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`the ${role} role ended instead of starting`)));
-  await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(50_000) }), ended]);
-  ended.catch(() => undefined);
   return {
+    child,
     pid: child.pid,
     isRunning: () => child.exitCode === null,
     /** Ends the role as an orchestrator does. */
@@ -33,6 +28,16 @@ export async function startRole(
       await once(child, 'exit');
     },
   };
+}
+
+/** Starts a role, so that the work of the test does not slow it down, and waits until it is ready. */
+export async function startRole(role: StartedRole, env: Record<string, string | undefined>) {
+  const started = spawnRole(role, env);
+  const { child } = started;
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`the ${role} role ended instead of starting`)));
+  await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(50_000) }), ended]);
+  ended.catch(() => undefined);
+  return started;
 }
 
 export async function freePort(): Promise<number> {

@@ -74,6 +74,8 @@ export interface Measurements {
   carrierRequest: { mode: Mode; carrier: string; account: string; operation: string; outcome: string; seconds: number };
   /** `conflict`: another writer was first, which the code that sent the command expects. */
   databaseCommand: { command: string; outcome: 'ok' | 'conflict' | 'failed'; seconds: number };
+  /** Whether the process serves its role. It does not while it starts, waits for a server or stops. */
+  serving: { role: string; serving: boolean };
   /** Whether a server that this process needs responds. */
   dependency: { dependency: 'mongodb' | 'temporal'; up: boolean };
   /** A change of a connection pool: connections that are open, or in use. */

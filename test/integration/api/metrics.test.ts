@@ -125,6 +125,7 @@ it('a call appears in the metrics of every role, and its numbers and ids in none
     const servers = samples.filter(([series]) => series.startsWith('callwright_dependency_up'));
     const needed = { api: 2, worker: 2, media: 2, simulator: 0, exporter: 1 }[role];
     expect([role, servers.map(([, up]) => up)]).toEqual([role, Array.from({ length: needed }, () => 1)]);
+    expect(sum(samples, new RegExp(`^callwright_serving\\{role="${role}"\\}$`))).toBe(1);
     for (const series of expected[role]) expect([role, series, sum(samples, series)]).not.toEqual([role, series, 0]);
     expect(sum(samples, /^nodejs_eventloop_lag_p99_seconds$/)).toBeGreaterThan(0);
     for (const secret of [callId, customer.account._id, customer.agent._id, '2025550111', customer.liveKey]) {

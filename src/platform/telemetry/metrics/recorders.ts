@@ -31,6 +31,12 @@ export const RECORDERS: { readonly [Name in MeasurementName]: Recorder<Name> } =
     return ({ command, outcome, seconds }) => durations.observe({ command, outcome }, seconds);
   },
 
+  serving: (registry) => {
+    const help = 'Whether the process serves its role: 1; 0 while it starts, waits for a server or stops';
+    const states = createGauge(registry, { name: 'serving', help, labels: ['role'] });
+    return ({ role, serving }) => states.set({ role }, serving ? 1 : 0);
+  },
+
   dependency: (registry) => {
     const help = 'Whether a server that the process needs responds: 1, or 0';
     const states = createGauge(registry, { name: 'dependency_up', help, labels: ['dependency'] });
