@@ -39,8 +39,15 @@ export function withReports(carrier: Carrier, mode: Mode): Carrier {
   };
 }
 
-/** Sets rejections apart for which the number is the reason. Others affect many calls, and the operator must act. */
+/** Calls that the carrier queues for so long exceed its rate. Shorter waits only even out calls that arrive unevenly. */
+const QUEUED_FROM_MS = 1_000;
+
+/**
+ * Sets apart calls that the carrier dials only later, and rejections for which the number is the reason. Other
+ * rejections affect many calls, and the operator must act.
+ */
 function dialOutcome(dialed: DialOutcome): string {
+  if (dialed.outcome === 'accepted') return (dialed.queuedMs ?? 0) < QUEUED_FROM_MS ? 'accepted' : 'queued';
   if (dialed.outcome !== 'refused') return dialed.outcome;
   const { endReason, rejection } = dialed;
   const isOfNumber = endReason === 'invalid_number' || (endReason === 'rejected' && rejection?.remedy === undefined);

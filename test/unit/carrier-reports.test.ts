@@ -13,6 +13,15 @@ const dialed = async (outcome: DialOutcome) => {
   return outcomes;
 };
 
+it.each([
+  [undefined, 'accepted'],
+  [999, 'accepted'],
+  [1_000, 'queued'],
+])('a dial that the carrier queues for %s ms counts as %s', async (queuedMs, outcome) => {
+  const queued = queuedMs === undefined ? {} : { queuedMs };
+  expect(await dialed({ outcome: 'accepted', carrierSid: 'CA1', ...queued })).toEqual([outcome]);
+});
+
 describe('a dial that the carrier rejects', () => {
   it.each([21211, 21214, 21217, 21216])('counts as the fault of the number: code %s', async (code) => {
     expect(await dialed(toRejection(400, code))).toEqual(['number_refused']);

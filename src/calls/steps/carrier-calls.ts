@@ -126,7 +126,9 @@ export function createCarrierCalls(deps: Deps) {
       ...(machineDetection === undefined ? {} : { machineDetection }),
     });
     if (dialed.outcome === 'accepted') {
-      report('callDialed', { mode, seconds: Math.max(0, Date.now() - Number(request.createdAt)) / 1_000 });
+      // The phone rings only when the call has left the carrier's queue.
+      const dialedAt = Date.now() + (dialed.queuedMs ?? 0);
+      report('callDialed', { mode, seconds: Math.max(0, dialedAt - Number(request.createdAt)) / 1_000 });
       // Ignore a database failure: the carrier has accepted the dial, and its callbacks bind the carrier call, too.
       await bindings.bind(callId, dialed.carrierSid, carrier, { ...dialed, direction }).catch(() => undefined);
     }

@@ -53,7 +53,10 @@ export interface Measurements {
    * frozen, or as the code says.
    */
   inboundRejected: { mode: Mode | 'none'; cause: 'failure' | 'unverified' | 'frozen' | ErrorCode };
-  /** The carrier has taken a call, so its phone is about to ring. `seconds`: since the call was accepted. */
+  /**
+   * The carrier has taken a call. `seconds`: from the acceptance of the call until its phone is about to ring, which the
+   * carrier's queue may delay.
+   */
   callDialed: { mode: Mode; seconds: number };
   callEnded: { mode: Mode; line: LineKind; direction: Direction; status: CallStatus; endReason: EndReason | 'none' };
   /** A media stream that began (1) or ended (-1). */

@@ -2,6 +2,7 @@ import { ulid } from 'ulid';
 import { createActivities } from '../../../activities/create-activities.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
+import { observe } from '../../../src/platform/telemetry/measurements.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { createCarriers } from '../../../src/telephony/carriers.js';
 import type { DialOutcome } from '../../../src/telephony/port.js';
@@ -13,6 +14,7 @@ const TO = '+12025550171';
 let service: Service;
 let activities: ReturnType<typeof createActivities>;
 let dials = 0;
+let queue: { queuedMs?: number } = {};
 
 beforeAll(async () => {
   service = await startService({ minDeadlineMs: 0, worker: false });
@@ -20,7 +22,7 @@ beforeAll(async () => {
   const carriers = createCarriers({ config });
   const dial = async (): Promise<DialOutcome> => {
     dials += 1;
-    return { outcome: 'accepted', carrierSid: newSid('CA') };
+    return { outcome: 'accepted', carrierSid: newSid('CA'), ...queue };
   };
   activities = createActivities({
     config,
@@ -30,7 +32,10 @@ beforeAll(async () => {
   });
 }, 60_000);
 afterAll(() => service.close());
-beforeEach(() => (dials = 0));
+beforeEach(() => {
+  dials = 0;
+  queue = {};
+});
 
 /** Stores the request of a call that was made some time ago. */
 async function requestCall(ageMs: number): Promise<string> {
@@ -76,4 +81,18 @@ describe('a workflow that has forgotten its dial, because the database of Tempor
     expect(await dial(await requestCall(60_000))).toMatchObject({ outcome: 'accepted' });
     expect(dials).toBe(1);
   });
+});
+
+it.each([
+  [undefined, 2],
+  [7_000, 9],
+])('a call accepted 2 s ago that the carrier queues for %s ms is dialed after %s s', async (queuedMs, seconds) => {
+  queue = queuedMs === undefined ? {} : { queuedMs };
+  const times: number[] = [];
+  const forget = observe('callDialed', (dialed) => void times.push(dialed.seconds));
+  await dial(await requestCall(2_000));
+  forget();
+  expect(times).toHaveLength(1);
+  expect(times[0]).toBeGreaterThanOrEqual(seconds);
+  expect(times[0]).toBeLessThan(seconds + 5);
 });

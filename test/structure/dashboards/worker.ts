@@ -45,7 +45,8 @@ export const WORKER: Dashboard = {
     },
     {
       title: 'Time to dial',
-      about: 'From the acceptance of a live call until the carrier takes it. See the runbook "Calls dialed late".',
+      about:
+        'From the acceptance of a live call until the carrier dials it, its queue included. See the runbook "Calls dialed late".',
       unit: 's',
       red: 5,
       queries: quantiles('callwright_call_time_to_dial_seconds', '{mode="live"}'),

@@ -73,7 +73,7 @@ export const CALL_RECORDERS: { readonly [Name in OfCalls]: Recorder<Name> } = {
   callDialed: (registry) => {
     const times = createHistogram(registry, {
       name: 'call_time_to_dial_seconds',
-      help: 'Time from the acceptance of an outbound call until the carrier takes it, so that its phone rings',
+      help: 'Time from the acceptance of an outbound call until the carrier dials it, so that its phone rings',
       labels: ['mode'],
       buckets: STEP_BUCKETS,
     });
