@@ -12,6 +12,12 @@ interface Rule {
   annotations?: { summary: string; runbook: string };
 }
 
+/** A statement of a test of promtool. */
+interface AlertTest {
+  alertname: string;
+  exp_alerts: { exp_labels: { severity: string }; exp_annotations: { summary: string } }[];
+}
+
 const ROOT = join(__dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const rules = ['rules.yml', 'fixed-processes.yml'].flatMap((name) => {
@@ -19,6 +25,10 @@ const rules = ['rules.yml', 'fixed-processes.yml'].flatMap((name) => {
   return groups.flatMap((group) => group.rules);
 });
 const alerts = rules.filter(({ alert }) => alert !== undefined);
+
+/** Several rules may have one name and severity. */
+const ruleKey = (name?: string, labels?: { severity: string }, annotations?: { summary: string }) =>
+  `${name} (${labels?.severity}): ${annotations?.summary}`;
 
 const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');
 
@@ -44,6 +54,18 @@ describe('the alerts', () => {
       return anchor;
     });
     expect([...new Set(named)].toSorted()).toEqual(sections.toSorted());
+  });
+
+  it('fire in a test of the rules, each with its severity', () => {
+    const { tests } = load(read('deploy/prometheus/rules.test.yml')) as { tests: { alert_rule_test?: AlertTest[] }[] };
+    const fired = tests.flatMap(({ alert_rule_test = [] }) =>
+      alert_rule_test.flatMap(({ alertname, exp_alerts }) =>
+        exp_alerts.map(({ exp_labels, exp_annotations }) => ruleKey(alertname, exp_labels, exp_annotations)),
+      ),
+    );
+    const known = alerts.map(({ alert, labels, annotations }) => ruleKey(alert, labels, annotations));
+    expect(known.filter((key) => !fired.includes(key))).toEqual([]);
+    expect(fired.filter((key) => !known.includes(key))).toEqual([]);
   });
 
   it('use only series that a rule records before', () => {
