@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
 import { INVARIANTS, type CarriedCall, type Evidence } from '../faults/invariants.js';
+import type { FailedRequest } from './client.js';
 import type { Step } from './deployment.js';
 import type { Load } from './load.js';
 import { NAMESPACE } from './servers/temporal.js';
@@ -15,6 +16,11 @@ export interface Finding {
 }
 
 const WEBHOOKS_WITHIN_MS = 120_000;
+/**
+ * How many requests of a run may get 429 or 503 and be repeated, of thousands. 0 to 2 did, and 14 on an overloaded
+ * machine. A process that still gets requests and rejects them while it stops or starts causes several a second.
+ */
+const MOST_REPEATED = 20;
 /** How calls end when a part of the service failed them. */
 const OUR_FAULTS = ['media_failed', 'internal_error', 'carrier_unreachable', 'expired'];
 
@@ -53,6 +59,7 @@ export async function check(p: { shape: Shape; load: Load; steps: readonly Step[
   const { client, records } = shape;
   findings.push(
     { statement: 'no request failed', faults: client.failed.map((each) => JSON.stringify(each)) },
+    { statement: `at most ${MOST_REPEATED} requests had to be repeated`, faults: repeatedTooOften(client.repeated) },
     { statement: 'the customer saw no other failure', faults: load.faults },
     {
       statement: 'no accepted call ended because of the service',
@@ -74,6 +81,11 @@ export async function check(p: { shape: Shape; load: Load; steps: readonly Step[
     },
   );
   return { findings, calls };
+}
+
+/** Returns the repeated requests if there are too many. */
+export function repeatedTooOften(repeated: readonly FailedRequest[]): string[] {
+  return repeated.length <= MOST_REPEATED ? [] : repeated.map((each) => JSON.stringify(each));
 }
 
 function unanswered(load: Load, calls: readonly CallDocument[]): string[] {

@@ -43,7 +43,8 @@ export async function startPrometheus(context: ShapeContext, shape: Shape): Prom
   const configFile = join(folder, 'prometheus.yml');
   const deployed = await readFile(join(packageRoot(), 'deploy/prometheus/prometheus.yml'), 'utf8');
   await writeFile(configFile, withTargetFiles(deployed, folder));
-  await copyFile(join(packageRoot(), 'deploy/prometheus/rules.yml'), join(folder, 'rules.yml'));
+  for (const name of ruleFilesOf(deployed))
+    await copyFile(join(packageRoot(), 'deploy/prometheus', name), join(folder, name));
   await writeTargets(folder, shape);
   const data = ['--storage.tsdb.path', join(folder, 'prometheus-data')];
   const server = await startReady({
@@ -106,6 +107,13 @@ export async function startPrometheus(context: ShapeContext, shape: Shape): Prom
     },
     firing: async () => (await rules()).filter(({ state }) => state === 'firing').map(({ name }) => name),
   };
+}
+
+/** Returns the names of the files with rules. Prometheus says nothing about files that are missing. */
+export function ruleFilesOf(config: string): string[] {
+  const [, names] = /^rule_files: \[(.+)\]$/m.exec(config) ?? [];
+  if (names === undefined) throw new Error('deploy/prometheus/prometheus.yml lists no files with rules.');
+  return names.split(', ');
 }
 
 /** Replaces the names of Docker Compose by files with the addresses of this run. */

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { traceOfCall } from '../../src/kernel/call-trace.js';
 import { isPrivateRange } from '../../src/platform/config/private-ranges.js';
 import { parseConfig } from '../../src/platform/config/config.js';
+import { repeatedTooOften } from '../production-shape/checks.js';
 import { readOptions } from '../production-shape/options.js';
-import { withTargetFiles } from '../production-shape/prometheus.js';
+import { ruleFilesOf, withTargetFiles } from '../production-shape/prometheus.js';
 import { caddyfile, CADDY_VERSION } from '../production-shape/servers/proxy.js';
 import { TEMPORAL_VERSION } from '../production-shape/servers/temporal.js';
 import { productionSettings } from '../production-shape/settings.js';
@@ -41,6 +42,21 @@ describe('the production shape', () => {
       ['callwright', ['/f/roles.json']],
       ['temporal-sdk', ['/f/sdk.json']],
     ]);
+  });
+
+  it('gives Prometheus every file with rules of the deployment', () => {
+    const files = readdirSync(join(__dirname, '../../deploy/prometheus'));
+    const others = ['prometheus.yml', 'rules.test.yml'];
+    expect(ruleFilesOf(read('deploy/prometheus/prometheus.yml')).toSorted()).toEqual(
+      files.filter((name) => !others.includes(name)).toSorted(),
+    );
+  });
+
+  it('does not hold if many requests had to be repeated', () => {
+    const repeated = (count: number) =>
+      Array.from({ length: count }, () => ({ request: 'POST /outbound_call', reason: '503', at: new Date(0) }));
+    expect(repeatedTooOften(repeated(20))).toEqual([]);
+    expect(repeatedTooOften(repeated(21))).toHaveLength(21);
   });
 
   it.each(['127.0.0.1', '10.0.0.7', 'fd00::2'])('runs in production mode, with webhooks to %s', (webhookAddress) => {
