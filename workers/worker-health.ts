@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { Worker } from '@temporalio/worker';
 import { sendOnce, startPrivateServer } from '../src/platform/http/server/private-server.js';
 import { createDependencyChecks, type DependencyState } from '../src/platform/telemetry/readiness.js';
-
-const TEMPORAL_TIMEOUT_MS = 1_000;
 
 export interface WorkerReadiness {
   status: 'ready' | 'unavailable';
@@ -15,15 +13,13 @@ export interface WorkerReadiness {
 /**
  * Returns a function that tells whether a process can take tasks. It never rejects.
  * @param workers one for each queue
+ * @param checkTemporal rejects if Temporal does not respond
  */
 export function createWorkerReadiness(
   workers: readonly Pick<Worker, 'getStatus'>[],
-  connection: NativeConnection,
+  checkTemporal: () => Promise<void>,
 ): () => Promise<WorkerReadiness> {
-  const checkDependencies = createDependencyChecks({
-    temporal: () =>
-      connection.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, () => connection.workflowService.getSystemInfo({})),
-  });
+  const checkDependencies = createDependencyChecks({ temporal: checkTemporal });
   return async () => {
     const { temporal } = await checkDependencies();
     const arePolling = workers.every(isPolling);

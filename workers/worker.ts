@@ -10,6 +10,7 @@ import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { connectionOptions } from '../src/platform/temporal/connection.js';
 import { createDataConverter } from '../src/platform/temporal/data-converter.js';
+import { createTemporalCheck } from '../src/platform/temporal/health.js';
 import type { TemporalInterceptors } from '../src/platform/telemetry/tracing/temporal.js';
 import { bundleFile } from './bundle.js';
 import { createSdkLogger } from './sdk-logger.js';
@@ -70,7 +71,9 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
     );
     const ended = runAll(workers, stop);
     logger.info({ taskQueues: config.worker.queues.map((queue) => taskQueues[queue]) }, 'worker ready');
-    deps.onReady?.(createWorkerReadiness(workers, connection));
+    const [queue = 'calls'] = config.worker.queues;
+    const checkTemporal = createTemporalCheck({ connection, namespace, taskQueue: taskQueues[queue] });
+    deps.onReady?.(createWorkerReadiness(workers, checkTemporal));
     await ended;
   } finally {
     await connection.close();

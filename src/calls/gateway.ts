@@ -43,6 +43,7 @@ import type { ReconnectDecision } from '../kernel/resumption.js';
 import { inSpan, traceparentOf } from '../platform/telemetry/spans.js';
 import { connectionOptions, QuietConnection } from '../platform/temporal/connection.js';
 import { createDataConverter, toPayloads } from '../platform/temporal/data-converter.js';
+import { createTemporalCheck } from '../platform/temporal/health.js';
 import { traceHeader } from '../platform/temporal/trace-header.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
@@ -83,7 +84,7 @@ export interface CallGateway {
    * @throws CallServiceUnavailable
    */
   redeliver(redelivery: RedeliverInput): Promise<void>;
-  /** @throws CallServiceUnavailable when Temporal does not respond */
+  /** @throws CallServiceUnavailable when Temporal, its database or its matching service does not respond */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
 }
@@ -111,6 +112,8 @@ function createGateway(deps: GatewayDeps): CallGateway {
   const { interceptors } = deps;
   const dataConverter = createDataConverter(deps.config.temporal.payloadKeys);
   const client = new Client({ connection, namespace, dataConverter, ...(interceptors && { interceptors }) });
+
+  const checkTemporal = createTemporalCheck({ connection, namespace, taskQueue: taskQueues.calls });
 
   async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
     // Uses the raw service, because a workflow handle cannot set the request id by which Temporal detects repeats.
@@ -181,7 +184,7 @@ function createGateway(deps: GatewayDeps): CallGateway {
 
     async checkHealth() {
       try {
-        await client.withDeadline(Date.now() + 1_000, () => client.workflowService.getSystemInfo({}));
+        await checkTemporal();
       } catch (error) {
         throw toUnavailable(error);
       }

@@ -6,6 +6,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { eraseWorkflowId } from '../../../src/calls/follow-ups.js';
 import { isFinalStatus } from '../../../src/kernel/call-state.js';
 import { connectionOptions } from '../../../src/platform/temporal/connection.js';
+import { createTemporalCheck } from '../../../src/platform/temporal/health.js';
 import { createWorkerReadiness } from '../../../workers/worker-health.js';
 import { eventually, startService, type Customer, type Service } from '../../support/http/harness.js';
 import { newCallId } from '../../support/store/test-database.js';
@@ -135,7 +136,11 @@ it('a process is ready only while it asks for tasks of all its queues', async ()
     Object.values(queues).map((name) => Worker.create({ ...shared, taskQueue: `${name}-ready` })),
   );
   const runs = both.map((worker) => worker.run());
-  const check = createWorkerReadiness(both, connection);
+  const { namespace } = service.config.temporal;
+  const check = createWorkerReadiness(
+    both,
+    createTemporalCheck({ connection, namespace, taskQueue: `${queues.calls}-ready` }),
+  );
   await eventually(async () => (await check()).status === 'ready');
   both[1]?.shutdown();
   await runs[1];
