@@ -45,6 +45,24 @@ describe('the dashboards', () => {
     for (const expr of expressions) expect([expr, unknownIn(expr)]).toEqual([expr, []]);
   });
 
+  it('of a role show the commands to MongoDB of that role alone', () => {
+    const ofRoles = dashboards.flatMap(({ name, panels }) =>
+      panels
+        .filter(({ title }) => title.includes('ommands to MongoDB'))
+        .flatMap(({ targets }) => targets.map(({ expr }) => ({ role: /-(\w+)\.json$/.exec(name)?.[1], expr }))),
+    );
+    expect(new Set(ofRoles.map(({ role }) => role))).toEqual(new Set(['api', 'worker', 'exporter']));
+    for (const { role, expr } of ofRoles) {
+      const filters = expr.split(`callwright_build_info{role=~"${role}"}`).length - 1;
+      expect([expr, filters]).toEqual([expr, expr.split('callwright_mongodb_command').length - 1]);
+    }
+  });
+
+  it('show which processes serve, and whether MongoDB and Temporal respond to them', () => {
+    for (const metric of ['callwright_serving', 'callwright_dependency_up'])
+      expect(expressions.filter((expr) => expr.includes(metric)).length).toBeGreaterThan(0);
+  });
+
   it('draw no line without a name beside those of labels', () => {
     for (const expr of expressions) expect(expr).not.toMatch(/\bby \([^]* or vector\(0\)$/);
   });

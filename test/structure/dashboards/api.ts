@@ -1,4 +1,4 @@
-import { DATABASE, orZero, processes, quantile, quantiles, rateBy } from './parts.js';
+import { database, orZero, processes, quantile, quantiles, rateBy } from './parts.js';
 import type { Dashboard } from './types.js';
 
 export const API: Dashboard = {
@@ -62,7 +62,7 @@ export const API: Dashboard = {
         },
       ],
     },
-    ...DATABASE,
+    ...database('api'),
     ...processes('api'),
   ],
 };

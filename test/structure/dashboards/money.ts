@@ -15,7 +15,8 @@ export const MONEY: Dashboard = {
     },
     {
       title: 'Unresolved findings',
-      about: 'Records that differ. An account with a finding gets no new calls. See the runbook "Records differ".',
+      about:
+        'Records that differ. If money is concerned, the account gets no new calls. See the runbook "Records differ".',
       unit: 'none',
       stat: true,
       red: 1,

@@ -1,4 +1,4 @@
-import { DATABASE, ofRole, orZero, processes, RATE } from './parts.js';
+import { database, ofRole, orZero, processes, RATE } from './parts.js';
 import type { Dashboard, Panel } from './types.js';
 
 const running = (role: string, about: string): Panel => ({
@@ -39,7 +39,7 @@ export const EXPORTER: Dashboard = {
       unit: 'none',
       queries: [{ expr: orZero('max by (kind) (callwright_reconciliation_open_findings)'), legend: '{{kind}}' }],
     },
-    ...DATABASE,
+    ...database('exporter'),
     ...processes('exporter'),
   ],
 };

@@ -121,6 +121,12 @@ export const OVERVIEW: Dashboard = {
       ],
     },
     {
+      title: 'Processes that reach MongoDB and Temporal',
+      about: 'The share of processes to which each of the two responds. See the runbook "Dependency down".',
+      unit: 'percentunit',
+      queries: [{ expr: 'avg by (dependency) (callwright_dependency_up)', legend: '{{dependency}}' }],
+    },
+    {
       title: 'Processes by role and version',
       about: 'During a deployment two versions run.',
       unit: 'none',

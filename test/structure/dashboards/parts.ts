@@ -60,29 +60,37 @@ export function processes(role: string): Panel[] {
   ];
 }
 
-export const DATABASE: readonly Panel[] = [
-  {
-    title: 'Commands to MongoDB',
-    about: 'How long commands take. See the runbook "Database slow".',
-    unit: 's',
-    red: 0.25,
-    queries: quantiles('callwright_mongodb_command_duration_seconds'),
-  },
-  {
-    title: 'Mean time of commands to MongoDB, by process',
-    about: 'One slow process: look at that process. All slow: look at MongoDB or the network to it.',
-    unit: 's',
-    queries: [{ expr: mean('callwright_mongodb_command_duration_seconds', 'instance'), legend: '{{instance}}' }],
-  },
-  {
-    title: 'Failed commands to MongoDB',
-    about: 'Commands per second that failed, by command.',
-    unit: 'cps',
-    queries: [
-      {
-        expr: orZero(rateBy('command', 'callwright_mongodb_command_duration_seconds_count{outcome="failed"}')),
-        legend: '{{command}}',
-      },
-    ],
-  },
-];
+/** How the processes of a role use MongoDB. */
+export function database(role: string): Panel[] {
+  const commands = (series: string) =>
+    ofRole(role, `rate(callwright_mongodb_command_duration_seconds_${series}${RATE})`);
+  return [
+    {
+      title: 'Commands to MongoDB',
+      about: 'How long commands of this role take. See the runbook "Database slow".',
+      unit: 's',
+      red: 0.25,
+      queries: [0.5, 0.95, 0.99].map((share) => ({
+        expr: `histogram_quantile(${share}, sum by (le) (${commands('bucket')}))`,
+        legend: `p${share * 100}`,
+      })),
+    },
+    {
+      title: 'Mean time of commands to MongoDB, by process',
+      about: 'One slow process: look at that process. All slow: look at MongoDB or the network to it.',
+      unit: 's',
+      queries: [
+        {
+          expr: `sum by (instance) (${commands('sum')}) / sum by (instance) (${commands('count')})`,
+          legend: '{{instance}}',
+        },
+      ],
+    },
+    {
+      title: 'Failed commands to MongoDB',
+      about: 'Commands of this role that failed, per second and by command.',
+      unit: 'cps',
+      queries: [{ expr: orZero(`sum by (command) (${commands('count{outcome="failed"}')})`), legend: '{{command}}' }],
+    },
+  ];
+}

@@ -13,6 +13,19 @@ export const PROCESSES: Dashboard = {
       queries: [{ expr: ofRole('.+', '(time() - process_start_time_seconds)'), legend: '{{role}} {{instance}}' }],
     },
     {
+      title: 'Processes that serve',
+      about:
+        '1: the process serves its role. 0: it starts, waits for a server or stops. See the runbook "Role not serving".',
+      unit: 'none',
+      queries: [{ expr: 'callwright_serving', legend: '{{role}} {{instance}}' }],
+    },
+    {
+      title: 'Whether MongoDB and Temporal respond',
+      about: '1: the server responds to the process. See the runbook "Dependency down".',
+      unit: 'none',
+      queries: [{ expr: 'callwright_dependency_up', legend: '{{dependency}} {{instance}}' }],
+    },
+    {
       title: 'Connections to MongoDB in use',
       about: 'Of 20 in each process. See the runbook "Database slow".',
       unit: 'none',
@@ -24,6 +37,17 @@ export const PROCESSES: Dashboard = {
       about: 'How long requests for recordings take, if these are not stored in MongoDB.',
       unit: 's',
       queries: quantiles('callwright_object_request_duration_seconds'),
+    },
+    {
+      title: 'Failed requests to object storage',
+      about: 'Requests per second that failed, by operation. See the runbook "Object store fails".',
+      unit: 'cps',
+      queries: [
+        {
+          expr: orZero(rateBy('operation', 'callwright_object_request_duration_seconds_count{outcome="failed"}')),
+          legend: '{{operation}}',
+        },
+      ],
     },
     {
       title: 'Dropped spans',

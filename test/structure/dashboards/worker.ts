@@ -1,4 +1,4 @@
-import { RATE, DATABASE, orZero, processes, quantiles, rateBy } from './parts.js';
+import { RATE, database, orZero, processes, quantiles, rateBy } from './parts.js';
 import type { Dashboard } from './types.js';
 
 export const WORKER: Dashboard = {
@@ -100,7 +100,7 @@ export const WORKER: Dashboard = {
         { expr: orZero(`sum by (name) (increase(callwright_writes_given_up_total${RATE}))`), legend: '{{name}}' },
       ],
     },
-    ...DATABASE,
+    ...database('worker'),
     ...processes('worker'),
   ],
 };
