@@ -39,11 +39,29 @@ it.each([
   ['12025550143 is busy', '1202*** is busy'],
   ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN took 61234 ms', 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN took 61234 ms'],
   ['CA0123456789012345678901234567890a', 'CA0123456789012345678901234567890a'],
-])('the message of an error hides phone numbers: %s', (message, logged) => {
+  ['The number +1 202 555 0143 is not valid', 'The number +1 202*** is not valid'],
+  ['(+1) is missing in +1 (202) 555-0143.', '(+1) is missing in +1 (202***.'],
+  ['busy: +49.30.901820, +44-20-7946-0123', 'busy: +49.30***, +44-20***'],
+  ['550 <ann.b+calls@mail.example.com>: mailbox full', '550 <***@***>: mailbox full'],
+  ['mongodb://user:secret@db.example.com:27017 timed out', 'mongodb://user:***@***:27017 timed out'],
+  [
+    'node_modules/@scope/name and name@1.24.0 stay, like 2026-11-27T18:00:00+00:00',
+    'node_modules/@scope/name and name@1.24.0 stay, like 2026-11-27T18:00:00+00:00',
+  ],
+])('the message of an error hides phone numbers and e-mail addresses: %s', (message, logged) => {
   expect(linesOf((logger) => logger.error({ err: new Error(message) }, 'failed'))).toMatchObject([
     { err: { message: logged } },
   ]);
 });
+
+it.each(['+', '+1 ', '1', 'a@', 'a.', '(+1 202) '])(
+  'a long error of repeated "%s" is masked in linear time',
+  (text) => {
+    const began = performance.now();
+    linesOf((logger) => logger.error({ err: new Error(text.repeat(200_000 / text.length)) }, 'failed'));
+    expect(performance.now() - began).toBeLessThan(2_000);
+  },
+);
 
 describe('a failed activity', () => {
   const meta = {

@@ -34,21 +34,25 @@ function traceOfLine(): { traceId?: string } {
 
 /** Returns the parts of an error to log: name, code, message and stack, without the objects that libraries attach. */
 function safeError(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: withoutNumbers(String(error)) };
+  if (!(error instanceof Error)) return { message: withoutAddresses(String(error)) };
   const { code, status } = error as { code?: unknown; status?: unknown };
   return {
     type: error.name,
-    message: withoutNumbers(error.message),
+    message: withoutAddresses(error.message),
     ...(code === undefined ? {} : { code }),
     ...(status === undefined ? {} : { status }),
-    stack: error.stack === undefined ? undefined : withoutNumbers(error.stack),
+    stack: error.stack === undefined ? undefined : withoutAddresses(error.stack),
   };
 }
 
 /**
- * Masks phone numbers, because carriers repeat them in their messages ("The number +1415… is not valid"), also as part of
- * a URL or without a plus sign.
+ * Masks phone numbers and e-mail addresses, because carriers and mail servers repeat them in their messages ("The number
+ * +1415… is not valid"). Numbers may be part of a URL or have no plus sign; those with one may be written with spaces,
+ * hyphens, dots and parentheses.
  */
-function withoutNumbers(text: string): string {
-  return text.replace(/(\+|%2B|(?<![\w.])(?=\d{10,15}(?!\w)))(\d{4})\d{2,11}/gi, '$1$2***');
+function withoutAddresses(text: string): string {
+  return text
+    .replace(/(\+|%2B)(\d(?:[ .()-]{0,2}\d){3})(?:[ .()-]{0,2}\d){2,11}/gi, '$1$2***')
+    .replace(/(?<![\w.])(?=\d{10,15}(?!\w))(\d{4})\d{6,11}/g, '$1***')
+    .replace(/(?<![\w.+-])[\w.+-]+@[a-z][\w.-]*/gi, '***@***');
 }
