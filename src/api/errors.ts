@@ -24,7 +24,7 @@ export function handleErrors(logger: Logger) {
     } catch (error) {
       const serviceError = serviceErrorOf(error);
       const { requestId, route } = ctx.state;
-      const where = { requestId, route, callId: callIdOf(ctx) };
+      const where = { requestId, route, callId: callIdOf(ctx) ?? ctx.state.callId };
       if (error instanceof AccountFrozenError) ctx.state.isFrozen = true;
       else if (serviceError.code === 'INTERNAL_ERROR') logger.error({ ...where, err: error }, 'request failed');
       // The watch of dependencies logs each change once.

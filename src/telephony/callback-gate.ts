@@ -160,7 +160,7 @@ function reportRejection(
   { state }: ApiContext,
   { error, isVerified, logger }: { error: unknown; isVerified: boolean; logger: Logger },
 ): void {
-  const { requestId } = state;
+  const { requestId, callId } = state;
   const mode = state.mode ?? 'none';
   const code = error instanceof ServiceError ? error.code : undefined;
   const isFrozen = error instanceof AccountFrozenError;
@@ -169,17 +169,17 @@ function reportRejection(
     // Anyone can cause these errors, so no alert counts them, and they are logged at debug level only, except for unexpected ones.
     report('inboundRejected', { mode, cause: 'unverified' });
     logger[code === undefined ? 'warn' : 'debug'](
-      { requestId, code, err: error },
+      { requestId, callId, code, err: error },
       'inbound call rejected before verification',
     );
     return;
   }
   report('inboundRejected', { mode, cause: isOurs ? 'failure' : isFrozen ? 'frozen' : code });
   if (isOurs) {
-    logger.error({ requestId, err: error }, 'inbound call rejected after an internal failure');
+    logger.error({ requestId, callId, err: error }, 'inbound call rejected after an internal failure');
     return;
   }
   // Log the error, because the response goes to the carrier, and the operator who configured this webhook at the
   // carrier does not see it. None of these messages contains a value from the request.
-  logger.warn({ requestId, code, reason: (error as ServiceError).message }, 'inbound call rejected');
+  logger.warn({ requestId, callId, code, reason: (error as ServiceError).message }, 'inbound call rejected');
 }

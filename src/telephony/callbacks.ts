@@ -54,6 +54,8 @@ export interface InboundCall extends CarrierCallRef {
   externalCallId?: string | undefined;
   /** The X-Request-Id. */
   requestId: string;
+  /** Gets the id of the call when it is known, for the log. */
+  onCallId?: (callId: string) => void;
   /** Error messages for a rejected call, in the terms of the API that the sender used. */
   errorMessages: {
     /** The call is not a live call to one of the sender's numbers. */

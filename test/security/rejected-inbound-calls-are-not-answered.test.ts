@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { handleErrors } from '../../src/api/errors.js';
 import { createAuthenticator } from '../../src/identity/access/authentication.js';
+import { CALL_ID_PATTERN } from '../../src/kernel/ids.js';
 import type { RequestState } from '../../src/platform/http/context.js';
 import { createFailureLimiter, createRateLimiter } from '../../src/platform/http/rate-limits/rate-limit.js';
 import { requestId } from '../../src/platform/http/request-id.js';
@@ -133,8 +134,15 @@ describe('an inbound call from the carrier that is not accepted is rejected unan
 
   it('if it is not decided in time', async () => {
     const { agent } = await service.customer();
+    log.length = 0;
     // No worker runs, so nothing decides this call.
     expectRejected(await receiveCall(`?agent_id=${agent._id}`));
+    expect(log.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({
+        msg: 'inbound call rejected after an internal failure',
+        callId: expect.stringMatching(CALL_ID_PATTERN),
+      }),
+    );
     expect(causes).toEqual(['live failure']);
   });
 

@@ -37,6 +37,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     const agent = await withDeadline(deadline, findInboundAgent(deps, call));
     if (mode === 'live') assertEngineAllowed(agent.engine, deps.config);
     const request = createRequestDocument(deps.config, agent, call);
+    call.onCallId?.(request._id);
     // A repeated request is for a call that was already checked, and that may have ended by now.
     const known = await withDeadline(deadline, deps.bindings.find(request._id));
     const isRepeat = known !== null;
@@ -55,7 +56,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['rece
     if (!isRepeat) {
       // A call that is rejected anyway costs no request to the carrier.
       await rejectIfPredicted(deps, account, request, deadline);
-      await requireOwnCarrierCall(call, deadline);
+      await requireOwnCarrierCall(request._id, call, deadline);
     }
     const received = { account, mode, callId: request._id, promptBytes: countPromptBytes(request) };
     const counts = {

@@ -5,7 +5,7 @@ import { serviceUnavailable, withDeadline } from '../../platform/http/deadline.j
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { carrierOfAccount } from '../../telephony/carriers.js';
 import type { InboundCall } from '../../telephony/callbacks.js';
-import type { CarrierApi, CarrierApis, CarrierCall } from '../../telephony/port.js';
+import type { CarrierApis, CarrierCall } from '../../telephony/port.js';
 import { createCarrierLookUps } from './carrier-look-ups.js';
 
 export interface OwnCarrierCallDeps {
@@ -36,17 +36,15 @@ export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, lo
     return { isTo, isForwarder };
   }
 
-  async function lookUp(
-    accountId: string,
-    carrier: CarrierApi,
-    carrierSid: string,
-    deadline: number,
-  ): Promise<CarrierCall | undefined> {
+  async function lookUp({
+    callId,
+    ...p
+  }: Parameters<typeof lookUps.find>[0] & { callId: string }): Promise<CarrierCall | undefined> {
     try {
-      return await lookUps.find({ accountId, carrier, carrierSid, deadline });
+      return await lookUps.find(p);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'RATE_LIMIT_EXCEEDED') throw error;
-      logger.error({ err: error }, 'inbound call could not be looked up at the carrier');
+      logger.error({ callId, err: error }, 'inbound call could not be looked up at the carrier');
       throw serviceUnavailable();
     }
   }
@@ -56,8 +54,8 @@ export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, lo
    * @throws ServiceError FORBIDDEN; RATE_LIMIT_EXCEEDED when too many calls of the account are being checked;
    * SERVICE_UNAVAILABLE when the carrier does not respond in time
    */
-  return async function requireOwnCarrierCall(inbound: InboundCall, deadline: number): Promise<void> {
-    const { forwarder, mode } = inbound;
+  return async function requireOwnCarrierCall(callId: string, inbound: InboundCall, deadline: number): Promise<void> {
+    const { forwarder, mode, carrierSid } = inbound;
     const { account } = forwarder;
     if (account === undefined || config.carriers[mode].isSimulated) return;
     const carrier = carrierOfAccount(carriers, { mode, carrierAccountId: inbound.carrier.account?.id });
@@ -65,7 +63,7 @@ export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, lo
     // First what costs no request to the carrier.
     const own = await withDeadline(deadline, findOwnNumbers(accountId, inbound));
     if (own.isTo || own.isForwarder) {
-      const call = await lookUp(accountId, carrier, inbound.carrierSid, deadline);
+      const call = await lookUp({ callId, accountId, carrier, carrierSid, deadline });
       const isReported = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === inbound.to;
       const isForwarded = own.isForwarder && call?.forwardedFrom === inbound.forwardedFrom;
       if (isReported && (own.isTo || isForwarded)) return;

@@ -31,6 +31,8 @@ export interface PlaceCallInput {
   /** In ms since the epoch. */
   deadline: number;
   idempotencyKey?: string;
+  /** Gets the id of the call before it is started, for the log. */
+  onCallId?: (callId: string) => void;
 }
 
 /** A response to send unchanged. `replayed`: it was stored for an earlier request with the same key. */
@@ -152,11 +154,12 @@ function startWithinLimits(
  */
 function countAndStart(
   deps: PlacingDeps,
-  { principal, deadline }: PlaceCallInput,
+  { principal, deadline, onCallId }: PlaceCallInput,
   document: CallRequestDocument,
   ledgerEpoch: number | undefined,
 ): Promise<ReservationResult> {
   const { account, mode } = principal;
+  onCallId?.(document._id);
   const dial = {
     account,
     mode,

@@ -42,13 +42,20 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
 
   async function place(
     ctx: ApiContext,
-    input: Omit<PlaceCallInput, 'deadline' | 'requestId'>,
+    input: Omit<PlaceCallInput, 'deadline' | 'requestId' | 'onCallId'>,
   ): Promise<JsonResponse<CallResponse>> {
-    const response = await placeCall(deps, { ...input, requestId: ctx.state.requestId, deadline: deadlineOf(ctx) });
+    const { state } = ctx;
+    const onCallId = (callId: string) => void (state.callId = callId);
+    const response = await placeCall(deps, {
+      ...input,
+      onCallId,
+      requestId: state.requestId,
+      deadline: deadlineOf(ctx),
+    });
     const { body, status } = response;
     const options = { status, ...replayOptions(response) };
     return isErrorResponse(response)
-      ? respond<CallResponse>(withReferences(response.body, ctx.state), options)
+      ? respond<CallResponse>(withReferences(response.body, state), options)
       : respond<CallResponse>(body as CallResponse, options);
   }
 

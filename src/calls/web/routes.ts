@@ -40,10 +40,11 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
   async function place(
     principal: Principal,
     body: WebCallRequest,
-    { deadline, requestId }: { deadline: number; requestId: string },
+    { deadline, requestId, onCallId }: { deadline: number; requestId: string; onCallId: (callId: string) => void },
   ): Promise<{ callId: string; token: string }> {
     const tokenMs = firstTokenMs();
     const call = await withDeadline(deadline, createRequestDocument(deps, principal, body, { tokenMs, requestId }));
+    onCallId(call._id);
     const { rejection: predicted, ledgerEpoch } = await withDeadline(deadline, predictRejection(deps, principal, call));
     const token = tokens.issue(call._id);
     const reservation =
@@ -63,8 +64,10 @@ export function createWebCallHandlers(deps: WebCallDeps): RouteHandlers<typeof w
     async createWebCall({ ctx, principal, body }) {
       assertWebhookUrl(body.webhook_url, config);
       const deadline = deadlineOf(ctx);
+      const { state } = ctx;
+      const onCallId = (id: string) => void (state.callId = id);
       const { callId, token } = await reportDecision(principal.mode, () =>
-        place(principal, body, { deadline, requestId: ctx.state.requestId }),
+        place(principal, body, { deadline, requestId: state.requestId, onCallId }),
       );
       const webCall = { call_id: callId, url: browserUrlOf(config.streamUrl, callId), token };
       return respond(webCall, { target: callId });

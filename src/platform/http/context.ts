@@ -18,6 +18,8 @@ export interface RequestState {
   startedAt?: number;
   /** The route's path with parameters in braces. Log this instead of the real path, which may contain private data. */
   route?: string;
+  /** The call that the request is about to start, for the log. Absent until it has an id. */
+  callId?: string;
   /** The sender's mode, for metrics. Absent until the sender is known. */
   mode?: Mode;
   /** True if the sender has a valid key or session. Then costly work such as decompressing the body is allowed. */

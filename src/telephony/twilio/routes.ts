@@ -223,6 +223,7 @@ async function readInboundCall(
     agentId: query.agent_id ?? fields.agent_id,
     externalCallId: fields.external_call_id,
     requestId: ctx.state.requestId,
+    onCallId: (callId) => void (ctx.state.callId = callId),
     errorMessages: ERROR_MESSAGES,
   };
 }

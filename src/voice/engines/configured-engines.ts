@@ -14,7 +14,8 @@ import { createPipelineEngine } from './pipeline/index.js';
 /** Creates the configured engines. `pipeline` continues calls of `openai-realtime`. */
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
   const { byDefault, forTests, prices, openaiRealtime, pipeline } = config.engines;
-  const report = (error: Error) => logger.warn({ err: error }, 'offline engine recovered from an error');
+  const report = (error: Error, callId: string) =>
+    logger.warn({ callId, err: error }, 'offline engine recovered from an error');
   const offline = createOfflineEngine({ report, recordsEvents: config.sessionLogs });
   const more: EngineFactory[] = [];
   const offer = (engine: EngineFactory, name: EngineName) =>

@@ -22,7 +22,11 @@ export const OFFLINE_ENGINE = 'offline-demo';
  * @param options.recordsEvents whether each result includes the session's events
  */
 export function createOfflineEngine(
-  options: { timing?: Partial<OfflineTimings>; report?: (error: Error) => void; recordsEvents?: boolean } = {},
+  options: {
+    timing?: Partial<OfflineTimings>;
+    report?: (error: Error, callId: string) => void;
+    recordsEvents?: boolean;
+  } = {},
 ): EngineFactory {
   const timing = { ...OFFLINE_TIMINGS, ...options.timing };
   const report = options.report ?? (() => undefined);
@@ -44,7 +48,7 @@ export function createOfflineEngine(
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
       const turnTaking = createTurnTaking(newDetector());
-      const around = { timing, turnTaking, recordsEvents: options.recordsEvents ?? false, report };
+      const around = { timing, turnTaking, recordsEvents: options.recordsEvents ?? false };
       return createSessionEngine({
         name: OFFLINE_ENGINE,
         capabilities: { freeForm: false, dtmf: true },
@@ -53,6 +57,7 @@ export function createOfflineEngine(
           const owner = call.requestOwner;
           const deps = {
             ...around,
+            report: (error: Error) => report(error, call.callId),
             speak: (text: string, voice: FliteVoice) => speak(text, voice, owner),
             stt: {
               ...grammarStt,
