@@ -126,12 +126,27 @@ export const MUTANTS: Record<string, Mutant> = {
   'a partial window is not the last': { caughtBy: /after its last/, session: partialIsNotLast },
   'a window does not wait for the previous one': { caughtBy: /stay held|after its last/, session: noPredecessor },
   'a checkpoint covers operations that have no entry yet': {
-    caughtBy: /an audit since a checkpoint fails|the audit since the checkpoint fails|a recount fails/,
+    caughtBy: /an audit since a checkpoint fails|an audit of all entries fails|a recount fails/,
+    session: (session) => ({
+      advanceCheckpoint: async (id, sums, generation) => {
+        const account = await session.findAccount(id, []);
+        await session.advanceCheckpoint(id, { ...sums, epoch: account?.epoch ?? sums.epoch }, generation);
+      },
+    }),
+  },
+  'a step that began with a wrong checkpoint continues a count': {
+    caughtBy: /an audit of all entries fails/,
     session: (session) => ({
       advanceCheckpoint: async (id, sums) => {
-        const account = await session.findAccount(id, []);
-        await session.advanceCheckpoint(id, { ...sums, epoch: account?.epoch ?? sums.epoch });
+        const stored = await session.findCheckpoint(id);
+        await session.advanceCheckpoint(id, sums, stored?.generation);
       },
+    }),
+  },
+  'a step takes some entries of an epoch for all of them': {
+    caughtBy: /an audit since a checkpoint fails|an audit of all entries fails/,
+    session: (session) => ({
+      firstEntriesOf: async (id, p) => (await session.firstEntriesOf(id, p)).slice(0, Math.max(1, p.most - 1)),
     }),
   },
   'a settlement bills at the default rate': { caughtBy: /is billed/, session: settlementAtDefault },

@@ -118,7 +118,9 @@ export class Scheduler {
   private takeStep(): void {
     if (this.late.length > 0 && this.random.chance(0.04)) return this.executeLate();
     const request = this.takeRequest();
-    const isWrite = /^(updateAccount|insert|setFreeze)/.test(request.name);
+    const isWrite = /^(updateAccount|insert|setFreeze|advanceCheckpoint|replaceCheckpoint|saveRecount)/.test(
+      request.name,
+    );
     let chance = request.name === 'wait' ? 1_000 : this.random.below(1_000);
     if ((chance -= FAULTS.notSent) < 0) {
       this.record(request, 'is not sent');

@@ -1,8 +1,9 @@
 import type { Micros } from '../../kernel/money.js';
 import { readAccount } from './decide.js';
-import { addSums, createSums, EMPTY_SUMS, type Sums } from './sums.js';
+import { beginCount, countEntries } from './counting.js';
+import { addSums, createSums, EMPTY_SUMS, sumsOf, type Sums } from './sums.js';
 import type { LedgerSession } from './storage.js';
-import type { LedgerAccountDocument, LedgerSums } from './model.js';
+import type { LedgerAccountDocument, LedgerCheckpointDocument, LedgerSums } from './model.js';
 
 export interface Balance {
   availableMicros: Micros;
@@ -29,13 +30,27 @@ export interface LedgerAudit {
   mispriced: number;
 }
 
-/** An audit since a checkpoint. */
+/** A finished audit since a checkpoint. */
 export interface LedgerAuditSince extends LedgerAudit {
   /**
    * Present if the account did not match when it was last compared with all of its operations. `same`: it still differs by
    * the same amounts. `ended`: it matches now.
    */
   knownDifference?: 'same' | 'ended';
+  /** True if all of the operations were counted again from their entries, so that the result needs no other audit. */
+  confirmed?: true;
+}
+
+/** The result of a step. `unfinished`: more old entries are left to count, so nothing can be said about the account yet. */
+export type LedgerAuditStep = LedgerAuditSince | 'unfinished';
+
+export interface AuditStepOptions {
+  /** A checkpoint is moved when this many operations have been added to it. */
+  checkpointEvery: number;
+  /** Maximum number of old entries that the step reads. */
+  most: number;
+  /** The time, from which the next recount is reckoned. */
+  at: Date;
 }
 
 const AMOUNTS = ['availableMicros', 'heldMicros', 'creditedMicros', 'billedMicros'] as const;
@@ -51,70 +66,134 @@ export const CHECKPOINT_EVERY = 1_000;
  * has an entry or is among the markers read, and every operation of epoch e is among the markers. So the markers and
  * the entries of epochs before e are exactly the operations that the account contained when it was read.
  */
-export async function auditAccount(session: LedgerSession, ledgerAccountId: string): Promise<LedgerAudit> {
-  return (await compare(session, ledgerAccountId, EMPTY_SUMS)).audit;
+export async function auditAccount(
+  session: LedgerSession,
+  ledgerAccountId: string,
+  most: number,
+): Promise<LedgerAudit> {
+  for (let counted = EMPTY_SUMS; ;) {
+    const account = await readOperations(session, ledgerAccountId);
+    const since = isContinuedBy(counted, account) ? counted : EMPTY_SUMS;
+    const { audit, complete } = await compare(session, account, since, most);
+    if (audit !== undefined) return audit;
+    counted = complete;
+  }
 }
 
 /**
  * Compares an account with the sum of its operations like `auditAccount`, but takes the sums of old entries from the
  * checkpoint that an earlier audit stored. So the cost depends on the number of new operations. A recount reads the old
  * entries again from time to time. The checkpoint of an account with a difference moves, too, as long as the difference is
- * the one that `auditWithoutCheckpoint` has found.
+ * the one that `auditFromEntries` has found.
+ *
+ * A step reads a limited number of entries. If more are left, it moves the checkpoint and compares nothing: the sums of old
+ * entries are final, whether or not the account matches them.
  */
 export async function auditSinceCheckpoint(
   session: LedgerSession,
   ledgerAccountId: string,
-  checkpointEvery: number,
-): Promise<LedgerAuditSince> {
+  step: AuditStepOptions,
+): Promise<LedgerAuditStep> {
   const checkpoint = await session.findCheckpoint(ledgerAccountId);
-  const since = checkpoint ?? EMPTY_SUMS;
-  const { audit, complete } = await compare(session, ledgerAccountId, since);
+  if (checkpoint?.counting) return auditInCount(session, checkpoint, step);
+  const since = checkpoint === null ? EMPTY_SUMS : sumsOf(checkpoint);
+  const account = await readOperations(session, ledgerAccountId);
+  const { audit, complete } = await compare(session, account, since, step.most);
+  const advance = () => session.advanceCheckpoint(ledgerAccountId, complete, checkpoint?.generation);
+  if (audit === undefined) {
+    if (checkpoint === null) await beginCount(session, { _id: ledgerAccountId }, complete);
+    else await advance();
+    return 'unfinished';
+  }
   const known = checkpoint?.difference;
   const isSame = !audit.balanced && known === differenceOf(audit);
-  if ((audit.balanced || isSame) && complete.operationCount - since.operationCount >= checkpointEvery) {
-    await session.advanceCheckpoint(ledgerAccountId, complete);
-  }
+  const isDue = complete.operationCount - since.operationCount >= step.checkpointEvery;
+  if ((audit.balanced || isSame) && isDue) await advance();
   if (isSame) return { ...audit, knownDifference: 'same' };
   return audit.balanced && known !== undefined ? { ...audit, knownDifference: 'ended' } : audit;
 }
 
 /**
- * Compares an account with all its operations, and replaces its checkpoint by the sums of these operations and the
- * difference that it has found. So later audits read only newer operations, whether or not the account matches.
- * @param at the time, from which the next recount is reckoned
+ * Compares an account with all its operations, counted again from their entries. While that takes further steps, the
+ * checkpoint has what is counted and `auditSinceCheckpoint` continues.
  */
-export async function auditWithoutCheckpoint(
+export async function auditFromEntries(
   session: LedgerSession,
   ledgerAccountId: string,
-  at: Date,
-): Promise<LedgerAudit> {
-  const { audit, complete } = await compare(session, ledgerAccountId, EMPTY_SUMS);
+  step: AuditStepOptions,
+): Promise<LedgerAuditStep> {
+  const checkpoint = await session.findCheckpoint(ledgerAccountId);
+  const count = checkpoint?.counting ? checkpoint : await beginCount(session, checkpoint ?? { _id: ledgerAccountId });
+  return auditInCount(session, count, step);
+}
+
+/**
+ * Takes the next step of a count. If no entries are left, compares the account, and stores the sums with the difference that
+ * it has found. So later audits read only newer operations, whether or not the account matches.
+ */
+async function auditInCount(
+  session: LedgerSession,
+  stored: LedgerCheckpointDocument,
+  { most, at }: AuditStepOptions,
+): Promise<LedgerAuditStep> {
+  const { _id } = stored;
+  const account = await readOperations(session, _id);
+  const { generation, ...count } = isContinuedBy(stored, account) ? stored : await beginCount(session, stored);
+  const { audit, complete } = await compare(session, account, sumsOf(count), most);
+  if (audit === undefined) {
+    await session.advanceCheckpoint(_id, complete, generation);
+    return 'unfinished';
+  }
   const difference = audit.balanced ? {} : { difference: differenceOf(audit) };
-  await session.replaceCheckpoint({ _id: ledgerAccountId, ...complete, ...difference, recountedAt: at });
-  return audit;
+  const checkpoint = {
+    _id,
+    ...complete,
+    ...(generation !== undefined && { generation }),
+    ...difference,
+    recountedAt: at,
+  };
+  await session.replaceCheckpoint(checkpoint, { generation, counting: true });
+  return { ...audit, confirmed: true };
+}
+
+/** An account, its markers, and the first epoch that may still get entries: that of a marker or the account's current one. */
+type AccountOperations = LedgerAccountDocument & { completeEpoch: number };
+
+async function readOperations(session: LedgerSession, ledgerAccountId: string): Promise<AccountOperations> {
+  const account = await readAccount(session, ledgerAccountId, 'all');
+  const epochs = Object.values(account.markers).map((marker) => marker.epoch);
+  return { ...account, completeEpoch: Math.min(account.epoch, ...epochs) };
+}
+
+/** Whether sums may be continued. Not after the account went back, for example with a restored database. */
+function isContinuedBy(counted: LedgerSums, account: AccountOperations): boolean {
+  return !(counted.epoch > account.completeEpoch || counted.spendDay > account.spendDay);
 }
 
 /**
  * @param since sums of the operations before their epoch, which are not read again
- * @returns the result, and the sums of all operations before the first epoch that may still get entries: the epochs of
- * the markers and the account's current one
+ * @param most maximum number of entries to read of the complete epochs. The others are only one or two.
+ * @returns the sums of all operations before the complete epoch and the result. If more entries are left, only the sums of
+ * those that were read.
  */
 async function compare(
   session: LedgerSession,
-  ledgerAccountId: string,
+  account: AccountOperations,
   since: LedgerSums,
-): Promise<{ audit: LedgerAudit; complete: LedgerSums }> {
-  const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');
-  const completeEpoch = Math.min(epoch, ...Object.values(markers).map((marker) => marker.epoch));
-  const complete = createSums(since, account.spendDay);
-  const latest = createSums(EMPTY_SUMS, account.spendDay);
-  for await (const entry of session.entriesOf(ledgerAccountId, { from: since.epoch, before: epoch })) {
-    if (entry.epoch < completeEpoch) complete.add(entry);
-    else if (!(entry._id in markers)) latest.add(entry);
+  most: number,
+): Promise<{ audit?: LedgerAudit; complete: LedgerSums }> {
+  const { _id, epoch, completeEpoch, markers, spendDay } = account;
+  const complete = await countEntries(session, _id, since, { before: completeEpoch, spendDay, most });
+  if (complete.epoch < completeEpoch) return { complete };
+  const latest = createSums(EMPTY_SUMS, spendDay);
+  const from = Math.max(since.epoch, completeEpoch);
+  if (from < epoch) {
+    for await (const entry of session.entriesOf(_id, { from, before: epoch })) {
+      if (!(entry._id in markers)) latest.add(entry);
+    }
   }
   for (const marker of Object.values(markers)) latest.add(marker);
-  const sums = addSums(complete.read(completeEpoch), latest.read(epoch));
-  return { audit: resultOf(account, sums), complete: complete.read(completeEpoch) };
+  return { audit: resultOf(account, addSums(complete, latest.read(epoch))), complete };
 }
 
 function resultOf(account: Balance & Pick<LedgerAccountDocument, 'spendDay' | 'spentMicros'>, sums: Sums): LedgerAudit {

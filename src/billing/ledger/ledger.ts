@@ -2,14 +2,15 @@ import type { Micros } from '../../kernel/money.js';
 import type { BillingDatabase } from '../database.js';
 import {
   auditAccount,
+  auditFromEntries,
   auditSinceCheckpoint,
-  auditWithoutCheckpoint,
   balanceOf,
   CHECKPOINT_EVERY,
   type Balance,
   type LedgerAudit,
-  type LedgerAuditSince,
+  type LedgerAuditStep,
 } from './audit.js';
+import { ENTRIES_PER_STEP } from './counting.js';
 import { SWEEP_AT_MARKERS, createSharedSweeps, readAccount, sweep, type LedgerWork } from './decide.js';
 import {
   validateReason,
@@ -24,7 +25,7 @@ import {
   type Settlement,
   type TopUpRequest,
 } from './operations.js';
-import { RECOUNT_ENTRIES, recountCheckpoint } from './recount.js';
+import { recountCheckpoint } from './recount.js';
 import { billedAt, spendingAt } from './spending.js';
 import { randomPause } from '../../platform/mongo/optimistic-update.js';
 import { createLedgerStorage, type LedgerStorage } from './storage.js';
@@ -32,7 +33,7 @@ import { createOperationQueues } from './operation-queues.js';
 import type { LedgerAccountDocument, LedgerFreeze } from './model.js';
 
 export { LedgerBusyError } from './decide.js';
-export type { Balance, LedgerAudit } from './audit.js';
+export type { Balance, LedgerAudit, LedgerAuditStep } from './audit.js';
 export type { FirstHold } from './early-decisions.js';
 export type {
   CorrectionRequest,
@@ -93,16 +94,20 @@ export interface Ledger {
   balanceAtEpoch(ledgerAccountId: string): Promise<Balance & { epoch: number }>;
   /** Compares the account with the sum of all its operations. Exact even during concurrent writes. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
-  /** Does the same at the cost of the operations since the last such audits, and trusts their sums. */
-  auditNew(ledgerAccountId: string): Promise<LedgerAuditSince>;
+  /**
+   * Does the same at the cost of the operations since the last such audits, and trusts their sums. If more old entries are
+   * left than a step reads, it stores how far it came and returns `unfinished`.
+   */
+  auditNew(ledgerAccountId: string): Promise<LedgerAuditStep>;
   /**
    * Compares the account with all its operations after `auditNew` has found a difference that is not known. From then on
    * `auditNew` trusts the sums of this audit. The ones before may have been wrong, such as after a restore of the database.
+   * If it is `unfinished`, `auditNew` continues it, and its first comparison is `confirmed`.
    */
-  auditAgain(ledgerAccountId: string): Promise<LedgerAudit>;
+  auditAgain(ledgerAccountId: string): Promise<LedgerAuditStep>;
   /**
    * Reads the next part of the old entries again, at most once a day each.
-   * @returns false if they do not have the sums that `auditNew` trusts
+   * @returns false if they do not have the sums that `auditNew` trusts. `auditNew` then counts them from the first one on.
    */
   recount(ledgerAccountId: string): Promise<boolean>;
   /** Lists the ids of all ledger accounts, or of those of one customer account. */
@@ -126,6 +131,8 @@ const MAX_CONCURRENT_OPERATIONS = 16;
 export interface LedgerOptions extends Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>> {
   /** A checkpoint is moved when this many operations have been added to it. */
   checkpointEvery?: number;
+  /** Maximum number of old entries that one step of an audit reads. */
+  auditEntries?: number;
   /** Maximum number of entries that one step of a recount reads. */
   recountEntries?: number;
 }
@@ -134,8 +141,14 @@ export interface LedgerOptions extends Partial<Pick<LedgerWork, 'pause' | 'now' 
 export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
   const enqueue = createOperationQueues(MAX_CONCURRENT_OPERATIONS);
-  const { checkpointEvery = CHECKPOINT_EVERY, recountEntries = RECOUNT_ENTRIES, ...replaced } = options;
+  const {
+    checkpointEvery = CHECKPOINT_EVERY,
+    auditEntries = ENTRIES_PER_STEP,
+    recountEntries = ENTRIES_PER_STEP,
+    ...replaced
+  } = options;
   const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...replaced };
+  const auditStep = () => ({ checkpointEvery, most: auditEntries, at: new Date(settings.now()) });
   const onWork = <T>(ledgerAccountId: string, operation: (work: LedgerWork) => Promise<T>) =>
     enqueue(ledgerAccountId, () =>
       storage.consistently((session) =>
@@ -166,10 +179,9 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
         const account = await readAccount(session, id, []);
         return { ...balanceOf(account), epoch: account.epoch };
       }),
-    audit: (id) => storage.consistently((session) => auditAccount(session, id)),
-    auditNew: (id) => storage.consistently((session) => auditSinceCheckpoint(session, id, checkpointEvery)),
-    auditAgain: (id) =>
-      storage.consistently((session) => auditWithoutCheckpoint(session, id, new Date(settings.now()))),
+    audit: (id) => storage.consistently((session) => auditAccount(session, id, auditEntries)),
+    auditNew: (id) => storage.consistently((session) => auditSinceCheckpoint(session, id, auditStep())),
+    auditAgain: (id) => storage.consistently((session) => auditFromEntries(session, id, auditStep())),
     recount: (id) =>
       storage.consistently((session) => recountCheckpoint(session, id, { now: settings.now(), most: recountEntries })),
     accounts: (accountId) => storage.consistently((session) => session.listAccounts(accountId)),

@@ -105,10 +105,14 @@ export interface LedgerRecount {
   expected: LedgerSums;
 }
 
-/** Sums up to which an account was compared with its operations, so that later audits read only newer entries. */
+/** Sums of an account's old entries, so that later audits read only newer ones. */
 export interface LedgerCheckpointDocument extends LedgerSums {
   /** The ledger account's id. */
   _id: string;
+  /** Grows when the entries are counted from the first one on. A step that began before changes nothing then. */
+  generation?: number;
+  /** All entries are being counted. The first comparison after that decides whether the account matches. */
+  counting?: true;
   /** How the account differed from all of its operations when they were last compared; absent if it matched. */
   difference?: string;
   /** The recount in progress. */
@@ -188,6 +192,8 @@ export const ledgerCheckpointSchema = new Schema<LedgerCheckpointDocument>(
   {
     _id: String,
     ...sums,
+    generation: Number,
+    counting: Boolean,
     difference: String,
     recount: { type: { counted: sums, expected: sums }, _id: false },
     recountedAt: Date,

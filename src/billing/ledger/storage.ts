@@ -89,14 +89,22 @@ export interface LedgerSession {
     p: { from: number; before: number; most: number },
   ): Promise<LedgerEntryDocument[]>;
   findCheckpoint(ledgerAccountId: string): Promise<LedgerCheckpointDocument | null>;
-  /** Stores the sums of a checkpoint unless there is a later one. */
-  advanceCheckpoint(ledgerAccountId: string, sums: LedgerSums): Promise<void>;
-  /** Stores a checkpoint in place of any other one. */
-  replaceCheckpoint(checkpoint: LedgerCheckpointDocument): Promise<void>;
-  /** Stores how far a recount is; null ends it. */
-  saveRecount(ledgerAccountId: string, recount: LedgerRecount | null, at: Date): Promise<void>;
-  /** Removes a checkpoint, so that the next audit reads all entries. */
-  removeCheckpoint(ledgerAccountId: string): Promise<void>;
+  /** Stores later sums in the checkpoint of this generation. Without a generation, also if there is no checkpoint. */
+  advanceCheckpoint(ledgerAccountId: string, sums: LedgerSums, generation?: number): Promise<void>;
+  /**
+   * Stores a checkpoint in place of one with this generation, which must be counting if `former` is. If `former` has no
+   * generation, there may be none.
+   */
+  replaceCheckpoint(
+    checkpoint: LedgerCheckpointDocument,
+    former: { generation: number | undefined; counting?: true },
+  ): Promise<void>;
+  /** Stores how far the recount of the checkpoint of this generation is; null ends it. */
+  saveRecount(
+    checkpoint: Pick<LedgerCheckpointDocument, '_id' | 'generation'>,
+    recount: LedgerRecount | null,
+    at: Date,
+  ): Promise<void>;
 }
 
 export interface LedgerStorage {
@@ -185,13 +193,7 @@ function checkpointsOn(
   session: ClientSession | undefined,
 ): Pick<
   LedgerSession,
-  | 'entriesOf'
-  | 'firstEntriesOf'
-  | 'findCheckpoint'
-  | 'advanceCheckpoint'
-  | 'replaceCheckpoint'
-  | 'saveRecount'
-  | 'removeCheckpoint'
+  'entriesOf' | 'firstEntriesOf' | 'findCheckpoint' | 'advanceCheckpoint' | 'replaceCheckpoint' | 'saveRecount'
 > {
   const entries = driverCollection<LedgerEntryDocument>(database, database.ledgerEntries);
   const checkpoints = driverCollection<LedgerCheckpointDocument>(database, database.ledgerCheckpoints);
@@ -209,22 +211,33 @@ function checkpointsOn(
         .limit(most)
         .toArray(),
     findCheckpoint: (id) => checkpoints.findOne({ _id: id }, options),
-    // With a later checkpoint, the upsert finds its id taken.
-    advanceCheckpoint: (id, sums) =>
+    // With another checkpoint, such as a later one, the upsert finds its id taken.
+    advanceCheckpoint: (id, sums, generation) =>
       ifAbsent(() =>
-        checkpoints.updateOne({ _id: id, epoch: { $lt: sums.epoch } }, { $set: sums }, { ...options, upsert: true }),
+        checkpoints.updateOne(
+          { ...ofGeneration(id, generation), epoch: { $lt: sums.epoch } },
+          { $set: sums },
+          { ...options, upsert: generation === undefined },
+        ),
       ),
-    replaceCheckpoint: ({ _id, ...checkpoint }) =>
-      ifAbsent(() => checkpoints.replaceOne({ _id }, checkpoint, { ...options, upsert: true })),
-    async saveRecount(id, recount, at) {
+    replaceCheckpoint: ({ _id, ...checkpoint }, { generation, counting }) =>
+      ifAbsent(() =>
+        checkpoints.replaceOne({ ...ofGeneration(_id, generation), ...(counting && { counting }) }, checkpoint, {
+          ...options,
+          upsert: generation === undefined,
+        }),
+      ),
+    async saveRecount({ _id, generation }, recount, at) {
       const change =
         recount === null ? { $unset: { recount: '' as const }, $set: { recountedAt: at } } : { $set: { recount } };
-      await checkpoints.updateOne({ _id: id }, change, options);
-    },
-    async removeCheckpoint(id) {
-      await checkpoints.deleteOne({ _id: id }, options);
+      await checkpoints.updateOne(ofGeneration(_id, generation), change, options);
     },
   };
+}
+
+/** Filter for a checkpoint of this generation. An upsert would store a null, but not that a field does not exist. */
+function ofGeneration(_id: string, generation: number | undefined): mongo.Filter<LedgerCheckpointDocument> {
+  return { _id, generation: generation ?? { $exists: false } };
 }
 
 const ENTRIES_AT_ONCE = 1_000;

@@ -16,6 +16,8 @@ export const EMPTY_SUMS: LedgerSums = {
   spentMicros: 0,
 };
 
+const SUM_NAMES = Object.keys(EMPTY_SUMS) as (keyof LedgerSums)[];
+
 /**
  * Adds up operations.
  * @param from sums to begin with
@@ -53,9 +55,14 @@ export function addSums(a: Sums, b: Sums): Sums {
   };
 }
 
+/** Returns only the sums of a checkpoint. */
+export function sumsOf(checkpoint: LedgerSums): LedgerSums {
+  return Object.fromEntries(SUM_NAMES.map((name) => [name, checkpoint[name]])) as Record<keyof LedgerSums, number>;
+}
+
 /** Whether two sums are those of the same operations. */
 export function areSameSums(a: LedgerSums, b: LedgerSums): boolean {
-  return (Object.keys(EMPTY_SUMS) as (keyof LedgerSums)[]).every((name) => a[name] === b[name]);
+  return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
 function addTo(sums: Sums, marker: LedgerMarker): void {

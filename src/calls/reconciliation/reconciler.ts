@@ -1,10 +1,9 @@
 import { shuffled } from '../../platform/shuffled.js';
 import type { RunState } from '../runs.js';
 import { ledgerAccountId as ledgerAccountOf } from '../../kernel/ids.js';
-import { findingId, type Finding } from './findings.js';
+import { createAccountAudits } from './account-audits.js';
+import type { Finding } from './findings.js';
 import { isFreezing } from './model.js';
-import { invalidAmounts } from '../../billing/ledger/audit.js';
-import type { LedgerAudit } from '../../billing/ledger/ledger.js';
 import type { LeaseCount, TakenLease } from '../../billing/leases.js';
 import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
 import { createUnstartedRequests } from './unstarted-requests.js';
@@ -12,7 +11,6 @@ import { createUnfinishedWebhooks } from './unfinished-webhooks.js';
 import { tryEach } from '../../platform/try-each.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './run-checks.js';
 
-const ACCOUNTS_AT_ONCE = 100;
 /** Documents of concurrency slots, one for each account and mode, that a round reads. The next round continues. */
 const LEASE_DOCUMENTS_PER_ROUND = 1_000;
 /** Maximum leases checked in one round. A larger number is sampled at random, so that each is checked eventually. */
@@ -20,7 +18,6 @@ const LEASES_PER_ROUND = 1_000;
 const CONCURRENT_CHECKS = 8;
 /** A call can last no longer than its ring timeout, its maximum duration and this margin together. */
 const CALL_MARGIN_SECONDS = 300;
-const DAY_MS = 86_400_000;
 
 export interface ReconcilerDeps extends ReconciliationDeps {
   /** Reads the state of a workflow. */
@@ -54,22 +51,6 @@ export function createReconciler(deps: ReconcilerDeps) {
   const unstartedRequests = createUnstartedRequests(deps);
   const records = createRecordComparison({ ...deps, report, unfinishedWebhooks });
 
-  /**
-   * Audits an account. Only a difference that is new, or has ended, and a recount that fails need all of its operations,
-   * which may be millions. A known difference is reported each time: the finding decides whether it was resolved.
-   * @returns whether a new mismatch was found
-   */
-  async function auditAccount(id: string): Promise<boolean> {
-    await ledger.sweep(id);
-    const audit = await ledger.auditNew(id);
-    const isAsBefore = audit.knownDifference === (audit.balanced ? undefined : 'same');
-    if (isAsBefore && (await ledger.recount(id))) return audit.balanced ? false : report(unbalanced(id, audit));
-    const full = await ledger.auditAgain(id);
-    if (!full.balanced) return report(unbalanced(id, full));
-    await findings.end(findingId({ kind: 'account_unbalanced', ledgerAccountId: id }));
-    return false;
-  }
-
   /** @returns whether the lease was released */
   async function checkLease(lease: TakenLease): Promise<boolean> {
     const { callId, accountId, mode } = lease;
@@ -86,27 +67,7 @@ export function createReconciler(deps: ReconcilerDeps) {
 
   return {
     ...createReconciliationFollowUps({ ...deps, report, ...records, unfinishedWebhooks }),
-
-    /**
-     * Compares ledger accounts with the sums of their operations. An account that does not match is compared with all of
-     * its operations before it is reported.
-     */
-    async auditLedgerAccounts(): Promise<{ audited: number; found: number }> {
-      const deadline = Date.now() + STEP_BUDGET_MS;
-      let [audited, found, more] = [0, 0, true];
-      while (more && Date.now() < deadline) {
-        const step = await walks.nextAccounts(ACCOUNTS_AT_ONCE);
-        for (const id of step.ids) {
-          if (Date.now() >= deadline) break;
-          // Advance the stored position first, so that an account that cannot be read does not block those after it.
-          await step.advance(id);
-          if (await auditAccount(id)) found++;
-          audited++;
-        }
-        more = step.hasMore;
-      }
-      return { audited, found };
-    },
+    ...createAccountAudits({ ...deps, report }),
 
     /**
      * Compares each account's count of concurrency slots with its leases, and releases the leases of calls whose
@@ -148,39 +109,6 @@ export function createReconciler(deps: ReconcilerDeps) {
 
 function add<Name extends string>(sums: Record<Name, number>, more: Readonly<Record<Name, number>>): void {
   for (const name of Object.keys(sums) as Name[]) sums[name] += more[name];
-}
-
-/**
- * Builds the finding for an account that failed its audit. The audit also checks prices, the day's spending and the signs
- * of the amounts, so the amounts may all be those of the operations. The spending has its day in its name, because the
- * same amount on another day is another difference.
- */
-function unbalanced(ledgerAccountId: string, { operations, account, spending, mispriced }: LedgerAudit): Finding {
-  const spent = `spentOn${dateOf(spending.day)}Micros`;
-  const isSpendingWrong = spending.account !== spending.operations;
-  const invalid = invalidAmounts(account);
-  return {
-    kind: 'account_unbalanced',
-    ledgerAccountId,
-    expected: {
-      ...operations,
-      ...(mispriced > 0 ? { mispricedOperations: 0 } : {}),
-      ...(isSpendingWrong ? { [spent]: spending.operations } : {}),
-      ...(invalid.length > 0 ? { invalidAmounts: 'none' } : {}),
-    },
-    actual: {
-      ...account,
-      ...(mispriced > 0 ? { mispricedOperations: mispriced } : {}),
-      ...(isSpendingWrong ? { [spent]: spending.account } : {}),
-      ...(invalid.length > 0 ? { invalidAmounts: invalid.join(', ') } : {}),
-    },
-  };
-}
-
-/** @param day in days since 1970-01-01; a damaged account may have anything else */
-function dateOf(day: number): string {
-  const date = new Date(day * DAY_MS);
-  return Number.isNaN(date.getTime()) ? String(day) : date.toISOString().slice(0, 10);
 }
 
 /** Checks leases, eight at a time. @returns number of released leases */

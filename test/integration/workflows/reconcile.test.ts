@@ -148,6 +148,35 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.openFindings(money)).toHaveLength(1);
   });
 
+  it('audits an account with more entries than a step reads, and finds a lost one of them once', async () => {
+    const { money, accountId } = await stack.newAccount();
+    await stack.ledger.sweep(money);
+    const [epochs, perEpoch] = [60, 100];
+    const keyOf = (index: number) => `T${accountId}~live~many${index}`;
+    const topUps = Array.from({ length: epochs * perEpoch }, (_, index) => {
+      const epoch = 1 + Math.floor(index / perEpoch);
+      return { ...byKey(keyOf(index)), ledgerAccountId: money, type: 'topUp', amountMicros: 1, epoch, at: new Date() };
+    });
+    await stack.entries.insertMany(topUps);
+    const credited = { availableMicros: topUps.length, creditedMicros: topUps.length };
+    await stack.database.ledgerAccounts.collection.updateOne(byKey(money), { $inc: { epoch: epochs, ...credited } });
+    expect((await stack.round()).newFindings).toBe(0);
+    const checkpoint = await stack.database.ledgerCheckpoints.findById(money).lean();
+    expect(checkpoint).toMatchObject({ operationCount: topUps.length + 1, creditedMicros: MONEY + topUps.length });
+    expect(checkpoint).not.toHaveProperty('counting');
+
+    await stack.entries.deleteOne(byKey(keyOf(0)));
+    await stack.database.ledgerCheckpoints.updateOne(byKey(money), { $set: { recountedAt: new Date(0) } });
+    const found = [];
+    for (let rounds = 0; rounds < 3; rounds += 1) found.push((await stack.round()).newFindings);
+    expect(found).toEqual([0, 1, 0]);
+    const creditedMicros = MONEY + topUps.length;
+    expect(await stack.openFindings(money)).toMatchObject([
+      { expected: { creditedMicros: creditedMicros - 1 }, actual: { creditedMicros } },
+    ]);
+    expect((await stack.ledger.frozen(money))?.reason).toContain('account_unbalanced');
+  });
+
   it('finds a changed counter of the daily spending, and on another day again', async () => {
     const { money } = await stack.newAccount();
     const accounts = stack.database.ledgerAccounts.collection;

@@ -1,22 +1,17 @@
 import { createLedgerOn, type Ledger } from '../../../src/billing/ledger/ledger.js';
-import type { LedgerSession, LedgerStorage } from '../../../src/billing/ledger/storage.js';
-import { newCallId, newLedgerAccountId } from './test-database.js';
+import { describeAuditSteps } from './ledger-audit-step-rules.js';
+import { alterAccount, countingEntries, workOn, type CheckpointStores } from './audited-account.js';
+import { newLedgerAccountId } from './test-database.js';
 
-const SECOND = 2_500;
 const DAY_MS = 86_400_000;
 /** An epoch has at most 130 operations, so a step reads at least one epoch. */
 const STEP = 131;
 const CHECKPOINT_EVERY = 10;
 
-export interface CheckpointStores {
-  storage: LedgerStorage;
-  /** Removes an entry, as a fault of the database may. */
-  lose(key: string): Promise<unknown>;
-}
-
 /** Tests of audits that trust the sums of earlier ones. A ledger must pass them on every storage. */
 export function describeLedgerCheckpoints(getStores: () => CheckpointStores): void {
   describe('audits since a checkpoint', () => describeAudits(getStores));
+  describe('audits in steps', () => describeAuditSteps(getStores));
 }
 
 function describeAudits(getStores: () => CheckpointStores): void {
@@ -39,29 +34,8 @@ function describeAudits(getStores: () => CheckpointStores): void {
     await ledger.open(id);
   });
 
-  /** Credits, holds or settles so often, and moves the operations to entries. */
-  async function work(operations: number): Promise<string> {
-    const callId = newCallId();
-    await ledger.topUp({ ledgerAccountId: id, paymentId: newCallId(), amountMicros: 60 * SECOND });
-    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: SECOND });
-    for (let count = 2; count < operations; count += 1) {
-      await ledger.topUp({ ledgerAccountId: id, paymentId: newCallId(), amountMicros: 1 });
-    }
-    await ledger.sweep(id);
-    return callId;
-  }
-
-  /** Changes the account without an operation, as a fault of the database may. */
-  async function alter(availableMicros: number): Promise<void> {
-    await getStores().storage.consistently(async (session) => {
-      const { epoch = 0 } = (await session.findAccount(id, [])) ?? {};
-      const marker = { type: 'topUp', amountMicros: 0, epoch, at: new Date(now) } as const;
-      const update = { kind: 'decide', ledgerAccountId: id, epoch, key: `T${newCallId()}`, marker } as const;
-      const increments = { availableMicros };
-      expect(await session.updateAccount({ ...update, increments, guard: {}, maxMarkers: 200 })).toBe(true);
-    });
-    await ledger.sweep(id);
-  }
+  const work = (operations: number) => workOn(ledger, id, operations);
+  const alter = (availableMicros: number) => alterAccount(getStores().storage, id, availableMicros);
 
   const readBy = async (run: () => Promise<unknown>) => {
     entriesRead = 0;
@@ -188,30 +162,7 @@ function describeAudits(getStores: () => CheckpointStores): void {
     expect(await recountAll()).toBe(true);
     now += DAY_MS;
     expect(await recountAll()).toBe(false);
-    // The checkpoint is gone, so the next audit reads everything.
+    // The checkpoint is no longer trusted, so the next audit reads everything.
     expect(await ledger.auditNew(id)).toMatchObject({ balanced: false, operationCount: 299 });
   });
-}
-
-function countingEntries(storage: LedgerStorage, count: (entries: number) => void): LedgerStorage {
-  return {
-    consistently: (work) =>
-      storage.consistently((session) => {
-        const counting: LedgerSession = {
-          ...session,
-          async *entriesOf(...args) {
-            for await (const entry of session.entriesOf(...args)) {
-              count(1);
-              yield entry;
-            }
-          },
-          async firstEntriesOf(...args) {
-            const entries = await session.firstEntriesOf(...args);
-            count(entries.length);
-            return entries;
-          },
-        };
-        return work(counting);
-      }),
-  };
 }

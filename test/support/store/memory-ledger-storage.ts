@@ -105,20 +105,24 @@ function checkpointsOn({ entries, checkpoints }: LedgerCells, execute: Execute) 
           .slice(0, most),
       ),
     findCheckpoint: (id) => execute('findCheckpoint', id, () => copy(checkpoints.get(id))),
-    advanceCheckpoint: (id, sums) =>
+    advanceCheckpoint: (id, sums, generation) =>
       execute('advanceCheckpoint', id, () => {
         const stored = checkpoints.get(id);
-        if (stored === undefined || stored.epoch < sums.epoch) checkpoints.set(id, { ...stored, ...sums, _id: id });
+        if (stored?.generation !== generation || (stored !== undefined && stored.epoch >= sums.epoch)) return;
+        checkpoints.set(id, { ...stored, ...sums, _id: id });
       }),
-    replaceCheckpoint: (checkpoint) =>
-      execute('replaceCheckpoint', checkpoint._id, () => void checkpoints.set(checkpoint._id, { ...checkpoint })),
-    saveRecount: (id, recount, at) =>
+    replaceCheckpoint: (checkpoint, { generation, counting }) =>
+      execute('replaceCheckpoint', checkpoint._id, () => {
+        const stored = checkpoints.get(checkpoint._id);
+        if (stored?.generation !== generation || (counting && !stored?.counting)) return;
+        checkpoints.set(checkpoint._id, { ...checkpoint });
+      }),
+    saveRecount: ({ _id: id, generation }, recount, at) =>
       execute('saveRecount', id, () => {
         const { recount: _, ...stored } = checkpoints.get(id) ?? {};
-        if (!('_id' in stored)) return;
+        if (!('_id' in stored) || stored.generation !== generation) return;
         checkpoints.set(id, { ...stored, ...(recount === null ? { recountedAt: at } : { recount }) });
       }),
-    removeCheckpoint: (id) => execute('removeCheckpoint', id, () => void checkpoints.delete(id)),
   } satisfies Partial<LedgerSession>;
 }
 
