@@ -12,8 +12,8 @@ const WORKFLOW_TASKS = 1;
 
 /**
  * Returns a function that checks whether Temporal works: its frontend each time, and every few seconds also its database,
- * from which the namespace is read, and its matching service, which knows the task queue. The frontend alone responds
- * without both of them. The function rejects if one of them does not respond within a second.
+ * from which the namespace is read, and its matching service, which knows the task queue. The frontend responds without
+ * these two. The function rejects if one of the three does not respond within a second.
  */
 export function createTemporalCheck(p: {
   connection: Pick<ConnectionLike, 'withDeadline' | 'workflowService'>;
@@ -24,22 +24,25 @@ export function createTemporalCheck(p: {
   let respondedAt = Number.NEGATIVE_INFINITY;
   let asking: Promise<void> | undefined;
 
-  const within = <T>(request: () => Promise<T>) => connection.withDeadline(Date.now() + TIMEOUT_MS, request);
-
-  async function askServices(): Promise<void> {
+  async function askServices(deadline: number): Promise<void> {
     const queue = { namespace, taskQueue: { name: taskQueue }, taskQueueType: WORKFLOW_TASKS };
-    await within(() =>
-      Promise.all([
-        orNotForUs(connection.workflowService.describeNamespace({ namespace })),
-        orNotForUs(connection.workflowService.describeTaskQueue(queue)),
+    const { workflowService } = connection;
+    // Waits for both, because the connection may be closed afterwards, and a repeat of the client would then throw.
+    const answers = await connection.withDeadline(deadline, () =>
+      Promise.allSettled([
+        orNotForUs(workflowService.describeNamespace({ namespace })),
+        orNotForUs(workflowService.describeTaskQueue(queue)),
       ]),
     );
+    for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
     respondedAt = Date.now();
   }
 
   return async () => {
-    if (Date.now() - respondedAt > COUNTS_FOR_MS) asking ??= askServices().finally(() => (asking = undefined));
-    await Promise.all([within(() => connection.workflowService.getSystemInfo({})), asking]);
+    const deadline = Date.now() + TIMEOUT_MS;
+    await connection.withDeadline(deadline, () => connection.workflowService.getSystemInfo({}));
+    if (Date.now() - respondedAt > COUNTS_FOR_MS) asking ??= askServices(deadline).finally(() => (asking = undefined));
+    await asking;
   };
 }
 

@@ -37,7 +37,7 @@ it('an API process that waits for MongoDB does not serve, and says which server 
   }
 }, 60_000);
 
-it('an API process serves until it is told to stop, not while it still responds', async () => {
+it('an API process that drains does not serve, although it still responds', async () => {
   const env = await environment();
   const port = String(env['METRICS_PORT']);
   const api = await startRole('api', { ...env, DRAIN_DELAY_SECONDS: '3' });
