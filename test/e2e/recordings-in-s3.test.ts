@@ -220,7 +220,11 @@ describe('a service that stores recordings in S3', () => {
         placeCall(runtime.base_url, runtime.live_api_key, {
           ...agent,
           to_phone_number: OTHER,
-          input_parameters: JSON.stringify({ phone: '+1 (202) 555-0100' }),
+          input_parameters: JSON.stringify({
+            phone: '+1 (202) 555-0100',
+            local: ['202 555 0100', '2025550100'],
+            digits: 2_025_550_100,
+          }),
         }),
       ]);
       const response = await fetch(`${runtime.carrier_url}/simulator/inbound`, {
@@ -263,7 +267,9 @@ describe('a service that stores recordings in S3', () => {
         stderr: expect.stringContaining('Workflows of erased calls') as string,
       });
       expect(result).toMatchObject({ calls_in_progress: [], not_erased: {} });
-      for (const text of [NUMBER, NUMBER.slice(1), '(202) 555-0100']) expect(await collectionsWith(text)).toEqual([]);
+      // Without its country code as well, because the other party has the same one.
+      for (const text of ['2025550100', '(202) 555-0100', '202 555 0100'])
+        expect(await collectionsWith(text)).toEqual([]);
       expect(await bucket.keysWith(callId)).toEqual([]);
       expect(await workflowsWith(NUMBER.slice(1))).toEqual([]);
       expect(await isInFilesOfTemporal(NUMBER.slice(1))).toBe(false);
@@ -277,7 +283,7 @@ describe('a service that stores recordings in S3', () => {
       expect(await database.ledgerEntries.find({}).lean()).toEqual(expect.arrayContaining(entries));
       expect(await database.callRequests.findById(mentioning).lean()).toMatchObject({
         toPhoneNumber: OTHER,
-        inputParameters: '{"phone":"erased-number"}',
+        inputParameters: '{"phone":"erased-number","local":["erased-number","erased-number"],"digits":"erased-number"}',
       });
       const audit = await database.auditEntries.find({ action: 'erasePhoneNumber' }).lean();
       expect(audit.map(({ target }) => target)).toContainEqual(expect.stringMatching(/^number_[0-9a-f]{16}$/));

@@ -1,6 +1,8 @@
+import { createNationalPattern } from '../../src/calls/erasure/national-pattern.js';
 import { createNumberPattern } from '../../src/calls/erasure/number-pattern.js';
 import { hasNumber } from '../../src/calls/erasure/redaction.js';
 import { replaceInTranscript, replaceInTurns } from '../../src/calls/erasure/spoken-turns.js';
+import { nationalFormsOf } from '../../src/platform/numbering/national-forms.js';
 import { SPELLINGS } from '../support/number-spellings.js';
 
 const pattern = createNumberPattern('+12025550143');
@@ -90,4 +92,85 @@ describe('the pattern of an erased number', () => {
     expect(hasNumber({ counts: { '+12025550143': 1 } }, pattern)).toBe(true);
     expect(hasNumber({ at: new Date(), cost: 12_025_550_143, turns: [{ text: 'No number.' }] }, pattern)).toBe(false);
   });
+});
+
+describe('the pattern of an erased number in a call with its country', () => {
+  async function patternsOf(number: string) {
+    const forms = await nationalFormsOf(number);
+    if (forms === undefined) throw new Error('No country has this number.');
+    const [sure, unsure] = [true, false].map((isSure) => createNationalPattern(number, forms, { isSure }));
+    return { sure: sure!, unsure: unsure! };
+  }
+
+  it.each([
+    ['+12025550143', '(202) 555-0143'],
+    ['+12025550143', '202 555 0143'],
+    ['+12025550143', '2025550143'],
+    ['+12025550143', '+1 202 555 0143'],
+    ['+12025550143', 'tel=202%20555%200143'],
+    ['+12025550143', '2\uff102 555 0143'],
+    ['+442079460958', '020 7946 0958'],
+    ['+442079460958', '(0)20 7946 0958'],
+    ['+442079460958', '02079460958'],
+    ['+442079460958', '20 7946 0958'],
+    ['+4930123456', '030 123456'],
+    ['+4930123456', '030/123456'],
+    ['+390612345678', '06 1234 5678'],
+    ['+79161234567', '8 (916) 123-45-67'],
+    ['+36201234567', '06 20 123 4567'],
+  ])('finds and replaces %s written as %s', async (number, text) => {
+    const { sure, unsure } = await patternsOf(number);
+    for (const each of [sure, unsure]) {
+      expect(each.isIn(`Call ${text}, please.`)).toBe(true);
+      expect(each.replaceIn(`Call ${text}, please.`, 'X')).not.toMatch(/\p{Nd}/u);
+      expect(each.isWhole(text)).toBe(!text.startsWith('tel='));
+    }
+  });
+
+  it.each(['+20 25550143', '+492025550143', '+49 202 555 0143', '+49 (202) 555-0143', '12025550144', '92025550143'])(
+    'leaves %s',
+    async (text) => {
+      const { unsure } = await patternsOf('+12025550143');
+      expect(unsure.isIn(`Call ${text}.`)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['+12025112718', 'at 2025-11-27 18:05'],
+    ['+12025550143', '202-555-0143-12'],
+    ['+12025550143', '0049 202 555 0143'],
+    ['+4720251127', 'on 2025-11-27'],
+    ['+4930123456', '30 12 34 56'],
+  ])('is not sure of %s in %s', async (number, text) => {
+    const { sure, unsure } = await patternsOf(number);
+    expect([sure.isIn(text), unsure.isIn(text)]).toEqual([false, true]);
+    expect(sure.replaceIn(text, 'X')).toBe(text);
+  });
+
+  it('knows it as a value of JSON, but not a short one', async () => {
+    const { sure } = await patternsOf('+12025550143');
+    expect([2_025_550_143, 12_025_550_143, 2_025_550_144].map((value) => sure.isValue(String(value)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect((await patternsOf('+4720251127')).sure.isValue('20251127')).toBe(false);
+  });
+
+  it('is found if it was said in several turns, and after other figures', async () => {
+    const { sure } = await patternsOf('+12025550143');
+    const turns = ['I am 42.', '202 555', '0143, thanks.'].map((text) => ({ speaker: 'caller', text }));
+    expect(hasNumber({ turns }, sure)).toBe(true);
+    expect(replaceInTurns(turns, sure, 'X')).toEqual(['I am 42.', 'X', 'X, thanks.']);
+  });
+
+  it.each(['2025550143 ', '2025550143', '202 ', '0', '+', '00 ', '2025550143-', '00202555014'])(
+    'takes linear time on long texts of %s',
+    async (part) => {
+      const { sure, unsure } = await patternsOf('+12025550143');
+      const begin = performance.now();
+      for (const each of [sure, unsure]) each.replaceIn(part.repeat(50_000), 'X');
+      expect(performance.now() - begin).toBeLessThan(4_000);
+    },
+  );
 });

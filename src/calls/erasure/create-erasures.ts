@@ -30,7 +30,6 @@ export function createErasures(deps: {
 }) {
   const { config, database, gateway, client } = deps;
   const auditLog = createAuditLog(database);
-  const pepper = config.apiKeyPepper;
   const erasure = createCallErasure({
     projection: createCallProjection(database),
     requests: createCallRequests(database),
@@ -50,7 +49,8 @@ export function createErasures(deps: {
   return {
     numbers: createNumberErasures({
       database,
-      pepper,
+      pepper: config.apiKeyPepper,
+      formerPeppers: config.formerPeppers,
       removal,
       search: createCallSearch(database),
       attempts: createUnansweredAttempts({ database, pepper: config.stablePepper, loadPlans: createPlansLoader() }),

@@ -1,16 +1,22 @@
 import { createHmac } from 'node:crypto';
-import { isFinalStatus, type CallStatus } from '../../kernel/call-state.js';
-import type { Mode } from '../../kernel/ids.js';
 import { storedAgentFault } from '../../agents/fields/stored-agent-fault.js';
 import type { AgentDocument } from '../../agents/model.js';
 import type { AuditEntryDocument } from '../../identity/access/audit-entry-model.js';
 import type { AuditLog } from '../../identity/access/audit-log.js';
-import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { UnansweredAttempts } from '../../telephony/destinations/unanswered-attempts.js';
 import type { CallsDatabase } from '../database.js';
 import type { CallSearch } from '../search/call-search.js';
-import { createNumberPattern, type NumberPattern } from './number-pattern.js';
-import { documentsWith, redactDocument, type StoredCollection, type StoredDocument } from './redaction.js';
+import type { NumberPattern } from './number-pattern.js';
+import {
+  CALL_MODELS,
+  collectionOf,
+  createNumberSearch,
+  numberPatternsOf,
+  OF_ACCOUNTS,
+  type NumberSearch,
+  type NumberUse,
+} from './number-search.js';
+import { documentsWith, redactDocument, type StoredDocument } from './redaction.js';
 import { OPERATOR, type CallRemoval } from './remove-call.js';
 
 /** Replaces the number in texts. It is also valid in URLs, and needs no escape in a text of JSON. */
@@ -20,65 +26,8 @@ const TYPED_FIELDS = ['parameters', 'outputParameters'];
 const HASH_DIGITS = 16;
 /** The audited action. */
 const ACTION = 'erasePhoneNumber';
-
-type Model = keyof {
-  [K in keyof CallsDatabase as CallsDatabase[K] extends { collection: { collectionName: string } } ? K : never]: true;
-};
-
-/** Collections whose documents belong to a call, with the field that has the call's id. */
-const OF_CALLS = {
-  calls: '_id',
-  callRequests: '_id',
-  conversationResults: '_id',
-  liveWords: '_id',
-  callSearch: '_id',
-  webhookDeliveries: '_id',
-  webhookAttempts: 'callId',
-  carrierEvents: 'callId',
-  idempotencyKeys: 'callId',
-} as const satisfies Partial<Record<Model, '_id' | 'callId'>>;
-
-/** Further collections that can contain a phone number and have an account. */
-const OF_ACCOUNTS = ['agents', 'phoneNumbers', 'auditEntries'] as const satisfies readonly Model[];
-
-/**
- * Collections that no phone number of a call reaches, unless somebody used it in a name, an address, a rule, a reason or the id of a
- * payment. They are searched and not changed. The audio of recordings is not searched.
- */
-const SEARCHED = [
-  'accounts',
-  'accountFreezes',
-  'apiKeys',
-  'carrierBindings',
-  'destinationCounts',
-  'dialPacing',
-  'emailLinks',
-  'invitations',
-  'ledgerAccounts',
-  'ledgerEntries',
-  'payments',
-  'rateLimits',
-  'reconciliationFindings',
-  'unverifiedUsers',
-  'users',
-  'webLegs',
-] as const satisfies readonly Model[];
-
-/** Where a phone number is stored. */
-export interface NumberUse {
-  /** Ended calls from, to or transferred to the number. */
-  calls: string[];
-  /** Ended calls that only mention the number. */
-  mentions: string[];
-  /** Calls that have not ended. */
-  inProgress: string[];
-  /** Documents of agents, numbers and the audit log, by collection. */
-  others: Record<string, number>;
-  /** Accounts that have one of all these. */
-  accountIds: string[];
-  /** Documents that an operator has to look at, by collection. */
-  left: Record<string, number>;
-}
+/** Times that everything is read until nothing is found. The last ones read what was stored during the others. */
+const MOST_ROUNDS = 5;
 
 /** Result of an erasure. */
 export interface NumberErasure extends NumberUse {
@@ -87,77 +36,44 @@ export interface NumberErasure extends NumberUse {
   workflowsLeft: number;
   /** Agents that can be changed only in part until somebody corrects them, because a rule does not allow the replacement. */
   invalidAgents: string[];
+  /** Whether the number was no longer found in what the erasure changes. */
+  isComplete: boolean;
 }
 
 export type NumberErasures = ReturnType<typeof createNumberErasures>;
 
 /**
- * Erases a phone number from all stored data. An erasure reads every document, because texts of any call can mention a
- * number. It may be interrupted, and repeated; a repeat continues with what is left.
+ * Erases a phone number from all stored data. It may be interrupted, and repeated; a repeat continues with what is left.
  */
 export function createNumberErasures(deps: {
   database: CallsDatabase;
   pepper: string;
+  /** Other peppers under which a number may have been erased. */
+  formerPeppers: readonly string[];
   removal: CallRemoval;
   search: CallSearch;
   attempts: UnansweredAttempts;
   auditLog: AuditLog;
 }) {
   const { database, removal } = deps;
-  const collectionOf = (model: Model) =>
-    driverCollection<StoredDocument>(database, database[model]) as StoredCollection;
-
-  /** Finds the calls whose documents contain the number, and whether it is that of a party. */
-  async function findCalls(pattern: NumberPattern): Promise<Map<string, boolean>> {
-    const found = new Map<string, boolean>();
-    for (const [model, field] of Object.entries(OF_CALLS) as [keyof typeof OF_CALLS, '_id' | 'callId'][]) {
-      for await (const document of documentsWith(collectionOf(model), pattern)) {
-        const callId = String(document[field]);
-        found.set(callId, isParty(document, pattern) || found.get(callId) === true);
-      }
-    }
-    return found;
-  }
-
-  async function find(number: string): Promise<NumberUse> {
-    const pattern = createNumberPattern(number);
-    const use: NumberUse = { calls: [], mentions: [], inProgress: [], others: {}, accountIds: [], left: {} };
-    const accountIds = new Set<string>();
-    for (const [callId, isOfParty] of await findCalls(pattern)) {
-      const { accountId, hasEnded } = await readOwner(database, callId);
-      if (accountId !== undefined) accountIds.add(accountId);
-      if (!hasEnded) use.inProgress.push(callId);
-      else use[isOfParty ? 'calls' : 'mentions'].push(callId);
-    }
-    for (const model of OF_ACCOUNTS) {
-      for await (const { accountId } of documentsWith(collectionOf(model), pattern)) {
-        add(use.others, collectionOf(model).collectionName);
-        accountIds.add(String(accountId));
-      }
-    }
-    for (const model of SEARCHED) {
-      for await (const _ of documentsWith(collectionOf(model), pattern))
-        add(use.left, collectionOf(model).collectionName);
-    }
-    return { ...use, accountIds: [...accountIds] };
-  }
 
   async function removeFromCall(callId: string, pattern: NumberPattern): Promise<void> {
-    for (const [model, field] of Object.entries(OF_CALLS) as [keyof typeof OF_CALLS, '_id' | 'callId'][]) {
+    for (const [model, field] of CALL_MODELS) {
       if (model === 'callSearch') continue;
-      const collection = collectionOf(model);
+      const collection = collectionOf(database, model);
       const documents = await collection.find({ [field]: callId } as object, { projection: { _id: 1 } }).toArray();
       for (const { _id } of documents) await redactDocument(collection, _id, { pattern, replacement: REPLACEMENT });
     }
     // Stores the terms of the texts as they are now, and none for an erased call.
     await deps.search.store(callId);
+    if (!(await database.calls.exists({ _id: callId }))) await deps.search.remove(callId);
   }
 
   /** @returns the agents that were valid before, and are not any more */
   async function removeFromAccounts(pattern: NumberPattern, hash: string): Promise<string[]> {
     const invalid: string[] = [];
     for (const model of OF_ACCOUNTS) {
-      const collection = collectionOf(model);
+      const collection = collectionOf(database, model);
       const replacement = model === 'auditEntries' ? hash : REPLACEMENT;
       for await (const before of documentsWith(collection, pattern)) {
         const { _id } = before;
@@ -175,63 +91,105 @@ export function createNumberErasures(deps: {
     return agent !== null && wasValid && storedAgentFault(agent) !== undefined;
   }
 
+  /** Erases what was found. Calls in progress are left. */
+  async function eraseFound(
+    { calls, mentions }: NumberUse,
+    { search, worldwide, hash }: { search: NumberSearch; worldwide: NumberPattern; hash: string },
+  ): Promise<{ workflowsDeleted: number; invalidAgents: string[] }> {
+    // Before the erasure, because a repeat of an interrupted one no longer finds these calls.
+    const { deleted: workflowsDeleted } = await removal.removeWorkflows(calls);
+    for (const callId of calls) {
+      // First, because the erasure removes the parties.
+      const pattern = await search.patternOf(callId);
+      await removal.erase(callId);
+      await removeFromCall(callId, pattern);
+    }
+    for (const callId of mentions) await removeFromCall(callId, await search.patternOf(callId));
+    return { workflowsDeleted, invalidAgents: await removeFromAccounts(worldwide, hash) };
+  }
+
+  /** The audit logs of the accounts get an entry, those that are not known yet. */
+  async function recordFor(accountIds: readonly string[], known: readonly string[], hash: string): Promise<void> {
+    for (const accountId of accountIds) {
+      if (!known.includes(accountId)) await deps.auditLog.add({ ...OPERATOR, accountId, action: ACTION, target: hash });
+    }
+  }
+
   return {
     /** Finds where a number is stored. Changes nothing. */
-    find,
+    async find(number: string, options = { isUnsureMeant: false }): Promise<NumberUse> {
+      return createNumberSearch(database, await numberPatternsOf(number, options)).find();
+    },
 
     /**
      * Erases a number. The audit logs of the accounts get an entry with a hash of the number under the pepper, by which a repeat finds
-     * the calls whose workflows are left. Calls in progress are left.
+     * the calls whose workflows are left. Everything is read again until nothing is found, because calls are stored meanwhile.
      */
-    async erase(number: string): Promise<NumberErasure> {
-      const use = await find(number);
-      const pattern = createNumberPattern(number);
-      const hash = `number_${createHmac('sha256', deps.pepper).update(`erased number\n${number}`).digest('hex').slice(0, HASH_DIGITS)}`;
-      const erasedBefore = await findErasedBefore(database, hash);
-      // Before the erasure, because an interrupted one no longer finds all accounts when it is repeated.
-      for (const accountId of use.accountIds) {
-        await deps.auditLog.add({ ...OPERATOR, accountId, action: ACTION, target: hash });
+    async erase(number: string, options = { isUnsureMeant: false }): Promise<NumberErasure> {
+      const patterns = await numberPatternsOf(number, options);
+      const search = createNumberSearch(database, patterns);
+      const { worldwide } = patterns;
+      const [hash = '', ...others] = [deps.pepper, ...deps.formerPeppers].map((pepper) => hashOf(number, pepper));
+      const erasedBefore = await findErasedBefore(database, [hash, ...others]);
+      const sum: NumberErasure = { ...NOTHING, isComplete: false };
+      for (let round = 1; round <= MOST_ROUNDS && !sum.isComplete; round += 1) {
+        const use = await search.find();
+        // Before the erasure, because an interrupted one no longer finds all accounts when it is repeated.
+        await recordFor(use.accountIds, sum.accountIds, hash);
+        Object.assign(sum, sumOf(sum, use), { isComplete: isNothingToErase(use) });
+        if (sum.isComplete) break;
+        const { workflowsDeleted, invalidAgents } = await eraseFound(use, { search, worldwide, hash });
+        sum.workflowsDeleted += workflowsDeleted;
+        sum.invalidAgents = union(sum.invalidAgents, invalidAgents);
       }
-      // Before the erasure as well, because a repeat of an interrupted one no longer finds these calls.
-      const before = await removal.removeWorkflows(use.calls);
-      for (const callId of use.calls) await removal.erase(callId);
-      for (const callId of [...use.calls, ...use.mentions]) await removeFromCall(callId, pattern);
-      const invalidAgents = await removeFromAccounts(pattern, hash);
-      await deps.attempts.forget(number, use.accountIds);
-      const after = await removal.removeWorkflows([...new Set([...use.calls, ...erasedBefore])]);
-      const workflows = { workflowsDeleted: before.deleted + after.deleted, workflowsLeft: after.left };
-      return { ...use, ...workflows, invalidAgents };
+      await deps.attempts.forget(number, sum.accountIds);
+      const after = await removal.removeWorkflows(union(sum.calls, erasedBefore));
+      return { ...sum, workflowsDeleted: sum.workflowsDeleted + after.deleted, workflowsLeft: after.left };
     },
   };
 }
 
-/** Whether a document of a call says that a party had the number. */
-function isParty({ fromPhoneNumber, toPhoneNumber, transferTo }: StoredDocument, pattern: NumberPattern): boolean {
-  return [fromPhoneNumber, toPhoneNumber, transferTo].some((text) => typeof text === 'string' && pattern.isWhole(text));
+const NOTHING = {
+  calls: [],
+  mentions: [],
+  unsure: [],
+  inProgress: [],
+  others: {},
+  accountIds: [],
+  left: {},
+  workflowsDeleted: 0,
+  workflowsLeft: 0,
+  invalidAgents: [],
+} satisfies Omit<NumberErasure, 'isComplete'>;
+
+const isNothingToErase = ({ calls, mentions, others }: NumberUse) =>
+  calls.length + mentions.length + Object.keys(others).length === 0;
+
+/** Adds up the rounds; `left`, `inProgress` and `unsure` are those of the last one. */
+function sumOf(before: NumberUse, now: NumberUse): NumberUse {
+  const calls = union(before.calls, now.calls);
+  const others = { ...before.others };
+  for (const [name, count] of Object.entries(now.others)) others[name] = (others[name] ?? 0) + count;
+  return {
+    ...now,
+    calls,
+    mentions: union(before.mentions, now.mentions).filter((callId) => !calls.includes(callId)),
+    others,
+    accountIds: union(before.accountIds, now.accountIds),
+  };
 }
 
-/** Reads whose call it is, and whether it has ended. A call without any record of its course may still begin. */
-async function readOwner(
-  { calls, callRequests }: CallsDatabase,
-  callId: string,
-): Promise<{ accountId?: string | undefined; hasEnded: boolean }> {
-  type Owner = { accountId?: string; mode?: Mode; status?: CallStatus };
-  const call = await calls.findById(callId, { accountId: 1, status: 1 }).lean<Owner>();
-  const request = await callRequests.findById(callId, { accountId: 1 }).lean<Owner>();
-  const accountId = call?.accountId ?? request?.accountId;
-  if (call === null) return { accountId, hasEnded: request === null };
-  const hasEnded = call.accountId === undefined || (call.status !== undefined && isFinalStatus(call.status));
-  return { accountId, hasEnded };
-}
+const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];
 
-function add(counts: Record<string, number>, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1;
+function hashOf(number: string, pepper: string): string {
+  const hash = createHmac('sha256', pepper).update(`erased number\n${number}`).digest('hex');
+  return `number_${hash.slice(0, HASH_DIGITS)}`;
 }
 
 /** Finds the calls of accounts from which the number was erased before that were erased since: workflows of them may be left. */
-async function findErasedBefore({ auditEntries, calls }: CallsDatabase, hash: string): Promise<string[]> {
+async function findErasedBefore({ auditEntries, calls }: CallsDatabase, hashes: readonly string[]): Promise<string[]> {
   const erasures = await auditEntries
-    .find({ action: ACTION, target: hash }, { accountId: 1, createdAt: 1 })
+    .find({ action: ACTION, target: { $in: [...hashes] } }, { accountId: 1, createdAt: 1 })
     .lean<Pick<AuditEntryDocument, 'accountId' | 'createdAt'>[]>();
   const found = new Set<string>();
   for (const { accountId, createdAt } of erasures) {

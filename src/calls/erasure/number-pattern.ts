@@ -21,25 +21,46 @@ export interface NumberPattern {
 }
 
 /** International prefixes. A gap may follow. */
-const PREFIXES = ['011', '00'];
+export const INTERNATIONAL_PREFIXES = ['011', '00'];
 const ROW = /\p{Nd}+/gu;
 /** Between digits that cannot belong to one number. */
-const BREAK = ' ';
+export const BREAK = ' ';
 
 /** Creates the pattern of a number in E.164. A longer number that contains its digits does not match. */
 export function createNumberPattern(number: string): NumberPattern {
   const digits = number.slice(1);
+  return patternOf([digits], (written) => occurrencesOf(written, digits));
+}
+
+/**
+ * Creates a pattern.
+ * @param values the digits that a number of a JSON text can have
+ * @param occurrencesIn finds the number, in order and without overlaps, in time linear in the text
+ */
+export function patternOf(
+  values: readonly string[],
+  occurrencesIn: (written: WrittenDigits) => readonly Occurrence[],
+): NumberPattern {
+  function findIn(whole: string): Range[] {
+    const text = withoutEscapes(whole);
+    const figures = figuresOf(text);
+    const found: Range[] = [];
+    for (const each of occurrencesIn({ text, ...figures })) {
+      found.push(rangeOf(text, figures, { ...each, since: found.at(-1)?.end ?? 0 }));
+    }
+    return found;
+  }
   return {
-    isIn: (text) => findNumbers(text, digits).length > 0,
+    isIn: (text) => findIn(text).length > 0,
     isWhole(text) {
       const trimmed = text.trim();
-      const [found] = findNumbers(trimmed, digits);
+      const [found] = findIn(trimmed);
       return found?.start === 0 && found.end === trimmed.length;
     },
-    isValue: (literal) => Math.abs(Number(literal)) === Number(digits),
-    replaceIn: (text, replacement) => replaceRanges(text, findNumbers(text, digits), replacement),
+    isValue: (literal) => values.some((digits) => Math.abs(Number(literal)) === Number(digits)),
+    replaceIn: (text, replacement) => replaceRanges(text, findIn(text), replacement),
     replaceInParts(texts, replacement) {
-      const found = findNumbers(texts.join('\n'), digits);
+      const found = findIn(texts.join('\n'));
       let [next, start] = [0, 0];
       return texts.map((text) => {
         const own: Range[] = [];
@@ -87,16 +108,25 @@ interface Figures {
   areAdjacent: boolean[];
 }
 
-/** Finds all occurrences of a number, in time linear in the text. */
-function findNumbers(text: string, digits: string): Range[] {
-  const plain = withoutEscapes(text);
-  const figures = figuresOf(plain);
-  const { values, areAdjacent } = figures;
-  const found: Range[] = [];
+/** A text without escapes, and its digits. */
+export interface WrittenDigits extends Figures {
+  text: string;
+}
+
+/** The positions of a number's digits among those of a text; `after` is the first one behind it. */
+export interface Occurrence {
+  from: number;
+  after: number;
+}
+
+/** Finds all occurrences of a number with its country code, in time linear in the text. */
+export function occurrencesOf(written: WrittenDigits, digits: string): Occurrence[] {
+  const { values, areAdjacent } = written;
+  const found: Occurrence[] = [];
   for (let at = values.indexOf(digits); at !== -1;) {
     const after = at + digits.length;
-    const from = areAdjacent[after] === true ? undefined : firstOf(figures, at);
-    if (from !== undefined) found.push(rangeOf(plain, figures, { from, after, since: found.at(-1)?.end ?? 0 }));
+    const from = areAdjacent[after] === true ? undefined : firstOf(written, at);
+    if (from !== undefined) found.push({ from, after });
     at = values.indexOf(digits, from === undefined ? at + 1 : after);
   }
   return found;
@@ -127,7 +157,7 @@ function figuresOf(text: string): Figures {
 
 /** Returns the first digit of a number with its international prefix; undefined if the digits are a part of others. */
 function firstOf({ values, areAdjacent }: Figures, at: number): number | undefined {
-  for (const prefix of PREFIXES) {
+  for (const prefix of INTERNATIONAL_PREFIXES) {
     const from = at - prefix.length;
     if (from >= 0 && values.startsWith(prefix, from) && areAdjacent[from] !== true) return from;
   }

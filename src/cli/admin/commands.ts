@@ -270,6 +270,7 @@ function addEraseCommand(admin: Command, run: RunOnDatabase): void {
     .option('--phone <number>', 'phone number (E.164), of any account', parsePhoneNumber)
     .option('--account <account_id>', 'account with its calls, agents, numbers, members and keys')
     .option('--confirm', 'erase; this cannot be undone')
+    .option('--unsure', 'with --phone: count digits as the number that may be something else, such as a date')
     .action((options) => run(async () => (await import('./erase.js')).erase, options));
 }
 

@@ -12,21 +12,24 @@ interface EraseOptions {
   phone?: string;
   account?: string;
   confirm?: boolean;
+  unsure?: boolean;
 }
 
 type Erasures = ReturnType<typeof createErasures>;
 
 /** Erases everything about a phone number or an account. Without `--confirm`, only shows what there is. */
-export async function erase(on: AdminConnection, out: Output, { phone, account, confirm = false }: EraseOptions) {
+export async function erase(on: AdminConnection, out: Output, options: EraseOptions) {
+  const { phone, account, confirm = false, unsure = false } = options;
   if ((phone === undefined) === (account === undefined)) {
     throw new CliError('Give either --phone or --account.', EXIT_USAGE);
   }
+  if (unsure && phone === undefined) throw new CliError('--unsure needs --phone.', EXIT_USAGE);
   const { config, database } = on;
   const gateway = await createCallGateway({ config });
   try {
     await withTemporalClient(config, async (client) => {
       const erasures = createErasures({ config, database, gateway, client });
-      if (phone !== undefined) await eraseNumber(erasures, out, phone, confirm);
+      if (phone !== undefined) await eraseNumber(erasures, out, phone, { confirm, unsure });
       else if (account !== undefined) await eraseAccount(erasures, out, account, confirm);
     });
   } finally {
@@ -34,14 +37,20 @@ export async function erase(on: AdminConnection, out: Output, { phone, account, 
   }
 }
 
-async function eraseNumber({ numbers }: Erasures, out: Output, phone: string, confirm: boolean): Promise<void> {
+async function eraseNumber(
+  { numbers }: Erasures,
+  out: Output,
+  phone: string,
+  { confirm, unsure: isUnsureMeant }: { confirm: boolean; unsure: boolean },
+): Promise<void> {
   const found: Partial<NumberErasure> & Awaited<ReturnType<typeof numbers.find>> = await (confirm
-    ? numbers.erase(phone)
-    : numbers.find(phone));
-  const { calls, mentions, inProgress, others, left, invalidAgents = [] } = found;
+    ? numbers.erase(phone, { isUnsureMeant })
+    : numbers.find(phone, { isUnsureMeant }));
+  const { calls, mentions, unsure, inProgress, others, left, invalidAgents = [] } = found;
   await out.record(sentenceOf(confirm), {
     calls: calls.length,
     calls_that_mention_it: mentions.length,
+    calls_that_may_mention_it: unsure,
     calls_in_progress: inProgress,
     accounts: found.accountIds,
     other_documents: others,
@@ -49,13 +58,25 @@ async function eraseNumber({ numbers }: Erasures, out: Output, phone: string, co
     ...(confirm ? { invalid_agents: invalidAgents } : {}),
     ...workflowsOf(found),
   });
-  if (confirm && Object.keys(left).length > 0) {
+  if (!confirm) return;
+  if (found.isComplete !== true) {
+    throw new CliError(
+      'The number was stored again and again while the command ran. Repeat it when the load is lower.',
+    );
+  }
+  if (Object.keys(left).length > 0) {
     throw new CliError('Documents that the command does not change contain the number: see not_erased.');
   }
   if (invalidAgents.length > 0) {
     throw new CliError('The number was erased from agents that a rule now does not allow: correct invalid_agents.');
   }
-  if (confirm) failIfLeft(found);
+  if (unsure.length > 0) {
+    throw new CliError(
+      'Calls contain digits that may be the number without its country code, or something else, such as a date: see ' +
+        'calls_that_may_mention_it. Look at them, then repeat the command with --unsure to erase these digits, too.',
+    );
+  }
+  failIfLeft(found);
 }
 
 async function eraseAccount({ accounts }: Erasures, out: Output, accountId: string, confirm: boolean): Promise<void> {
