@@ -194,7 +194,12 @@ async function startExporter(deps: RoleDeps): Promise<RunningRole> {
   const { registerStateMetrics } = await import('./calls/state-metrics.js');
   if (deps.registry === undefined) throw new Error('The exporter serves metrics: set METRICS_PORT.');
   const { database } = await openSettled(deps);
-  registerStateMetrics(deps.registry, database);
+  const { retention, recordings } = deps.config;
+  registerStateMetrics(deps.registry, database, {
+    ...retention,
+    recordings: recordings.retentionDays,
+    testRecordings: recordings.testRetentionDays,
+  });
   const watch = await watchServers(deps, database);
   return { close: () => closeAll(watch, database) };
 }

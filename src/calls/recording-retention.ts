@@ -1,6 +1,6 @@
 import { WRITTEN_WITHIN_MS } from '../voice/recordings/model.js';
 import { callIdOf } from '../voice/recordings/file-ids.js';
-import { tryEach } from '../platform/try-each.js';
+import { tryEach, trySeveral } from '../platform/try-each.js';
 import { createOldRecordings, type OldRecordingsDeps } from './retention/old-recordings.js';
 
 interface Deps extends OldRecordingsDeps {
@@ -18,6 +18,7 @@ const JOIN_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 50;
 /** Recordings that are joined at once. Each takes 5 MB of memory. */
 const JOINS_AT_ONCE = 4;
+const FORGOTTEN_AT_ONCE = 8;
 
 export type RecordingRetention = ReturnType<typeof createRecordingRetention>;
 
@@ -69,12 +70,7 @@ export function createRecordingRetention(deps: Deps) {
     while (Date.now() < until) {
       const found = await upkeep.toJoin(CALLS_AT_ONCE);
       if (found.length === 0) break;
-      // They take the next file from the same iterator.
-      const files = found.values();
-      const joins = Array.from({ length: JOINS_AT_ONCE }, () =>
-        tryEach(files, { until, failed, work: (file) => upkeep.join(file, over) }),
-      );
-      await Promise.all(joins);
+      await trySeveral(found, JOINS_AT_ONCE, { until, failed, work: (file) => upkeep.join(file, over) });
     }
   }
 
@@ -87,7 +83,7 @@ export function createRecordingRetention(deps: Deps) {
     while (Date.now() < until) {
       const callIds = await upkeep.toForget(CALLS_AT_ONCE);
       if (callIds.length === 0) break;
-      await tryEach(callIds, { until, failed, work: (callId) => upkeep.forget(callId) });
+      await trySeveral(callIds, FORGOTTEN_AT_ONCE, { until, failed, work: (callId) => upkeep.forget(callId) });
     }
   }
 

@@ -8,6 +8,7 @@ import { waitingCalls } from '../telephony/pacing/dial-queue.js';
 import type { DialPacingDocument } from '../telephony/pacing/model.js';
 import type { CallsDatabase } from './database.js';
 import { createFindings } from './reconciliation/findings.js';
+import { createRetentionBacklog, KEPT_FOREVER, type BacklogDays } from './retention/backlog.js';
 
 /** Sums are read again after this time. They read one small document of every account. */
 const FRESH_MS = 20_000;
@@ -15,10 +16,16 @@ const FRESH_MS = 20_000;
 type Sums = Record<Mode, number>;
 
 /**
- * Adds the metrics of the whole service's state: calls, held money, the dial queue and open findings. They are read from
- * the database, so one process of a deployment has them. If the database does not respond, collecting them fails.
+ * Adds the metrics of the whole service's state: calls, held money, the dial queue, open findings and what
+ * retention has not come to. They are read from the database, so one process of a deployment has them. If the database does
+ * not respond, collecting them fails.
  */
-export function registerStateMetrics(registry: Registry, database: CallsDatabase): void {
+export function registerStateMetrics(
+  registry: Registry,
+  database: CallsDatabase,
+  days: BacklogDays = KEPT_FOREVER,
+): void {
+  const backlog = createRetentionBacklog(database, days);
   const findings = createFindings(database);
   let clock: ServerClock | undefined;
   let read: { at: number; done: Promise<void> } | undefined;
@@ -39,9 +46,11 @@ export function registerStateMetrics(registry: Registry, database: CallsDatabase
   const queued = gauge('dial_queue_calls', 'Calls that wait for a dial slot');
   const longest = gauge('dial_queue_longest_wait_seconds', 'How long the first of these calls has waited');
   const open = gauge('reconciliation_open_findings', 'Unresolved findings', ['kind']);
+  const overdue = gauge('retention_overdue_seconds', 'Since when the oldest data could have been deleted', ['class']);
+  const unjoined = gauge('recordings_unjoined_seconds', 'Age of the oldest recording in segments');
 
   async function update(): Promise<void> {
-    const [slots, micros, waiting, found] = await Promise.all([
+    const [slots, micros, waiting, found, late, segmented] = await Promise.all([
       sumByMode(
         driverCollection<LeaseDocument>(database, database.leases).find(ABOVE_0.count, fieldsOf('count')),
         'count',
@@ -55,6 +64,8 @@ export function registerStateMetrics(registry: Registry, database: CallsDatabase
       ),
       readWaiting(database, () => (clock ??= createServerClock(database))()),
       findings.list(),
+      backlog.overdue(),
+      backlog.unjoined(),
     ]);
     setByMode(calls, slots);
     setByMode(held, micros);
@@ -62,6 +73,8 @@ export function registerStateMetrics(registry: Registry, database: CallsDatabase
     longest.set(waiting.longestMs / 1_000);
     open.reset();
     for (const { kind } of found) open.inc({ kind });
+    for (const [name, ms] of Object.entries(late)) overdue.set({ class: name }, ms / 1_000);
+    unjoined.set(segmented / 1_000);
   }
 }
 

@@ -1,13 +1,16 @@
+interface Tries<T, R> {
+  /** In ms since the epoch; no item is started later. */
+  until: number;
+  work: (item: T) => Promise<R>;
+  /** Called for each failure; an error that it throws ends the run. */
+  failed: (error: unknown, item: T) => Promise<void> | void;
+}
+
 /**
  * Runs work for one item after another. A failure does not stop the others.
- * @param p.until ms since the epoch; no item is started later
- * @param p.failed called for each failure; an error that it throws ends the run
  * @returns the results of the successful items
  */
-export async function tryEach<T, R>(
-  items: Iterable<T>,
-  p: { until: number; work: (item: T) => Promise<R>; failed: (error: unknown, item: T) => Promise<void> | void },
-): Promise<R[]> {
+export async function tryEach<T, R>(items: Iterable<T>, p: Tries<T, R>): Promise<R[]> {
   const done: R[] = [];
   for (const item of items) {
     if (Date.now() >= p.until) break;
@@ -18,4 +21,11 @@ export async function tryEach<T, R>(
     }
   }
   return done;
+}
+
+/** Does the same for some items at once. */
+export async function trySeveral<T, R>(items: readonly T[], atOnce: number, p: Tries<T, R>): Promise<R[]> {
+  // All runs take the next item from the same iterator.
+  const rest = items.values();
+  return (await Promise.all(Array.from({ length: atOnce }, () => tryEach(rest, p)))).flat();
 }

@@ -62,10 +62,10 @@ export function createCallExpiry(deps: ExpiryDeps): Record<CallClass, Expire> {
       await projection.apply(change, { ...texts, textsExpiredAt: new Date() });
     },
 
-    /** The request is last, because the sweep finds calls by it. */
+    /** Calls are kept for days at least. The request is last, because the sweep finds calls by it. */
     async calls(callId, signal) {
       await results.delete(callId);
-      await recordings.delete(callId, signal);
+      await recordings.delete(callId, { signal, endedLongAgo: true });
       await expireCarrierEvents(callId);
       await leaveTombstone(callId);
       await database.webhookAttempts.deleteMany({ callId });

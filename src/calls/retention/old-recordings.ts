@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/telemetry/logger.js';
-import { tryEach } from '../../platform/try-each.js';
+import { trySeveral } from '../../platform/try-each.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
 import { createOldToolCalls } from '../../voice/results/old-tool-calls.js';
 import type { CallsDatabase } from '../database.js';
@@ -14,6 +14,8 @@ export interface OldRecordingsDeps {
 }
 
 const CALLS_AT_ONCE = 50;
+/** Recordings that are deleted at once. */
+const DELETED_AT_ONCE = 8;
 /** Time limit of a deletion that was begun, also after the time of its step. */
 const DELETION_BUDGET_MS = 10_000;
 
@@ -36,7 +38,7 @@ export function createOldRecordings({ recordings, database, projection, logger }
       const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
       await projection.apply(change, { hasRecording: false });
     }
-    await recordings.delete(callId, signal);
+    await recordings.delete(callId, { signal });
   }
 
   /**
@@ -83,7 +85,7 @@ export function createOldRecordings({ recordings, database, projection, logger }
           const failed = (err: unknown, callId: string) =>
             logger.error({ err, callId }, 'expired recording could not be deleted');
           const work = (callId: string) => deleteRecording(callId, signal);
-          deleted += (await tryEach(callIds, { until, failed, work })).length;
+          deleted += (await trySeveral(callIds, DELETED_AT_ONCE, { until, failed, work })).length;
         },
       });
       return deleted;

@@ -11,16 +11,21 @@ const FORGET_AFTER_MS = 10 * 60_000;
 /**
  * Marks all files of a call as deleted. From then on, a process that writes one of them removes what it stores. A process
  * may also be about to create a file, so the file of the first stream is marked even if it does not exist.
+ * @param p.endedLongAgo whether no process can write any more, so that a file that does not exist needs no mark
  * @returns whether that mark has to stay for a while
  */
-export async function markDeleted(files: Files, callId: string, chunkSize: number): Promise<boolean> {
+export async function markDeleted(
+  files: Files,
+  callId: string,
+  { chunkSize, endedLongAgo }: { chunkSize: number; endedLongAgo: boolean },
+): Promise<boolean> {
   const ids = { _id: { $in: possibleFiles(callId) } };
   const marked = {
     $set: { forgetAfter: new Date(Date.now() + FORGET_AFTER_MS) },
     $unset: { length: '', open: '', waveform: '', joinAfter: '' },
   };
   const longAgo = new Date(Date.now() - WRITTEN_WITHIN_MS);
-  const mayBeWritten = (await files.exists({ ...ids, uploadDate: { $lt: longAgo } })) === null;
+  const mayBeWritten = !endedLongAgo && (await files.exists({ ...ids, uploadDate: { $lt: longAgo } })) === null;
   if (mayBeWritten) {
     const { _id, ...created } = newFile({ id: callId, chunkSize, offsetMs: 0 });
     await files.updateOne({ _id }, { ...marked, $setOnInsert: created }, { upsert: true }).catch((error: unknown) => {

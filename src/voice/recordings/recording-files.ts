@@ -8,6 +8,13 @@ import type { AudioStores } from './stores/stores.js';
 /** When work on a file is tried again after it failed. */
 const TRY_AGAIN_AFTER_MS = 5 * 60_000;
 
+export interface DeletionOptions {
+  /** Ends requests to object storage. */
+  signal?: AbortSignal;
+  /** Whether no process can write to the recording any more. */
+  endedLongAgo?: boolean;
+}
+
 export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
 
 /**
@@ -71,9 +78,9 @@ export function createRecordingFiles(database: VoiceDatabase, stores: AudioStore
     },
 
     /** Deletes all files that a call can have, and audio that arrived after its file was deleted. */
-    async deleteOf(callId: string, signal?: AbortSignal): Promise<void> {
+    async deleteOf(callId: string, { signal, endedLongAgo = false }: DeletionOptions = {}): Promise<void> {
       const ids = { _id: { $in: possibleFiles(callId) } };
-      const isMarkKept = await markDeleted(files, callId, stores.target.segmentBytes);
+      const isMarkKept = await markDeleted(files, callId, { chunkSize: stores.target.segmentBytes, endedLongAgo });
       await deleteAudio(callId, await files.find(ids).lean<RecordingFileDocument[]>(), signal);
       // Delete the documents last: if a sweep is interrupted, the next one still finds the audio. Those of objects stay for
       // a while, because an object that is being sent can arrive after its process has died.

@@ -6,7 +6,7 @@ import type { ByteRange } from '../../platform/http/routing/byte-range.js';
 import type { VoiceDatabase } from '../database.js';
 import { fileId } from './file-ids.js';
 import { createOldFiles } from './old-files.js';
-import { createRecordingFiles } from './recording-files.js';
+import { createRecordingFiles, type DeletionOptions } from './recording-files.js';
 import { createBufferPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { bytesIn, segmentsOf, silence, type Segment } from './recording-segments.js';
 import { createAudioStores, type AudioStores } from './stores/stores.js';
@@ -134,11 +134,8 @@ export function createRecordings(
      */
     seal,
 
-    /**
-     * Deletes a recording, including audio that arrived after an earlier deletion. Succeeds if there is none.
-     * @param signal ends requests to object storage
-     */
-    delete: (callId: string, signal?: AbortSignal) => stored.deleteOf(callId, signal),
+    /** Deletes a recording, including audio that arrived after an earlier deletion. Succeeds if there is none. */
+    delete: (callId: string, options?: DeletionOptions) => stored.deleteOf(callId, options),
 
     /** The names of everything that is stored of a call's audio, in every store. */
     list: (callId: string) => stored.list(callId),

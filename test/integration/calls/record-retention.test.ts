@@ -3,9 +3,11 @@ import type { RetentionDays } from '../../../src/platform/config/retention-setti
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { createCallProjection } from '../../../src/calls/projection.js';
 import { createReconciliationChecks } from '../../../src/calls/reconciliation/checks.js';
+import { createRetentionBacklog, KEPT_FOREVER } from '../../../src/calls/retention/backlog.js';
 import { createRecordRetention } from '../../../src/calls/retention/record-retention.js';
 import { createCallResults } from '../../../src/calls/wiring.js';
 import { createAuditLog } from '../../../src/identity/access/audit-log.js';
+import { newFile } from '../../../src/voice/recordings/model.js';
 import { createRecordings, type Recordings } from '../../../src/voice/recordings/recordings.js';
 import { createWebhookAttempts } from '../../../src/webhooks/attempts.js';
 import { createWebhookDeliveries } from '../../../src/webhooks/deliveries.js';
@@ -77,33 +79,33 @@ async function startSilentServer(connected: (socket: Socket) => void = () => und
   };
 }
 
+/** Stores requests of calls that never began, oldest first. */
+async function oldRequests(count: number): Promise<string[]> {
+  await database.callRequests.deleteMany({});
+  await database.reconciliationChecks.deleteMany({});
+  await database.reconciliationCursors.deleteMany({});
+  const ids = Array.from({ length: count }, newCallId);
+  const since = Date.now() - 800 * DAY_MS;
+  const rows = ids.map((_id, n) => ({
+    _id,
+    accountId: 'acct_1',
+    mode: 'live',
+    createdAt: new Date(since + n),
+    toPhoneNumber: '',
+  }));
+  await database.callRequests.collection.insertMany(rows as never);
+  return ids;
+}
+
+const left = async () => (await database.callRequests.find({}).sort({ createdAt: 1 }).lean()).map(({ _id }) => _id);
+const checked = async () =>
+  (await database.reconciliationChecks.find({}).sort({ addedAt: 1 }).lean()).map(({ callId }) => callId);
+
 describe('while the store of recordings is down, a sweep', () => {
   const recordingsAt = (url: string) => {
     const { recordings } = parseConfig({ NODE_ENV: 'test', ...variablesOf('recordings', url) });
     return createRecordings(database, { stores: createAudioStores(database, recordings) });
   };
-
-  /** Stores requests of calls that never began, oldest first. */
-  async function oldRequests(count: number): Promise<string[]> {
-    await database.callRequests.deleteMany({});
-    await database.reconciliationChecks.deleteMany({});
-    await database.reconciliationCursors.deleteMany({});
-    const ids = Array.from({ length: count }, newCallId);
-    const since = Date.now() - 800 * DAY_MS;
-    const rows = ids.map((_id, n) => ({
-      _id,
-      accountId: 'acct_1',
-      mode: 'live',
-      createdAt: new Date(since + n),
-      toPhoneNumber: '',
-    }));
-    await database.callRequests.collection.insertMany(rows as never);
-    return ids;
-  }
-
-  const left = async () => (await database.callRequests.find({}).sort({ createdAt: 1 }).lean()).map(({ _id }) => _id);
-  const checked = async () =>
-    (await database.reconciliationChecks.find({}).sort({ addedAt: 1 }).lean()).map(({ callId }) => callId);
 
   it('ends soon after its time, and the calls it has reached are deleted later', async () => {
     const ids = await oldRequests(5);
@@ -132,5 +134,69 @@ describe('while the store of recordings is down, a sweep', () => {
     await records.sweep();
     expect(await checked()).toEqual(ids.slice(0, 4));
     await server.close();
+  });
+});
+
+describe('a sweep of old calls', () => {
+  it('deletes some at once, and leaves no document of a recording', async () => {
+    const ids = await oldRequests(40);
+    const recordings = createRecordings(database);
+    let [running, most] = [0, 0];
+    const counted: Recordings = {
+      ...recordings,
+      async delete(...args) {
+        running += 1;
+        most = Math.max(most, running);
+        await recordings.delete(...args);
+        running -= 1;
+      },
+    };
+    await retentionWith({ calls: 730 }, counted).sweep();
+    expect(await left()).toEqual([]);
+    expect(most).toBe(8);
+    expect(await database.recordingFiles.countDocuments({ _id: { $in: ids } })).toBe(0);
+  });
+
+  it('is late by the age of the oldest call that it has not come to', async () => {
+    await oldRequests(3);
+    const backlog = createRetentionBacklog(database, { ...KEPT_FOREVER, calls: 730, transcripts: 900 });
+    const before = await backlog.overdue();
+    expect(before.calls / DAY_MS).toBeCloseTo(70, 1);
+    expect(before).toEqual({ ...KEPT_FOREVER, calls: before.calls });
+    await retentionWith({ calls: 730 }).sweep();
+    expect(await backlog.overdue()).toEqual(KEPT_FOREVER);
+  });
+
+  it('is late by the age of the oldest recording that may be deleted, and of the oldest entry', async () => {
+    const { recordingFiles, auditEntries, calls } = database;
+    const [kept, due, segmented] = [newCallId(), newCallId(), newCallId()];
+    const at = (days: number) => new Date(Date.now() - days * DAY_MS);
+    const file = (id: string, days: number) => ({
+      ...newFile({ id, chunkSize: 1, offsetMs: 0 }),
+      uploadDate: at(days),
+      length: 0,
+    });
+    // The call of the first one is not reconciled.
+    await calls.collection.insertOne({
+      _id: kept as never,
+      accountId: 'acct_1',
+      mode: 'live',
+      status: 'COMPLETED',
+      updatedAt: new Date(),
+    });
+    const joinAfter = new Date(Date.now() + 60_000);
+    await recordingFiles.insertMany([file(kept, 100), file(due, 40), { ...file(segmented, 2), joinAfter }]);
+    const member = { actorKind: 'member', actorId: 'user_1', actorName: 'ada@example.com', requestId: 'r' } as const;
+    await createAuditLog(database).add({ ...member, accountId: 'acct_1', action: 'old' });
+    await auditEntries.updateMany({}, { $set: { createdAt: at(400) } });
+    const backlog = createRetentionBacklog(database, {
+      ...KEPT_FOREVER,
+      recordings: 30,
+      testRecordings: 7,
+      audit: 399,
+    });
+    const late = await backlog.overdue();
+    expect([late.recordings, late.testRecordings, late.audit].map((ms) => Math.round(ms / DAY_MS))).toEqual([10, 0, 1]);
+    expect(Math.round((await backlog.unjoined()) / DAY_MS)).toBe(2);
   });
 });
