@@ -19,18 +19,22 @@ export function keyPeppersOf({ apiKeyPepper: pepper, formerPeppers }: Config): K
 }
 
 /**
- * Finds a key by its secret. If it was made under a former pepper, stores its hash under the pepper, so that the former one
+ * Finds a key by its secret. If it was made under another pepper, stores its hash under the pepper, so that the other one
  * can be removed.
  * @param hash of the secret under the pepper
  */
 export async function findKey(deps: KeySearchDeps, secret: string, hash: string): Promise<ApiKeyDocument | null> {
+  const pepperId = pepperIdOf(deps.pepper);
   const known = await findByHash(deps, hash);
-  if (known !== null) return known;
+  if (known !== null) {
+    // While the pepper changes, a process that was not restarted yet stores the other one.
+    if (known.pepperId !== pepperId) await deps.database.apiKeys.updateOne({ _id: known._id }, { $set: { pepperId } });
+    return known;
+  }
   for (const former of deps.formerPeppers ?? []) {
     const found = await findByHash(deps, hashSecret(former, secret));
     if (found === null) continue;
-    const changes = { rehashed: hash, pepperId: pepperIdOf(deps.pepper) };
-    await deps.database.apiKeys.updateOne({ _id: found._id }, { $set: changes });
+    await deps.database.apiKeys.updateOne({ _id: found._id }, { $set: { rehashed: hash, pepperId } });
     return found;
   }
   return null;

@@ -8,7 +8,7 @@ export interface ApiKeyDocument {
   accountId: string;
   /** The HMAC under a newer pepper, once the key was used with it. */
   rehashed?: string;
-  /** Names the pepper of `rehashed`, or else of `_id`. Absent: the first pepper of this deployment. */
+  /** Names the pepper with which it was last found: that of `_id` or of `rehashed`. Absent: the first pepper of this deployment. */
   pepperId?: string;
   mode: Mode;
   name: string;

@@ -66,6 +66,28 @@ describe('API keys', () => {
     }
   });
 
+  it.each(['made', 'stored'])(
+    'are of the new pepper in the end, if one that was %s under it is used at a process without a restart',
+    async (how) => {
+      const second = `${PEPPER}2`;
+      const restarted = () => createApiKeys({ database, pepper: second, formerPeppers: [PEPPER] });
+      const waiting = createApiKeys({ database, pepper: PEPPER, formerPeppers: [second] });
+      const { secret, key } = await (how === 'made' ? restarted() : waiting).create({
+        accountId,
+        mode: 'live',
+        name: 'ci',
+      });
+      await restarted().authenticate(secret);
+      expect((await waiting.authenticate(secret))?.key.keyId).toBe(key.keyId);
+      database.credentials.cache.dropAll();
+      await restarted().authenticate(secret);
+      const left = await restarted().listOfOtherPeppers(pepperIdOf(second));
+      expect(left.map(({ keyId }) => keyId)).not.toContain(key.keyId);
+      database.credentials.cache.dropAll();
+      expect((await createApiKeys({ database, pepper: second }).authenticate(secret))?.key.keyId).toBe(key.keyId);
+    },
+  );
+
   it('are rejected from the moment they are revoked, and revoking again keeps the first time', async () => {
     const { secret, key } = await create();
     expect(await keys.authenticate(secret)).not.toBeNull();
