@@ -4,6 +4,7 @@ import { mongo } from 'mongoose';
 import { scheduleReconciliation } from '../src/calls/reconciliation/schedule.js';
 import { parseConfig, type Config } from '../src/platform/config/config.js';
 import { connectionOptions } from '../src/platform/temporal/connection.js';
+import { applyNamespaceRetention, NamespaceRetentionError } from '../src/platform/temporal/namespace-retention.js';
 import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js';
 import { requireReplicaSet, StandaloneServerError } from '../src/platform/mongo/connection.js';
 import { openDatabase } from '../src/database.js';
@@ -16,14 +17,14 @@ const SERVERS_WITHIN_MS = 180_000;
 const RETRY_MS = 2_000;
 
 /**
- * Prepares MongoDB and Temporal: creates indexes, search attributes and the schedule of reconciliation. Idempotent; run
- * it once per deployment, before the roles start.
+ * Prepares MongoDB and Temporal: creates indexes, search attributes and the schedule of reconciliation, and sets the
+ * retention of the namespace. Idempotent; run it once per deployment, before the roles start.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
   await until('MongoDB', () => prepareMongodb(config));
   await until('Temporal', async () => {
-    await registerSearchAttributes(config);
+    await prepareNamespace(config);
     await scheduleReconciliation(config);
   });
 }
@@ -40,8 +41,8 @@ async function prepareMongodb(config: Config): Promise<void> {
   }
 }
 
-async function registerSearchAttributes({ temporal }: Config): Promise<void> {
-  const { namespace } = temporal;
+async function prepareNamespace({ temporal }: Config): Promise<void> {
+  const { namespace, retentionDays } = temporal;
   const connection = await Connection.connect({
     ...connectionOptions(temporal),
     // The SDK adds this header to requests of the workflow service only. A regional endpoint of Temporal Cloud, which serves
@@ -49,23 +50,30 @@ async function registerSearchAttributes({ temporal }: Config): Promise<void> {
     metadata: { 'temporal-namespace': namespace },
   });
   try {
-    const missing = async () => {
-      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-      return Object.keys(SEARCH_ATTRIBUTES).filter((name) => customAttributes?.[name] === undefined);
-    };
-    const names = await missing();
-    if (names.length === 0) return;
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),
-    });
-    // Temporal needs some time to apply a registration, and a call that starts earlier would fail.
-    const unknown = await missing();
-    if (unknown.length > 0)
-      throw new Error(`Temporal has not registered these search attributes yet: ${unknown.join(', ')}`);
+    await registerSearchAttributes(connection, namespace);
+    if (retentionDays === undefined) return;
+    if (await applyNamespaceRetention(connection.workflowService, { namespace, retentionDays }))
+      process.stdout.write(`Temporal now keeps the histories of ${namespace} for ${retentionDays} days.\n`);
   } finally {
     await connection.close();
   }
+}
+
+async function registerSearchAttributes({ operatorService }: Connection, namespace: string): Promise<void> {
+  const missing = async () => {
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+    return Object.keys(SEARCH_ATTRIBUTES).filter((name) => customAttributes?.[name] === undefined);
+  };
+  const names = await missing();
+  if (names.length === 0) return;
+  await operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),
+  });
+  // Temporal needs some time to apply a registration, and a call that starts earlier would fail.
+  const unknown = await missing();
+  if (unknown.length > 0)
+    throw new Error(`Temporal has not registered these search attributes yet: ${unknown.join(', ')}`);
 }
 
 /**
@@ -80,6 +88,7 @@ const GRPC_REFUSALS: ReadonlySet<number> = new Set([7, 16]);
 /** Whether waiting does not help: wrong credentials, missing rights, values that are not unique, or a wrong server. */
 function isPermanent(error: unknown): boolean {
   if (error instanceof StandaloneServerError || error instanceof mongo.MongoParseError) return true;
+  if (error instanceof NamespaceRetentionError) return true;
   if (isGrpcServiceError(error)) return GRPC_REFUSALS.has(error.code);
   return error instanceof mongo.MongoServerError && PERMANENT_CODES.has(error.code);
 }

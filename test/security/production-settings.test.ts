@@ -35,6 +35,14 @@ describe('production never starts with settings that expose it', () => {
     expect(rejectionOf({ [name]: '0' })).toBe('');
   });
 
+  it('TEMPORAL_RETENTION_DAYS has no default either, and is 7 or more', () => {
+    expect(rejectionOf({ TEMPORAL_RETENTION_DAYS: '' })).toMatch(
+      /TEMPORAL_RETENTION_DAYS must be set in production: .*, 7 or more\./,
+    );
+    expect(rejectionOf({ TEMPORAL_RETENTION_DAYS: '6' })).toMatch(/TEMPORAL_RETENTION_DAYS/);
+    expect(rejectionOf({ TEMPORAL_RETENTION_DAYS: '7' })).toBe('');
+  });
+
   it('CALL_RETENTION_DAYS=3 is rejected: the last check of a call would come later', () => {
     expect(rejectionOf({ CALL_RETENTION_DAYS: '3' })).toMatch(/CALL_RETENTION_DAYS: must be 0, or 7 or more/);
   });

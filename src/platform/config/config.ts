@@ -176,6 +176,8 @@ function temporalSettings(values: Environment) {
     /** True if production connects without TLS to a host outside private networks. */
     exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
     apiKey: values.TEMPORAL_API_KEY,
+    /** Days for which the set-up makes the namespace keep histories; undefined: it does not change the namespace. */
+    retentionDays: values.TEMPORAL_RETENTION_DAYS,
     payloadKeys: payloadKeys(values.TEMPORAL_PAYLOAD_KEYS),
     uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
   };

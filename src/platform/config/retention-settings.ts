@@ -20,13 +20,16 @@ export function retentionSettings(values: Environment): RetentionDays {
   };
 }
 
+/** The lowest value of a variable that may not be 0. Temporal keeps no history forever. */
+const LEAST: Partial<Record<keyof typeof retentionVariables, string>> = { TEMPORAL_RETENTION_DAYS: '7 or more' };
+
 /** Production requires each of these to be set, so that nothing is kept forever by mistake. */
 export const retentionChecks = (Object.keys(retentionVariables) as (keyof typeof retentionVariables)[]).map(
   (variable) => ({
     variable,
     fault: (values: Environment) =>
       values[variable] === undefined
-        ? `${variable} must be set in production: the days after which this data is deleted, or 0 to keep it forever.`
+        ? `${variable} must be set in production: the days after which this data is deleted, ${LEAST[variable] ?? 'or 0 to keep it forever'}.`
         : undefined,
   }),
 );

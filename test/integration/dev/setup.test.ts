@@ -87,6 +87,24 @@ describe('deploy/setup', () => {
     }
   });
 
+  it('gives the namespace the retention of the configuration, and leaves it without one', async () => {
+    const name = `setup_${randomUUID()}`;
+    const days = async () => {
+      const { config } = await connection.workflowService.describeNamespace({ namespace });
+      return Number(config?.workflowExecutionRetentionTtl?.seconds) / 86_400;
+    };
+    expect(await days()).toBe(1);
+    const { stdout } = await runSetup(name, undefined, { TEMPORAL_RETENTION_DAYS: '9' });
+    expect(stdout).toContain(`Temporal now keeps the histories of ${namespace} for 9 days.`);
+    expect(await days()).toBe(9);
+    await runSetup(name);
+    expect(await days()).toBe(9);
+    await new Client({ connection, namespace }).schedule.getHandle('reconcile-ledger').delete();
+    const prepared = await openDatabase(`${process.env['TEST_MONGODB_URI']}/${name}`);
+    await prepared.connection.dropDatabase();
+    await prepared.close();
+  });
+
   it('takes the address of the database from a file', async () => {
     const name = `setup_${randomUUID()}`;
     const folder = await mkdtemp(join(tmpdir(), 'callwright-setup-'));
